@@ -1,0 +1,285 @@
+//! The crate's only error type.
+//!
+//! A message says what is wrong, where, what was found, what was expected and, where there is one,
+//! what to do: `label[3] is NaN (query 0): expected a finite number >= 0`. Code never parses
+//! messages: [`Error::kind`] and the public fields of [`Fault`] carry the same facts.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The result of everything in this crate that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, in a box so that a `Result` stays one word wide.
+#[derive(Debug)]
+pub struct Error(Box<ErrorKind>);
+
+/// The kinds of failure; each is one exception class in Python.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The caller's data cannot be used as they are.
+    Data(Fault),
+    /// A parameter is unknown or out of range.
+    Param(Fault),
+    /// A table would not fit into memory.
+    Resource(Fault),
+    /// The operating system refused to read or write a file.
+    Io {
+        /// The file, as the caller named it.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The caller asked, through [`Interrupt`](crate::Interrupt), for the work to end.
+    Interrupted,
+    /// A bug in rustrank.
+    Internal(String),
+}
+
+/// The facts of a refusal.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// A stable name for programs, such as `label.nan`.
+    pub code: &'static str,
+    /// What is wrong.
+    pub what: String,
+    /// Where it is.
+    pub place: Place,
+    /// What was found there.
+    pub got: Option<String>,
+    /// What would have been accepted.
+    pub expected: Option<String>,
+    /// What the caller can do about it.
+    pub hint: Option<String>,
+}
+
+/// Where in the caller's data a fault lies; every part is optional, all counts start at 0 but for
+/// lines and columns of text, which start at 1.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: Option<PathBuf>,
+    /// The line of the file, from 1.
+    pub line: Option<u64>,
+    /// The byte in the line, from 1.
+    pub column: Option<u64>,
+    /// The row of the caller's array.
+    pub row: Option<usize>,
+    /// The query, by its id where it is known and else by its number.
+    pub query: Option<String>,
+    /// The feature, by its name where it has one and else by its number.
+    pub feature: Option<String>,
+}
+
+impl Error {
+    /// The data cannot be used.
+    pub fn data(code: &'static str, what: impl Into<String>) -> Self {
+        Self(Box::new(ErrorKind::Data(Fault { code, what: what.into(), ..Fault::default() })))
+    }
+
+    /// A parameter is unknown or out of range.
+    pub fn param(code: &'static str, what: impl Into<String>) -> Self {
+        Self(Box::new(ErrorKind::Param(Fault { code, what: what.into(), ..Fault::default() })))
+    }
+
+    /// A table of `bytes` for `what` would not fit.
+    pub fn resource(what: &str, bytes: u64) -> Self {
+        let what = format!("{what} needs {} MiB of memory", bytes.div_ceil(1 << 20));
+        let fault = Fault { code: "memory", what, ..Fault::default() };
+        Self(Box::new(ErrorKind::Resource(fault)))
+    }
+
+    /// The system refused a file operation.
+    pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {
+        Self(Box::new(ErrorKind::Io { path: path.as_ref().to_owned(), source }))
+    }
+
+    /// The caller interrupted the work.
+    pub fn interrupted() -> Self {
+        Self(Box::new(ErrorKind::Interrupted))
+    }
+
+    /// A bug in rustrank.
+    pub fn internal(what: impl Into<String>) -> Self {
+        Self(Box::new(ErrorKind::Internal(what.into())))
+    }
+
+    /// What kind of failure this is, with its facts.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0
+    }
+
+    /// The facts of a refusal; `None` for a failure of the system, an interrupt or a bug.
+    pub fn fault(&self) -> Option<&Fault> {
+        match &*self.0 {
+            ErrorKind::Data(f) | ErrorKind::Param(f) | ErrorKind::Resource(f) => Some(f),
+            ErrorKind::Io { .. } | ErrorKind::Interrupted | ErrorKind::Internal(_) => None,
+        }
+    }
+
+    /// Adds the row.
+    #[must_use]
+    pub fn row(self, row: usize) -> Self {
+        self.with(|f| f.place.row = Some(row))
+    }
+
+    /// Adds the query.
+    #[must_use]
+    pub fn query(self, query: impl fmt::Display) -> Self {
+        self.with(|f| f.place.query = Some(query.to_string()))
+    }
+
+    /// Adds the feature.
+    #[must_use]
+    pub fn feature(self, feature: impl fmt::Display) -> Self {
+        self.with(|f| f.place.feature = Some(feature.to_string()))
+    }
+
+    /// Adds the place in a text; `line` and `column` count from 1.
+    #[must_use]
+    pub fn at(self, line: u64, column: u64) -> Self {
+        self.with(|f| (f.place.line, f.place.column) = (Some(line), Some(column)))
+    }
+
+    /// Adds the file.
+    #[must_use]
+    pub fn path(self, path: impl AsRef<Path>) -> Self {
+        self.with(|f| f.place.path = Some(path.as_ref().to_owned()))
+    }
+
+    /// Adds what was found.
+    #[must_use]
+    pub fn got(self, got: impl fmt::Display) -> Self {
+        self.with(|f| f.got = Some(got.to_string()))
+    }
+
+    /// Adds what would have been accepted.
+    #[must_use]
+    pub fn expected(self, expected: impl fmt::Display) -> Self {
+        self.with(|f| f.expected = Some(expected.to_string()))
+    }
+
+    /// Adds what the caller can do.
+    #[must_use]
+    pub fn hint(self, hint: impl fmt::Display) -> Self {
+        self.with(|f| f.hint = Some(hint.to_string()))
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Fault)) -> Self {
+        match &mut *self.0 {
+            ErrorKind::Data(f) | ErrorKind::Param(f) | ErrorKind::Resource(f) => change(f),
+            ErrorKind::Io { .. } | ErrorKind::Interrupted | ErrorKind::Internal(_) => {}
+        }
+        self
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.0 {
+            ErrorKind::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            ErrorKind::Data(fault) | ErrorKind::Param(fault) | ErrorKind::Resource(fault) => {
+                fault.fmt(f)
+            }
+            ErrorKind::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            ErrorKind::Interrupted => f.write_str("interrupted"),
+            ErrorKind::Internal(what) => {
+                write!(f, "a bug in rustrank, please report it: {what}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = self.place.beside(&self.what);
+        f.write_str(&self.what)?;
+        if !place.is_empty() {
+            write!(f, " ({place})")?;
+        }
+        match (&self.got, &self.expected) {
+            (Some(got), Some(expected)) => write!(f, ": got {got}, expected {expected}")?,
+            (Some(got), None) => write!(f, ": got {got}")?,
+            (None, Some(expected)) => write!(f, ": expected {expected}")?,
+            (None, None) => {}
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "; {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Place {
+    /// The parts that `what` does not already say, as `file:line:column, row 3, query 0, feature 7`.
+    fn beside(&self, what: &str) -> String {
+        let mut parts = Vec::new();
+        let line_column = match (self.line, self.column) {
+            (Some(line), Some(column)) => format!("{line}:{column}"),
+            (Some(line), None) => line.to_string(),
+            _ => String::new(),
+        };
+        match &self.path {
+            Some(path) if line_column.is_empty() => parts.push(path.display().to_string()),
+            Some(path) => parts.push(format!("{}:{line_column}", path.display())),
+            None if line_column.is_empty() => {}
+            None => parts.push(format!("line {line_column}")),
+        }
+        if let Some(row) = self.row
+            && !what.contains(&format!("[{row}]"))
+        {
+            parts.push(format!("row {row}"));
+        }
+        parts.extend(self.query.as_ref().map(|q| format!("query {q}")));
+        parts.extend(self.feature.as_ref().map(|x| format!("feature {x}")));
+        parts.join(", ")
+    }
+}
+
+/// Text that is not ours, made safe to print: control characters escaped, cut after 60 characters.
+
+pub(crate) fn foreign(text: &[u8]) -> String {
+    const LONGEST: usize = 60;
+    let head = &text[..text.len().min(4 * LONGEST)];
+    let text = String::from_utf8_lossy(head);
+    let mut shown: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    if text.chars().count() > LONGEST {
+        shown.push('…');
+    }
+    format!("`{shown}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_says_what_where_got_expected_hint() {
+        let error = Error::data("label.nan", "label[3] is NaN").row(3).query(0);
+        assert_eq!(error.to_string(), "label[3] is NaN (query 0)");
+        let error = Error::data("letor.value", "feature value is not a number")
+            .path("a.txt")
+            .at(7, 12)
+            .got(foreign(b"abc\x1b"))
+            .expected("a number")
+            .hint("remove it");
+        assert_eq!(
+            error.to_string(),
+            "feature value is not a number (a.txt:7:12): got `abc\\u{1b}`, expected a number; remove it"
+        );
+    }
+
+    #[test]
+    fn foreign_text_is_cut() {
+        assert!(foreign(&vec![b'x'; 100_000]).chars().count() < 70);
+    }
+}

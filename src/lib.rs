@@ -1,0 +1,10 @@
+//! rustrank learns to rank.
+
+mod error;
+pub mod hash;
+mod interrupt;
+mod queries;
+
+pub use error::{Error, ErrorKind, Fault, Place, Result};
+pub use interrupt::Interrupt;
+pub use queries::{Grouping, Queries};
