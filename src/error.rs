@@ -124,6 +124,12 @@ impl Error {
         self.with(|f| f.place.row = Some(row))
     }
 
+    /// Counts the row from the start of all batches, of which `rows` came before this one's.
+    #[must_use]
+    pub(crate) fn rows_after(self, rows: usize) -> Self {
+        self.with(|f| f.place.row = f.place.row.map(|row| row + rows))
+    }
+
     /// Adds the query.
     #[must_use]
     pub fn query(self, query: impl fmt::Display) -> Self {
@@ -246,7 +252,6 @@ impl Place {
 }
 
 /// Text that is not ours, made safe to print: control characters escaped, cut after 60 characters.
-
 pub(crate) fn foreign(text: &[u8]) -> String {
     const LONGEST: usize = 60;
     let head = &text[..text.len().min(4 * LONGEST)];

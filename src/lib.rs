@@ -1,5 +1,7 @@
 //! rustrank learns to rank.
 
+pub mod bins;
+pub mod data;
 mod error;
 pub mod hash;
 mod interrupt;

@@ -1,0 +1,68 @@
+//! Bins: from a table in memory to bytes, one core. Prints time a cell.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use rustrank::bins::{BinOptions, Binning, Level, Matrix};
+use rustrank::data::{Dataset, Policy, RowData, Strided};
+use rustrank::hash::draw;
+use rustrank::{Grouping, Interrupt, Queries};
+
+const ROWS: usize = 60_000;
+const FEATURES: usize = 136;
+
+/// Counts, flags, sparse and continuous features, as search data have them.
+fn table() -> Vec<f32> {
+    let value = |row: usize, feature: usize| {
+        let bits = draw(1, feature as u64, row as u64);
+        let unit = (bits >> 11) as f32 / (1u64 << 53) as f32;
+        match feature % 8 {
+            0 => f32::from(unit < 0.2),
+            1 => (unit * unit * 12.0).floor(),
+            2 | 3 if unit < 0.6 => 0.0,
+            _ => (10.0 * unit).exp(),
+        }
+    };
+    (0..ROWS * FEATURES).map(|i| value(i / FEATURES, i % FEATURES)).collect()
+}
+
+fn bins(c: &mut Criterion) {
+    let values = table();
+    let table = Strided::by_row(&values, FEATURES, Policy::default());
+    let options = BinOptions::default();
+    let never = Interrupt::new();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+    let mut group = c.benchmark_group("bins");
+    group.throughput(Throughput::Elements((ROWS * FEATURES) as u64)).sample_size(10);
+    let binning = Binning::of(&table, &options, &never).expect("bins");
+    for level in Level::available() {
+        let mut rows = vec![0; ROWS * binning.layout().width()];
+        group.bench_function(format!("encode/{level:?}"), |b| {
+            b.iter(|| {
+                let blocks = values.chunks(240 * FEATURES);
+                for (tile, rows) in blocks.zip(rows.chunks_mut(240 * binning.layout().width())) {
+                    binning.encode_at(level, tile, rows);
+                }
+            });
+        });
+    }
+    group.bench_function("choose", |b| {
+        b.iter(|| pool.install(|| Binning::of(&table, &options, &never)).expect("bins"));
+    });
+    group.bench_function("append", |b| {
+        b.iter(|| {
+            let mut matrix = Matrix::with_capacity(binning.layout().width(), 0).expect("room");
+            pool.install(|| binning.append(&table, &mut matrix, &never)).expect("rows");
+            matrix
+        });
+    });
+    group.bench_function("dataset", |b| {
+        b.iter(|| {
+            let queries = Queries::from_sizes(&[120; ROWS / 120], ROWS).expect("sizes");
+            let rows = RowData::new(vec![0.0; ROWS], Grouping::in_row_order(queries));
+            pool.install(|| Dataset::new(&table, rows, &options, &never)).expect("a dataset")
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, bins);
+criterion_main!(benches);

@@ -1,0 +1,143 @@
+//! The bins of all features: chosen once, then shared by every table that is binned with them.
+
+use super::cells::{Cells, block_rows, first_fault};
+use super::kernel::{Job, Level, Table};
+use super::layout::Layout;
+use super::mapper::Mapper;
+use super::matrix::Matrix;
+use super::sample::Sample;
+use crate::Interrupt;
+use crate::error::{Error, Result};
+use rayon::prelude::*;
+
+/// How bins are chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BinOptions {
+    /// The most bins a feature may have, the missing bin not counted: 2 to 255.
+    pub max_bins: usize,
+    /// The most distinct rows that thresholds are chosen from.
+    pub sample_rows: usize,
+}
+
+impl Default for BinOptions {
+    fn default() -> Self {
+        Self { max_bins: 255, sample_rows: 200_000 }
+    }
+}
+
+impl BinOptions {
+    /// Refuses what is out of range.
+    pub fn check(&self) -> Result<()> {
+        if !(2..=255).contains(&self.max_bins) {
+            return Err(Error::param("max_bins", "max_bins is out of range")
+                .got(self.max_bins)
+                .expected("2 to 255"));
+        }
+        if !(2..=1 << 30).contains(&self.sample_rows) {
+            return Err(Error::param("sample_rows", "sample_rows is out of range")
+                .got(self.sample_rows)
+                .expected("2 to 2^30"));
+        }
+        Ok(())
+    }
+}
+
+/// The bins of all features and the places of their codes.
+#[derive(Debug)]
+pub struct Binning {
+    mappers: Vec<Mapper>,
+    layout: Layout,
+    tables: Vec<(usize, Table)>,
+}
+
+impl Binning {
+    /// Chooses the bins of `num_features` features, of which the sample may have seen only some.
+    pub fn choose(
+        sample: Sample,
+        num_features: usize,
+        options: &BinOptions,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        options.check()?;
+        let num_features = num_features.max(sample.num_features());
+        let mappers = sample.into_mappers(num_features, options.max_bins, interrupt)?;
+        let layout = Layout::pack(&mappers);
+        let tables = mappers
+            .iter()
+            .zip(layout.places())
+            .enumerate()
+            .filter_map(|(f, (mapper, place))| place.map(|place| (f, Table::new(mapper, place))))
+            .collect();
+        Ok(Self { mappers, layout, tables })
+    }
+
+    /// The bins of a table, from a sample of its rows.
+    pub fn of(table: &dyn Cells, options: &BinOptions, interrupt: &Interrupt) -> Result<Self> {
+        options.check()?;
+        let mut sample = Sample::dense(options.sample_rows, table.num_features());
+        sample.push(table, interrupt)?;
+        Self::choose(sample, table.num_features(), options, interrupt)
+    }
+
+    /// The bins of each feature.
+    pub fn mappers(&self) -> &[Mapper] {
+        &self.mappers
+    }
+
+    /// Where codes are stored.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The number of features, the unused ones included.
+    pub fn num_features(&self) -> usize {
+        self.mappers.len()
+    }
+
+    /// Bins rows of cells, `num_features` each, into as many rows of zeros.
+    pub fn encode(&self, tile: &[f32], rows: &mut [u8]) {
+        self.encode_at(Level::best(), tile, rows);
+    }
+
+    /// [`encode`](Self::encode) on a given kernel; all give the same bytes.
+    pub fn encode_at(&self, level: Level, tile: &[f32], rows: &mut [u8]) {
+        let width = self.layout.width();
+        if width == 0 {
+            return;
+        }
+        for (feature, table) in &self.tables {
+            let cells = &tile[*feature..];
+            table.encode(level, Job { cells, num_features: self.num_features(), rows, width });
+        }
+    }
+
+    /// Bins all rows of a table at the end of `matrix`, block by block on all threads.
+    pub fn append(
+        &self,
+        table: &dyn Cells,
+        matrix: &mut Matrix,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let (width, num_features) = (self.layout.width(), self.num_features());
+        let block = block_rows(num_features);
+        let num_rows = table.num_rows();
+        let rows = matrix.grow(num_rows)?;
+        if width == 0 {
+            return Ok(());
+        }
+        rows.par_chunks_mut(block * width)
+            .enumerate()
+            .try_for_each_init(
+                || vec![0f32; block * num_features],
+                |tile, (i, rows)| {
+                    interrupt.check()?;
+                    let start = i * block;
+                    let tile = &mut tile[..rows.len() / width * num_features];
+                    table.read(start..start + rows.len() / width, tile)?;
+                    self.encode(tile, rows);
+                    Ok(())
+                },
+            )
+            .map_err(|error| first_fault(table, error))
+    }
+}

@@ -1,0 +1,74 @@
+//! What bins read from: any table that can fill a block of rows with cells.
+
+use crate::error::{Error, Result};
+use std::ops::Range;
+
+/// A table of raw values, read a block of rows at a time.
+///
+/// A block is copied before anything looks at it, and nothing is decided on one reading and relied
+/// on in the next: a table that changes under our hands gives odd cells, never a wrong access.
+pub trait Cells: Sync {
+    /// The number of rows.
+    fn num_rows(&self) -> usize;
+
+    /// The number of features.
+    fn num_features(&self) -> usize;
+
+    /// Writes the cells of `rows` to `tile`, row after row.
+    ///
+    /// Cells are finite or the one NaN `f32::NAN`, and never `-0.0`: equal cells have equal bits.
+    fn read(&self, rows: Range<usize>, tile: &mut [f32]) -> Result<()>;
+}
+
+/// How many rows make a block whose cells stay in the second-level cache.
+pub fn block_rows(num_features: usize) -> usize {
+    const CELLS: usize = 32 * 1024;
+    (CELLS / num_features.max(1)).clamp(1, 512)
+}
+
+/// The fault of the first bad row: which of several a parallel pass met first is chance.
+pub(super) fn first_fault(table: &dyn Cells, met: Error) -> Error {
+    if met.fault().is_none() {
+        return met;
+    }
+    let mut row = vec![0.0; table.num_features()];
+    (0..table.num_rows()).find_map(|r| table.read(r..r + 1, &mut row).err()).unwrap_or(met)
+}
+
+/// The smallest `f32` that is not below `x`; beyond the range of `f32`, its largest or smallest
+/// finite number. Infinities and NaN stay what they are, and `-0.0` becomes `0.0`.
+#[inline]
+pub fn round_up(x: f64) -> f32 {
+    let near = x as f32;
+    let up = if f64::from(near) < x { near.next_up() } else { near };
+    let up = if up.is_infinite() && x.is_finite() { f32::MAX.copysign(up) } else { up };
+    up + 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn rounding_at_the_edges() {
+        assert_eq!(round_up(0.1), 0.1f32);
+        assert_eq!(round_up(-0.1), (-0.1f32).next_up());
+        assert_eq!(round_up(1e300), f32::MAX);
+        assert_eq!(round_up(-1e300), f32::MIN);
+        assert_eq!(round_up(f64::INFINITY), f32::INFINITY);
+        assert_eq!(round_up(f64::NEG_INFINITY), f32::NEG_INFINITY);
+        assert_eq!(round_up(-0.0).to_bits(), 0);
+        assert_eq!(round_up(1e-300), f32::from_bits(1));
+        assert_eq!(round_up(-1e-300).to_bits(), 0);
+        assert!(round_up(f64::NAN).is_nan());
+    }
+
+    proptest! {
+        #[test]
+        fn comparison_with_a_threshold_survives(x in any::<f64>(), t in any::<f32>()) {
+            prop_assume!(x.is_finite() && t.is_finite() && t < f32::MAX);
+            prop_assert_eq!(x <= f64::from(t), round_up(x) <= t);
+        }
+    }
+}

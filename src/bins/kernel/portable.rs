@@ -1,0 +1,16 @@
+//! The twin that runs everywhere: counts instead of masks.
+
+use super::{Job, Table};
+
+pub(super) fn encode(table: &Table, job: Job<'_>) {
+    let groups = table.thresholds.as_chunks::<16>().0;
+    table.for_each(job, |cell| {
+        let group = below(&table.ends, cell);
+        16 * group + below(&groups[usize::from(group & 15)], cell)
+    });
+}
+
+#[inline]
+fn below(thresholds: &[f32; 16], cell: f32) -> u8 {
+    thresholds.iter().map(|&t| u8::from(t < cell)).sum()
+}

@@ -1,0 +1,52 @@
+//! The bins of one feature.
+
+use super::quantile::{Weighted, thresholds};
+
+/// Thresholds of a feature: finite and rising.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mapper {
+    thresholds: Box<[f32]>,
+    has_missing: bool,
+    is_used: bool,
+}
+
+impl Mapper {
+    /// Chooses at most `max_bins` bins for a sample; `missing` is the weight of its missing cells.
+    pub(crate) fn choose(distinct: &[Weighted], missing: u64, max_bins: usize) -> Self {
+        let thresholds = thresholds(distinct, max_bins).into_boxed_slice();
+        let has_missing = missing > 0;
+        let is_used = !thresholds.is_empty() || (has_missing && !distinct.is_empty());
+        Self { thresholds, has_missing, is_used }
+    }
+
+    /// The largest cell of each bin but the last.
+    pub fn thresholds(&self) -> &[f32] {
+        &self.thresholds
+    }
+
+    /// The number of bins, the missing bin not counted.
+    pub fn num_bins(&self) -> usize {
+        self.thresholds.len() + 1
+    }
+
+    /// The number of codes: the bins and, after them, the missing bin.
+    pub fn num_codes(&self) -> usize {
+        self.num_bins() + 1
+    }
+
+    /// Whether the sample had missing cells.
+    pub fn has_missing(&self) -> bool {
+        self.has_missing
+    }
+
+    /// Whether the sample could be split on this feature at all.
+    pub fn is_used(&self) -> bool {
+        self.is_used
+    }
+
+    /// The code of a cell: the plain version of what the kernels do.
+    pub fn code(&self, cell: f32) -> u8 {
+        let below = self.thresholds.partition_point(|&t| t < cell);
+        if cell.is_nan() { self.num_bins() as u8 } else { below as u8 }
+    }
+}

@@ -1,0 +1,32 @@
+//! Bins: from raw values to one byte, or less, a cell.
+//!
+//! A *cell* is the value of one feature for one doc, held as `f32`: a wider number is rounded **up**
+//! to the next `f32`, so that `value <= threshold` answers the same for both, whatever type the
+//! number came in. NaN is *missing*. A *threshold* is an `f32`; a cell `x` has the code `i` iff
+//! `t[i-1] < x <= t[i]`, and a missing cell has the code after the last one.
+//!
+//! ```text
+//! cells --hash--> Sample --sort--> Mapper a feature --pack--> Layout --encode--> Matrix of bytes
+//! ```
+//!
+//! Invariants: the sample depends on what the rows hold, never on where they stand, so thresholds
+//! are the same for any row order, any number of threads and any cut into batches. Raw values are
+//! looked at block by block and never kept.
+
+mod binning;
+mod cells;
+mod kernel;
+mod layout;
+mod mapper;
+mod matrix;
+mod quantile;
+mod sample;
+
+pub use binning::{BinOptions, Binning};
+pub use cells::{Cells, block_rows, round_up};
+pub use kernel::Level;
+pub use layout::{Layout, Place};
+pub use mapper::Mapper;
+pub use matrix::Matrix;
+pub use quantile::{Weighted, thresholds};
+pub use sample::Sample;

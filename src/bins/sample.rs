@@ -1,0 +1,407 @@
+//! A sample of rows that depends on what the rows hold and not on where they stand.
+//!
+//! Every row has a hash of its content; the sample is the `limit` smallest distinct hashes, each
+//! with the number of rows that have it. Rows equal to each other are thus in or out together, and
+//! one that fills a third of the data cannot crowd the others out. Adding rows in another order, in
+//! other batches, or on more threads ends in the same sample. Cost: one hash a row, and a copy of
+//! the rows that are in the sample when they pass.
+
+use super::cells::{Cells, block_rows, first_fault};
+use super::mapper::Mapper;
+use super::quantile::{Weighted, from_key, sort_by_key, to_key};
+use crate::Interrupt;
+use crate::error::{Error, Result};
+use crate::hash;
+use rayon::prelude::*;
+
+/// Rows kept for choosing thresholds.
+#[derive(Debug)]
+pub struct Sample {
+    limit: usize,
+    /// Rows with a larger hash cannot come into the sample any more.
+    cutoff: u64,
+    entries: Vec<Entry>,
+    rows: Rows,
+    num_features: usize,
+    /// Where the next batch begins, for messages.
+    rows_seen: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    hash: u64,
+    count: u32,
+    /// The place of the row's cells in `Rows`.
+    slot: u32,
+}
+
+/// The cells of the rows in the sample, slot after slot.
+#[derive(Debug)]
+enum Rows {
+    Dense { width: usize, cells: Vec<f32> },
+    Sparse { ends: Vec<usize>, features: Vec<u32>, cells: Vec<f32> },
+}
+
+impl Sample {
+    /// An empty sample of up to `limit` distinct rows, each with a cell for all `num_features`.
+    pub fn dense(limit: usize, num_features: usize) -> Self {
+        Self::new(limit, num_features, Rows::Dense { width: num_features, cells: Vec::new() })
+    }
+
+    /// An empty sample of rows that give some features; a feature not given is 0.
+    pub fn sparse(limit: usize) -> Self {
+        let rows = Rows::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() };
+        Self::new(limit, 0, rows)
+    }
+
+    fn new(limit: usize, num_features: usize, rows: Rows) -> Self {
+        Self {
+            limit: limit.max(1),
+            cutoff: u64::MAX,
+            entries: Vec::new(),
+            rows,
+            num_features,
+            rows_seen: 0,
+        }
+    }
+
+    /// The number of features seen.
+    pub fn num_features(&self) -> usize {
+        self.num_features
+    }
+
+    /// Whether a row of this hash could still come into the sample.
+    #[inline]
+    pub fn wants(&self, hash: u64) -> bool {
+        hash <= self.cutoff
+    }
+
+    /// Adds all rows of a table.
+    pub fn push(&mut self, table: &dyn Cells, interrupt: &Interrupt) -> Result<()> {
+        if table.num_features() != self.num_features {
+            return Err(Error::internal("a batch with another number of features"));
+        }
+        let hashes = row_hashes(table, interrupt).map_err(|e| e.rows_after(self.rows_seen))?;
+        self.rows_seen += hashes.len();
+        let wanted = hashes.iter().enumerate().filter(|&(_, &h)| self.wants(h));
+        let candidates = wanted.map(|(row, &h)| (h, row as u32)).collect();
+        let groups = smallest_distinct(candidates, self.limit);
+        let Rows::Dense { width, cells } = &mut self.rows else {
+            return Err(Error::internal("a dense batch for a sparse sample"));
+        };
+        let (width, old) = (*width, cells.len());
+        let more = groups.len() * width;
+        if cells.try_reserve(more).is_err() {
+            return Err(Error::resource("the sample of rows", 4 * (old + more) as u64));
+        }
+        cells.resize(old + more, 0.0);
+        if width > 0 {
+            let slots = cells[old..].par_chunks_exact_mut(width);
+            slots.zip(&groups).try_for_each(|(slot, group)| {
+                let row = group.row as usize;
+                table.read(row..row + 1, slot)
+            })?;
+        }
+        let first = self.entries.len() as u32;
+        self.entries.extend(groups.iter().zip(first..).map(|(group, slot)| Entry {
+            hash: group.hash,
+            count: group.count,
+            slot,
+        }));
+        self.settle();
+        Ok(())
+    }
+
+    /// Adds one row of a sparse sample: rising features with their cells.
+    pub fn push_sparse(&mut self, hash: u64, row: &[(u32, f32)]) {
+        if !self.wants(hash) {
+            return;
+        }
+        if let Rows::Sparse { ends, features, cells } = &mut self.rows {
+            features.extend(row.iter().map(|pair| pair.0));
+            cells.extend(row.iter().map(|pair| pair.1));
+            ends.push(cells.len());
+            let features = row.last().map_or(0, |pair| pair.0 as usize + 1);
+            self.num_features = self.num_features.max(features);
+            self.entries.push(Entry { hash, count: 1, slot: self.entries.len() as u32 });
+            self.settle();
+        }
+    }
+
+    /// Keeps the sample within a quarter of its limit, so that the work a row is constant.
+    fn settle(&mut self) {
+        if self.entries.len() > self.limit + self.limit / 4 {
+            self.shrink();
+        }
+    }
+
+    /// Merges equal rows and drops all beyond the limit.
+    fn shrink(&mut self) {
+        self.entries.sort_unstable_by_key(|e| (e.hash, e.slot));
+        self.entries.dedup_by(|later, first| {
+            let same = later.hash == first.hash;
+            first.count += if same { later.count } else { 0 };
+            same
+        });
+        self.entries.truncate(self.limit);
+        if self.entries.len() == self.limit {
+            self.cutoff = self.entries[self.limit - 1].hash;
+        }
+        self.entries.sort_unstable_by_key(|e| e.slot);
+        self.rows.keep(self.entries.iter().map(|e| e.slot as usize));
+        for (slot, entry) in self.entries.iter_mut().enumerate() {
+            entry.slot = slot as u32;
+        }
+    }
+
+    /// The bins of every feature.
+    pub(crate) fn into_mappers(
+        mut self,
+        num_features: usize,
+        max_bins: usize,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Mapper>> {
+        self.shrink();
+        let counts: Vec<u32> = self.entries.iter().map(|e| e.count).collect();
+        match &self.rows {
+            Rows::Dense { width, cells } => {
+                dense_mappers(cells, *width, &counts, max_bins, interrupt)
+            }
+            Rows::Sparse { ends, features, cells } => {
+                let by_feature = by_feature(ends, features, cells, num_features);
+                let total: u64 = counts.iter().map(|&c| u64::from(c)).sum();
+                by_feature
+                    .into_par_iter()
+                    .map(|column| {
+                        interrupt.check()?;
+                        let mut keys = Keys::default();
+                        for &(slot, cell) in &column {
+                            keys.push(cell, counts[slot as usize]);
+                        }
+                        Ok(keys.mapper(max_bins, total))
+                    })
+                    .collect()
+            }
+        }
+    }
+}
+
+impl Rows {
+    /// Moves the rows of rising `slots` to the front and forgets the others.
+    fn keep(&mut self, slots: impl Iterator<Item = usize>) {
+        match self {
+            Self::Dense { width, cells } => {
+                let mut to = 0;
+                for slot in slots {
+                    cells.copy_within(slot * *width..(slot + 1) * *width, to);
+                    to += *width;
+                }
+                cells.truncate(to);
+            }
+            Self::Sparse { ends, features, cells } => {
+                let (mut to, mut kept) = (0, 0);
+                for slot in slots {
+                    let range = ends[slot]..ends[slot + 1];
+                    features.copy_within(range.clone(), to);
+                    cells.copy_within(range.clone(), to);
+                    to += range.len();
+                    kept += 1;
+                    ends[kept] = to;
+                }
+                ends.truncate(kept + 1);
+                features.truncate(to);
+                cells.truncate(to);
+            }
+        }
+    }
+}
+
+/// The content hash of each row.
+fn row_hashes(table: &dyn Cells, interrupt: &Interrupt) -> Result<Vec<u64>> {
+    let width = table.num_features();
+    let block = block_rows(width);
+    let mut hashes = vec![0; table.num_rows()];
+    hashes
+        .par_chunks_mut(block)
+        .enumerate()
+        .try_for_each_init(
+            || vec![0f32; block * width],
+            |tile, (i, hashes)| {
+                interrupt.check()?;
+                let start = i * block;
+                table.read(start..start + hashes.len(), &mut tile[..hashes.len() * width])?;
+                for (row, hash) in hashes.iter_mut().enumerate() {
+                    *hash =
+                        hash::bytes(bytemuck::cast_slice(&tile[row * width..(row + 1) * width]));
+                }
+                Ok(())
+            },
+        )
+        .map_err(|error| first_fault(table, error))?;
+    Ok(hashes)
+}
+
+struct Group {
+    hash: u64,
+    count: u32,
+    row: u32,
+}
+
+/// The `limit` smallest distinct hashes, how often each occurs, and its first row.
+fn smallest_distinct(mut candidates: Vec<(u64, u32)>, limit: usize) -> Vec<Group> {
+    let mut tried = limit.saturating_add(limit / 8);
+    loop {
+        let head = if tried < candidates.len() {
+            candidates.select_nth_unstable(tried);
+            // A hash that goes on beyond the head would be counted short: leave it out.
+            let beyond = candidates[tried].0;
+            candidates[..tried].iter().copied().filter(|c| c.0 < beyond).collect()
+        } else {
+            std::mem::take(&mut candidates)
+        };
+        let mut groups = grouped(head);
+        if groups.len() >= limit || candidates.is_empty() {
+            groups.truncate(limit);
+            return groups;
+        }
+        tried = tried.saturating_mul(4);
+    }
+}
+
+fn grouped(mut head: Vec<(u64, u32)>) -> Vec<Group> {
+    head.par_sort_unstable();
+    head.chunk_by(|a, b| a.0 == b.0)
+        .map(|same| Group { hash: same[0].0, count: same.len() as u32, row: same[0].1 })
+        .collect()
+}
+
+/// Reads the sample one cache line of features, and as many rows as a cache holds, at a time.
+fn dense_mappers(
+    cells: &[f32],
+    width: usize,
+    counts: &[u32],
+    max_bins: usize,
+    interrupt: &Interrupt,
+) -> Result<Vec<Mapper>> {
+    const FEATURES: usize = 16;
+    const ROWS: usize = 256;
+    let total: u64 = counts.iter().map(|&c| u64::from(c)).sum();
+    let groups: Vec<Vec<Mapper>> = (0..width.div_ceil(FEATURES))
+        .into_par_iter()
+        .map_init(
+            || vec![Keys::default(); FEATURES],
+            |keys, group| {
+                interrupt.check()?;
+                let features = group * FEATURES..((group + 1) * FEATURES).min(width);
+                for (rows, counts) in cells.chunks(ROWS * width).zip(counts.chunks(ROWS)) {
+                    for (keys, feature) in keys.iter_mut().zip(features.clone()) {
+                        keys.extend(rows[feature..].iter().step_by(width), counts);
+                    }
+                }
+                Ok(keys[..features.len()].iter_mut().map(|k| k.mapper(max_bins, total)).collect())
+            },
+        )
+        .collect::<Result<_>>()?;
+    Ok(groups.into_iter().flatten().collect())
+}
+
+/// Turns rows into columns of `(slot, cell)`.
+fn by_feature(
+    ends: &[usize],
+    features: &[u32],
+    cells: &[f32],
+    num_features: usize,
+) -> Vec<Vec<(u32, f32)>> {
+    let mut columns = vec![Vec::new(); num_features];
+    for (slot, range) in ends.windows(2).enumerate() {
+        for i in range[0]..range[1] {
+            columns[features[i] as usize].push((slot as u32, cells[i]));
+        }
+    }
+    columns
+}
+
+/// The cells of one feature of the sample, on their way to thresholds.
+#[derive(Debug, Clone, Default)]
+struct Keys {
+    /// Cells that one row holds: most of them.
+    single: Vec<u32>,
+    /// Cells that several equal rows hold, with their number.
+    many: Vec<(u32, u32)>,
+    missing: u64,
+    scratch: Vec<u32>,
+}
+
+impl Keys {
+    #[inline]
+    fn push(&mut self, cell: f32, count: u32) {
+        if cell.is_nan() {
+            self.missing += u64::from(count);
+        } else if count == 1 {
+            self.single.push(to_key(cell));
+        } else {
+            self.many.push((to_key(cell), count));
+        }
+    }
+
+    /// Adds a run of cells; most rows are one of a kind, and then nothing branches on the cells.
+    fn extend<'a>(&mut self, cells: impl ExactSizeIterator<Item = &'a f32>, counts: &[u32]) {
+        if counts.iter().any(|&count| count > 1) {
+            cells.zip(counts).for_each(|(&cell, &count)| self.push(cell, count));
+            return;
+        }
+        let old = self.single.len();
+        let more = cells.len();
+        self.single.resize(old + more, 0);
+        let room = &mut self.single[old..];
+        let mut present = 0;
+        for &cell in cells {
+            room[present] = to_key(cell);
+            present += usize::from(!cell.is_nan());
+        }
+        self.single.truncate(old + present);
+        self.missing += (more - present) as u64;
+    }
+
+    /// The bins; rows of `total` that gave no cell hold 0. Leaves the cells empty.
+    fn mapper(&mut self, max_bins: usize, total: u64) -> Mapper {
+        sort_by_key(&mut self.single, &mut self.scratch, |key| key);
+        let many: u64 = self.many.iter().map(|&(_, count)| u64::from(count)).sum();
+        let absent = total - self.missing - many - self.single.len() as u64;
+        let mut rest: Vec<(u32, u64)> =
+            self.many.iter().map(|&(key, count)| (key, u64::from(count))).collect();
+        rest.extend((absent > 0).then_some((to_key(0.0), absent)));
+        rest.sort_unstable();
+        let distinct = merged(&self.single, &rest);
+        self.single.clear();
+        self.many.clear();
+        Mapper::choose(&distinct, std::mem::take(&mut self.missing), max_bins)
+    }
+}
+
+/// Distinct cells with their weights, from sorted single cells and sorted weighted ones.
+fn merged(single: &[u32], weighted: &[(u32, u64)]) -> Vec<Weighted> {
+    let mut distinct: Vec<Weighted> = Vec::new();
+    let mut last = None;
+    let mut weighted = weighted.iter().peekable();
+    let mut add = |key: u32, weight: u64| {
+        if last == Some(key)
+            && let Some(cell) = distinct.last_mut()
+        {
+            cell.weight += weight;
+        } else {
+            distinct.push(Weighted { cell: from_key(key), weight });
+            last = Some(key);
+        }
+    };
+    for same in single.chunk_by(|a, b| a == b) {
+        while let Some(&(key, weight)) = weighted.next_if(|w| w.0 <= same[0]) {
+            add(key, weight);
+        }
+        add(same[0], same.len() as u64);
+    }
+    for &(key, weight) in weighted {
+        add(key, weight);
+    }
+    distinct
+}

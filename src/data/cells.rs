@@ -1,0 +1,197 @@
+//! Raw values as they lie in the caller's memory.
+
+use crate::bins::{Cells, round_up};
+use crate::error::{Error, Result};
+use std::ops::Range;
+
+/// What an infinite value means.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Infinite {
+    /// A fault of the data.
+    #[default]
+    Error,
+    /// A missing cell.
+    Missing,
+}
+
+/// Which values are missing besides NaN.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Policy {
+    /// A number that stands for a missing value.
+    pub missing: Option<f64>,
+    /// What an infinite value means.
+    pub infinite: Infinite,
+}
+
+/// The two types of raw values; all others are converted by the caller, exactly.
+pub trait Number: Copy + Sync + Into<f64> {
+    /// The cell of the value: see [`round_up`].
+    fn cell(self) -> f32;
+}
+
+impl Number for f32 {
+    #[inline]
+    fn cell(self) -> f32 {
+        self + 0.0
+    }
+}
+
+impl Number for f64 {
+    #[inline]
+    fn cell(self) -> f32 {
+        round_up(self)
+    }
+}
+
+/// A table in one piece of memory, rows or columns together.
+#[derive(Debug, Clone, Copy)]
+pub struct Strided<'a, T> {
+    values: &'a [T],
+    num_rows: usize,
+    num_features: usize,
+    feature_step: usize,
+    policy: Policy,
+}
+
+impl<'a, T: Number> Strided<'a, T> {
+    /// Rows one after the other (C order).
+    pub fn by_row(values: &'a [T], num_features: usize, policy: Policy) -> Self {
+        let num_rows = values.len().checked_div(num_features).unwrap_or(0);
+        Self { values, num_rows, num_features, feature_step: 1, policy }
+    }
+
+    /// Columns one after the other (Fortran order).
+    pub fn by_column(values: &'a [T], num_features: usize, policy: Policy) -> Self {
+        let num_rows = values.len().checked_div(num_features).unwrap_or(0);
+        Self { values, num_rows, num_features, feature_step: num_rows, policy }
+    }
+}
+
+impl<T: Number> Cells for Strided<'_, T> {
+    fn num_rows(&self) -> usize {
+        self.num_rows
+    }
+
+    fn num_features(&self) -> usize {
+        self.num_features
+    }
+
+    fn read(&self, rows: Range<usize>, tile: &mut [f32]) -> Result<()> {
+        let width = self.num_features;
+        if self.feature_step == 1 {
+            let values = &self.values[rows.start * width..rows.end * width];
+            copy(self.policy.missing, values.iter(), tile.iter_mut());
+        } else {
+            for feature in 0..width {
+                let start = feature * self.feature_step;
+                let values = &self.values[start + rows.start..start + rows.end];
+                let to = tile[feature..].iter_mut().step_by(width);
+                copy(self.policy.missing, values.iter(), to);
+            }
+        }
+        settle_infinite(tile, width, rows.start, self.policy)
+    }
+}
+
+/// One column of a table whose columns lie apart.
+#[derive(Debug, Clone, Copy)]
+pub enum Column<'a> {
+    /// Single precision.
+    F32(&'a [f32]),
+    /// Double precision.
+    F64(&'a [f64]),
+}
+
+impl Column<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::F64(values) => values.len(),
+        }
+    }
+}
+
+/// A table whose columns lie apart, as in Arrow.
+#[derive(Debug, Clone)]
+pub struct Columns<'a> {
+    list: Vec<Column<'a>>,
+    num_rows: usize,
+    policy: Policy,
+}
+
+impl<'a> Columns<'a> {
+    /// A table of columns, which must be of one length.
+    pub fn new(columns: Vec<Column<'a>>, policy: Policy) -> Result<Self> {
+        let num_rows = columns.first().map_or(0, Column::len);
+        if let Some(feature) = columns.iter().position(|c| c.len() != num_rows) {
+            return Err(Error::data("columns.length", "a column has another length")
+                .feature(feature)
+                .got(columns[feature].len())
+                .expected(num_rows));
+        }
+        Ok(Self { list: columns, num_rows, policy })
+    }
+}
+
+impl Cells for Columns<'_> {
+    fn num_rows(&self) -> usize {
+        self.num_rows
+    }
+
+    fn num_features(&self) -> usize {
+        self.list.len()
+    }
+
+    fn read(&self, rows: Range<usize>, tile: &mut [f32]) -> Result<()> {
+        let width = self.list.len();
+        for (feature, column) in self.list.iter().enumerate() {
+            let to = tile[feature..].iter_mut().step_by(width);
+            match column {
+                Column::F32(values) => {
+                    copy(self.policy.missing, values[rows.clone()].iter(), to);
+                }
+                Column::F64(values) => {
+                    copy(self.policy.missing, values[rows.clone()].iter(), to);
+                }
+            }
+        }
+        settle_infinite(tile, width, rows.start, self.policy)
+    }
+}
+
+/// Copies values as cells. The sentinel is compared before rounding, so that no neighbour of it
+/// goes missing.
+fn copy<'a, T: Number + 'a>(
+    missing: Option<f64>,
+    values: impl Iterator<Item = &'a T>,
+    tile: impl Iterator<Item = &'a mut f32>,
+) {
+    let one_nan = |cell: f32| if cell.is_nan() { f32::NAN } else { cell };
+    if let Some(missing) = missing {
+        for (&value, to) in values.zip(tile) {
+            *to = if value.into() == missing { f32::NAN } else { one_nan(value.cell()) };
+        }
+    } else {
+        for (&value, to) in values.zip(tile) {
+            *to = one_nan(value.cell());
+        }
+    }
+}
+
+fn settle_infinite(tile: &mut [f32], width: usize, first_row: usize, policy: Policy) -> Result<()> {
+    let any = tile.iter().fold(false, |any, cell| any | cell.is_infinite());
+    if !any {
+        return Ok(());
+    }
+    if policy.infinite == Infinite::Missing {
+        tile.iter_mut().filter(|cell| cell.is_infinite()).for_each(|cell| *cell = f32::NAN);
+        return Ok(());
+    }
+    let at = tile.iter().position(|cell| cell.is_infinite()).unwrap_or_default();
+    Err(Error::data("feature.infinite", "a feature value is infinite")
+        .row(first_row + at / width)
+        .feature(at % width)
+        .got(tile[at])
+        .expected("a finite number, or NaN for a missing one")
+        .hint("infinite=\"missing\" treats infinite values as missing"))
+}

@@ -1,0 +1,181 @@
+//! The dataset itself.
+
+use super::builder::{Builder, RowData};
+use super::order::canonical;
+use crate::bins::{BinOptions, Binning, Cells, Matrix};
+use crate::error::{Error, Result};
+use crate::{Interrupt, Queries};
+use std::sync::Arc;
+
+/// Binned docs with labels and queries: immutable, and whole by construction.
+///
+/// Its docs and queries stand in an order of their content. `rows` and `query_of` say where the
+/// caller had them.
+#[derive(Debug)]
+pub struct Dataset {
+    binning: Arc<Binning>,
+    matrix: Matrix,
+    labels: Vec<f32>,
+    queries: Queries,
+    rows: Vec<u32>,
+    query_of: Vec<u32>,
+    doc_hash: Vec<u64>,
+    query_hash: Vec<u64>,
+    row_weight: Option<Vec<f64>>,
+    query_weight: Option<Vec<f64>>,
+    base_score: Option<Vec<f64>>,
+}
+
+impl Dataset {
+    /// A dataset from a table in memory, with bins of its own.
+    pub fn new(
+        table: &dyn Cells,
+        rows: RowData,
+        options: &BinOptions,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let binning = Arc::new(Binning::of(table, options, interrupt)?);
+        Self::with_binning(table, rows, binning, interrupt)
+    }
+
+    /// A dataset that shares the bins of another, as a validation set must.
+    pub fn like(&self, table: &dyn Cells, rows: RowData, interrupt: &Interrupt) -> Result<Self> {
+        Self::with_binning(table, rows, self.binning.clone(), interrupt)
+    }
+
+    fn with_binning(
+        table: &dyn Cells,
+        rows: RowData,
+        binning: Arc<Binning>,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let mut builder = Builder::new(binning, table.num_rows())?;
+        builder.push(table, interrupt)?;
+        builder.finish(rows)
+    }
+
+    pub(super) fn assemble(binning: Arc<Binning>, matrix: Matrix, data: RowData) -> Result<Self> {
+        let order = canonical(&matrix, &data);
+        let gather = |values: Vec<f64>| order.rows.iter().map(|&r| values[r as usize]).collect();
+        let by_query = |w: Vec<f64>| order.query_of.iter().map(|&q| w[q as usize]).collect();
+        Ok(Self {
+            binning,
+            matrix: matrix.in_order(&order.rows)?,
+            labels: order.rows.iter().map(|&row| data.labels[row as usize] + 0.0).collect(),
+            row_weight: data.row_weight.map(gather),
+            base_score: data.base_score.map(gather),
+            query_weight: data.query_weight.map(by_query),
+            queries: order.queries,
+            rows: order.rows,
+            query_of: order.query_of,
+            doc_hash: order.doc_hash,
+            query_hash: order.query_hash,
+        })
+    }
+
+    /// The bins, shared with every dataset made [`like`](Self::like) this one.
+    pub fn binning(&self) -> &Arc<Binning> {
+        &self.binning
+    }
+
+    /// The binned cells, a row a doc.
+    pub fn matrix(&self) -> &Matrix {
+        &self.matrix
+    }
+
+    /// The label of each doc.
+    pub fn labels(&self) -> &[f32] {
+        &self.labels
+    }
+
+    /// The docs of each query.
+    pub fn queries(&self) -> &Queries {
+        &self.queries
+    }
+
+    /// The caller's row of each doc.
+    pub fn rows(&self) -> &[u32] {
+        &self.rows
+    }
+
+    /// The caller's number of each query.
+    pub fn query_of(&self) -> &[u32] {
+        &self.query_of
+    }
+
+    /// A hash of each doc's content: its identity for everything random.
+    pub fn doc_hash(&self) -> &[u64] {
+        &self.doc_hash
+    }
+
+    /// A hash of each query's content.
+    pub fn query_hash(&self) -> &[u64] {
+        &self.query_hash
+    }
+
+    /// The weight of each doc, where given.
+    pub fn row_weight(&self) -> Option<&[f64]> {
+        self.row_weight.as_deref()
+    }
+
+    /// The weight of each query, where given.
+    pub fn query_weight(&self) -> Option<&[f64]> {
+        self.query_weight.as_deref()
+    }
+
+    /// The score that training starts from, where given.
+    pub fn base_score(&self) -> Option<&[f64]> {
+        self.base_score.as_deref()
+    }
+
+    /// The number of docs.
+    pub fn num_docs(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// The number of features, the unused ones included.
+    pub fn num_features(&self) -> usize {
+        self.binning.num_features()
+    }
+
+    /// The features that are constant, or all missing, in the sample: nothing can split on them.
+    pub fn unused_features(&self) -> impl Iterator<Item = usize> + '_ {
+        let mappers = self.binning.mappers().iter().enumerate();
+        mappers.filter(|(_, mapper)| !mapper.is_used()).map(|(feature, _)| feature)
+    }
+
+    /// `values[doc]` in the order of the caller's rows.
+    pub fn by_row<T: Copy + Default>(&self, values: &[T]) -> Vec<T> {
+        let mut by_row = vec![T::default(); values.len()];
+        for (&row, &value) in self.rows.iter().zip(values) {
+            by_row[row as usize] = value;
+        }
+        by_row
+    }
+
+    /// An error unless some query has two different labels: without one, no ranking loss has a
+    /// gradient.
+    pub fn require_pairs(&self) -> Result<()> {
+        let mixed = |docs: std::ops::Range<usize>| {
+            self.labels[docs].windows(2).any(|pair| pair[0] != pair[1])
+        };
+        if self.queries.ranges().any(mixed) {
+            return Ok(());
+        }
+        let what = if self.queries.len() == self.num_docs() {
+            "no pairs to learn from: every query has one document"
+        } else {
+            "no pairs to learn from: in every query all labels are equal"
+        };
+        Err(Error::data("pairs", what).hint(
+            "check the labels, and that `qid` or `group` puts the documents of a query together",
+        ))
+    }
+
+    /// The bytes this dataset holds.
+    pub fn memory(&self) -> usize {
+        let floats = [&self.row_weight, &self.query_weight, &self.base_score];
+        let floats: usize = floats.into_iter().flatten().map(|v| 8 * v.len()).sum();
+        self.matrix.bytes().len() + self.num_docs() * (4 + 4 + 8) + self.queries.len() * 20 + floats
+    }
+}

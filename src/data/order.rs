@@ -1,0 +1,88 @@
+//! The order of docs and queries inside a dataset: by content alone.
+//!
+//! Docs of a query are sorted by a hash of their binned cells, label, weight and base score, equal
+//! hashes by the content itself; queries by a hash over their docs. Docs that still tie are copies
+//! of each other, and which copy comes first makes no difference to anything.
+
+use super::builder::RowData;
+use crate::bins::Matrix;
+use crate::{Queries, hash};
+use rayon::prelude::*;
+use std::cmp::Ordering;
+
+pub(super) struct Canonical {
+    /// The caller's row of each doc.
+    pub(super) rows: Vec<u32>,
+    pub(super) queries: Queries,
+    /// The caller's number of each query.
+    pub(super) query_of: Vec<u32>,
+    pub(super) doc_hash: Vec<u64>,
+    pub(super) query_hash: Vec<u64>,
+}
+
+pub(super) fn canonical(matrix: &Matrix, data: &RowData) -> Canonical {
+    let grouping = &data.grouping;
+    let by_row: Vec<u64> =
+        (0..matrix.num_rows()).into_par_iter().map(|row| doc_hash(matrix, data, row)).collect();
+    let mut rows = grouping.rows.clone();
+    let mut query_hash = vec![0; grouping.queries.len()];
+    let pieces = pieces(&mut rows, &grouping.queries);
+    pieces.into_par_iter().zip(&mut query_hash).enumerate().for_each(|(q, (docs, hash))| {
+        docs.sort_unstable_by(|&a, &b| compare(matrix, data, &by_row, a as usize, b as usize));
+        *hash = fold(docs, &by_row, data.query_weight.as_ref().map_or(1.0, |w| w[q]));
+    });
+    let mut query_of: Vec<u32> = (0..grouping.queries.len() as u32).collect();
+    query_of.par_sort_unstable_by_key(|&q| (query_hash[q as usize], q));
+    let (rows, queries) = gathered(&rows, &grouping.queries, &query_of);
+    let doc_hash = rows.iter().map(|&row| by_row[row as usize]).collect();
+    let query_hash = query_of.iter().map(|&q| query_hash[q as usize]).collect();
+    Canonical { rows, queries, query_of, doc_hash, query_hash }
+}
+
+fn doc_hash(matrix: &Matrix, data: &RowData, row: usize) -> u64 {
+    let mut h = hash::bytes(matrix.row(row)) ^ u64::from((data.labels[row] + 0.0).to_bits());
+    for extra in [&data.row_weight, &data.base_score] {
+        h = hash::mix(h) ^ extra.as_ref().map_or(0, |values| (values[row] + 0.0).to_bits());
+    }
+    hash::mix(h)
+}
+
+fn compare(matrix: &Matrix, data: &RowData, by_row: &[u64], a: usize, b: usize) -> Ordering {
+    let extra = |values: &Option<Vec<f64>>| {
+        values.as_ref().map_or(Ordering::Equal, |v| v[a].total_cmp(&v[b]))
+    };
+    by_row[a]
+        .cmp(&by_row[b])
+        .then_with(|| matrix.row(a).cmp(matrix.row(b)))
+        .then_with(|| data.labels[a].total_cmp(&data.labels[b]))
+        .then_with(|| extra(&data.row_weight))
+        .then_with(|| extra(&data.base_score))
+        .then(a.cmp(&b))
+}
+
+fn fold(docs: &[u32], by_row: &[u64], weight: f64) -> u64 {
+    let start = hash::mix(weight.to_bits());
+    docs.iter().fold(start, |h, &row| hash::mix(h.wrapping_add(by_row[row as usize])))
+}
+
+/// The docs of each query as a slice of its own.
+fn pieces<'a>(mut rows: &'a mut [u32], queries: &Queries) -> Vec<&'a mut [u32]> {
+    let mut pieces = Vec::with_capacity(queries.len());
+    for range in queries.ranges() {
+        let (piece, rest) = rows.split_at_mut(range.len());
+        pieces.push(piece);
+        rows = rest;
+    }
+    pieces
+}
+
+fn gathered(rows: &[u32], queries: &Queries, order: &[u32]) -> (Vec<u32>, Queries) {
+    let mut gathered = Vec::with_capacity(rows.len());
+    let mut offsets = Vec::with_capacity(order.len() + 1);
+    offsets.push(0);
+    for &q in order {
+        gathered.extend_from_slice(&rows[queries.range(q as usize)]);
+        offsets.push(gathered.len());
+    }
+    (gathered, Queries::from_offsets(offsets))
+}
