@@ -5,6 +5,8 @@ pub mod data;
 mod error;
 pub mod hash;
 mod interrupt;
+#[cfg(feature = "python")]
+mod py;
 mod queries;
 
 pub use error::{Error, ErrorKind, Fault, Place, Result};

@@ -4,7 +4,7 @@ use super::builder::{Builder, RowData};
 use super::order::canonical;
 use crate::bins::{BinOptions, Binning, Cells, Matrix};
 use crate::error::{Error, Result};
-use crate::{Interrupt, Queries};
+use crate::{Interrupt, Queries, hash};
 use std::sync::Arc;
 
 /// Binned docs with labels and queries: immutable, and whole by construction.
@@ -126,6 +126,16 @@ impl Dataset {
     /// The score that training starts from, where given.
     pub fn base_score(&self) -> Option<&[f64]> {
         self.base_score.as_deref()
+    }
+
+    /// A hash of all that training can see: cells and their bins, labels, weights, queries.
+    pub fn fingerprint(&self) -> u64 {
+        let mix = |h: u64, x: u64| hash::mix(h.rotate_left(1) ^ x);
+        let thresholds = self.binning.mappers().iter().map(|mapper| {
+            hash::bytes(bytemuck::cast_slice(mapper.thresholds())) ^ mapper.num_codes() as u64
+        });
+        let h = thresholds.fold(self.num_docs() as u64, mix);
+        self.query_hash.iter().copied().fold(h, mix)
     }
 
     /// The number of docs.

@@ -1,0 +1,73 @@
+"""The exceptions of rustrank: one base class, and the built-in class that each stands for."""
+
+from __future__ import annotations
+
+__all__ = [
+    "DataError",
+    "InternalError",
+    "ParamError",
+    "ResourceError",
+    "RustrankError",
+    "RustrankWarning",
+]
+
+
+class RustrankError(Exception):
+    """Base of all errors that rustrank raises itself.
+
+    Files that cannot be opened raise the usual ``OSError`` subclasses, wrong types ``TypeError``.
+
+    Attributes
+    ----------
+    code : str or None
+        A stable name for programs, such as ``label.nan``.
+    row : int or None
+        The row of the caller's array, from 0.
+    query, feature : str or None
+        The query and the feature, where the fault has one.
+    path : str or None
+        The file.
+    line, column : int or None
+        The place in a text, from 1.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        row: int | None = None,
+        query: str | None = None,
+        feature: str | None = None,
+        path: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.row = row
+        self.query = query
+        self.feature = feature
+        self.path = path
+        self.line = line
+        self.column = column
+
+
+class DataError(RustrankError, ValueError):
+    """The data cannot be used as they are."""
+
+
+class ParamError(RustrankError, ValueError):
+    """A parameter is unknown or out of range."""
+
+
+class ResourceError(RustrankError, MemoryError):
+    """A table would not fit into memory."""
+
+
+class InternalError(RustrankError, RuntimeError):
+    """A bug in rustrank; please report it."""
+
+
+class RustrankWarning(UserWarning):
+    """Something is allowed but probably not meant."""

@@ -1,0 +1,475 @@
+"""Datasets: documents with features, labels and queries, checked once and binned."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rustrank import _rustrank
+from rustrank._arrays import (
+    Queries,
+    Table,
+    as_doubles,
+    as_labels,
+    as_queries,
+    as_table,
+    as_vector,
+    check_length,
+)
+from rustrank._errors import DataError, RustrankWarning
+
+__all__ = ["Dataset"]
+
+#: One batch of rows: a mapping with ``X``, ``y``, ``qid`` and perhaps ``row_weight`` and
+#: ``base_score``, or the first three as a tuple.
+Batch: TypeAlias = Mapping[str, Any] | tuple[Any, Any, Any]
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """How raw values are read."""
+
+    missing: float | None
+    infinite: str
+    num_threads: int | None
+
+
+@dataclass
+class _Rows:
+    """What is known of rows besides their features."""
+
+    labels: NDArray[np.float32]
+    queries: Queries
+    row_weight: NDArray[np.float64] | None = None
+    query_weight: NDArray[np.float64] | None = None
+    base_score: NDArray[np.float64] | None = None
+
+
+@dataclass
+class _Columns:
+    """Arrays that arrive in batches."""
+
+    y: list[NDArray[np.float32]] = field(default_factory=list)
+    qid: list[NDArray[Any]] = field(default_factory=list)
+    row_weight: list[NDArray[np.float64]] = field(default_factory=list)
+    base_score: list[NDArray[np.float64]] = field(default_factory=list)
+
+
+class Dataset:
+    """Documents with features, labels and queries: checked once, binned, immutable.
+
+    Only binned features are kept, a byte or less each; ``X`` is not. The result does not depend on
+    the order of rows or queries, nor on the number of threads.
+
+    Parameters
+    ----------
+    X : array-like of shape (num_docs, num_features)
+        A numpy array, pandas or polars DataFrame, Arrow table, scipy sparse matrix, or lists.
+        Arrays of ``float32`` and ``float64`` in C or Fortran order are read where they lie.
+    y : array-like of shape (num_docs,)
+        Labels: finite numbers from 0.
+    qid : array-like of shape (num_docs,), optional
+        The query of each row: ids of any type, in any order.
+    group : array-like of shape (num_queries,), optional
+        Instead of ``qid``: the number of rows of each query, in row order.
+    query_weight : array-like or mapping, optional
+        A weight for each query, in order of first appearance, or by id.
+    row_weight : array-like of shape (num_docs,), optional
+        A factor on each document's gradients.
+    base_score : array-like of shape (num_docs,), optional
+        Scores that training starts from.
+    feature_names : sequence of str, optional
+        Names; taken from the columns of a frame by default.
+    like : Dataset, optional
+        A training set whose bins this one shares: how validation and test sets are made.
+    max_bins : int, default 255
+        The most bins a feature may have, besides the one for missing values.
+    sample_rows : int, default 200000
+        The most distinct rows from which bins are chosen.
+    missing : float, default NaN
+        A value that means "missing", besides NaN.
+    infinite : {"error", "missing"}, default "error"
+        What infinite values are.
+    num_threads : int, optional
+        Threads to use; all cores by default.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> data = rr.datasets.make_web(num_queries=20, seed=0)
+    >>> train = rr.Dataset(data.X, data.y, qid=data.qid)
+    >>> train.num_queries
+    20
+    """
+
+    _core: _rustrank.Dataset
+    _names: list[str] | None
+    _query_ids: NDArray[Any]
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        query_weight: Any = None,
+        row_weight: Any = None,
+        base_score: Any = None,
+        feature_names: Sequence[str] | None = None,
+        like: Dataset | None = None,
+        max_bins: int = 255,
+        sample_rows: int = 200_000,
+        missing: float = math.nan,
+        infinite: str = "error",
+        num_threads: int | None = None,
+    ) -> None:
+        table = as_table(X)
+        labels = as_labels(y)
+        check_length("y", len(labels), table.num_rows, "rows")
+        queries, ids = as_queries(qid, group, table.num_rows)
+        rows = _Rows(
+            labels,
+            queries,
+            _optional("row_weight", row_weight),
+            _by_query(query_weight, ids),
+            _optional("base_score", base_score),
+        )
+        reading = _Reading(missing, infinite, num_threads)
+        options = (max_bins, sample_rows)
+        names = _checked_names(feature_names, table)
+        binning = _binning(like, table, options, reading, names)
+        builder = _rustrank.Builder(binning, table.num_rows, reading)
+        for block in table.blocks():
+            builder.push(block)
+        self._settle(builder.finish(rows), names or (like._names if like else None), ids)
+        if like is None:
+            self._warn_of_unused()
+
+    def _settle(
+        self, core: _rustrank.Dataset, names: list[str] | None, query_ids: NDArray[Any]
+    ) -> None:
+        self._core = core
+        self._names = names
+        self._query_ids = query_ids
+
+    def _warn_of_unused(self) -> None:
+        unused = len(self.unused_features)
+        if unused:
+            message = (
+                f"{unused} of {self.num_features} features have one value, or none, in the data "
+                "and are not used"
+            )
+            warnings.warn(message, RustrankWarning, stacklevel=3)
+
+    @classmethod
+    def from_batches(
+        cls,
+        batches: Callable[[], Iterable[Batch]] | Iterable[Batch],
+        *,
+        query_weight: Any = None,
+        feature_names: Sequence[str] | None = None,
+        like: Dataset | None = None,
+        max_bins: int = 255,
+        sample_rows: int = 200_000,
+        missing: float = math.nan,
+        infinite: str = "error",
+        num_threads: int | None = None,
+    ) -> Dataset:
+        """Make a dataset from batches, for features that do not fit into memory at once.
+
+        Parameters
+        ----------
+        batches : callable or iterable
+            A function that returns a fresh iterator over batches, or something that can be
+            iterated over twice: bins are chosen in a first pass (with ``like``, one pass does).
+            A batch is a mapping with ``X``, ``y``, ``qid`` and perhaps ``row_weight`` and
+            ``base_score``, or a tuple ``(X, y, qid)``. A query may go on in a later batch.
+        query_weight, feature_names, like, max_bins, sample_rows, missing, infinite, num_threads
+            As for `Dataset`.
+        """
+        if isinstance(batches, Iterator):
+            message = (
+                "batches can be read only once: pass a function that returns a new iterator, "
+                "as in `Dataset.from_batches(lambda: read_my_files())`"
+            )
+            raise TypeError(message)
+        source = batches if callable(batches) else lambda: batches
+        reading = _Reading(missing, infinite, num_threads)
+        names = list(feature_names) if feature_names is not None else None
+        if like is None:
+            binning, names = _sampled(source, (max_bins, sample_rows), reading, names)
+        else:
+            binning, names = like._core.binning, names or like._names
+        builder = _rustrank.Builder(binning, 0, reading)
+        columns = _Columns()
+        for batch in source():
+            table = _add(batch, columns)
+            for block in table.blocks():
+                builder.push(block)
+        if not columns.y:
+            message = "the data have no rows: there is no batch"
+            raise DataError(message, code="data.empty")
+        labels = np.concatenate(columns.y)
+        queries, ids = as_queries(_joined(columns.qid), None, len(labels))
+        rows = _Rows(
+            labels,
+            queries,
+            _all_or_none("row_weight", columns.row_weight, len(labels)),
+            _by_query(query_weight, ids),
+            _all_or_none("base_score", columns.base_score, len(labels)),
+        )
+        made = cls.__new__(cls)
+        made._settle(builder.finish(rows), names, ids)
+        if like is None:
+            made._warn_of_unused()
+        return made
+
+    @classmethod
+    def from_parquet(
+        cls,
+        path: Any,
+        *,
+        label: str = "label",
+        qid: str = "qid",
+        features: Sequence[str] | None = None,
+        row_weight: str | None = None,
+        base_score: str | None = None,
+        batch_rows: int = 65_536,
+        **options: Any,
+    ) -> Dataset:
+        """Make a dataset from Parquet files, a batch of rows at a time (needs pyarrow).
+
+        Parameters
+        ----------
+        path : path-like or sequence of path-like
+            One file or several, read one after the other.
+        label, qid : str
+            The columns of labels and query ids.
+        features : sequence of str, optional
+            The columns of features; by default all that are not named otherwise.
+        row_weight, base_score : str, optional
+            Columns of these.
+        batch_rows : int, default 65536
+            Rows in memory at a time.
+        **options
+            As for `from_batches`.
+        """
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        paths = list(path) if isinstance(path, (list, tuple)) else [path]
+        special = {"y": label, "qid": qid, "row_weight": row_weight, "base_score": base_score}
+        taken = {role: name for role, name in special.items() if name is not None}
+        if features is None:
+            columns = pq.read_schema(paths[0]).names
+            features = [name for name in columns if name not in taken.values()]
+        wanted = [*features, *taken.values()]
+
+        def batches() -> Iterator[Batch]:
+            for one in paths:
+                with pq.ParquetFile(one) as file:
+                    _require_columns(wanted, file.schema_arrow.names, one)
+                    for rows in file.iter_batches(batch_rows, columns=wanted):
+                        batch = {role: rows.column(name) for role, name in taken.items()}
+                        yield {**batch, "X": rows.select(list(features))}
+
+        return cls.from_batches(batches, **options)
+
+    @property
+    def num_docs(self) -> int:
+        """The number of documents."""
+        return self._core.num_docs
+
+    @property
+    def num_queries(self) -> int:
+        """The number of queries."""
+        return self._core.num_queries
+
+    @property
+    def num_features(self) -> int:
+        """The number of features, the unused ones included."""
+        return self._core.num_features
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the features; ``f0``, ``f1``, ... where none were given."""
+        return self._names or [f"f{i}" for i in range(self.num_features)]
+
+    @property
+    def query_ids(self) -> NDArray[Any]:
+        """The query ids in order of first appearance: the order of all per-query results."""
+        return self._query_ids
+
+    @property
+    def query_sizes(self) -> NDArray[np.int64]:
+        """The number of documents of each query."""
+        return self._core.query_sizes()
+
+    @property
+    def labels(self) -> NDArray[np.float32]:
+        """The label of each row."""
+        return self._core.labels()
+
+    @property
+    def unused_features(self) -> list[int]:
+        """Features with one value, or none, in the sample: nothing can split on them."""
+        return self._core.binning.unused_features()
+
+    @property
+    def memory(self) -> int:
+        """The bytes this dataset holds."""
+        return self._core.memory
+
+    @property
+    def fingerprint(self) -> int:
+        """A hash of all that training can see; equal for any order of the rows."""
+        return self._core.fingerprint()
+
+    def thresholds(self, feature: int | str) -> NDArray[np.float32]:
+        """Return the thresholds between the bins of a feature, by number or name."""
+        number = self.feature_names.index(feature) if isinstance(feature, str) else feature
+        found = self._core.binning.thresholds(number) if number >= 0 else None
+        if found is None:
+            message = f"feature {feature} of {self.num_features}"
+            raise IndexError(message)
+        return found
+
+    def require_pairs(self) -> None:
+        """Raise `DataError` unless some query has two different labels."""
+        self._core.require_pairs()
+
+    def __len__(self) -> int:
+        """Return the number of documents."""
+        return self.num_docs
+
+    def __repr__(self) -> str:
+        """Say what is in it in one line."""
+        return (
+            f"<Dataset: {self.num_docs:,} documents, {self.num_queries:,} queries, "
+            f"{self.num_features:,} features, {self.memory / 2**20:.1f} MiB>"
+        )
+
+
+def _binning(
+    like: Dataset | None,
+    table: Table,
+    options: tuple[int, int],
+    reading: _Reading,
+    names: list[str] | None,
+) -> _rustrank.Binning:
+    if like is not None:
+        _require_same_names(like, names)
+        return like._core.binning
+    if table.num_features == 0:
+        message = "X has no features"
+        raise DataError(message, code="features")
+    sampler = _rustrank.Sampler(table.num_features, *options, reading)
+    for block in table.blocks():
+        sampler.push(block)
+    return sampler.choose()
+
+
+def _require_same_names(like: Dataset, names: list[str] | None) -> None:
+    if names is None or like._names is None or len(names) != len(like._names):
+        return
+    for number, (mine, theirs) in enumerate(zip(names, like._names, strict=True)):
+        if mine != theirs:
+            message = f"feature {number} has another name: got {mine!r}, expected {theirs!r}"
+            raise DataError(message, code="features.names", feature=mine)
+
+
+def _checked_names(given: Sequence[str] | None, table: Table) -> list[str] | None:
+    names = list(given) if given is not None else table.names
+    if names is not None:
+        check_length("feature_names", len(names), table.num_features, "features")
+        if len(set(names)) < len(names):
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            message = f"two features have the name {twice!r}"
+            raise DataError(message, code="features.names", feature=twice)
+    return names
+
+
+def _sampled(
+    source: Callable[[], Iterable[Batch]],
+    options: tuple[int, int],
+    reading: _Reading,
+    names: list[str] | None,
+) -> tuple[_rustrank.Binning, list[str] | None]:
+    sampler = None
+    for batch in source():
+        table = _table_of(batch)
+        if sampler is None:
+            names = _checked_names(names, table)
+            sampler = _rustrank.Sampler(table.num_features, *options, reading)
+        for block in table.blocks():
+            sampler.push(block)
+    if sampler is None:
+        message = "the data have no rows: there is no batch"
+        raise DataError(message, code="data.empty")
+    return sampler.choose(), names
+
+
+def _table_of(batch: Batch) -> Table:
+    return as_table(batch["X"] if isinstance(batch, Mapping) else batch[0])
+
+
+def _add(batch: Batch, columns: _Columns) -> Table:
+    """Keep all of a batch but its features."""
+    given = batch if isinstance(batch, Mapping) else dict(zip(("X", "y", "qid"), batch, strict=True))
+    unknown = set(given) - {"X", "y", "qid", "row_weight", "base_score"}
+    if unknown:
+        message = f"a batch has {sorted(unknown)}, expected X, y, qid, row_weight, base_score"
+        raise DataError(message, code="batch")
+    table = as_table(given["X"])
+    columns.y.append(as_labels(given["y"]))
+    columns.qid.append(as_vector(given["qid"], "qid"))
+    check_length("y", len(columns.y[-1]), table.num_rows, "rows")
+    check_length("qid", len(columns.qid[-1]), table.num_rows, "rows")
+    for name, kept in (("row_weight", columns.row_weight), ("base_score", columns.base_score)):
+        if given.get(name) is not None:
+            kept.append(as_doubles(given[name], name))
+    return table
+
+
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    if len({part.dtype.kind for part in parts}) == 1:
+        return np.concatenate(parts)
+    return np.concatenate([part.astype(object) for part in parts])
+
+
+def _all_or_none(
+    name: str, parts: list[NDArray[np.float64]], num_rows: int
+) -> NDArray[np.float64] | None:
+    if not parts:
+        return None
+    joined = np.concatenate(parts)
+    check_length(name, len(joined), num_rows, "rows")
+    return joined
+
+
+def _optional(name: str, values: Any) -> NDArray[np.float64] | None:
+    return None if values is None else as_doubles(values, name)
+
+
+def _by_query(weight: Any, ids: NDArray[Any]) -> NDArray[np.float64] | None:
+    """Weights in order of first appearance, from such a list or from a mapping."""
+    if weight is None or not isinstance(weight, Mapping):
+        return _optional("query_weight", weight)
+    try:
+        return np.array([float(weight[key]) for key in ids.tolist()], np.float64)
+    except KeyError as error:
+        message = f"query_weight has no weight for query {error.args[0]!r}"
+        raise DataError(message, code="weight", query=str(error.args[0])) from None
+
+
+def _require_columns(wanted: Sequence[str], present: Sequence[str], path: Any) -> None:
+    for name in wanted:
+        if name not in present:
+            message = f"column {name!r} is not there ({path}): the file has {', '.join(present)}"
+            raise DataError(message[:400], code="columns", path=str(path))

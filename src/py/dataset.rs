@@ -1,0 +1,250 @@
+//! Datasets for Python: a sampler, the bins it chooses, a builder, the dataset it makes.
+
+use super::arrays::{Block, copied, policy};
+use super::door::detached;
+use super::errors::to_python;
+use crate::bins::{self, BinOptions, Sample};
+use crate::data::{self, Policy, RowData};
+use crate::error::{Error, Result};
+use crate::{Grouping, Queries};
+use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How raw values are read and on how many threads: the attributes of a Python object.
+#[derive(FromPyObject)]
+pub(super) struct Reading {
+    missing: Option<f64>,
+    infinite: String,
+    num_threads: Option<usize>,
+}
+
+/// Labels, queries and weights: the attributes of a Python object.
+#[derive(FromPyObject)]
+pub(super) struct Rows<'py> {
+    labels: PyReadonlyArray1<'py, f32>,
+    queries: QueryArg<'py>,
+    row_weight: Option<PyReadonlyArray1<'py, f64>>,
+    query_weight: Option<PyReadonlyArray1<'py, f64>>,
+    base_score: Option<PyReadonlyArray1<'py, f64>>,
+}
+
+/// What all batches of a table share.
+#[derive(Debug, Clone, Copy)]
+struct Batches {
+    policy: Policy,
+    num_threads: Option<usize>,
+}
+
+impl Batches {
+    fn new(py: Python<'_>, reading: &Reading) -> PyResult<Self> {
+        let policy = policy(reading.missing, &reading.infinite);
+        let policy = policy.map_err(|error| to_python(py, &error))?;
+        Ok(Self { policy, num_threads: reading.num_threads })
+    }
+}
+
+/// The first pass: sees all rows and chooses the bins.
+#[pyclass(frozen)]
+pub(super) struct Sampler {
+    sample: Mutex<Option<Sample>>,
+    options: BinOptions,
+    batches: Batches,
+}
+
+#[pymethods]
+impl Sampler {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        num_features: usize,
+        max_bins: usize,
+        sample_rows: usize,
+        reading: Reading,
+    ) -> PyResult<Self> {
+        let options = BinOptions { max_bins, sample_rows };
+        options.check().map_err(|error| to_python(py, &error))?;
+        let sample = Mutex::new(Some(Sample::dense(sample_rows, num_features)));
+        Ok(Self { sample, options, batches: Batches::new(py, &reading)? })
+    }
+
+    fn push(&self, py: Python<'_>, block: Block<'_>) -> PyResult<()> {
+        let cells = block.cells(py, self.batches.policy)?;
+        detached(py, self.batches.num_threads, |interrupt| {
+            let mut sample = lock(&self.sample);
+            sample.as_mut().ok_or_else(used_up)?.push(&*cells, interrupt)
+        })
+    }
+
+    fn choose(&self, py: Python<'_>) -> PyResult<Binning> {
+        let binning = detached(py, self.batches.num_threads, |interrupt| {
+            let sample = lock(&self.sample).take().ok_or_else(used_up)?;
+            let num_features = sample.num_features();
+            bins::Binning::choose(sample, num_features, &self.options, interrupt)
+        })?;
+        Ok(Binning { inner: Arc::new(binning) })
+    }
+}
+
+/// The bins of all features.
+#[pyclass(frozen)]
+pub(super) struct Binning {
+    inner: Arc<bins::Binning>,
+}
+
+#[pymethods]
+impl Binning {
+    #[getter]
+    fn num_features(&self) -> usize {
+        self.inner.num_features()
+    }
+
+    /// The bytes of a binned row.
+    #[getter]
+    fn width(&self) -> usize {
+        self.inner.layout().width()
+    }
+
+    fn thresholds<'py>(
+        &self,
+        py: Python<'py>,
+        feature: usize,
+    ) -> Option<Bound<'py, PyArray1<f32>>> {
+        self.inner.mappers().get(feature).map(|mapper| mapper.thresholds().to_pyarray(py))
+    }
+
+    fn unused_features(&self) -> Vec<usize> {
+        let mappers = self.inner.mappers().iter().enumerate();
+        mappers.filter(|(_, m)| !m.is_used()).map(|(feature, _)| feature).collect()
+    }
+}
+
+/// The second pass: bins all rows.
+#[pyclass(frozen)]
+pub(super) struct Builder {
+    builder: Mutex<Option<data::Builder>>,
+    batches: Batches,
+}
+
+#[pymethods]
+impl Builder {
+    #[new]
+    fn new(py: Python<'_>, binning: &Binning, num_rows: usize, reading: Reading) -> PyResult<Self> {
+        let builder = data::Builder::new(binning.inner.clone(), num_rows);
+        let builder = Mutex::new(Some(builder.map_err(|error| to_python(py, &error))?));
+        Ok(Self { builder, batches: Batches::new(py, &reading)? })
+    }
+
+    fn push(&self, py: Python<'_>, block: Block<'_>) -> PyResult<()> {
+        let cells = block.cells(py, self.batches.policy)?;
+        detached(py, self.batches.num_threads, |interrupt| {
+            let mut builder = lock(&self.builder);
+            builder.as_mut().ok_or_else(used_up)?.push(&*cells, interrupt)
+        })
+    }
+
+    fn finish(&self, py: Python<'_>, rows: Rows<'_>) -> PyResult<Dataset> {
+        let labels = rows.labels.as_array().to_vec();
+        let grouping =
+            rows.queries.grouping(labels.len()).map_err(|error| to_python(py, &error))?;
+        let rows = RowData {
+            labels,
+            grouping,
+            row_weight: copied(rows.row_weight),
+            query_weight: copied(rows.query_weight),
+            base_score: copied(rows.base_score),
+        };
+        let inner = detached(py, self.batches.num_threads, |_| {
+            lock(&self.builder).take().ok_or_else(used_up)?.finish(rows)
+        })?;
+        Ok(Dataset { inner: Arc::new(inner) })
+    }
+}
+
+/// Queries as Python gives them: a code and the number of codes, or sizes.
+#[derive(FromPyObject)]
+pub(super) enum QueryArg<'py> {
+    Codes(PyReadonlyArray1<'py, u32>, usize),
+    Sizes(PyReadonlyArray1<'py, i64>),
+}
+
+impl QueryArg<'_> {
+    /// The rows of each query.
+    pub(super) fn grouping(&self, num_rows: usize) -> Result<Grouping> {
+        match self {
+            Self::Codes(codes, num_queries) => {
+                Grouping::from_codes(&codes.as_array().to_vec(), *num_queries)
+            }
+            Self::Sizes(sizes) => {
+                let queries = Queries::from_sizes(&sizes.as_array().to_vec(), num_rows)?;
+                Ok(Grouping::in_row_order(queries))
+            }
+        }
+    }
+}
+
+/// A binned dataset.
+#[pyclass(frozen)]
+pub(super) struct Dataset {
+    inner: Arc<data::Dataset>,
+}
+
+#[pymethods]
+impl Dataset {
+    #[getter]
+    fn num_docs(&self) -> usize {
+        self.inner.num_docs()
+    }
+
+    #[getter]
+    fn num_queries(&self) -> usize {
+        self.inner.queries().len()
+    }
+
+    #[getter]
+    fn num_features(&self) -> usize {
+        self.inner.num_features()
+    }
+
+    /// The bytes held.
+    #[getter]
+    fn memory(&self) -> usize {
+        self.inner.memory()
+    }
+
+    #[getter]
+    fn binning(&self) -> Binning {
+        Binning { inner: self.inner.binning().clone() }
+    }
+
+    /// The label of each of the caller's rows.
+    fn labels<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
+        self.inner.by_row(self.inner.labels()).to_pyarray(py)
+    }
+
+    /// The number of documents of each of the caller's queries.
+    fn query_sizes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        let mut sizes = vec![0i64; self.inner.queries().len()];
+        for (docs, &q) in self.inner.queries().ranges().zip(self.inner.query_of()) {
+            sizes[q as usize] = docs.len().cast_signed() as i64;
+        }
+        sizes.to_pyarray(py)
+    }
+
+    /// A hash of all that training can see; equal for any order of the rows.
+    fn fingerprint(&self) -> u64 {
+        self.inner.fingerprint()
+    }
+
+    fn require_pairs(&self, py: Python<'_>) -> PyResult<()> {
+        self.inner.require_pairs().map_err(|error| to_python(py, &error))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn used_up() -> Error {
+    Error::internal("a sampler or builder was used after its end")
+}

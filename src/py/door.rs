@@ -1,0 +1,81 @@
+//! Leaving the interpreter and coming back.
+
+use super::errors::to_python;
+use super::pool;
+use crate::Interrupt;
+use crate::error::{Error, Result};
+use pyo3::prelude::*;
+use rayon::ThreadPool;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+/// How long Ctrl-C may wait to be noticed.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Runs `work` on this process's pool without the interpreter lock.
+///
+/// The calling thread looks for signals meanwhile: Ctrl-C raises the flag that `work` checks, and
+/// becomes a `KeyboardInterrupt` once `work` has ended. A panic becomes an `InternalError`.
+pub(super) fn detached<T: Send>(
+    py: Python<'_>,
+    num_threads: Option<usize>,
+    work: impl FnOnce(&Interrupt) -> Result<T> + Send,
+) -> PyResult<T> {
+    let pool = pool::get(num_threads).map_err(|error| to_python(py, &error))?;
+    let (outcome, signal) = py.detach(|| run(&pool, work));
+    match signal {
+        Some(signal) => Err(signal),
+        None => outcome.map_err(|error| to_python(py, &error)),
+    }
+}
+
+fn run<T: Send>(
+    pool: &ThreadPool,
+    work: impl FnOnce(&Interrupt) -> Result<T> + Send,
+) -> (Result<T>, Option<PyErr>) {
+    let interrupt = Interrupt::new();
+    let flag = interrupt.clone();
+    let (done, finished) = sync_channel(1);
+    pool.in_place_scope(|scope| {
+        scope.spawn(move |_| {
+            let outcome = catch_unwind(AssertUnwindSafe(|| work(&flag)));
+            // The receiver lives until this scope ends, so sending cannot fail.
+            let _ = done.send(outcome.unwrap_or_else(|panic| Err(from_panic(&*panic))));
+        });
+        let mut signal = None;
+        loop {
+            match finished.recv_timeout(SIGNAL_INTERVAL) {
+                Ok(outcome) => return (outcome, signal),
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Some(error) = pending_signal() {
+                        interrupt.raise();
+                        signal = Some(error);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return (Err(Error::internal("a worker went away")), signal);
+                }
+            }
+        }
+    })
+}
+
+/// The exception of a signal that has arrived, on the main thread only.
+fn pending_signal() -> Option<PyErr> {
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "one lifetime is not enough")]
+    Python::try_attach(|py| py.check_signals()).and_then(Result::err)
+}
+
+fn from_panic(panic: &(dyn Any + Send)) -> Error {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    Error::internal(text.unwrap_or_else(|| "a panic without a message".to_owned()))
+}
+
+/// The number of threads that work uses when none is given.
+#[pyfunction]
+pub(super) fn num_threads() -> usize {
+    pool::default_threads()
+}

@@ -1,0 +1,29 @@
+//! The Python door: takes arrays, leaves the interpreter, calls the core, wraps the answer.
+//!
+//! The only place that knows Python. Defaults, conversions and documentation live in the Python
+//! package in front; what comes in here is already an array of the right type, or is refused.
+#![expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
+
+mod arrays;
+mod dataset;
+mod door;
+mod errors;
+mod pool;
+
+use pyo3::prelude::*;
+
+/// The compiled half of rustrank; the package in front of it is what people use.
+#[pymodule(gil_used = false)]
+mod _rustrank {
+    #[pymodule_export]
+    use super::dataset::{Binning, Builder, Dataset, Sampler};
+    #[pymodule_export]
+    use super::door::num_threads;
+
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
