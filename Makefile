@@ -1,0 +1,109 @@
+# rustrank: `make` lists what there is. Every target sets up what it needs.
+# Needed on the machine: a Rust toolchain >= 1.89 and Python >= 3.10 (make PYTHON=... names one).
+
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+# The steps share two cores and one target folder: one after the other.
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+export PYTHON
+VENV := .venv
+PEERS := .venv-peers
+BIN := $(VENV)/bin
+# The same interpreter for every cargo call: another one would rebuild pyo3.
+WITH_PYTHON := PYO3_PYTHON="$(CURDIR)/$(BIN)/python"
+# $(1): the environment to build into, whatever environment is active; $(2): its group of tools.
+develop = env -u CONDA_PREFIX VIRTUAL_ENV="$(CURDIR)/$(1)" PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
+	$(1)/bin/maturin develop --release --quiet --group $(2)
+PIP_FLAGS := --disable-pip-version-check --no-input --quiet
+SIZE ?= 1.0
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: tools-cargo tools-python
+tools-cargo:
+	@scripts/check-tools cargo
+tools-python:
+	@scripts/check-tools python
+
+$(VENV)/.stamp: pyproject.toml | tools-python
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install $(PIP_FLAGS) --group dev
+	@touch $@
+
+$(PEERS)/.stamp: pyproject.toml | tools-python
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25.1'
+	$(PEERS)/bin/python -m pip install $(PIP_FLAGS) --group peers
+	@touch $@
+
+.PHONY: venv
+venv: $(VENV)/.stamp ## the local environment with the tools
+
+.PHONY: build
+build: tools-cargo $(VENV)/.stamp ## build the extension into the environment
+	$(call develop,$(VENV),dev)
+
+.PHONY: fmt
+fmt: tools-cargo $(VENV)/.stamp ## format everything
+	cargo fmt
+	$(BIN)/ruff check --fix --quiet
+	$(BIN)/ruff format --quiet
+
+.PHONY: lint lint-rust lint-python
+lint: lint-rust lint-python ## formatters, clippy, ruff, mypy, stubs
+
+lint-rust: tools-cargo $(VENV)/.stamp
+	cargo fmt --check
+	cargo clippy --all-targets --quiet -- -D warnings
+	$(WITH_PYTHON) cargo clippy --all-targets --all-features --quiet -- -D warnings
+
+lint-python: build
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/python -m mypy
+	$(BIN)/python -m mypy.stubtest rustrank._rustrank
+
+.PHONY: doc
+doc: tools-cargo ## the Rust documentation, warnings refused
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --quiet
+
+.PHONY: test-rust
+test-rust: tools-cargo ## Rust tests, without Python
+	cargo test --quiet
+
+.PHONY: test-python
+test-python: build ## Python tests
+	$(BIN)/python -m pytest -q
+
+.PHONY: test check
+test: test-rust test-python lint doc ## everything: tests, lints, documentation
+	@echo "rustrank: all tests and checks passed"
+check: test ## the same
+
+.PHONY: demo
+demo: build ## a tour on artificial data; writes demo/index.html
+	$(BIN)/python examples/demo.py demo
+
+.PHONY: bench
+bench: tools-cargo ## benches of the kernels
+	cargo bench
+
+.PHONY: bench-load
+bench-load: tools-cargo $(PEERS)/.stamp ## loading against LightGBM (SIZE=0.1 for a quick look)
+	$(call develop,$(PEERS),peers)
+	$(PEERS)/bin/python benches/compare.py load --size $(SIZE)
+
+.PHONY: golden
+golden: $(PEERS)/.stamp ## make the golden metric values again, with the other tools
+	$(PEERS)/bin/python tests/golden/make_metrics.py
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf $(VENV) $(PEERS) target demo dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -f python/rustrank/*.so

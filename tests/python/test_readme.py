@@ -1,0 +1,37 @@
+"""The README's code runs, and the commands it names exist."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+
+def test_python_blocks_run_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    for number, block in enumerate(blocks("python")):
+        exec(compile(block, f"README.md, block {number}", "exec"), names)  # noqa: S102
+    assert len(blocks("python")) == 2
+    assert "NDCG@10 0." in capsys.readouterr().out
+
+
+def test_commands_are_targets_of_the_makefile() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    named = re.findall(r"^make ([a-z-]+)", "\n".join(blocks("sh")), re.MULTILINE)
+    assert named == ["demo", "test"]
+    for target in named:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE) or f" {target} " in makefile
+
+
+def test_linked_files_exist() -> None:
+    linked = re.findall(r"\]\(([A-Z]+\.md)\)", README)
+    assert linked
+    for name in linked:
+        assert (ROOT / name).is_file()
