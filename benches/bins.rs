@@ -50,7 +50,8 @@ fn bins(c: &mut Criterion) {
     group.bench_function("append", |b| {
         b.iter(|| {
             let mut matrix = Matrix::with_capacity(binning.layout().width(), 0).expect("room");
-            pool.install(|| binning.append(&table, &mut matrix, &never)).expect("rows");
+            pool.install(|| binning.append(&table, &mut matrix, &mut Vec::new(), &never))
+                .expect("rows");
             matrix
         });
     });

@@ -35,7 +35,7 @@ fn choose(values: &[f32], features: usize, options: &BinOptions) -> Binning {
 fn matrix(binning: &Binning, values: &[f32]) -> Matrix {
     let mut matrix = Matrix::with_capacity(binning.layout().width(), 0).unwrap();
     let table = by_row(values, binning.num_features());
-    binning.append(&table, &mut matrix, &Interrupt::new()).unwrap();
+    binning.append(&table, &mut matrix, &mut Vec::new(), &Interrupt::new()).unwrap();
     matrix
 }
 

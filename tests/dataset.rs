@@ -179,7 +179,8 @@ fn another_number_of_features_is_refused() {
     let train = dataset(&values(4, 3), rows.clone()).unwrap();
     let narrow = vec![0.0f32; 8];
     let table = Strided::by_row(&narrow, 2, Policy::default());
-    let error = train.like(&table, rows, &Interrupt::new()).unwrap_err();
+    let error =
+        Dataset::like(&table, rows, train.binning().clone(), &Interrupt::new()).unwrap_err();
     assert!(error.to_string().ends_with("got 2, expected 3"), "{error}");
 }
 

@@ -4,5 +4,25 @@ Every name users need is here; the modules below are where the documentation liv
 """
 
 from rustrank import datasets
+from rustrank._errors import (
+    DataError,
+    InternalError,
+    ParamError,
+    ResourceError,
+    RustrankError,
+    RustrankWarning,
+)
+from rustrank._rustrank import __version__
+from rustrank.dataset import Dataset
 
-__all__ = ["datasets"]
+__all__ = [
+    "DataError",
+    "Dataset",
+    "InternalError",
+    "ParamError",
+    "ResourceError",
+    "RustrankError",
+    "RustrankWarning",
+    "__version__",
+    "datasets",
+]

@@ -39,6 +39,9 @@ class Table(Protocol):
     def blocks(self) -> Iterator[Block]:
         """All rows in order."""
 
+    def whole(self) -> Block | None:
+        """All rows as one block, where that takes no copy."""
+
 
 def _rows_at_a_time(num_rows: int, num_features: int) -> Iterator[slice]:
     step = max(1, _CELLS // max(1, num_features))
@@ -94,14 +97,18 @@ class _Array:
         self.num_rows, self.num_features = self.values.shape
 
     def blocks(self) -> Iterator[Block]:
+        whole = self.whole()
+        if whole is not None:
+            yield whole
+            return
+        for rows in _rows_at_a_time(self.num_rows, self.num_features):
+            yield _as_floats(self.values[rows], "X")
+
+    def whole(self) -> Block | None:
         values = self.values
         contiguous = values.flags.c_contiguous or values.flags.f_contiguous
         masked = isinstance(values, np.ma.MaskedArray)
-        if _native(values.dtype) and contiguous and not masked:
-            yield values
-            return
-        for rows in _rows_at_a_time(self.num_rows, self.num_features):
-            yield _as_floats(values[rows], "X")
+        return values if _native(values.dtype) and contiguous and not masked else None
 
 
 @dataclass
@@ -122,6 +129,9 @@ class _Sparse:
         for rows in _rows_at_a_time(self.num_rows, self.num_features):
             yield _as_floats(self.values[rows].toarray(), "X")
 
+    def whole(self) -> Block | None:
+        return None
+
 
 class _Frame:
     """A table of named columns: pandas, polars or Arrow."""
@@ -138,6 +148,9 @@ class _Frame:
             yield [
                 _column(column, rows, name) for column, name in zip(self.columns, names, strict=True)
             ]
+
+    def whole(self) -> Block | None:
+        return None
 
 
 def _column(column: Any, rows: slice, name: str) -> Column:

@@ -4,6 +4,8 @@ from typing import Any, Protocol, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["Binning", "Builder", "Dataset", "Sampler", "__version__", "num_threads"]
+
 __version__: str
 
 _Block: TypeAlias = (
@@ -56,6 +58,10 @@ class Builder:
 
 @final
 class Dataset:
+    @staticmethod
+    def of_block(
+        block: _Block, rows: _Rows, bins: Binning | tuple[int, int], reading: _Reading
+    ) -> Dataset: ...
     @property
     def num_docs(self) -> int: ...
     @property

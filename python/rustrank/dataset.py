@@ -90,7 +90,7 @@ class Dataset:
         A training set whose bins this one shares: how validation and test sets are made.
     max_bins : int, default 255
         The most bins a feature may have, besides the one for missing values.
-    sample_rows : int, default 200000
+    sample_rows : int, default 100000
         The most distinct rows from which bins are chosen.
     missing : float, default NaN
         A value that means "missing", besides NaN.
@@ -125,7 +125,7 @@ class Dataset:
         feature_names: Sequence[str] | None = None,
         like: Dataset | None = None,
         max_bins: int = 255,
-        sample_rows: int = 200_000,
+        sample_rows: int = 100_000,
         missing: float = math.nan,
         infinite: str = "error",
         num_threads: int | None = None,
@@ -141,14 +141,10 @@ class Dataset:
             _by_query(query_weight, ids),
             _optional("base_score", base_score),
         )
-        reading = _Reading(missing, infinite, num_threads)
-        options = (max_bins, sample_rows)
         names = _checked_names(feature_names, table)
-        binning = _binning(like, table, options, reading, names)
-        builder = _rustrank.Builder(binning, table.num_rows, reading)
-        for block in table.blocks():
-            builder.push(block)
-        self._settle(builder.finish(rows), names or (like._names if like else None), ids)
+        bins = (max_bins, sample_rows) if like is None else _shared(like, names)
+        core = _built(table, rows, bins, _Reading(missing, infinite, num_threads))
+        self._settle(core, names or (like._names if like else None), ids)
         if like is None:
             self._warn_of_unused()
 
@@ -177,7 +173,7 @@ class Dataset:
         feature_names: Sequence[str] | None = None,
         like: Dataset | None = None,
         max_bins: int = 255,
-        sample_rows: int = 200_000,
+        sample_rows: int = 100_000,
         missing: float = math.nan,
         infinite: str = "error",
         num_threads: int | None = None,
@@ -206,7 +202,7 @@ class Dataset:
         if like is None:
             binning, names = _sampled(source, (max_bins, sample_rows), reading, names)
         else:
-            binning, names = like._core.binning, names or like._names
+            binning, names = _shared(like, names), names or like._names
         builder = _rustrank.Builder(binning, 0, reading)
         columns = _Columns()
         for batch in source():
@@ -356,32 +352,31 @@ class Dataset:
         )
 
 
-def _binning(
-    like: Dataset | None,
-    table: Table,
-    options: tuple[int, int],
-    reading: _Reading,
-    names: list[str] | None,
-) -> _rustrank.Binning:
-    if like is not None:
-        _require_same_names(like, names)
-        return like._core.binning
-    if table.num_features == 0:
-        message = "X has no features"
-        raise DataError(message, code="features")
-    sampler = _rustrank.Sampler(table.num_features, *options, reading)
+def _built(
+    table: Table, rows: _Rows, bins: _rustrank.Binning | tuple[int, int], reading: _Reading
+) -> _rustrank.Dataset:
+    whole = table.whole()
+    if whole is not None:
+        return _rustrank.Dataset.of_block(whole, rows, bins, reading)
+    if isinstance(bins, tuple):
+        sampler = _rustrank.Sampler(table.num_features, *bins, reading)
+        for block in table.blocks():
+            sampler.push(block)
+        bins = sampler.choose()
+    builder = _rustrank.Builder(bins, table.num_rows, reading)
     for block in table.blocks():
-        sampler.push(block)
-    return sampler.choose()
+        builder.push(block)
+    return builder.finish(rows)
 
 
-def _require_same_names(like: Dataset, names: list[str] | None) -> None:
-    if names is None or like._names is None or len(names) != len(like._names):
-        return
-    for number, (mine, theirs) in enumerate(zip(names, like._names, strict=True)):
-        if mine != theirs:
-            message = f"feature {number} has another name: got {mine!r}, expected {theirs!r}"
-            raise DataError(message, code="features.names", feature=mine)
+def _shared(like: Dataset, names: list[str] | None) -> _rustrank.Binning:
+    """Return the bins of another dataset, if the features are the same."""
+    if names is not None and like._names is not None and len(names) == len(like._names):
+        for number, (mine, theirs) in enumerate(zip(names, like._names, strict=True)):
+            if mine != theirs:
+                message = f"feature {number} has another name: got {mine!r}, expected {theirs!r}"
+                raise DataError(message, code="features.names", feature=mine)
+    return like._core.binning
 
 
 def _checked_names(given: Sequence[str] | None, table: Table) -> list[str] | None:

@@ -1,6 +1,6 @@
 //! The bins of all features: chosen once, then shared by every table that is binned with them.
 
-use super::cells::{Cells, block_rows, first_fault};
+use super::cells::{Cells, block_rows, first_fault, hash_rows};
 use super::kernel::{Job, Level, Table};
 use super::layout::Layout;
 use super::mapper::Mapper;
@@ -9,6 +9,7 @@ use super::sample::Sample;
 use crate::Interrupt;
 use crate::error::{Error, Result};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// How bins are chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub struct BinOptions {
 
 impl Default for BinOptions {
     fn default() -> Self {
-        Self { max_bins: 255, sample_rows: 200_000 }
+        Self { max_bins: 255, sample_rows: 100_000 }
     }
 }
 
@@ -111,33 +112,83 @@ impl Binning {
         }
     }
 
-    /// Bins all rows of a table at the end of `matrix`, block by block on all threads.
+    /// Bins all rows of a table, in the given order, on all threads.
+    pub fn encode_in_order(
+        &self,
+        table: &dyn Cells,
+        order: &[u32],
+        interrupt: &Interrupt,
+    ) -> Result<Matrix> {
+        let num_features = self.num_features();
+        let mut matrix = Matrix::with_capacity(self.layout.width(), order.len())?;
+        let bytes = matrix.grow(order.len())?;
+        self.encode_blocks(self.blocks(bytes, order.len(), &mut []), interrupt, |rows, tile| {
+            for (&row, cells) in order[rows].iter().zip(tile.chunks_exact_mut(num_features)) {
+                table.read(row as usize..row as usize + 1, cells)?;
+            }
+            Ok(())
+        })
+        .map_err(|error| first_fault(table, error))?;
+        Ok(matrix)
+    }
+
+    /// Bins all rows of a table at the end of `matrix`, and their hashes at the end of `hashes`.
     pub fn append(
         &self,
         table: &dyn Cells,
         matrix: &mut Matrix,
+        hashes: &mut Vec<u64>,
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let (width, num_features) = (self.layout.width(), self.num_features());
-        let block = block_rows(num_features);
-        let num_rows = table.num_rows();
-        let rows = matrix.grow(num_rows)?;
-        if width == 0 {
-            return Ok(());
-        }
-        rows.par_chunks_mut(block * width)
-            .enumerate()
-            .try_for_each_init(
-                || vec![0f32; block * num_features],
-                |tile, (i, rows)| {
-                    interrupt.check()?;
-                    let start = i * block;
-                    let tile = &mut tile[..rows.len() / width * num_features];
-                    table.read(start..start + rows.len() / width, tile)?;
-                    self.encode(tile, rows);
-                    Ok(())
-                },
-            )
+        let (num_rows, old) = (table.num_rows(), hashes.len());
+        hashes.resize(old + num_rows, 0);
+        let blocks = self.blocks(matrix.grow(num_rows)?, num_rows, &mut hashes[old..]);
+        self.encode_blocks(blocks, interrupt, |rows, tile| table.read(rows, tile))
             .map_err(|error| first_fault(table, error))
     }
+
+    /// Cuts binned rows into blocks that stay in cache with their cells.
+    fn blocks<'a>(
+        &self,
+        mut bytes: &'a mut [u8],
+        num_rows: usize,
+        mut hashes: &'a mut [u64],
+    ) -> Vec<Block<'a>> {
+        let size = block_rows(self.num_features());
+        let mut blocks = Vec::with_capacity(num_rows.div_ceil(size));
+        for start in (0..num_rows).step_by(size) {
+            let rows = start..num_rows.min(start + size);
+            let (head, rest) = bytes.split_at_mut(rows.len() * self.layout.width());
+            let (hashed, more) = hashes.split_at_mut(rows.len().min(hashes.len()));
+            (bytes, hashes) = (rest, more);
+            blocks.push(Block { rows, bytes: head, hashes: hashed });
+        }
+        blocks
+    }
+
+    /// Bins blocks on all threads; `read` provides their cells.
+    fn encode_blocks(
+        &self,
+        blocks: Vec<Block<'_>>,
+        interrupt: &Interrupt,
+        read: impl Fn(Range<usize>, &mut [f32]) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let num_features = self.num_features();
+        let tile = || vec![0f32; block_rows(num_features) * num_features];
+        blocks.into_par_iter().try_for_each_init(tile, |tile, block| {
+            interrupt.check()?;
+            let tile = &mut tile[..block.rows.len() * num_features];
+            read(block.rows, tile)?;
+            hash_rows(tile, block.hashes);
+            self.encode(tile, block.bytes);
+            Ok(())
+        })
+    }
+}
+
+/// Some rows on their way to bytes; `hashes` is empty where they are known.
+struct Block<'a> {
+    rows: Range<usize>,
+    bytes: &'a mut [u8],
+    hashes: &'a mut [u64],
 }

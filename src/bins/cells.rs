@@ -1,6 +1,8 @@
 //! What bins read from: any table that can fill a block of rows with cells.
 
 use crate::error::{Error, Result};
+use crate::{Interrupt, hash};
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// A table of raw values, read a block of rows at a time.
@@ -24,6 +26,37 @@ pub trait Cells: Sync {
 pub fn block_rows(num_features: usize) -> usize {
     const CELLS: usize = 32 * 1024;
     (CELLS / num_features.max(1)).clamp(1, 512)
+}
+
+/// A hash of what each row holds, read block by block on all threads.
+pub fn row_hashes(table: &dyn Cells, interrupt: &Interrupt) -> Result<Vec<u64>> {
+    let width = table.num_features();
+    let block = block_rows(width);
+    let mut hashes = vec![0; table.num_rows()];
+    hashes
+        .par_chunks_mut(block)
+        .enumerate()
+        .try_for_each_init(
+            || vec![0f32; block * width],
+            |tile, (i, hashes)| {
+                interrupt.check()?;
+                let start = i * block;
+                let tile = &mut tile[..hashes.len() * width];
+                table.read(start..start + hashes.len(), tile)?;
+                hash_rows(tile, hashes);
+                Ok(())
+            },
+        )
+        .map_err(|error| first_fault(table, error))?;
+    Ok(hashes)
+}
+
+/// The hash of each row of a tile.
+pub(super) fn hash_rows(tile: &[f32], hashes: &mut [u64]) {
+    let width = tile.len() / hashes.len().max(1);
+    for (row, hash) in hashes.iter_mut().enumerate() {
+        *hash = hash::bytes(bytemuck::cast_slice(&tile[row * width..(row + 1) * width]));
+    }
 }
 
 /// The fault of the first bad row: which of several a parallel pass met first is chance.

@@ -6,12 +6,11 @@
 //! other batches, or on more threads ends in the same sample. Cost: one hash a row, and a copy of
 //! the rows that are in the sample when they pass.
 
-use super::cells::{Cells, block_rows, first_fault};
+use super::cells::{Cells, row_hashes};
 use super::mapper::Mapper;
 use super::quantile::{Weighted, from_key, sort_by_key, to_key};
 use crate::Interrupt;
 use crate::error::{Error, Result};
-use crate::hash;
 use rayon::prelude::*;
 
 /// Rows kept for choosing thresholds.
@@ -78,10 +77,16 @@ impl Sample {
 
     /// Adds all rows of a table.
     pub fn push(&mut self, table: &dyn Cells, interrupt: &Interrupt) -> Result<()> {
+        let rows_seen = self.rows_seen;
+        let hashes = row_hashes(table, interrupt).map_err(|e| e.rows_after(rows_seen))?;
+        self.push_hashed(table, &hashes)
+    }
+
+    /// Adds all rows of a table whose [`row_hashes`] are known.
+    pub fn push_hashed(&mut self, table: &dyn Cells, hashes: &[u64]) -> Result<()> {
         if table.num_features() != self.num_features {
             return Err(Error::internal("a batch with another number of features"));
         }
-        let hashes = row_hashes(table, interrupt).map_err(|e| e.rows_after(self.rows_seen))?;
         self.rows_seen += hashes.len();
         let wanted = hashes.iter().enumerate().filter(|&(_, &h)| self.wants(h));
         let candidates = wanted.map(|(row, &h)| (h, row as u32)).collect();
@@ -214,31 +219,6 @@ impl Rows {
             }
         }
     }
-}
-
-/// The content hash of each row.
-fn row_hashes(table: &dyn Cells, interrupt: &Interrupt) -> Result<Vec<u64>> {
-    let width = table.num_features();
-    let block = block_rows(width);
-    let mut hashes = vec![0; table.num_rows()];
-    hashes
-        .par_chunks_mut(block)
-        .enumerate()
-        .try_for_each_init(
-            || vec![0f32; block * width],
-            |tile, (i, hashes)| {
-                interrupt.check()?;
-                let start = i * block;
-                table.read(start..start + hashes.len(), &mut tile[..hashes.len() * width])?;
-                for (row, hash) in hashes.iter_mut().enumerate() {
-                    *hash =
-                        hash::bytes(bytemuck::cast_slice(&tile[row * width..(row + 1) * width]));
-                }
-                Ok(())
-            },
-        )
-        .map_err(|error| first_fault(table, error))?;
-    Ok(hashes)
 }
 
 struct Group {

@@ -1,6 +1,6 @@
 //! From raw rows, in one or many batches, to a [`Dataset`].
 
-use super::dataset::Dataset;
+use super::dataset::{Dataset, check_features};
 use crate::bins::{Binning, Cells, Matrix};
 use crate::error::{Error, Result};
 use crate::{Grouping, Interrupt};
@@ -31,11 +31,8 @@ impl RowData {
     }
 
     /// Refuses what no use of the data could accept.
-    pub fn check(&self) -> Result<()> {
-        let num_rows = self.grouping.rows.len();
-        if num_rows == 0 {
-            return Err(Error::data("data.empty", "the data have no rows"));
-        }
+    pub fn check_for(&self, num_rows: usize) -> Result<()> {
+        check_length("the grouping", self.grouping.rows.len(), num_rows, "rows")?;
         check_length("label", self.labels.len(), num_rows, "rows")?;
         for (row, &label) in self.labels.iter().enumerate() {
             check_label(label).map_err(|(code, what)| {
@@ -107,13 +104,14 @@ fn check_weights(name: &'static str, weights: Option<&[f64]>, len: usize) -> Res
 pub struct Builder {
     binning: Arc<Binning>,
     matrix: Matrix,
+    hashes: Vec<u64>,
 }
 
 impl Builder {
     /// A builder for about `num_rows` rows.
     pub fn new(binning: Arc<Binning>, num_rows: usize) -> Result<Self> {
         let matrix = Matrix::with_capacity(binning.layout().width(), num_rows)?;
-        Ok(Self { binning, matrix })
+        Ok(Self { binning, matrix, hashes: Vec::with_capacity(num_rows) })
     }
 
     /// The bins in use.
@@ -123,37 +121,21 @@ impl Builder {
 
     /// The number of rows so far.
     pub fn num_rows(&self) -> usize {
-        self.matrix.num_rows()
+        self.hashes.len()
     }
 
     /// Bins a batch of rows.
     pub fn push(&mut self, table: &dyn Cells, interrupt: &Interrupt) -> Result<()> {
-        let expected = self.binning.num_features();
-        if table.num_features() != expected {
-            return Err(Error::data("features", "the table has another number of features")
-                .got(table.num_features())
-                .expected(expected));
-        }
+        check_features(table, &self.binning)?;
         let rows = self.num_rows();
         self.binning
-            .append(table, &mut self.matrix, interrupt)
+            .append(table, &mut self.matrix, &mut self.hashes, interrupt)
             .map_err(|error| error.rows_after(rows))
-    }
-
-    /// Adds rows that are binned already.
-    pub(super) fn push_binned(&mut self, bytes: &[u8], num_rows: usize) -> Result<()> {
-        self.matrix.grow(num_rows)?.copy_from_slice(bytes);
-        Ok(())
     }
 
     /// Checks labels, queries and weights and ends the work.
     pub fn finish(self, rows: RowData) -> Result<Dataset> {
-        if self.num_rows() != rows.grouping.rows.len() {
-            return Err(Error::data("length", "features and queries differ in their rows")
-                .got(format!("{} rows of features", self.num_rows()))
-                .expected(rows.grouping.rows.len()));
-        }
-        rows.check()?;
-        Dataset::assemble(self.binning, self.matrix, rows)
+        rows.check_for(self.num_rows())?;
+        Dataset::of_binned(self.binning, self.matrix, &self.hashes, rows)
     }
 }

@@ -1,8 +1,8 @@
 //! The dataset itself.
 
-use super::builder::{Builder, RowData};
-use super::order::canonical;
-use crate::bins::{BinOptions, Binning, Cells, Matrix};
+use super::builder::RowData;
+use super::order::{Canonical, canonical};
+use crate::bins::{BinOptions, Binning, Cells, Matrix, Sample, row_hashes};
 use crate::error::{Error, Result};
 use crate::{Interrupt, Queries, hash};
 use std::sync::Arc;
@@ -34,33 +34,59 @@ impl Dataset {
         options: &BinOptions,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        let binning = Arc::new(Binning::of(table, options, interrupt)?);
-        Self::with_binning(table, rows, binning, interrupt)
+        options.check()?;
+        check_rows(table, &rows)?;
+        let hashes = row_hashes(table, interrupt)?;
+        let mut sample = Sample::dense(options.sample_rows, table.num_features());
+        sample.push_hashed(table, &hashes)?;
+        let binning = Binning::choose(sample, table.num_features(), options, interrupt)?;
+        Self::of_table(table, &hashes, rows, Arc::new(binning), interrupt)
     }
 
     /// A dataset that shares the bins of another, as a validation set must.
-    pub fn like(&self, table: &dyn Cells, rows: RowData, interrupt: &Interrupt) -> Result<Self> {
-        Self::with_binning(table, rows, self.binning.clone(), interrupt)
-    }
-
-    fn with_binning(
+    pub fn like(
         table: &dyn Cells,
         rows: RowData,
         binning: Arc<Binning>,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        let mut builder = Builder::new(binning, table.num_rows())?;
-        builder.push(table, interrupt)?;
-        builder.finish(rows)
+        check_features(table, &binning)?;
+        check_rows(table, &rows)?;
+        let hashes = row_hashes(table, interrupt)?;
+        Self::of_table(table, &hashes, rows, binning, interrupt)
     }
 
-    pub(super) fn assemble(binning: Arc<Binning>, matrix: Matrix, data: RowData) -> Result<Self> {
-        let order = canonical(&matrix, &data);
+    /// Knows the order before it bins, so that each row is written where it stays.
+    fn of_table(
+        table: &dyn Cells,
+        hashes: &[u64],
+        rows: RowData,
+        binning: Arc<Binning>,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let order = canonical(hashes, &rows);
+        let matrix = binning.encode_in_order(table, &order.rows, interrupt)?;
+        Ok(Self::in_order(binning, matrix, order, rows))
+    }
+
+    /// A dataset of rows that are binned already, in the order they came.
+    pub(super) fn of_binned(
+        binning: Arc<Binning>,
+        matrix: Matrix,
+        hashes: &[u64],
+        rows: RowData,
+    ) -> Result<Self> {
+        let order = canonical(hashes, &rows);
+        let matrix = matrix.in_order(&order.rows)?;
+        Ok(Self::in_order(binning, matrix, order, rows))
+    }
+
+    fn in_order(binning: Arc<Binning>, matrix: Matrix, order: Canonical, data: RowData) -> Self {
         let gather = |values: Vec<f64>| order.rows.iter().map(|&r| values[r as usize]).collect();
         let by_query = |w: Vec<f64>| order.query_of.iter().map(|&q| w[q as usize]).collect();
-        Ok(Self {
+        Self {
             binning,
-            matrix: matrix.in_order(&order.rows)?,
+            matrix,
             labels: order.rows.iter().map(|&row| data.labels[row as usize] + 0.0).collect(),
             row_weight: data.row_weight.map(gather),
             base_score: data.base_score.map(gather),
@@ -70,7 +96,7 @@ impl Dataset {
             query_of: order.query_of,
             doc_hash: order.doc_hash,
             query_hash: order.query_hash,
-        })
+        }
     }
 
     /// The bins, shared with every dataset made [`like`](Self::like) this one.
@@ -188,4 +214,21 @@ impl Dataset {
         let floats: usize = floats.into_iter().flatten().map(|v| 8 * v.len()).sum();
         self.matrix.bytes().len() + self.num_docs() * (4 + 4 + 8) + self.queries.len() * 20 + floats
     }
+}
+
+/// Refuses a table with another number of features than the bins.
+pub(super) fn check_features(table: &dyn Cells, binning: &Binning) -> Result<()> {
+    let (got, expected) = (table.num_features(), binning.num_features());
+    if got == expected {
+        return Ok(());
+    }
+    let what = "the table has another number of features";
+    Err(Error::data("features", what).got(got).expected(expected))
+}
+
+fn check_rows(table: &dyn Cells, rows: &RowData) -> Result<()> {
+    if table.num_features() == 0 {
+        return Err(Error::data("features", "the table has no features"));
+    }
+    rows.check_for(table.num_rows())
 }

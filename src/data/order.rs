@@ -1,14 +1,12 @@
 //! The order of docs and queries inside a dataset: by content alone.
 //!
-//! Docs of a query are sorted by a hash of their binned cells, label, weight and base score, equal
-//! hashes by the content itself; queries by a hash over their docs. Docs that still tie are copies
-//! of each other, and which copy comes first makes no difference to anything.
+//! Docs of a query are sorted by a hash of their cells, label, weight and base score, queries by a
+//! hash over their docs. Docs that tie are copies of each other (64 bits make another reason less
+//! likely than a fault of the memory), and which copy comes first makes no difference to anything.
 
 use super::builder::RowData;
-use crate::bins::Matrix;
 use crate::{Queries, hash};
 use rayon::prelude::*;
-use std::cmp::Ordering;
 
 pub(super) struct Canonical {
     /// The caller's row of each doc.
@@ -20,15 +18,16 @@ pub(super) struct Canonical {
     pub(super) query_hash: Vec<u64>,
 }
 
-pub(super) fn canonical(matrix: &Matrix, data: &RowData) -> Canonical {
+/// The order of rows whose cells have the given hashes.
+pub(super) fn canonical(row_hashes: &[u64], data: &RowData) -> Canonical {
     let grouping = &data.grouping;
-    let by_row: Vec<u64> =
-        (0..matrix.num_rows()).into_par_iter().map(|row| doc_hash(matrix, data, row)).collect();
+    let hashes = row_hashes.par_iter().enumerate();
+    let by_row: Vec<u64> = hashes.map(|(row, &hash)| doc_hash(hash, data, row)).collect();
     let mut rows = grouping.rows.clone();
     let mut query_hash = vec![0; grouping.queries.len()];
     let pieces = pieces(&mut rows, &grouping.queries);
     pieces.into_par_iter().zip(&mut query_hash).enumerate().for_each(|(q, (docs, hash))| {
-        docs.sort_unstable_by(|&a, &b| compare(matrix, data, &by_row, a as usize, b as usize));
+        docs.sort_unstable_by_key(|&row| (by_row[row as usize], row));
         *hash = fold(docs, &by_row, data.query_weight.as_ref().map_or(1.0, |w| w[q]));
     });
     let mut query_of: Vec<u32> = (0..grouping.queries.len() as u32).collect();
@@ -39,25 +38,11 @@ pub(super) fn canonical(matrix: &Matrix, data: &RowData) -> Canonical {
     Canonical { rows, queries, query_of, doc_hash, query_hash }
 }
 
-fn doc_hash(matrix: &Matrix, data: &RowData, row: usize) -> u64 {
-    let mut h = hash::bytes(matrix.row(row)) ^ u64::from((data.labels[row] + 0.0).to_bits());
-    for extra in [&data.row_weight, &data.base_score] {
-        h = hash::mix(h) ^ extra.as_ref().map_or(0, |values| (values[row] + 0.0).to_bits());
-    }
-    hash::mix(h)
-}
-
-fn compare(matrix: &Matrix, data: &RowData, by_row: &[u64], a: usize, b: usize) -> Ordering {
-    let extra = |values: &Option<Vec<f64>>| {
-        values.as_ref().map_or(Ordering::Equal, |v| v[a].total_cmp(&v[b]))
-    };
-    by_row[a]
-        .cmp(&by_row[b])
-        .then_with(|| matrix.row(a).cmp(matrix.row(b)))
-        .then_with(|| data.labels[a].total_cmp(&data.labels[b]))
-        .then_with(|| extra(&data.row_weight))
-        .then_with(|| extra(&data.base_score))
-        .then(a.cmp(&b))
+fn doc_hash(cells: u64, data: &RowData, row: usize) -> u64 {
+    let label = u64::from((data.labels[row] + 0.0).to_bits());
+    let extra = |values: &Option<Vec<f64>>| values.as_ref().map_or(0, |v| (v[row] + 0.0).to_bits());
+    let parts = [label, extra(&data.row_weight), extra(&data.base_score)];
+    parts.into_iter().fold(cells, |hash, part| hash::mix(hash ^ part).rotate_left(1))
 }
 
 fn fold(docs: &[u32], by_row: &[u64], weight: f64) -> u64 {

@@ -29,6 +29,28 @@ pub(super) struct Rows<'py> {
     base_score: Option<PyReadonlyArray1<'py, f64>>,
 }
 
+impl Rows<'_> {
+    /// A copy for the core.
+    fn copied(&self) -> Result<RowData> {
+        let labels = self.labels.as_array().to_vec();
+        let grouping = self.queries.grouping(labels.len())?;
+        Ok(RowData {
+            labels,
+            grouping,
+            row_weight: copied(self.row_weight.as_ref()),
+            query_weight: copied(self.query_weight.as_ref()),
+            base_score: copied(self.base_score.as_ref()),
+        })
+    }
+}
+
+/// Bins that exist, or how to choose them: `max_bins` and `sample_rows`.
+#[derive(FromPyObject)]
+pub(super) enum Bins<'py> {
+    Like(PyRef<'py, Binning>),
+    Choose(usize, usize),
+}
+
 /// What all batches of a table share.
 #[derive(Debug, Clone, Copy)]
 struct Batches {
@@ -144,16 +166,7 @@ impl Builder {
     }
 
     fn finish(&self, py: Python<'_>, rows: Rows<'_>) -> PyResult<Dataset> {
-        let labels = rows.labels.as_array().to_vec();
-        let grouping =
-            rows.queries.grouping(labels.len()).map_err(|error| to_python(py, &error))?;
-        let rows = RowData {
-            labels,
-            grouping,
-            row_weight: copied(rows.row_weight),
-            query_weight: copied(rows.query_weight),
-            base_score: copied(rows.base_score),
-        };
+        let rows = rows.copied().map_err(|error| to_python(py, &error))?;
         let inner = detached(py, self.batches.num_threads, |_| {
             lock(&self.builder).take().ok_or_else(used_up)?.finish(rows)
         })?;
@@ -191,6 +204,29 @@ pub(super) struct Dataset {
 
 #[pymethods]
 impl Dataset {
+    /// A dataset from one block that holds all rows.
+    #[staticmethod]
+    fn of_block(
+        py: Python<'_>,
+        block: Block<'_>,
+        rows: Rows<'_>,
+        bins: Bins<'_>,
+        reading: Reading,
+    ) -> PyResult<Self> {
+        let batches = Batches::new(py, &reading)?;
+        let cells = block.cells(py, batches.policy)?;
+        let rows = rows.copied().map_err(|error| to_python(py, &error))?;
+        let (binning, options) = match bins {
+            Bins::Like(binning) => (Some(binning.inner.clone()), BinOptions::default()),
+            Bins::Choose(max_bins, sample_rows) => (None, BinOptions { max_bins, sample_rows }),
+        };
+        let inner = detached(py, batches.num_threads, |interrupt| match binning {
+            Some(binning) => data::Dataset::like(&*cells, rows, binning, interrupt),
+            None => data::Dataset::new(&*cells, rows, &options, interrupt),
+        })?;
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
     #[getter]
     fn num_docs(&self) -> usize {
         self.inner.num_docs()
