@@ -1,7 +1,8 @@
 //! Ranking metrics: one exact definition for training, early stopping, evaluation and combination.
 //!
 //! A [`Metric`] is a [`Measure`], a cut and a [`Convention`]. It is computed query by query from
-//! scores and labels ([`Metric::per_query`], [`evaluate`]), summarised by a [`Mean`], and tells what exchanging two docs would change ([`SwapDelta`]).
+//! scores and labels ([`Metric::per_query`], [`evaluate`]), summarised by a [`Mean`], compared by
+//! [`significance`], and tells what exchanging two docs would change ([`SwapDelta`]).
 //!
 //! *Rank* counts from 1; the *cut* is the last rank that counts, in values and in deltas; a *block*
 //! is a run of docs with equal scores; the *ideal* is the best value the labels allow.
@@ -39,6 +40,7 @@ mod name;
 mod pairwise;
 mod ranking;
 mod relevance;
+pub mod significance;
 
 pub use convention::{Convention, Empty, Gain, Ties};
 pub use delta::SwapDelta;
