@@ -1,0 +1,186 @@
+//! The choices on which the field disagrees, as one documented value.
+//!
+//! `trec_eval`, gdeval, scikit-learn and ranx compute the same names under different conventions;
+//! every difference we know of is a field here, so that any of their values can be had on purpose.
+
+use crate::error::{Error, Result};
+use crate::metric::name;
+use std::fmt;
+use std::str::FromStr;
+
+/// The largest label that the gain 2^label - 1 takes: 31 levels, as many as a label file of the
+/// field has ever needed; a larger one is an id or a count that was passed by mistake.
+pub(crate) const MAX_EXP2_LABEL: f32 = 30.0;
+
+/// What a metric means by its name. The default is the library's convention everywhere.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Convention {
+    /// What a label is worth, in NDCG, DCG and ERR.
+    pub gain: Gain,
+    /// How docs with equal scores are ranked.
+    pub ties: Ties,
+    /// The value of a query in which nothing can be found.
+    pub empty: Empty,
+    /// A doc is relevant iff its label is at least this, in MAP, MRR, precision and recall.
+    pub relevant_from: f32,
+    /// The top of ERR's label scale; `None` takes the largest label of the given data.
+    pub max_label: Option<f32>,
+}
+
+/// The gain of a label.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Gain {
+    /// `2^label - 1`; labels are whole numbers from 0 to 30.
+    Exp2,
+    /// The label itself, any finite number >= 0.
+    Linear,
+    /// `table[label]`: finite, >= 0 and not falling; labels are whole numbers below its length.
+    Table(Vec<f64>),
+}
+
+/// How docs with equal scores are ranked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Ties {
+    /// Every order is equally likely and the metric is its expectation. Blind to row order.
+    Expected,
+    /// The first row first, as tools do that sort stably.
+    RowOrder,
+    /// By rising label: the least favourable order.
+    Worst,
+}
+
+/// The value of a query in which nothing can be found: its ideal is 0 (NDCG, DCG, ERR), it has no
+/// relevant doc (MAP, MRR, precision, recall) or no two different labels (pairwise).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Empty {
+    /// Left out of the mean and counted.
+    Skip,
+    /// 0.
+    Zero,
+    /// 1.
+    One,
+}
+
+impl Default for Convention {
+    fn default() -> Self {
+        Self {
+            gain: Gain::Exp2,
+            ties: Ties::Expected,
+            empty: Empty::Skip,
+            relevant_from: 1.0,
+            max_label: None,
+        }
+    }
+}
+
+impl Convention {
+    /// An error that names the first field out of its range.
+    pub fn check(&self) -> Result<()> {
+        if !self.relevant_from.is_finite() {
+            return Err(Error::param("metric.relevant_from", "relevant_from")
+                .got(self.relevant_from)
+                .expected("a finite number"));
+        }
+        if let Gain::Table(table) = &self.gain {
+            check_table(table)?;
+        }
+        match self.max_label {
+            Some(max) => self.check_max_label(max),
+            None => Ok(()),
+        }
+    }
+
+    fn check_max_label(&self, max: f32) -> Result<()> {
+        let whole = max >= 0.0 && max.fract() == 0.0;
+        let (fits, expected) = match &self.gain {
+            Gain::Exp2 => (whole && max <= MAX_EXP2_LABEL, "a whole number from 0 to 30".into()),
+            Gain::Linear => (max >= 0.0 && max.is_finite(), "a finite number >= 0".to_owned()),
+            Gain::Table(t) => {
+                (whole && (max as usize) < t.len(), format!("a whole number below {}", t.len()))
+            }
+        };
+        if fits {
+            return Ok(());
+        }
+        Err(Error::param("metric.max_label", "max_label").got(max).expected(expected))
+    }
+
+    /// What a query in which nothing can be found counts as; NaN where it is skipped.
+    pub(crate) fn empty_value(&self) -> f64 {
+        match self.empty {
+            Empty::Skip => f64::NAN,
+            Empty::Zero => 0.0,
+            Empty::One => 1.0,
+        }
+    }
+}
+
+/// A falling table would make the order by label other than the ideal order, and ERR's
+/// probabilities larger than 1.
+fn check_table(table: &[f64]) -> Result<()> {
+    let code = "metric.gain";
+    if table.is_empty() {
+        return Err(Error::param(code, "the gain table is empty").expected("a gain for label 0"));
+    }
+    if let Some(at) = table.iter().position(|g| !(g.is_finite() && *g >= 0.0)) {
+        return Err(Error::param(code, format!("gain[{at}]"))
+            .got(table[at])
+            .expected("a finite number >= 0"));
+    }
+    match table.windows(2).position(|w| w[1] < w[0]) {
+        None => Ok(()),
+        Some(at) => Err(Error::param(code, format!("gain[{}]", at + 1))
+            .got(table[at + 1])
+            .expected(format!("at least the gain before it, {}", table[at]))),
+    }
+}
+
+/// The options that have a name, with what they stand for.
+const TIES: &[(&str, Ties)] =
+    &[("expected", Ties::Expected), ("rows", Ties::RowOrder), ("worst", Ties::Worst)];
+const EMPTY: &[(&str, Empty)] =
+    &[("skip", Empty::Skip), ("zero", Empty::Zero), ("one", Empty::One)];
+
+impl FromStr for Ties {
+    type Err = Error;
+
+    /// `expected`, `rows` or `worst`.
+    fn from_str(text: &str) -> Result<Self> {
+        name::pick("metric.ties", "tie rule", text, TIES)
+    }
+}
+
+impl FromStr for Empty {
+    type Err = Error;
+
+    /// `skip`, `zero` or `one`.
+    fn from_str(text: &str) -> Result<Self> {
+        name::pick("metric.empty", "value for an empty query", text, EMPTY)
+    }
+}
+
+impl FromStr for Gain {
+    type Err = Error;
+
+    /// `exp2` or `linear`; a table is no text.
+    fn from_str(text: &str) -> Result<Self> {
+        let options = [("exp2", false), ("linear", true)];
+        let linear = name::pick("metric.gain", "gain", text, &options)?;
+        Ok(if linear { Self::Linear } else { Self::Exp2 })
+    }
+}
+
+impl fmt::Display for Ties {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(name::of(*self, TIES))
+    }
+}
+
+impl fmt::Display for Empty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(name::of(*self, EMPTY))
+    }
+}

@@ -1,0 +1,107 @@
+//! Metrics over all queries, in parallel, with one sort a query and tie rule.
+
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::metric::gains::LabelFacts;
+use crate::metric::judge::{Judge, Scratch};
+use crate::metric::ranking::Ranking;
+use crate::metric::{Metric, Ties};
+use crate::queries::Queries;
+use rayon::prelude::*;
+
+/// Queries a task takes at a time; also how often the interrupt is looked at.
+const QUERIES_A_TASK: usize = 64;
+
+/// The values of several metrics: `evaluate(..)?[metric][query]`, NaN where a query is skipped.
+///
+/// Runs on the current rayon pool. Scores may be infinite: -inf means not retrieved.
+pub fn evaluate(
+    metrics: &[Metric],
+    scores: &[f64],
+    labels: &[f32],
+    queries: &Queries,
+    interrupt: &Interrupt,
+) -> Result<Vec<Vec<f64>>> {
+    check_lengths(scores, labels, queries)?;
+    let judges = judges(metrics, labels).map_err(|error| place_in_query(error, queries))?;
+    if let Some(row) = scores.iter().position(|score| score.is_nan()) {
+        return Err(nan_score(row).query(queries.of_doc(row)));
+    }
+    let sorts = Sorts::new(&judges);
+    let width = metrics.len().max(1);
+    let mut values = vec![f64::NAN; queries.len() * width];
+    values.par_chunks_mut(QUERIES_A_TASK * width).enumerate().try_for_each_init(
+        || (Ranking::default(), Scratch::default()),
+        |(ranking, scratch), (task, values)| {
+            interrupt.check()?;
+            for (at, values) in values.chunks_mut(width).enumerate() {
+                let docs = queries.range(task * QUERIES_A_TASK + at);
+                let (scores, labels) = (&scores[docs.clone()], &labels[docs]);
+                for (ties, depth, members) in &sorts.0 {
+                    ranking.rank(scores, labels, *ties, *depth);
+                    for &metric in members {
+                        values[metric] = judges[metric].value(ranking, scratch);
+                    }
+                }
+            }
+            Ok(())
+        },
+    )?;
+    let column = |metric| values.iter().skip(metric).step_by(width).copied().collect();
+    Ok((0..metrics.len()).map(column).collect())
+}
+
+/// The metrics that share a sort: tie rule, depth, which.
+struct Sorts(Vec<(Ties, usize, Vec<usize>)>);
+
+impl Sorts {
+    fn new(judges: &[Judge]) -> Self {
+        let mut sorts: Vec<(Ties, usize, Vec<usize>)> = Vec::new();
+        for (number, judge) in judges.iter().enumerate() {
+            let (ties, depth) = (judge.metric.convention().ties, judge.depth());
+            if let Some(sort) = sorts.iter_mut().find(|sort| sort.0 == ties) {
+                sort.1 = sort.1.max(depth);
+                sort.2.push(number);
+            } else {
+                sorts.push((ties, depth, vec![number]));
+            }
+        }
+        Self(sorts)
+    }
+}
+
+fn judges(metrics: &[Metric], labels: &[f32]) -> Result<Vec<Judge>> {
+    let facts = LabelFacts::scan(labels)?;
+    metrics.iter().map(|metric| Judge::new(metric, labels, facts)).collect()
+}
+
+fn place_in_query(error: Error, queries: &Queries) -> Error {
+    match error.fault().and_then(|fault| fault.place.row) {
+        Some(row) => error.query(queries.of_doc(row)),
+        None => error,
+    }
+}
+
+fn check_lengths(scores: &[f64], labels: &[f32], queries: &Queries) -> Result<()> {
+    let expected = queries.num_docs();
+    for (name, got) in [("score", scores.len()), ("label", labels.len())] {
+        if got != expected {
+            return Err(wrong_length(name, got, expected));
+        }
+    }
+    Ok(())
+}
+
+/// An array that is not as long as there are docs.
+pub(super) fn wrong_length(name: &str, got: usize, expected: usize) -> Error {
+    Error::data("length", format!("{name} has the wrong length"))
+        .got(got)
+        .expected(format!("{expected}, the number of docs"))
+}
+
+/// A score that cannot be ranked.
+pub(super) fn nan_score(row: usize) -> Error {
+    Error::data("score.nan", format!("score[{row}] is NaN"))
+        .row(row)
+        .expected("a number; -inf for a doc that is not retrieved")
+}

@@ -1,0 +1,134 @@
+//! Labels made ready for a metric: checked once, then turned into gains by a table.
+//!
+//! Labels that would overflow `2^label` or that stand for nothing are refused here, before any
+//! cast, with the row.
+
+use crate::error::{Error, Result};
+use crate::metric::convention::MAX_EXP2_LABEL;
+use crate::metric::{Convention, Gain};
+use std::ops::Range;
+
+/// What a label can be at all.
+const USABLE: Range<f32> = 0.0..f32::INFINITY;
+
+/// What one pass over the labels finds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LabelFacts {
+    /// The largest label; 0 where there is none.
+    pub(crate) max: f32,
+    /// Whether all labels are whole numbers below 2^31.
+    pub(crate) whole: bool,
+}
+
+impl LabelFacts {
+    /// Refuses labels that are NaN, infinite or negative, whatever the metric.
+    pub(crate) fn scan(labels: &[f32]) -> Result<Self> {
+        let (mut max, mut usable, mut whole) = (0.0f32, true, true);
+        for &label in labels {
+            usable &= USABLE.contains(&label);
+            whole &= (label as i32) as f32 == label;
+            max = max.max(label);
+        }
+        if usable {
+            return Ok(Self { max, whole: whole && max < 2_147_483_648.0 });
+        }
+        let refused = |&label: &f32| !USABLE.contains(&label);
+        let row = labels.iter().position(refused).unwrap_or_default();
+        let label = labels[row];
+        let (code, what) = if label.is_nan() {
+            ("label.nan", format!("label[{row}] is NaN"))
+        } else if label < 0.0 {
+            ("label.negative", format!("label[{row}] = {label:?}"))
+        } else {
+            ("label.infinite", format!("label[{row}] is infinite"))
+        };
+        Err(Error::data(code, what).row(row).expected("a finite number >= 0"))
+    }
+}
+
+/// Label to gain.
+#[derive(Debug, Clone)]
+pub(crate) struct Gains {
+    /// The gain of each whole label; without a table a label is its own gain.
+    table: Option<Box<[f64]>>,
+}
+
+impl Gains {
+    pub(crate) fn new(gain: &Gain) -> Self {
+        let table = match gain {
+            Gain::Exp2 => {
+                let labels = 0..=MAX_EXP2_LABEL as u32;
+                Some(labels.map(|label| f64::from((1u32 << label) - 1)).collect())
+            }
+            Gain::Linear => None,
+            Gain::Table(table) => Some(table.clone().into_boxed_slice()),
+        };
+        Self { table }
+    }
+
+    /// The gain of a checked label; of a label above the table, the last gain.
+    pub(crate) fn of(&self, label: f32) -> f64 {
+        match &self.table {
+            Some(table) => table[(label as usize).min(table.len() - 1)],
+            None => f64::from(label),
+        }
+    }
+
+    /// Refuses labels that have no gain.
+    pub(crate) fn check(&self, gain: &Gain, labels: &[f32], facts: LabelFacts) -> Result<()> {
+        let Some(table) = &self.table else { return Ok(()) };
+        let top = (table.len() - 1) as f32;
+        if facts.whole && facts.max <= top {
+            return Ok(());
+        }
+        let refused = |&label: &f32| label > top || label.fract() != 0.0;
+        let row = labels.iter().position(refused).unwrap_or_default();
+        let label = labels[row];
+        let what = format!("label[{row}] = {label:?}");
+        let code = if label > top { "label.large" } else { "label.fraction" };
+        let (expected, hint) = match gain {
+            Gain::Table(_) => (
+                format!("a whole number below {}, the length of the gain table", table.len()),
+                "pass a longer gain table or gain=\"linear\"",
+            ),
+            _ => (
+                "a whole number from 0 to 30 (max 31 levels) for the gain 2^label - 1".to_owned(),
+                "pass gain=\"linear\" or a gain table",
+            ),
+        };
+        Err(Error::data(code, what).row(row).expected(expected).hint(hint))
+    }
+}
+
+/// ERR's probability that a doc satisfies: `gain(label) / (gain(max_label) + 1)`, which is
+/// `(2^l - 1) / 2^lmax` for the gain 2^l - 1, and below 1 for every gain.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Satisfaction {
+    scale: f64,
+}
+
+impl Satisfaction {
+    /// The scale ends at `convention.max_label`, or at the largest of the given labels.
+    pub(crate) fn new(
+        convention: &Convention,
+        gains: &Gains,
+        labels: &[f32],
+        facts: LabelFacts,
+    ) -> Result<Self> {
+        let top = convention.max_label.unwrap_or(facts.max);
+        if facts.max > top {
+            let row = labels.iter().position(|&label| label > top).unwrap_or_default();
+            return Err(Error::data("label.large", format!("label[{row}] = {:?}", labels[row]))
+                .row(row)
+                .expected(format!("at most max_label = {top:?}"))
+                .hint("max_label is the top of the label scale of ERR"));
+        }
+        Ok(Self { scale: gains.of(top) + 1.0 })
+    }
+
+    /// The probability for a gain. Rounding alone could make it 1, for linear gains above 2^53;
+    /// the deltas divide by its complement.
+    pub(crate) fn of(self, gain: f64) -> f64 {
+        (gain / self.scale).min(1.0 - f64::EPSILON / 2.0)
+    }
+}

@@ -1,0 +1,79 @@
+//! The mean of a metric over queries, with what was left out of it.
+
+use crate::error::{Error, Result};
+
+/// A weighted mean over the queries that have a value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mean {
+    /// The mean; NaN if every query is skipped or those that are not weigh nothing.
+    pub value: f64,
+    /// The number of all queries.
+    pub num_queries: usize,
+    /// How many of them were skipped: nothing could be found in them.
+    pub num_skipped: usize,
+}
+
+impl Mean {
+    /// The mean of per-query values (NaN where skipped); without weights all queries weigh the same.
+    ///
+    /// Its bits depend on the values and their weights, not on the order of queries.
+    pub fn of(values: &[f64], weights: Option<&[f64]>) -> Result<Self> {
+        let counted = Counted::new(values, weights)?;
+        let num_skipped = values.iter().filter(|value| value.is_nan()).count();
+        Ok(Self { value: counted.mean(), num_queries: values.len(), num_skipped })
+    }
+}
+
+/// Values with their weights in an order given by content alone.
+#[derive(Debug, Clone)]
+pub(super) struct Counted(pub(super) Vec<(f64, f64)>);
+
+impl Counted {
+    /// The values that are not NaN and weigh something, sorted; weights are scaled to at most 1, so
+    /// that no sum of them overflows.
+    pub(super) fn new(values: &[f64], weights: Option<&[f64]>) -> Result<Self> {
+        let mut pairs: Vec<(f64, f64)> = match weights {
+            None => values.iter().map(|&value| (value, 1.0)).collect(),
+            Some(weights) => {
+                check_weights(weights, values.len())?;
+                let largest = weights.iter().copied().fold(0.0, f64::max);
+                values.iter().zip(weights).map(|(&value, &w)| (value, w / largest)).collect()
+            }
+        };
+        pairs.retain(|(value, weight)| !value.is_nan() && *weight > 0.0);
+        pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        Ok(Self(pairs))
+    }
+
+    pub(super) fn mean(&self) -> f64 {
+        mean_of(self.0.iter().copied())
+    }
+}
+
+/// The weighted mean of (value, weight) pairs; NaN if there are none.
+pub(super) fn mean_of(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (mut sum, mut total) = (0.0, 0.0);
+    for (value, weight) in pairs {
+        sum += weight * value;
+        total += weight;
+    }
+    sum / total
+}
+
+fn check_weights(weights: &[f64], num_queries: usize) -> Result<()> {
+    if weights.len() != num_queries {
+        return Err(Error::data("length", "query_weight has the wrong length")
+            .got(weights.len())
+            .expected(format!("{num_queries}, the number of queries")));
+    }
+    let refused = |w: &f64| !(w.is_finite() && *w >= 0.0);
+    if let Some(query) = weights.iter().position(refused) {
+        return Err(Error::data("weight", format!("query_weight[{query}] = {}", weights[query]))
+            .query(query)
+            .expected("a finite number >= 0"));
+    }
+    if weights.iter().all(|&w| w == 0.0) {
+        return Err(Error::data("weight", "all of query_weight are 0"));
+    }
+    Ok(())
+}

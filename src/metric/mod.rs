@@ -1,0 +1,153 @@
+//! Ranking metrics: one exact definition for training, early stopping, evaluation and combination.
+//!
+//! A [`Metric`] is a [`Measure`], a cut and a [`Convention`]. It is computed query by query from
+//! scores and labels ([`Metric::per_query`], [`evaluate`]), summarised by a [`Mean`], compared by
+//! [`significance`], and tells what exchanging two docs would change ([`SwapDelta`]).
+//!
+//! *Rank* counts from 1; the *cut* is the last rank that counts, in values and in deltas; a *block*
+//! is a run of docs with equal scores; the *ideal* is the best value the labels allow.
+//!
+//! Invariants: under [`Ties::Expected`] no value depends on the order of rows, and none depends on
+//! the order of queries or on threads, bit for bit. A doc with score -inf is not retrieved: it counts
+//! in the ideal, among the relevant docs and among the pairs, and has no rank.
+//!
+//! Cost: a query of n docs takes O(n log n), or O(n + k log k) where all metrics are cut at k;
+//! metrics with one tie rule share the sort.
+//!
+//! ```
+//! use rustrank::{Interrupt, Metric, Queries};
+//!
+//! let queries = Queries::from_sizes(&[3, 2], 5)?;
+//! let metric: Metric = "ndcg@10".parse()?;
+//! let scores = [0.3, 0.2, 0.1, 1.0, 2.0];
+//! let labels = [2.0, 1.0, 0.0, 0.0, 0.0];
+//! let values = metric.per_query(&scores, &labels, &queries, &Interrupt::new())?;
+//! assert_eq!(values[0], 1.0);
+//! assert!(values[1].is_nan()); // nothing to find: skipped
+//! # Ok::<(), rustrank::Error>(())
+//! ```
+
+mod convention;
+mod dcg;
+mod delta;
+mod discounts;
+mod err;
+mod evaluate;
+mod gains;
+mod judge;
+mod mean;
+mod name;
+mod pairwise;
+mod ranking;
+mod relevance;
+pub mod significance;
+
+pub use convention::{Convention, Empty, Gain, Ties};
+pub use delta::SwapDelta;
+pub use evaluate::evaluate;
+pub use mean::Mean;
+
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::queries::Queries;
+
+/// What is measured; the cut is a separate number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Measure {
+    /// DCG divided by that of the ideal order.
+    Ndcg,
+    /// Discounted cumulative gain: the sum of gain / log2(1 + rank).
+    Dcg,
+    /// Expected reciprocal rank of the doc that satisfies.
+    Err,
+    /// Average precision; its mean over queries is MAP. At a cut still divided by all relevant docs.
+    Map,
+    /// Reciprocal rank of the first relevant doc; its mean is MRR.
+    Mrr,
+    /// Relevant docs above the cut, divided by the cut; without one, by the number of ranked docs.
+    Precision,
+    /// Relevant docs above the cut, divided by all relevant docs.
+    Recall,
+    /// Rightly ordered pairs of different labels, the better doc above the cut, divided by those of
+    /// the ideal order.
+    Pairwise,
+}
+
+impl Measure {
+    /// All measures.
+    pub const ALL: [Self; 8] = [
+        Self::Ndcg,
+        Self::Dcg,
+        Self::Err,
+        Self::Map,
+        Self::Mrr,
+        Self::Precision,
+        Self::Recall,
+        Self::Pairwise,
+    ];
+}
+
+/// A measure at a cut under a convention; its name (`ndcg@10`) parses and prints.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metric {
+    measure: Measure,
+    cut: Option<usize>,
+    convention: Convention,
+}
+
+impl Metric {
+    /// A metric; the cut is at least 1 and the convention's fields are in range.
+    pub fn new(measure: Measure, cut: Option<usize>, convention: Convention) -> Result<Self> {
+        if cut.is_some_and(|cut| cut == 0 || cut > u32::MAX as usize) {
+            return Err(Error::param("metric.cut", "the cut is no rank")
+                .got(cut.unwrap_or_default())
+                .expected("a whole number from 1 to 2^32 - 1"));
+        }
+        convention.check()?;
+        Ok(Self { measure, cut, convention })
+    }
+
+    /// The same measure and cut under another convention.
+    pub fn with_convention(&self, convention: &Convention) -> Result<Self> {
+        Self::new(self.measure, self.cut, convention.clone())
+    }
+
+    /// What is measured.
+    pub fn measure(&self) -> Measure {
+        self.measure
+    }
+
+    /// The last rank that counts, if there is one.
+    pub fn cut(&self) -> Option<usize> {
+        self.cut
+    }
+
+    /// What is meant by the name.
+    pub fn convention(&self) -> &Convention {
+        &self.convention
+    }
+
+    /// The value of each query; NaN where the query is skipped.
+    ///
+    /// Runs on the current rayon pool; more than one metric is cheaper by [`evaluate`].
+    pub fn per_query(
+        &self,
+        scores: &[f64],
+        labels: &[f32],
+        queries: &Queries,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<f64>> {
+        let values = evaluate(std::slice::from_ref(self), scores, labels, queries, interrupt)?;
+        values.into_iter().next().ok_or_else(|| Error::internal("a metric without values"))
+    }
+
+    /// Exact swap deltas of this metric for queries with these labels (all labels of the data: they
+    /// are checked here once, and ERR takes the top of its scale from them).
+    ///
+    /// Only for [`Ties::Expected`]: under the other rules an exchange of two scores reorders docs
+    /// that were not exchanged, and has no O(1) delta.
+    pub fn swap_delta(&self, labels: &[f32]) -> Result<SwapDelta> {
+        SwapDelta::new(self, labels)
+    }
+}

@@ -1,0 +1,312 @@
+//! The ranking of one query: the only place where docs are sorted and where the tie rule lives.
+//!
+//! A *block* is a run of docs with equal scores whose order is uniformly random; under the tie
+//! rules that fix an order every block has one doc, so that a metric knows blocks and nothing of
+//! rules. Inside a block docs lie by falling label: whatever order the rows came in, the sums of a
+//! metric have the same terms in the same order.
+//!
+//! ```text
+//! score   9   7 7 7   4   -inf -inf
+//! label   1   2 0 0   1    3    0
+//! block   0   1 1 1   2    (3, not retrieved)
+//! ```
+//!
+//! A doc with score -inf is not retrieved: it counts in the levels, which describe what could be
+//! found, and has no rank.
+//!
+//! Cost: one pass and an unstable sort of packed integers, or a selection and a sort of the head
+//! when the metrics look no deeper than a cut. Buffers are kept: a warm call does not allocate.
+
+use crate::metric::Ties;
+
+/// How many times longer than the head a query must be for a selection to pay.
+const SELECT_FROM: usize = 3;
+/// Whole labels below this are counted, not sorted.
+const COUNTED_LABELS: usize = 64;
+
+/// A label and how many docs of the query have it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Level {
+    pub(crate) label: f32,
+    pub(crate) count: usize,
+}
+
+/// A run of docs with equal scores.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Block<'a> {
+    /// The number of docs ranked above it.
+    pub(crate) start: usize,
+    /// Its labels, falling.
+    pub(crate) labels: &'a [f32],
+}
+
+/// One query's labels in the order of its scores; reused from query to query.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ranking {
+    /// score (32 bits) · label or row (32 bits), when all scores are exact in 32 bits.
+    narrow: Vec<u64>,
+    /// score (64 bits) · label or row (32 bits) · doc (32 bits).
+    wide: Vec<u128>,
+    /// Labels by rank: whole blocks, down to the depth at least.
+    labels: Vec<f32>,
+    /// Docs by rank, after `rank_docs` only; the docs without a rank come last.
+    docs: Vec<u32>,
+    /// The end of each block in `labels`.
+    ends: Vec<usize>,
+    /// How many docs of the query have a rank.
+    retrieved: usize,
+    /// All labels of the query, falling.
+    levels: Vec<Level>,
+    /// Labels to sort where they cannot be counted.
+    sorted: Vec<u32>,
+}
+
+impl Ranking {
+    /// Ranks a query's docs; blocks that begin at rank `depth` (from 0) or below may be missing.
+    /// No score is NaN, no label is NaN or negative.
+    pub(crate) fn rank(&mut self, scores: &[f64], labels: &[f32], ties: Ties, depth: usize) {
+        let exact = match ties {
+            Ties::Expected => self.pack(scores, labels, |_, label| !label_bits(label)),
+            Ties::Worst => self.pack(scores, labels, |_, label| label_bits(label)),
+            Ties::RowOrder => self.pack(scores, labels, |doc, _| doc),
+        };
+        if exact {
+            self.retrieved = self.narrow.len();
+            sort_head(&mut self.narrow, depth, |key| key >> 32);
+            let (keys, tied) = (&self.narrow, ties == Ties::Expected);
+            self.labels.clear();
+            self.labels.extend(keys.iter().map(|&key| match ties {
+                Ties::Expected => f32::from_bits(!(key as u32)),
+                Ties::Worst => f32::from_bits(key as u32),
+                Ties::RowOrder => labels[key as u32 as usize] + 0.0,
+            }));
+            find_blocks(&mut self.ends, keys, |key| key >> 32, tied);
+        } else {
+            self.pack_wide(scores, labels, ties);
+            self.wide.retain(|key| score_of(*key) < NOT_RETRIEVED);
+            self.retrieved = self.wide.len();
+            sort_head(&mut self.wide, depth, score_of);
+            self.read_wide(labels, ties);
+        }
+        self.count_levels(labels);
+    }
+
+    /// Ranks all docs of a query, ties by expectation, and remembers which doc is where; docs that
+    /// are not retrieved make up one last block.
+    pub(crate) fn rank_docs(&mut self, scores: &[f64], labels: &[f32]) {
+        self.pack_wide(scores, labels, Ties::Expected);
+        self.wide.sort_unstable();
+        self.retrieved = self.wide.partition_point(|key| score_of(*key) < NOT_RETRIEVED);
+        self.read_wide(labels, Ties::Expected);
+        self.docs.clear();
+        self.docs.extend(self.wide.iter().map(|&key| key as u32));
+        self.count_levels(labels);
+    }
+
+    /// The blocks of ranked docs.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = Block<'_>> {
+        self.all_blocks().take_while(|block| block.start < self.retrieved)
+    }
+
+    /// The blocks, with the one of the docs that are not retrieved.
+    pub(crate) fn all_blocks(&self) -> impl Iterator<Item = Block<'_>> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            let block = Block { start, labels: &self.labels[start..end] };
+            start = end;
+            block
+        })
+    }
+
+    /// Docs by rank, after [`Ranking::rank_docs`].
+    pub(crate) fn docs(&self) -> &[u32] {
+        &self.docs
+    }
+
+    /// How many docs have a rank.
+    pub(crate) fn retrieved(&self) -> usize {
+        self.retrieved
+    }
+
+    /// The labels of all docs of the query, retrieved or not, falling.
+    pub(crate) fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// How many docs of the query, retrieved or not, have at least this label.
+    pub(crate) fn num_at_least(&self, label: f32) -> usize {
+        self.levels.iter().take_while(|level| level.label >= label).map(|level| level.count).sum()
+    }
+
+    /// Packs score and `low`; false if a score needs 64 bits, and then the keys are useless.
+    fn pack(&mut self, scores: &[f64], labels: &[f32], low: impl Fn(u32, f32) -> u32) -> bool {
+        self.narrow.clear();
+        let mut exact = true;
+        for (doc, (&score, &label)) in scores.iter().zip(labels).enumerate() {
+            // -0.0 + 0.0 = 0.0: the two zeros are one score.
+            let score = score + 0.0;
+            let short = score as f32;
+            exact &= f64::from(short) == score;
+            if score > f64::NEG_INFINITY {
+                let high = falling32(short);
+                self.narrow.push(u64::from(high) << 32 | u64::from(low(doc as u32, label)));
+            }
+        }
+        exact
+    }
+
+    fn pack_wide(&mut self, scores: &[f64], labels: &[f32], ties: Ties) {
+        self.wide.clear();
+        let docs = scores.iter().zip(labels).enumerate();
+        self.wide.extend(docs.map(|(doc, (&score, &label))| {
+            let low = match ties {
+                Ties::Expected => !label_bits(label),
+                Ties::Worst => label_bits(label),
+                Ties::RowOrder => doc as u32,
+            };
+            u128::from(falling64(score + 0.0)) << 64 | u128::from(low) << 32 | doc as u128
+        }));
+    }
+
+    fn read_wide(&mut self, labels: &[f32], ties: Ties) {
+        self.labels.clear();
+        self.labels.extend(self.wide.iter().map(|&key| labels[key as u32 as usize] + 0.0));
+        find_blocks(&mut self.ends, &self.wide, score_of, ties == Ties::Expected);
+    }
+
+    fn count_levels(&mut self, labels: &[f32]) {
+        self.levels.clear();
+        let mut counts = [0usize; COUNTED_LABELS];
+        let mut counted = true;
+        for &label in labels {
+            let slot = (label as usize).min(COUNTED_LABELS - 1);
+            counted &= slot as f32 == label;
+            counts[slot] += 1;
+        }
+        if counted {
+            let present = counts.iter().enumerate().rev().filter(|(_, count)| **count > 0);
+            let level = |(label, &count): (usize, &usize)| Level { label: label as f32, count };
+            self.levels.extend(present.map(level));
+            return;
+        }
+        self.sorted.clear();
+        self.sorted.extend(labels.iter().map(|&label| !label_bits(label)));
+        self.sorted.sort_unstable();
+        let runs = self.sorted.chunk_by(|a, b| a == b);
+        let level = |run: &[u32]| Level { label: f32::from_bits(!run[0]), count: run.len() };
+        self.levels.extend(runs.map(level));
+    }
+}
+
+/// The bits of a label >= 0, which rise with it; -0.0 is 0.0.
+fn label_bits(label: f32) -> u32 {
+    (label + 0.0).to_bits()
+}
+
+/// Bits that rise as the score falls.
+fn falling32(score: f32) -> u32 {
+    let bits = score.to_bits();
+    !(bits ^ ((bits.cast_signed() >> 31).cast_unsigned() | 1 << 31))
+}
+
+/// Bits that rise as the score falls.
+fn falling64(score: f64) -> u64 {
+    let bits = score.to_bits();
+    !(bits ^ ((bits.cast_signed() >> 63).cast_unsigned() | 1 << 63))
+}
+
+/// `falling64` of -inf, the worst score there is.
+const NOT_RETRIEVED: u64 = f64::NEG_INFINITY.to_bits();
+
+fn score_of(key: u128) -> u64 {
+    (key >> 64) as u64
+}
+
+/// Sorts the keys, or their first `depth` alone, with all ties of the last of those, if it pays.
+fn sort_head<K: Ord + Copy>(keys: &mut Vec<K>, depth: usize, score: impl Fn(K) -> u64) {
+    if depth == 0 || keys.len() / SELECT_FROM < depth {
+        keys.sort_unstable();
+        return;
+    }
+    let (_, &mut last, _) = keys.select_nth_unstable(depth - 1);
+    let mut head = depth;
+    for at in depth..keys.len() {
+        if score(keys[at]) == score(last) {
+            keys.swap(at, head);
+            head += 1;
+        }
+    }
+    keys.truncate(head);
+    keys.sort_unstable();
+}
+
+fn find_blocks<K: Copy>(ends: &mut Vec<usize>, keys: &[K], score: impl Fn(K) -> u64, tied: bool) {
+    ends.clear();
+    for at in 1..keys.len() {
+        if !tied || score(keys[at]) != score(keys[at - 1]) {
+            ends.push(at);
+        }
+    }
+    if !keys.is_empty() {
+        ends.push(keys.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(ranking: &Ranking) -> Vec<Vec<f32>> {
+        ranking.blocks().map(|block| block.labels.to_vec()).collect()
+    }
+
+    #[test]
+    fn the_tie_rules_order_equal_scores() {
+        let scores = [7.0, 9.0, 7.0, f64::NEG_INFINITY, 7.0];
+        let labels = [0.0, 1.0, 2.0, 3.0, 1.0];
+        let mut ranking = Ranking::default();
+        ranking.rank(&scores, &labels, Ties::Expected, usize::MAX);
+        assert_eq!(blocks(&ranking), [vec![1.0], vec![2.0, 1.0, 0.0]]);
+        assert_eq!(ranking.levels()[0], Level { label: 3.0, count: 1 });
+        ranking.rank(&scores, &labels, Ties::RowOrder, usize::MAX);
+        assert_eq!(blocks(&ranking), [[1.0], [0.0], [2.0], [1.0]]);
+        ranking.rank(&scores, &labels, Ties::Worst, usize::MAX);
+        assert_eq!(blocks(&ranking), [[1.0], [0.0], [1.0], [2.0]]);
+    }
+
+    #[test]
+    fn scores_of_any_width_and_the_two_zeros() {
+        let mut ranking = Ranking::default();
+        for tiny in [0.0, 1e-300] {
+            let scores = [f64::INFINITY, -0.0, 0.0, tiny - 1.0, f64::NEG_INFINITY, -1e-30 * tiny];
+            ranking.rank(&scores, &[0.5, 1.0, 2.0, 3.0, 4.0, 5.0], Ties::Expected, usize::MAX);
+            assert_eq!(blocks(&ranking)[0], [0.5]);
+            assert_eq!(ranking.retrieved(), 5);
+        }
+        ranking.rank(&[1e300, 2e300, -0.0, 0.0], &[0.0, 1.0, 2.0, 3.0], Ties::Expected, 9);
+        assert_eq!(blocks(&ranking), [vec![1.0], vec![0.0], vec![3.0, 2.0]]);
+    }
+
+    #[test]
+    fn a_head_is_the_beginning_of_the_whole() {
+        let mut whole = Ranking::default();
+        let mut head = Ranking::default();
+        for n in 1..60usize {
+            let scores: Vec<f64> = (0..n).map(|i| ((i * 37) % 11) as f64 / 3.0).collect();
+            let labels: Vec<f32> = (0..n).map(|i| ((i * 5) % 4) as f32).collect();
+            for depth in 1..8 {
+                for wide in [false, true] {
+                    let scores: Vec<f64> = scores
+                        .iter()
+                        .map(|s| if wide { *s } else { f64::from(*s as f32) })
+                        .collect();
+                    whole.rank(&scores, &labels, Ties::Expected, usize::MAX);
+                    head.rank(&scores, &labels, Ties::Expected, depth);
+                    let (whole, head) = (blocks(&whole), blocks(&head));
+                    assert_eq!(head[..], whole[..head.len()]);
+                    assert!(head.iter().map(Vec::len).sum::<usize>() >= depth.min(n));
+                }
+            }
+        }
+    }
+}
