@@ -13,16 +13,24 @@ from rustrank._errors import (
     RustrankWarning,
 )
 from rustrank._rustrank import __version__
+from rustrank.comparison import Comparison, MetricComparison, compare
 from rustrank.dataset import Dataset
+from rustrank.evaluation import Evaluation, MetricValue, evaluate
 
 __all__ = [
+    "Comparison",
     "DataError",
     "Dataset",
+    "Evaluation",
     "InternalError",
+    "MetricComparison",
+    "MetricValue",
     "ParamError",
     "ResourceError",
     "RustrankError",
     "RustrankWarning",
     "__version__",
+    "compare",
     "datasets",
+    "evaluate",
 ]

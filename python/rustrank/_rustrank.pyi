@@ -1,10 +1,24 @@
 # The compiled half of rustrank; held true by mypy.stubtest.
-from typing import Any, Protocol, TypeAlias, final
+from typing import Protocol, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Binning", "Builder", "Dataset", "Sampler", "__version__", "num_threads"]
+__all__ = [
+    "Binning",
+    "Builder",
+    "Dataset",
+    "Sampler",
+    "__version__",
+    "bootstrap",
+    "evaluate",
+    "mean",
+    "measures",
+    "num_threads",
+    "randomisation_test",
+    "t_test",
+    "tally",
+]
 
 __version__: str
 
@@ -32,6 +46,38 @@ class _Rows(Protocol):
     def query_weight(self) -> NDArray[np.float64] | None: ...
     @property
     def base_score(self) -> NDArray[np.float64] | None: ...
+
+class _Ranked(Protocol):
+    @property
+    def scores(self) -> NDArray[np.float64]: ...
+    @property
+    def labels(self) -> NDArray[np.float32]: ...
+    @property
+    def queries(self) -> _Queries: ...
+
+class _Judging(Protocol):
+    @property
+    def metrics(self) -> list[str]: ...
+    @property
+    def gain(self) -> str | list[float]: ...
+    @property
+    def ties(self) -> str: ...
+    @property
+    def empty(self) -> str: ...
+    @property
+    def relevant_from(self) -> float: ...
+    @property
+    def max_label(self) -> float | None: ...
+    @property
+    def num_threads(self) -> int | None: ...
+
+class _Drawing(Protocol):
+    @property
+    def resamples(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def num_threads(self) -> int | None: ...
 
 @final
 class Sampler:
@@ -78,3 +124,19 @@ class Dataset:
     def require_pairs(self) -> None: ...
 
 def num_threads() -> int: ...
+def evaluate(ranked: _Ranked, judging: _Judging) -> list[tuple[str, NDArray[np.float64]]]: ...
+def mean(
+    values: NDArray[np.float64], weights: NDArray[np.float64] | None
+) -> tuple[float, int, int]: ...
+def bootstrap(
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    level: float,
+    drawing: _Drawing,
+) -> tuple[float, float]: ...
+def t_test(differences: NDArray[np.float64]) -> tuple[float, int, float]: ...
+def randomisation_test(
+    differences: NDArray[np.float64], drawing: _Drawing
+) -> tuple[float, bool]: ...
+def tally(differences: NDArray[np.float64]) -> tuple[int, int, int]: ...
+def measures() -> list[str]: ...

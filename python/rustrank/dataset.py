@@ -6,10 +6,9 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rustrank import _rustrank
 from rustrank._arrays import (
@@ -18,11 +17,15 @@ from rustrank._arrays import (
     as_doubles,
     as_labels,
     as_queries,
+    as_query_weight,
     as_table,
     as_vector,
     check_length,
 )
 from rustrank._errors import DataError, RustrankWarning
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["Dataset"]
 
@@ -138,7 +141,7 @@ class Dataset:
             labels,
             queries,
             _optional("row_weight", row_weight),
-            _by_query(query_weight, ids),
+            as_query_weight(query_weight, ids),
             _optional("base_score", base_score),
         )
         names = _checked_names(feature_names, table)
@@ -218,7 +221,7 @@ class Dataset:
             labels,
             queries,
             _all_or_none("row_weight", columns.row_weight, len(labels)),
-            _by_query(query_weight, ids),
+            as_query_weight(query_weight, ids),
             _all_or_none("base_score", columns.base_score, len(labels)),
         )
         made = cls.__new__(cls)
@@ -257,7 +260,7 @@ class Dataset:
         **options
             As for `from_batches`.
         """
-        import pyarrow.parquet as pq  # noqa: PLC0415
+        import pyarrow.parquet as pq
 
         paths = list(path) if isinstance(path, (list, tuple)) else [path]
         special = {"y": label, "qid": qid, "row_weight": row_weight, "base_score": base_score}
@@ -416,7 +419,9 @@ def _table_of(batch: Batch) -> Table:
 
 def _add(batch: Batch, columns: _Columns) -> Table:
     """Keep all of a batch but its features."""
-    given = batch if isinstance(batch, Mapping) else dict(zip(("X", "y", "qid"), batch, strict=True))
+    given = (
+        batch if isinstance(batch, Mapping) else dict(zip(("X", "y", "qid"), batch, strict=True))
+    )
     unknown = set(given) - {"X", "y", "qid", "row_weight", "base_score"}
     if unknown:
         message = f"a batch has {sorted(unknown)}, expected X, y, qid, row_weight, base_score"
@@ -450,17 +455,6 @@ def _all_or_none(
 
 def _optional(name: str, values: Any) -> NDArray[np.float64] | None:
     return None if values is None else as_doubles(values, name)
-
-
-def _by_query(weight: Any, ids: NDArray[Any]) -> NDArray[np.float64] | None:
-    """Weights in order of first appearance, from such a list or from a mapping."""
-    if weight is None or not isinstance(weight, Mapping):
-        return _optional("query_weight", weight)
-    try:
-        return np.array([float(weight[key]) for key in ids.tolist()], np.float64)
-    except KeyError as error:
-        message = f"query_weight has no weight for query {error.args[0]!r}"
-        raise DataError(message, code="weight", query=str(error.args[0])) from None
 
 
 def _require_columns(wanted: Sequence[str], present: Sequence[str], path: Any) -> None:

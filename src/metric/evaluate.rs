@@ -6,7 +6,7 @@ use crate::metric::gains::LabelFacts;
 use crate::metric::judge::{Judge, Scratch};
 use crate::metric::ranking::Ranking;
 use crate::metric::{Metric, Ties};
-use crate::queries::Queries;
+use crate::queries::{Grouping, Queries};
 use rayon::prelude::*;
 
 /// Queries a task takes at a time; also how often the interrupt is looked at.
@@ -23,12 +23,39 @@ pub fn evaluate(
     interrupt: &Interrupt,
 ) -> Result<Vec<Vec<f64>>> {
     check_lengths(scores, labels, queries)?;
-    let judges = judges(metrics, labels).map_err(|error| place_in_query(error, queries))?;
-    if let Some(row) = scores.iter().position(|score| score.is_nan()) {
-        return Err(nan_score(row).query(queries.of_doc(row)));
-    }
-    let sorts = Sorts::new(&judges);
-    let width = metrics.len().max(1);
+    let judges = judges(metrics, scores, labels)
+        .map_err(|error| place_in_query(error, |row| queries.of_doc(row)))?;
+    values(&judges, scores, labels, queries, interrupt)
+}
+
+/// As [`evaluate`], of scores and labels in the caller's order of rows, which faults name.
+pub fn evaluate_rows(
+    metrics: &[Metric],
+    scores: &[f64],
+    labels: &[f32],
+    grouping: &Grouping,
+    interrupt: &Interrupt,
+) -> Result<Vec<Vec<f64>>> {
+    let queries = &grouping.queries;
+    check_lengths(scores, labels, queries)?;
+    let query_of = |row: usize| {
+        let doc = grouping.rows.iter().position(|&other| other as usize == row);
+        queries.of_doc(doc.unwrap_or_default())
+    };
+    let judges =
+        judges(metrics, scores, labels).map_err(|error| place_in_query(error, query_of))?;
+    values(&judges, &grouping.gather(scores), &grouping.gather(labels), queries, interrupt)
+}
+
+fn values(
+    judges: &[Judge],
+    scores: &[f64],
+    labels: &[f32],
+    queries: &Queries,
+    interrupt: &Interrupt,
+) -> Result<Vec<Vec<f64>>> {
+    let sorts = Sorts::new(judges);
+    let width = judges.len().max(1);
     let mut values = vec![f64::NAN; queries.len() * width];
     values.par_chunks_mut(QUERIES_A_TASK * width).enumerate().try_for_each_init(
         || (Ranking::default(), Scratch::default()),
@@ -48,7 +75,7 @@ pub fn evaluate(
         },
     )?;
     let column = |metric| values.iter().skip(metric).step_by(width).copied().collect();
-    Ok((0..metrics.len()).map(column).collect())
+    Ok((0..judges.len()).map(column).collect())
 }
 
 /// The metrics that share a sort: tie rule, depth, which.
@@ -70,14 +97,20 @@ impl Sorts {
     }
 }
 
-fn judges(metrics: &[Metric], labels: &[f32]) -> Result<Vec<Judge>> {
+/// The metrics made ready, if all labels and scores can be used.
+fn judges(metrics: &[Metric], scores: &[f64], labels: &[f32]) -> Result<Vec<Judge>> {
     let facts = LabelFacts::scan(labels)?;
-    metrics.iter().map(|metric| Judge::new(metric, labels, facts)).collect()
+    let judges = metrics.iter().map(|metric| Judge::new(metric, labels, facts));
+    let judges = judges.collect::<Result<_>>()?;
+    match scores.iter().position(|score| score.is_nan()) {
+        Some(row) => Err(nan_score(row)),
+        None => Ok(judges),
+    }
 }
 
-fn place_in_query(error: Error, queries: &Queries) -> Error {
+fn place_in_query(error: Error, query_of: impl Fn(usize) -> usize) -> Error {
     match error.fault().and_then(|fault| fault.place.row) {
-        Some(row) => error.query(queries.of_doc(row)),
+        Some(row) => error.query(query_of(row)),
         None => error,
     }
 }

@@ -44,7 +44,7 @@ pub mod significance;
 
 pub use convention::{Convention, Empty, Gain, Ties};
 pub use delta::SwapDelta;
-pub use evaluate::evaluate;
+pub use evaluate::{evaluate, evaluate_rows};
 pub use mean::Mean;
 
 use crate::error::{Error, Result};

@@ -71,6 +71,8 @@ pub struct RandomisationTest {
     pub exact: bool,
 }
 
+/// More replicates than this only cost memory: p-values and ends of intervals do not move.
+const MAX_RESAMPLES: usize = 10_000_000;
 /// Up to this many non-zero differences all 2^n sign patterns are enumerated.
 const ENUMERATED: usize = 16;
 
@@ -231,10 +233,10 @@ fn differences(a: &[f64], b: &[f64]) -> Result<Vec<f64>> {
 
 impl Resampling {
     fn check(self) -> Result<()> {
-        if self.resamples == 0 {
+        if !(1..=MAX_RESAMPLES).contains(&self.resamples) {
             return Err(Error::param("significance.resamples", "resamples")
-                .got(0)
-                .expected("a whole number from 1"));
+                .got(self.resamples)
+                .expected(format!("a whole number from 1 to {MAX_RESAMPLES}")));
         }
         Ok(())
     }

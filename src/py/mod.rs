@@ -8,6 +8,7 @@ mod arrays;
 mod dataset;
 mod door;
 mod errors;
+mod metrics;
 mod pool;
 
 use pyo3::prelude::*;
@@ -19,6 +20,8 @@ mod _rustrank {
     use super::dataset::{Binning, Builder, Dataset, Sampler};
     #[pymodule_export]
     use super::door::num_threads;
+    #[pymodule_export]
+    use super::metrics::{bootstrap, evaluate, mean, measures, randomisation_test, t_test, tally};
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
