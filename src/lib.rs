@@ -1,5 +1,6 @@
 //! rustrank learns to rank.
 
+pub mod data;
 mod error;
 pub mod hash;
 mod interrupt;
