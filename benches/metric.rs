@@ -1,0 +1,116 @@
+//! Metrics over 10,000 queries of 120 docs on one thread, the preparation and use of
+//! deltas, and resampling.
+
+#![expect(clippy::unwrap_used, reason = "a bench")]
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use rustrank::metric::evaluate;
+use rustrank::metric::significance::{Resampling, bootstrap, randomisation_test};
+use rustrank::{Interrupt, Metric, Queries, hash};
+use std::hint::black_box;
+
+const QUERIES: usize = 10_000;
+const DOCS: usize = 120;
+
+struct Synthetic {
+    scores: Vec<f64>,
+    labels: Vec<f32>,
+    queries: Queries,
+}
+
+/// Labels 0 to 4 with shares 1/2, 1/4, 1/8, 1/16, 1/16; scores that know something of them and are
+/// exact in 32 bits, as a model's are, or not.
+fn synthetic(exact: bool) -> Synthetic {
+    let rows = 0..(QUERIES * DOCS) as u64;
+    let label = |row| (hash::draw(1, 0, row) | 1 << 60).leading_zeros().min(4) as f32;
+    let labels: Vec<f32> = rows.clone().map(label).collect();
+    let noise = |row| hash::draw(2, 0, row) as f64 / u64::MAX as f64;
+    let score = |row: u64| noise(row) * 4.0 + f64::from(labels[row as usize]);
+    let short = |score: f64| if exact { f64::from(score as f32) } else { score };
+    let scores = rows.map(|row| short(score(row))).collect();
+    let queries =
+        Queries::from_sizes(&vec![DOCS.cast_signed() as i64; QUERIES], QUERIES * DOCS).unwrap();
+    Synthetic { scores, labels, queries }
+}
+
+fn evaluations(c: &mut Criterion) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let interrupt = Interrupt::new();
+    for (width, exact) in [("f32", true), ("f64", false)] {
+        let data = synthetic(exact);
+        let mut run = |title: &str, names: &[&str]| {
+            let metrics: Vec<Metric> = names.iter().map(|name| name.parse().unwrap()).collect();
+            c.bench_function(&format!("evaluate/{title}/{width}"), |b| {
+                b.iter(|| {
+                    pool.install(|| {
+                        let Synthetic { scores, labels, queries } = black_box(&data);
+                        evaluate(&metrics, scores, labels, queries, &interrupt).unwrap()
+                    })
+                });
+            });
+        };
+        run("ndcg@10", &["ndcg@10"]);
+        run("ndcg", &["ndcg"]);
+        run(
+            "eight",
+            &["ndcg", "dcg@5", "err", "map", "mrr", "precision@5", "recall@9", "pairwise"],
+        );
+    }
+}
+
+fn deltas(c: &mut Criterion) {
+    let data = synthetic(true);
+    let query = data.queries.range(7);
+    let (scores, labels) = (&data.scores[query.clone()], &data.labels[query]);
+    for name in ["ndcg@10", "err", "map", "mrr", "pairwise"] {
+        let metric: Metric = name.parse().unwrap();
+        let mut deltas = metric.swap_delta(&data.labels).unwrap();
+        c.bench_function(&format!("prepare/{name}"), |b| {
+            b.iter(|| deltas.prepare(black_box(scores), black_box(labels)).unwrap());
+        });
+        let mut row = Vec::new();
+        c.bench_function(&format!("pairs/{name}"), |b| {
+            b.iter(|| {
+                (0..DOCS).fold(0.0, |sum, a| {
+                    deltas.fill(a, 0..DOCS, &mut row);
+                    sum + row.iter().sum::<f64>()
+                })
+            });
+        });
+    }
+}
+
+fn tied_block(c: &mut Criterion) {
+    const TIED: usize = 5000;
+    let data = synthetic(true);
+    let labels = &data.labels[..TIED];
+    let queries = Queries::from_sizes(&[TIED.cast_signed() as i64], TIED).unwrap();
+    let (scores, interrupt) = (vec![1.0; TIED], Interrupt::new());
+    for name in ["err", "map", "pairwise"] {
+        let metric: Metric = name.parse().unwrap();
+        c.bench_function(&format!("tied/5000/{name}"), |b| {
+            b.iter(|| metric.per_query(black_box(&scores), labels, &queries, &interrupt).unwrap());
+        });
+    }
+}
+
+fn resampling(c: &mut Criterion) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let values = |seed| (0..QUERIES as u64).map(move |q| hash::draw(seed, 0, q) as f64 / 2e19);
+    let (a, b): (Vec<f64>, Vec<f64>) = (values(1).collect(), values(2).collect());
+    let resampling = Resampling { resamples: 1000, seed: 0 };
+    let interrupt = Interrupt::new();
+    c.bench_function("bootstrap/1000", |bench| {
+        bench.iter(|| pool.install(|| bootstrap(&a, None, 0.95, resampling, &interrupt).unwrap()));
+    });
+    c.bench_function("randomisation/1000", |bench| {
+        bench.iter(|| pool.install(|| randomisation_test(&a, &b, resampling, &interrupt).unwrap()));
+    });
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(20).without_plots();
+    targets = evaluations, tied_block, deltas, resampling
+}
+criterion_main!(benches);
