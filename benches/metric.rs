@@ -80,6 +80,20 @@ fn deltas(c: &mut Criterion) {
     }
 }
 
+fn tied_block(c: &mut Criterion) {
+    const TIED: usize = 5000;
+    let data = synthetic(true);
+    let labels = &data.labels[..TIED];
+    let queries = Queries::from_sizes(&[TIED.cast_signed() as i64], TIED).unwrap();
+    let (scores, interrupt) = (vec![1.0; TIED], Interrupt::new());
+    for name in ["err", "map", "pairwise"] {
+        let metric: Metric = name.parse().unwrap();
+        c.bench_function(&format!("tied/5000/{name}"), |b| {
+            b.iter(|| metric.per_query(black_box(&scores), labels, &queries, &interrupt).unwrap());
+        });
+    }
+}
+
 fn resampling(c: &mut Criterion) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let values = |seed| (0..QUERIES as u64).map(move |q| hash::draw(seed, 0, q) as f64 / 2e19);
@@ -97,6 +111,6 @@ fn resampling(c: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20).without_plots();
-    targets = evaluations, deltas, resampling
+    targets = evaluations, tied_block, deltas, resampling
 }
 criterion_main!(benches);

@@ -11,7 +11,16 @@
 mod builder;
 mod cells;
 mod dataset;
+pub mod inspect;
+pub mod judged;
+pub mod letor;
+pub mod lines;
+pub mod number;
 mod order;
+pub mod pieces;
+pub mod qid;
+mod scan;
+pub mod trec;
 
 pub use builder::{Builder, RowData};
 pub use cells::{Column, Columns, Infinite, Policy, Strided};

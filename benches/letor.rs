@@ -1,0 +1,107 @@
+//! How fast LETOR text is read, in bytes of text a second on one thread.
+//!
+//! `web` imitates the MSLR-WEB sets: 136 features, counts and decimals mixed, two in five cells 0,
+//! about 8 bytes a cell. `scaled` imitates LETOR 4.0: 46 features of the form `0.123456`; `sparse` leaves out two of three features. `lines` is the parser alone, on text in
+//! memory; `file` reads a file, counts its lines and keeps the cells.
+
+#![expect(clippy::unwrap_used, reason = "a bench")]
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use rustrank::data::letor::LetorOptions;
+use rustrank::data::lines::{LineOptions, LineSource, Piece};
+use rustrank::data::pieces::for_each_piece;
+use rustrank::{Interrupt, hash};
+use std::fmt::Write as _;
+use std::fs;
+use std::hint::black_box;
+use std::path::Path;
+
+/// Docs with the given features; `value` may leave one out.
+fn text_of(rows: u64, features: u64, value: impl Fn(u64, u64) -> Option<String>) -> Vec<u8> {
+    let mut text = String::new();
+    for row in 0..rows {
+        write!(text, "{} qid:{}", hash::below(hash::draw(1, 0, row), 5), row / 120).unwrap();
+        for feature in 1..=features {
+            if let Some(value) = value(feature, hash::draw(2, row, feature)) {
+                write!(text, " {feature}:{value}").unwrap();
+            }
+        }
+        text.push('\n');
+    }
+    text.into_bytes()
+}
+
+fn unit(bits: u64) -> f64 {
+    (bits >> 11) as f64 / (1u64 << 53) as f64
+}
+
+fn web(feature: u64, bits: u64) -> String {
+    match hash::below(hash::mix(bits), 100) {
+        0..40 => "0".to_owned(),
+        40..65 => hash::below(bits, 12 << (feature % 6)).to_string(),
+        65..75 => format!("{:.1}", unit(bits) * 9.0),
+        75..88 => format!("{:.6}", unit(bits)),
+        88..96 => format!("{:.6}", unit(bits) * 150.0),
+        _ => format!("-{:.6}", unit(bits) * 20.0),
+    }
+}
+
+fn scaled(bits: u64) -> String {
+    if bits.is_multiple_of(3) { "0.000000".to_owned() } else { format!("{:.6}", unit(bits)) }
+}
+
+fn sparse(bits: u64) -> Option<String> {
+    bits.is_multiple_of(3).then(|| format!("{:.2}", unit(bits)))
+}
+
+fn lines(text: &[u8]) -> usize {
+    let letor = LetorOptions::default();
+    let mut cells: Vec<(u32, f32)> = Vec::new();
+    let mut count = 0;
+    for (_, line) in (Piece { text, first_line: 1 }).lines() {
+        cells.clear();
+        letor.parse_line(line, |index, cell| cells.push((index, cell))).unwrap();
+        count += black_box(&cells).len();
+    }
+    count
+}
+
+fn file(path: &Path) -> usize {
+    let letor = LetorOptions::default();
+    let mut source = LineSource::open(path, &LineOptions::default()).unwrap();
+    let mut count = 0;
+    let parse = |piece: Piece<'_>| {
+        let mut cells: Vec<(u32, f32)> = Vec::with_capacity(piece.text.len() / 6);
+        let mut push = |index, cell| cells.push((index, cell));
+        let outcome = piece.each(|_, line| letor.parse_line(line, &mut push).map(|_| ()));
+        (cells, outcome)
+    };
+    let take = |cells: Vec<_>| {
+        count += cells.len();
+        Ok(())
+    };
+    for_each_piece(&mut source, &Interrupt::new(), parse, take).unwrap();
+    count
+}
+
+fn bench(c: &mut Criterion) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let texts = [
+        ("web", text_of(20_000, 136, |feature, bits| Some(web(feature, bits)))),
+        ("scaled", text_of(40_000, 46, |_, bits| Some(scaled(bits)))),
+        ("sparse", text_of(20_000, 300, |_, bits| sparse(bits))),
+    ];
+    for (name, text) in texts {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("letor-{name}.txt"));
+        fs::write(&path, &text).unwrap();
+        let mut group = c.benchmark_group(name);
+        group.throughput(Throughput::BytesDecimal(text.len() as u64)).sample_size(10);
+        group.bench_function("lines", |b| b.iter(|| lines(black_box(&text))));
+        group.bench_function("file", |b| b.iter(|| pool.install(|| file(&path))));
+        group.finish();
+        fs::remove_file(&path).unwrap();
+    }
+}
+
+criterion_group!(benches, bench);
+criterion_main!(benches);

@@ -1,0 +1,392 @@
+//! What is in a LETOR file, and what is wrong with it, in one pass.
+//!
+//! Bad lines are collected, and left out of the counts, where a loader stops at the first. A feature
+//! that a line does not mention has the value 0 there. Values are counted as cells: rounded up to
+//! single precision. Rows *repeat* if they have the same cells as an earlier row of the same run of
+//! lines of their query, whatever their labels.
+//!
+//! Memory: a table of features a thread, a few numbers a query, 8 bytes a doc of the current query
+//! and an entry a distinct label.
+
+use super::letor::LetorOptions;
+use super::lines::{LineOptions, LineSource, Piece, on_line};
+use super::pieces::for_each_piece;
+use super::qid::{Arrival, QidRuns, QueryTracker, returns};
+use crate::error::{Error, Result};
+use crate::hash;
+use crate::interrupt::Interrupt;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// How many findings are kept.
+const MAX_FINDINGS: usize = 20;
+
+/// What is in a LETOR file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Summary {
+    /// The bytes of text.
+    pub bytes: u64,
+    /// Docs: lines that could be read.
+    pub rows: u64,
+    /// Queries.
+    pub queries: u64,
+    /// The fewest docs of a query.
+    pub min_docs: usize,
+    /// The median number of docs of a query, the lower one if there are two.
+    pub median_docs: usize,
+    /// The most docs of a query.
+    pub max_docs: usize,
+    /// The labels that occur, rising, and how many docs have them.
+    pub labels: Vec<(f32, u64)>,
+    /// Queries of which every doc has label 0.
+    pub queries_without_relevant: u64,
+    /// Queries of which all docs have the same label.
+    pub queries_with_one_label: u64,
+    /// Rows that repeat another of their query.
+    pub repeated_rows: u64,
+    /// The features that occur, by index.
+    pub features: Vec<FeatureSummary>,
+    /// Whether the docs of each query stand together.
+    pub sorted_by_qid: bool,
+    /// How many lines could not be read.
+    pub bad_lines: u64,
+    /// The first findings, in the order of the lines; not all if there are more than 20.
+    pub findings: Vec<Finding>,
+}
+
+/// What the values of a feature are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeatureSummary {
+    /// The index, as written.
+    pub index: u32,
+    /// Lines that mention it.
+    pub rows: u64,
+    /// Lines where it is missing.
+    pub missing: u64,
+    /// The smallest value; NaN if all are missing.
+    pub min: f32,
+    /// The largest value; NaN if all are missing.
+    pub max: f32,
+}
+
+impl FeatureSummary {
+    /// Whether the feature tells no two docs apart.
+    pub fn is_constant(&self, rows: u64) -> bool {
+        self.missing == rows || (self.missing == 0 && self.min == self.max)
+    }
+}
+
+/// Something wrong with a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The line, from 1.
+    pub line: u64,
+    /// The byte in the line, from 1.
+    pub column: u64,
+    /// A stable name for programs, such as `letor.value`.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Reads a LETOR file and says what is in it; only a file that cannot be read is an error.
+pub fn inspect(
+    path: impl AsRef<Path>,
+    options: &LetorOptions,
+    interrupt: &Interrupt,
+) -> Result<Summary> {
+    inspect_source(&mut LineSource::open(path, &LineOptions::default())?, options, interrupt)
+}
+
+/// As [`inspect`], from the rest of a source.
+pub fn inspect_source(
+    source: &mut LineSource,
+    options: &LetorOptions,
+    interrupt: &Interrupt,
+) -> Result<Summary> {
+    // Counts, minima and maxima come out alike in whatever order threads add to them; so a table
+    // may go from piece to piece, and there are only as many as threads.
+    let tables: Mutex<Vec<FeatureTable>> = Mutex::default();
+    let idle = || tables.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut counts = Counts { sorted: true, ..Counts::default() };
+    let parse = |piece: Piece<'_>| {
+        let mut table = idle().pop().unwrap_or_default();
+        let rows = Rows::of(piece, options, &mut table);
+        idle().push(table);
+        (rows, Ok(()))
+    };
+    for_each_piece(source, interrupt, parse, |rows| {
+        counts.add(rows);
+        Ok(())
+    })?;
+    let mut all = FeatureTable::default();
+    for table in tables.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        all.merge(&table);
+    }
+    let mut summary = counts.finish();
+    summary.bytes = source.bytes();
+    summary.features = all.finish(summary.rows);
+    Ok(summary)
+}
+
+/// What the lines of a piece say, without their cells.
+#[derive(Default)]
+struct Rows {
+    runs: QidRuns,
+    labels: Vec<f32>,
+    hashes: Vec<u64>,
+    bad_lines: u64,
+    findings: Vec<Finding>,
+}
+
+impl Rows {
+    fn of(piece: Piece<'_>, options: &LetorOptions, table: &mut FeatureTable) -> Self {
+        let mut rows = Self::default();
+        let mut cells = Vec::new();
+        let mut bytes = Vec::new();
+        for (number, line) in piece.lines() {
+            cells.clear();
+            match options.parse_line(line, |index, cell| cells.push((index, cell))) {
+                Err(error) => {
+                    rows.bad_lines += 1;
+                    rows.findings.extend(finding(error, number));
+                    rows.findings.truncate(MAX_FINDINGS);
+                }
+                Ok(row) => {
+                    rows.runs.push(&row, number);
+                    rows.labels.push(row.label);
+                    rows.hashes.push(content(&cells, &mut bytes));
+                    table.add(&cells);
+                }
+            }
+        }
+        rows
+    }
+}
+
+/// A hash of the cells; zeros count no more than what is not mentioned.
+fn content(cells: &[(u32, f32)], bytes: &mut Vec<u8>) -> u64 {
+    bytes.clear();
+    for (index, cell) in cells.iter().filter(|(_, cell)| *cell != 0.0) {
+        bytes.extend(index.to_le_bytes());
+        bytes.extend(cell.to_le_bytes());
+    }
+    hash::bytes(bytes)
+}
+
+fn finding(error: Error, line: u64) -> Option<Finding> {
+    let error = on_line(error, line);
+    let fault = error.fault()?;
+    let column = fault.place.column.unwrap_or(1);
+    Some(Finding { line, column, code: fault.code, message: error.to_string() })
+}
+
+/// What the rows so far come to.
+#[derive(Default)]
+struct Counts {
+    tracker: QueryTracker,
+    /// The smallest and the largest label of each query.
+    label_ranges: Vec<(f32, f32)>,
+    /// The query whose rows come in, and the hashes of these.
+    current: usize,
+    hashes: Vec<u64>,
+    repeated: u64,
+    /// By the bits of the label: they rise as the labels do.
+    labels: BTreeMap<u32, u64>,
+    sorted: bool,
+    bad_lines: u64,
+    findings: Vec<Finding>,
+}
+
+impl Counts {
+    fn add(&mut self, rows: Rows) {
+        self.bad_lines += rows.bad_lines;
+        let mut findings = rows.findings;
+        let mut at = 0;
+        for run in rows.runs.as_slice() {
+            let (query, arrival) = self.tracker.enter(run);
+            if query != self.current {
+                self.end_run();
+                self.current = query;
+            }
+            if let Arrival::Returns(line) = arrival
+                && std::mem::replace(&mut self.sorted, false)
+            {
+                findings.extend(finding(returns(run, line), run.first_line));
+            }
+            let docs = at..at + run.docs;
+            at = docs.end;
+            self.hashes.extend(&rows.hashes[docs.clone()]);
+            self.add_labels(query, &rows.labels[docs]);
+        }
+        findings.sort_by_key(|finding| (finding.line, finding.column));
+        self.findings.extend(findings);
+        self.findings.truncate(MAX_FINDINGS);
+    }
+
+    fn add_labels(&mut self, query: usize, labels: &[f32]) {
+        if query == self.label_ranges.len() {
+            self.label_ranges.push((f32::INFINITY, 0.0));
+        }
+        let (min, max) = &mut self.label_ranges[query];
+        for &label in labels {
+            *min = min.min(label);
+            *max = max.max(label);
+            *self.labels.entry(label.to_bits()).or_default() += 1;
+        }
+    }
+
+    fn end_run(&mut self) {
+        let rows = self.hashes.len();
+        self.hashes.sort_unstable();
+        self.hashes.dedup();
+        self.repeated += (rows - self.hashes.len()) as u64;
+        self.hashes.clear();
+    }
+
+    fn finish(mut self) -> Summary {
+        self.end_run();
+        let mut sizes: Vec<usize> = self.tracker.sizes().collect();
+        sizes.sort_unstable();
+        let count = |test: fn(&(f32, f32)) -> bool| {
+            self.label_ranges.iter().filter(|range| test(range)).count() as u64
+        };
+        Summary {
+            rows: sizes.iter().map(|&docs| docs as u64).sum(),
+            queries: sizes.len() as u64,
+            min_docs: sizes.first().copied().unwrap_or(0),
+            median_docs: sizes.get(sizes.len().saturating_sub(1) / 2).copied().unwrap_or(0),
+            max_docs: sizes.last().copied().unwrap_or(0),
+            queries_without_relevant: count(|&(_, max)| max == 0.0),
+            queries_with_one_label: count(|&(min, max)| min == max),
+            labels: self.labels.iter().map(|(&bits, &n)| (f32::from_bits(bits), n)).collect(),
+            repeated_rows: self.repeated,
+            sorted_by_qid: self.sorted,
+            bad_lines: self.bad_lines,
+            findings: self.findings,
+            ..Summary::default()
+        }
+    }
+}
+
+/// The features that occurred, in pages, so that a few large indices take little memory.
+#[derive(Default)]
+struct FeatureTable(Vec<Option<Box<[FeatureCounts; PAGE]>>>);
+
+/// Features a page.
+const PAGE: usize = 256;
+
+#[derive(Clone, Copy)]
+struct FeatureCounts {
+    rows: u64,
+    missing: u64,
+    min: f32,
+    max: f32,
+}
+
+const NO_ROWS: FeatureCounts =
+    FeatureCounts { rows: 0, missing: 0, min: f32::INFINITY, max: f32::NEG_INFINITY };
+
+impl FeatureTable {
+    fn page(&mut self, page: usize) -> &mut [FeatureCounts; PAGE] {
+        if self.0.len() <= page {
+            self.0.resize_with(page + 1, || None);
+        }
+        self.0[page].get_or_insert_with(|| Box::new([NO_ROWS; PAGE]))
+    }
+
+    fn add(&mut self, cells: &[(u32, f32)]) {
+        for &(index, cell) in cells {
+            let counts = &mut self.page(index as usize / PAGE)[index as usize % PAGE];
+            counts.rows += 1;
+            counts.missing += u64::from(cell.is_nan());
+            // A comparison with NaN is false, so it changes nothing.
+            counts.min = if cell < counts.min { cell } else { counts.min };
+            counts.max = if cell > counts.max { cell } else { counts.max };
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        for (number, page) in other.0.iter().enumerate() {
+            let Some(page) = page else { continue };
+            for (counts, more) in self.page(number).iter_mut().zip(page.iter()) {
+                counts.rows += more.rows;
+                counts.missing += more.missing;
+                counts.min = counts.min.min(more.min);
+                counts.max = counts.max.max(more.max);
+            }
+        }
+    }
+
+    /// The features that occur; where one is not mentioned, it is 0.
+    fn finish(self, rows: u64) -> Vec<FeatureSummary> {
+        let pages = self.0.into_iter().enumerate();
+        let counts = pages.flat_map(|(number, page)| {
+            let first = (number * PAGE) as u32;
+            (first..).zip(page.into_iter().flat_map(|page| *page))
+        });
+        let summary = |(index, counts): (u32, FeatureCounts)| {
+            let FeatureCounts { rows: mentioned, missing, mut min, mut max } = counts;
+            if mentioned < rows {
+                (min, max) = (min.min(0.0), max.max(0.0));
+            } else if missing == rows {
+                (min, max) = (f32::NAN, f32::NAN);
+            }
+            FeatureSummary { index, rows: mentioned, missing, min, max }
+        };
+        counts.filter(|(_, counts)| counts.rows > 0).map(summary).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(text: &'static str) -> Summary {
+        let reader = Box::new(text.as_bytes());
+        let mut source = LineSource::from_reader("text", reader, &LineOptions::default()).unwrap();
+        inspect_source(&mut source, &LetorOptions::default(), &Interrupt::new()).unwrap()
+    }
+
+    #[test]
+    fn a_small_file_is_told() {
+        let text =
+            "2 qid:a 1:1 2:5 3:nan\n0 qid:a 1:1 2:-6 3:0\n0 qid:a 1:1 2:-6\n0 qid:b 1:1 2:5\n";
+        let summary = summary(text);
+        assert_eq!((summary.rows, summary.queries, summary.bytes), (4, 2, text.len() as u64));
+        assert_eq!((summary.min_docs, summary.median_docs, summary.max_docs), (1, 1, 3));
+        assert_eq!(summary.labels, [(0.0, 3), (2.0, 1)]);
+        assert_eq!((summary.queries_without_relevant, summary.queries_with_one_label), (1, 1));
+        assert_eq!(summary.repeated_rows, 1);
+        let constant: Vec<_> = summary.features.iter().map(|f| f.is_constant(4)).collect();
+        assert_eq!(constant, [true, false, false]);
+        let range: Vec<_> = summary.features.iter().map(|f| (f.index, f.min, f.max)).collect();
+        assert_eq!(range, [(1, 1.0, 1.0), (2, -6.0, 5.0), (3, 0.0, 0.0)]);
+        assert_eq!(summary.features[2].missing, 1);
+        assert!(summary.sorted_by_qid && summary.findings.is_empty());
+    }
+
+    #[test]
+    fn bad_lines_are_collected_and_left_out() {
+        let text = "1 qid:a 1:1\nx qid:a 1:1\n0 qid:b 1:x\n1 qid:b 1:2\n1 qid:a 1:1\n";
+        let summary = summary(text);
+        assert_eq!((summary.rows, summary.queries, summary.bad_lines), (3, 2, 2));
+        let found: Vec<_> = summary.findings.iter().map(|f| (f.line, f.column, f.code)).collect();
+        assert_eq!(found, [(2, 1, "letor.label"), (3, 11, "letor.value"), (5, 3, "qid.returns")]);
+        assert!(!summary.sorted_by_qid);
+        assert!(summary.findings[2].message.contains("qid `a` returns"));
+    }
+
+    #[test]
+    fn an_empty_file_is_no_error() {
+        assert_eq!(summary("").queries, 0);
+    }
+
+    #[test]
+    fn only_the_first_findings_are_kept() {
+        let summary = summary("x\n".repeat(50).leak());
+        assert_eq!((summary.bad_lines, summary.findings.len()), (50, MAX_FINDINGS));
+        assert_eq!(summary.findings[19].line, 20);
+    }
+}

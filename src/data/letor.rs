@@ -1,0 +1,435 @@
+//! The LETOR (SVMlight) text of a doc: `label qid:Q index:value index:value ... # comment`.
+//!
+//! Blanks are spaces and tabs; a `#` ends the line wherever it stands. Indices rise. A *cell* is a
+//! value as the smallest `f32` that is not below it, so that `x <= threshold` holds for a cell iff
+//! it holds for the value, for any `f32` threshold. What a line does not mention is the caller's to
+//! fill in (0, by the format's custom); `nan` is a missing value.
+//!
+//! Cost: about a nanosecond a byte. Index and value are read eight bytes at a time, without a
+//! branch that depends on how many digits they have; tokens that are longer, or wrong, take the
+//! long way, where the faults are told apart.
+
+use super::number;
+use super::scan::usual_cells;
+use crate::error::{Error, Result, foreign};
+
+/// Labels above this are refused: an `f32` no longer tells neighbours apart.
+const MAX_LABEL: f64 = 16_777_216.0;
+/// How LETOR text is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LetorOptions {
+    /// How many features there may be; a larger index is a fault.
+    pub max_features: u32,
+    /// Whether the first feature is 0, and not 1.
+    pub zero_based: bool,
+    /// What an infinite feature value is.
+    pub infinite: Infinite,
+}
+
+impl Default for LetorOptions {
+    fn default() -> Self {
+        Self { max_features: 1 << 20, zero_based: false, infinite: Infinite::Error }
+    }
+}
+
+/// What an infinite feature value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Infinite {
+    /// A fault.
+    #[default]
+    Error,
+    /// A missing value.
+    Missing,
+}
+
+/// What a line says besides its cells.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Row<'a> {
+    /// The label: finite, from 0 to 2^24.
+    pub label: f32,
+    /// The qid, not empty.
+    pub qid: &'a str,
+    /// Where the token of the qid stands, from 1.
+    pub qid_column: u64,
+}
+
+impl LetorOptions {
+    /// Parses a line and hands each feature index, as written, and its cell to `sink`.
+    ///
+    /// A fault is placed on line 1 at its column. Cells before the fault have been handed over.
+    pub fn parse_line<'a>(
+        &self,
+        line: &'a [u8],
+        mut sink: impl FnMut(u32, f32),
+    ) -> Result<Row<'a>> {
+        let parsed = head(line).and_then(|(row, end)| {
+            self.cells(line, end, &mut sink)?;
+            Ok(row)
+        });
+        parsed.map_err(|error| unless_not_text(line, error))
+    }
+
+    /// Parses the label and the qid alone; the cells are not looked at.
+    pub fn parse_head<'a>(&self, line: &'a [u8]) -> Result<Row<'a>> {
+        let parsed = head(line).map(|(row, _)| row);
+        parsed.map_err(|error| unless_not_text(line, error))
+    }
+
+    fn lowest(&self) -> u32 {
+        u32::from(!self.zero_based)
+    }
+
+    /// The highest index; one less than the type holds, so that there is always a next one.
+    fn highest(&self) -> u32 {
+        self.max_features.saturating_sub(u32::from(self.zero_based)).min(u32::MAX - 1)
+    }
+
+    fn cells(&self, line: &[u8], mut at: usize, sink: &mut impl FnMut(u32, f32)) -> Result<()> {
+        let mut next = self.lowest();
+        loop {
+            (at, next) = usual_cells(line, at, next..=self.highest(), sink);
+            let start = skip_blanks(line, at);
+            let end = token_end(line, start);
+            if start == end {
+                return Ok(());
+            }
+            let (index, value) =
+                self.cell(&line[start..end], next).map_err(|fault| fault.after(start))?;
+            sink(index, value);
+            (at, next) = (end, index + 1);
+            if line.get(at) == Some(&b'#') {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The long way: any token, and what is wrong with it.
+    #[cold]
+    fn cell(&self, token: &[u8], next: u32) -> Result<(u32, f32), Misplaced> {
+        let Some(colon) = memchr::memchr(b':', token) else {
+            return Err(Misplaced::new(0, Error::data("letor.token", "the token has no colon"))
+                .got(token)
+                .expected("index:value"));
+        };
+        let index = self.index(&token[..colon])?;
+        if index < next {
+            let error = if index + 1 == next {
+                Error::data("letor.order", format!("feature {index} occurs twice"))
+            } else {
+                let what = format!("feature {index} comes after feature {}", next - 1);
+                Error::data("letor.order", what)
+            };
+            return Err(Misplaced::new(0, error).expected("rising indices"));
+        }
+        let value = self.value(&token[colon + 1..]).map_err(|error| {
+            Misplaced::new(colon + 1, error.feature(index)).got(&token[colon + 1..])
+        })?;
+        Ok((index, value))
+    }
+
+    fn index(&self, text: &[u8]) -> Result<u32, Misplaced> {
+        let (lowest, highest) = (self.lowest(), self.highest());
+        let integer = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+        let number = number::parse_all(text);
+        let fault = |what| Misplaced::new(0, Error::data("letor.index", what)).got(text);
+        match number {
+            Some(x) if x > f64::from(highest) => {
+                let fault = fault("the feature index is above max_features");
+                let max = self.max_features;
+                Err(fault
+                    .expected(format!("at most {highest}"))
+                    .hint(format!("max_features is {max}: raise it if there are more features")))
+            }
+            Some(x) if integer && x >= f64::from(lowest) => Ok(x as u32),
+            Some(_) if integer => Err(fault("the feature index is 0")
+                .expected("indices from 1")
+                .hint("set zero_based if the first feature is 0")),
+            Some(x) if x < 0.0 => {
+                let expected = format!("an integer from {lowest}");
+                Err(fault("the feature index is negative").expected(expected))
+            }
+            _ if matches!(text, b"qid" | b"cost" | b"sid") => {
+                let what = "the token is no feature";
+                Err(Misplaced::new(0, Error::data("letor.token", what))
+                    .got(text)
+                    .expected("label qid:Q index:value ...")
+                    .hint("one qid a line, right after the label; weights do not go into the text"))
+            }
+            _ => {
+                let expected = format!("an integer from {lowest}");
+                Err(fault("the feature index is not an integer").expected(expected))
+            }
+        }
+    }
+
+    fn value(&self, text: &[u8]) -> Result<f32> {
+        let Some(value) = number::parse_all(text) else {
+            let error = Error::data("letor.value", "the feature value is not a number");
+            return Err(error.expected("a number, or nan if it is missing"));
+        };
+        match self.infinite {
+            Infinite::Error if value.is_infinite() => {
+                Err(Error::data("letor.value", "the feature value is infinite")
+                    .expected("a finite number, or nan if it is missing")
+                    .hint("infinite values can be read as missing"))
+            }
+            Infinite::Missing if value.is_infinite() => Ok(f32::NAN),
+            _ => Ok(round_up(value)),
+        }
+    }
+}
+
+/// The smallest `f32` not below a value; the largest finite one if there is none; no negative zero.
+pub fn round_up(value: f64) -> f32 {
+    let nearest = value as f32;
+    let up = if f64::from(nearest) < value { nearest.next_up() } else { nearest };
+    let finite = if value.is_finite() { up.clamp(f32::MIN, f32::MAX) } else { up };
+    finite + 0.0
+}
+
+fn head(line: &[u8]) -> Result<(Row<'_>, usize)> {
+    let start = skip_blanks(line, 0);
+    let end = token_end(line, start);
+    let label = label(&line[start..end]).map_err(|error| error.at(1, start as u64 + 1))?;
+    let start = skip_blanks(line, end);
+    let end = token_end(line, start);
+    let (token, column) = (&line[start..end], start as u64 + 1);
+    let Some(qid) = token.strip_prefix(b"qid:") else {
+        let error = Error::data("letor.qid", "the line has no qid").at(1, column);
+        let error = if token.is_empty() { error } else { error.got(foreign(token)) };
+        return Err(error.expected("label qid:Q index:value ..."));
+    };
+    let Ok(qid) = std::str::from_utf8(qid) else {
+        return Err(Error::data("letor.utf8", "the qid is not UTF-8").at(1, column));
+    };
+    if qid.is_empty() {
+        return Err(Error::data("letor.qid", "the qid is empty").at(1, column));
+    }
+    Ok((Row { label, qid, qid_column: column }, end))
+}
+
+fn label(token: &[u8]) -> Result<f32> {
+    if let [digit @ b'0'..=b'9'] = token {
+        return Ok(f32::from(digit - b'0'));
+    }
+    let what = match number::parse_all(token) {
+        _ if token.is_empty() || token.contains(&b':') => "the label is missing",
+        None => "the label is not a number",
+        Some(label) if label.is_nan() => "the label is NaN",
+        Some(label) if label.is_infinite() => "the label is infinite",
+        Some(label) if label < 0.0 => "the label is negative",
+        Some(label) if label > MAX_LABEL => "the label is too large",
+        Some(label) => return Ok(label as f32 + 0.0),
+    };
+    let error = Error::data("letor.label", what);
+    let error = if token.is_empty() { error } else { error.got(foreign(token)) };
+    Err(error.expected("a number from 0 to 2^24"))
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+fn skip_blanks(line: &[u8], from: usize) -> usize {
+    let blanks = line[from..].iter().take_while(|&&byte| is_blank(byte));
+    from + blanks.count()
+}
+
+fn token_end(line: &[u8], from: usize) -> usize {
+    let token = line[from..].iter().take_while(|&&byte| !is_blank(byte) && byte != b'#');
+    from + token.count()
+}
+
+/// The error, or a better one if the line is no UTF-8 text; a comment may hold anything.
+#[cold]
+fn unless_not_text(line: &[u8], error: Error) -> Error {
+    let told = memchr::memchr(b'#', line).unwrap_or(line.len());
+    match std::str::from_utf8(&line[..told]) {
+        Ok(_) => error,
+        Err(fault) => Error::data("letor.utf8", "the line is not UTF-8")
+            .at(1, fault.valid_up_to() as u64 + 1)
+            .hint("is this a text file?"),
+    }
+}
+
+/// A fault in a token, and the byte of the token where it lies.
+struct Misplaced {
+    at: usize,
+    error: Error,
+}
+
+impl Misplaced {
+    fn new(at: usize, error: Error) -> Self {
+        Self { at, error }
+    }
+
+    fn got(self, text: &[u8]) -> Self {
+        Self { error: self.error.got(foreign(text)), ..self }
+    }
+
+    fn expected(self, expected: impl std::fmt::Display) -> Self {
+        Self { error: self.error.expected(expected), ..self }
+    }
+
+    fn hint(self, hint: impl std::fmt::Display) -> Self {
+        Self { error: self.error.hint(hint), ..self }
+    }
+
+    /// The error, where the token starts at byte `start` of the line.
+    fn after(self, start: usize) -> Error {
+        self.error.at(1, (start + self.at) as u64 + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::fmt::Write as _;
+
+    fn cells(options: &LetorOptions, line: &str) -> Result<Vec<(u32, f32)>> {
+        let mut cells = Vec::new();
+        options.parse_line(line.as_bytes(), |index, cell| cells.push((index, cell)))?;
+        Ok(cells)
+    }
+
+    fn fault(line: &[u8]) -> (&'static str, u64, String) {
+        let error = LetorOptions::default().parse_line(line, |_, _| {}).unwrap_err();
+        let fault = error.fault().unwrap();
+        (fault.code, fault.place.column.unwrap(), error.to_string())
+    }
+
+    #[test]
+    fn a_line_gives_label_qid_and_cells() {
+        let options = LetorOptions::default();
+        let line = b"2\tqid:q-7  1:0.5 \t3:1e3 4:-0 700000:1234567890.5 900000:nan #docid = 5";
+        let mut cells = Vec::new();
+        let row = options.parse_line(line, |index, cell| cells.push((index, cell))).unwrap();
+        assert_eq!(row, Row { label: 2.0, qid: "q-7", qid_column: 3 });
+        let (missing, numbers) = cells.split_last().unwrap();
+        assert!(missing.0 == 900_000 && missing.1.is_nan());
+        assert_eq!(numbers, [(1, 0.5), (3, 1000.0), (4, 0.0), (700_000, 1_234_567_900.0)]);
+        assert!(numbers[2].1.is_sign_positive());
+        assert_eq!(options.parse_head(line).unwrap(), row);
+        assert_eq!(options.parse_line(b"0.5 qid:1#x", |_, _| {}).unwrap().label, 0.5);
+    }
+
+    #[test]
+    fn a_cell_is_the_next_single_above() {
+        assert_eq!(round_up(0.1), 0.1f32);
+        assert!(f64::from(round_up(0.3)) >= 0.3 && round_up(0.3).next_down() < 0.3);
+        assert_eq!(round_up(1e300), f32::MAX);
+        assert_eq!(round_up(f64::from(f32::MAX).next_up()), f32::MAX);
+        assert_eq!(round_up(-1e300), f32::MIN);
+        assert_eq!(round_up(1e-300), f32::from_bits(1));
+        assert_eq!(round_up(-1e-300).to_bits(), 0);
+        assert_eq!(round_up(-0.0).to_bits(), 0);
+        assert!(round_up(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn every_fault_has_a_code_and_a_column() {
+        let cases: &[(&str, &str, u64, &str)] = &[
+            ("qid:1 1:2", "letor.label", 1, "missing"),
+            ("1:2 3:4", "letor.label", 1, "missing"),
+            (" # x", "letor.label", 2, "missing"),
+            ("x qid:1 1:2", "letor.label", 1, "not a number (line 1:1): got `x`"),
+            ("nan qid:1 1:2", "letor.label", 1, "NaN"),
+            ("inf qid:1 1:2", "letor.label", 1, "infinite"),
+            (" -1 qid:1 1:2", "letor.label", 2, "negative"),
+            ("1e30 qid:1 1:2", "letor.label", 1, "too large"),
+            ("1", "letor.qid", 2, "no qid"),
+            ("1 1:2", "letor.qid", 3, "no qid"),
+            ("1 qid: 1:2", "letor.qid", 3, "empty"),
+            ("1 qid:1 0:2", "letor.index", 9, "index is 0"),
+            ("1 qid:1 -3:2", "letor.index", 9, "negative"),
+            ("1 qid:1 1.5:2", "letor.index", 9, "not an integer"),
+            ("1 qid:1 x:2", "letor.index", 9, "not an integer"),
+            ("1 qid:1 :2", "letor.index", 9, "not an integer"),
+            ("1 qid:1 1048577:2", "letor.index", 9, "max_features"),
+            ("1 qid:1 4000000000:2", "letor.index", 9, "max_features"),
+            ("1 qid:1 99999999999999999999:2", "letor.index", 9, "max_features"),
+            ("1 qid:1 1e20:2", "letor.index", 9, "max_features"),
+            ("1 qid:1 1:2 1:3", "letor.order", 13, "occurs twice"),
+            ("1 qid:1 7:2 3:3", "letor.order", 13, "feature 3 comes after feature 7"),
+            ("1 qid:1 1:abc", "letor.value", 11, "got `abc`"),
+            ("1 qid:1 1:", "letor.value", 11, "not a number"),
+            ("1 qid:1 1:1.2.3", "letor.value", 11, "got `1.2.3`"),
+            ("1 qid:1 1:0x10", "letor.value", 11, "not a number"),
+            ("1 qid:1 1:1_000 2:3 4:5", "letor.value", 11, "not a number"),
+            ("1 qid:1 1:2 2:inf", "letor.value", 15, "infinite"),
+            ("1 qid:1 1:2 2:1e999", "letor.value", 15, "infinite"),
+            ("1 qid:1 1:2 word", "letor.token", 13, "got `word`"),
+            ("1 qid:1 cost:2 1:2", "letor.token", 9, "got `cost`"),
+            ("1 qid:1 qid:1 1:2", "letor.token", 9, "one qid a line"),
+        ];
+        for &(line, code, column, says) in cases {
+            // With and without more text behind it: the short way and the long way.
+            for more in ["", " 800000:1.5 900000:2.5 1000000:0.25"] {
+                let line = if line == "1" { line.to_owned() } else { format!("{line}{more}") };
+                let (got_code, got_column, text) = fault(line.as_bytes());
+                assert_eq!((got_code, got_column), (code, column), "{line}: {text}");
+                assert!(text.contains(says), "{line}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_text_is_said_to_be_so() {
+        assert_eq!(fault(b"\xff\xfe1\0").0, "letor.utf8");
+        assert_eq!(fault(b"1 qid:\xff 1:2").0, "letor.utf8");
+        let (code, column, _) = fault(b"1 qid:1 1:2 2:\xc3\x28");
+        assert_eq!((code, column), ("letor.utf8", 15));
+        assert!(LetorOptions::default().parse_line(b"1 qid:1 1:2 # caf\xe9", |_, _| {}).is_ok());
+    }
+
+    #[test]
+    fn options_move_the_limits() {
+        let options = LetorOptions { max_features: 5, zero_based: true, ..LetorOptions::default() };
+        assert_eq!(cells(&options, "1 qid:1 0:2 4:3").unwrap(), [(0, 2.0), (4, 3.0)]);
+        let error = cells(&options, "1 qid:1 5:3").unwrap_err().to_string();
+        assert!(error.contains("at most 4; max_features is 5"), "{error}");
+        let options = LetorOptions { infinite: Infinite::Missing, ..LetorOptions::default() };
+        assert!(cells(&options, "1 qid:1 1:-inf").unwrap()[0].1.is_nan());
+    }
+
+    proptest! {
+        #[test]
+        fn cells_read_back(values in prop::collection::vec((1u32..3000, any::<f64>()), 0..30)) {
+            let mut line = String::from("1 qid:1");
+            let (mut index, mut expected) = (0, Vec::new());
+            for (step, value) in values {
+                index += step;
+                let text = if step % 2 == 0 { format!("{value}") } else { format!("{value:.3e}") };
+                let value: f64 = text.parse().unwrap();
+                if value.is_finite() {
+                    write!(line, " {index}:{text}").unwrap();
+                    expected.push((index, round_up(value)));
+                }
+            }
+            prop_assert_eq!(cells(&LetorOptions::default(), &line).unwrap(), expected);
+        }
+
+        #[test]
+        fn short_values_read_back(values in prop::collection::vec("[0-9]{1,5}(\\.[0-9]{0,5})?", 0..30)) {
+            let mut line = String::from("1 qid:1");
+            let mut expected = Vec::new();
+            for (index, text) in (1..).zip(values) {
+                write!(line, " {index}:{text}").unwrap();
+                expected.push((index, round_up(text.parse().unwrap())));
+            }
+            prop_assert_eq!(cells(&LetorOptions::default(), &line).unwrap(), expected);
+        }
+
+        #[test]
+        fn random_bytes_never_panic(line in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = LetorOptions::default().parse_line(&line, |_, _| {});
+        }
+
+        #[test]
+        fn random_tokens_never_panic(tail in "[ :0-9a-e.#+-]{0,60}") {
+            let line = format!("1 qid:1 {tail}");
+            let _ = LetorOptions::default().parse_line(line.as_bytes(), |_, _| {});
+        }
+    }
+}

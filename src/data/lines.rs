@@ -1,0 +1,476 @@
+//! A text file as blocks of whole lines, in fixed memory.
+//!
+//! A [`Block`] is some megabytes of text that ends where a line ends; a [`Piece`] is a part of a
+//! block, again of whole lines, small enough that every thread gets several. Lines count from 1 and
+//! every line counts, but [`Piece::lines`] leaves out those with nothing but a comment.
+//!
+//! Plain and gzip text are told apart by the first two bytes. What cannot be read twice (a pipe) is
+//! kept, as it came, while it is read; so every source can be rewound.
+//!
+//! Invariants: a block begins where a line begins; no line is longer than `max_line_bytes`; the
+//! whole lines before a fault are handed out before the fault is, so that the first fault of a file
+//! does not depend on the size of a block. Memory: a block and the begin of the next line, each no
+//! longer than a block or the longest line.
+
+use crate::error::{Error, Result};
+use flate2::bufread::MultiGzDecoder;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+
+/// The first bytes of a gzip file.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// What some editors write in front of UTF-8.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+/// How much compressed text is read at once.
+const GZIP_BUFFER: usize = 64 << 10;
+
+/// How text is cut. What is read does not depend on it, but for the longest line allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineOptions {
+    /// About how much text is read at once.
+    pub block_bytes: usize,
+    /// About how much text one thread takes at once.
+    pub piece_bytes: usize,
+    /// The longest line, its line feed not counted.
+    pub max_line_bytes: usize,
+}
+
+impl Default for LineOptions {
+    fn default() -> Self {
+        Self { block_bytes: 8 << 20, piece_bytes: 256 << 10, max_line_bytes: 64 << 20 }
+    }
+}
+
+/// A text that hands out its lines block by block, and can be rewound.
+#[derive(Debug)]
+pub struct LineSource {
+    path: PathBuf,
+    options: LineOptions,
+    input: Input,
+    /// What was read after the last whole line: a line without its end.
+    carry: Vec<u8>,
+    /// Nothing more is to be read.
+    ended: bool,
+    /// What stopped the reading, until it is reported.
+    fault: Option<Error>,
+    next_line: u64,
+    bytes: u64,
+}
+
+/// Whole lines of a text, cut into pieces.
+#[derive(Debug, Default)]
+pub struct Block {
+    /// The text, and after it what was left there before: clearing it costs a tenth of parsing it.
+    buffer: Vec<u8>,
+    used: usize,
+    cuts: Vec<Cut>,
+}
+
+/// Where a piece ends, and the number of its first line.
+#[derive(Debug)]
+struct Cut {
+    end: usize,
+    first_line: u64,
+}
+
+/// A part of a block: whole lines, and the number of the first one.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece<'a> {
+    /// The lines, each with its end; only the last line of a file may lack it.
+    pub text: &'a [u8],
+    /// The number of the first line.
+    pub first_line: u64,
+}
+
+impl LineSource {
+    /// Opens a file; one that cannot be read twice is kept in memory as it is read.
+    pub fn open(path: impl AsRef<Path>, options: &LineOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|e| Error::io(path, e))?;
+        let metadata = file.metadata().map_err(|e| Error::io(path, e))?;
+        let raw = if metadata.is_file() { Raw::File(file) } else { Raw::held(Box::new(file)) };
+        Self::new(path, raw, options)
+    }
+
+    /// Reads from anything, and keeps what it read; `name` is for the messages.
+    pub fn from_reader(
+        name: impl AsRef<Path>,
+        reader: Box<dyn Read + Send>,
+        options: &LineOptions,
+    ) -> Result<Self> {
+        Self::new(name.as_ref(), Raw::held(reader), options)
+    }
+
+    fn new(path: &Path, raw: Raw, options: &LineOptions) -> Result<Self> {
+        let input = Input::new(raw).map_err(|e| Error::io(path, e))?;
+        let max_line_bytes = options.max_line_bytes.max(1);
+        let options = LineOptions {
+            // A block longer than the longest line could hide a line that is too long.
+            block_bytes: options.block_bytes.clamp(1, max_line_bytes),
+            piece_bytes: options.piece_bytes.max(1),
+            max_line_bytes,
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            options,
+            input,
+            carry: Vec::new(),
+            ended: false,
+            fault: None,
+            next_line: 1,
+            bytes: 0,
+        })
+    }
+
+    /// The file, as the caller named it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The bytes of text handed out since the start.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The number of the line after those handed out.
+    pub fn next_line(&self) -> u64 {
+        self.next_line
+    }
+
+    /// Goes back to the first line.
+    pub fn rewind(&mut self) -> Result<()> {
+        let raw =
+            std::mem::replace(&mut self.input, Input::Plain(Raw::held(Box::new(io::empty()))));
+        let mut raw = raw.into_raw();
+        let input = raw.rewind().and_then(|()| Input::new(raw));
+        self.input = input.map_err(|e| Error::io(&self.path, e))?;
+        self.carry.clear();
+        (self.ended, self.fault, self.next_line, self.bytes) = (false, None, 1, 0);
+        Ok(())
+    }
+
+    /// Reads the next lines into `block`; `false` once there are none.
+    pub fn next_block(&mut self, block: &mut Block) -> Result<bool> {
+        block.used = 0;
+        block.cuts.clear();
+        block.append(&self.carry);
+        self.carry.clear();
+        let mut whole = self.fill(block);
+        if self.fault.is_none() {
+            self.carry.extend_from_slice(&block.buffer[whole..block.used]);
+        }
+        if self.bytes == 0 && block.buffer[..whole].starts_with(BOM) {
+            block.buffer.copy_within(BOM.len()..whole, 0);
+            whole -= BOM.len();
+            self.bytes += BOM.len() as u64;
+        }
+        block.used = whole;
+        self.bytes += whole as u64;
+        self.next_line = block.cut(self.options.piece_bytes, self.next_line);
+        match self.fault.take_if(|_| whole == 0) {
+            Some(fault) => Err(fault),
+            None => Ok(whole > 0),
+        }
+    }
+
+    /// Reads until the block holds a whole line, and about `block_bytes`; gives the length of the
+    /// whole lines.
+    fn fill(&mut self, block: &mut Block) -> usize {
+        let LineOptions { block_bytes, max_line_bytes, .. } = self.options;
+        let mut searched = block.used;
+        while !self.ended {
+            let goal = if searched < block_bytes { block_bytes } else { searched + block_bytes };
+            let goal = goal.min(max_line_bytes + 1);
+            match block.read(&mut self.input, goal) {
+                Ok(()) => self.ended = block.used < goal,
+                Err(error) => self.stop(self.broken(error)),
+            }
+            if self.ended && self.fault.is_none() {
+                return block.used;
+            }
+            if let Some(at) = memchr::memrchr(b'\n', &block.buffer[searched..block.used]) {
+                return searched + at + 1;
+            }
+            searched = block.used;
+            if self.fault.is_none() && searched > max_line_bytes {
+                let error = Error::data("text.line_long", "the line is too long")
+                    .path(&self.path)
+                    .at(self.next_line, 1)
+                    .expected(format!("at most {max_line_bytes} bytes"))
+                    .hint("is this a text file?");
+                self.stop(error);
+            }
+        }
+        if self.fault.is_some() { 0 } else { block.used }
+    }
+
+    fn stop(&mut self, fault: Error) {
+        self.ended = true;
+        self.fault = Some(fault);
+    }
+
+    fn broken(&self, error: io::Error) -> Error {
+        if error.raw_os_error().is_some() || matches!(self.input, Input::Plain(_)) {
+            return Error::io(&self.path, error);
+        }
+        let cut_short = error.kind() == io::ErrorKind::UnexpectedEof;
+        let how = if cut_short { "cut short" } else { "damaged" };
+        Error::data("text.gzip", format!("the gzip file is {how}"))
+            .path(&self.path)
+            .hint("`gzip --test` checks a file; copy or download it again")
+    }
+}
+
+impl Block {
+    /// The text.
+    pub fn text(&self) -> &[u8] {
+        &self.buffer[..self.used]
+    }
+
+    /// The pieces, in the order of the text.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+        let starts = std::iter::once(0).chain(self.cuts.iter().map(|cut| cut.end));
+        let piece = |(start, cut): (usize, &Cut)| Piece {
+            text: &self.buffer[start..cut.end],
+            first_line: cut.first_line,
+        };
+        starts.zip(&self.cuts).map(piece)
+    }
+
+    /// The memory held, in bytes.
+    pub fn capacity(&self) -> usize {
+        self.buffer.capacity()
+    }
+
+    fn append(&mut self, text: &[u8]) {
+        self.grow(self.used + text.len());
+        self.buffer[self.used..self.used + text.len()].copy_from_slice(text);
+        self.used += text.len();
+    }
+
+    fn grow(&mut self, length: usize) {
+        if self.buffer.len() < length {
+            self.buffer.reserve_exact(length - self.buffer.len());
+            self.buffer.resize(length, 0);
+        }
+    }
+
+    /// Reads until `goal` bytes are used; fewer only at the end of the input.
+    fn read(&mut self, input: &mut impl Read, goal: usize) -> io::Result<()> {
+        self.grow(goal);
+        while self.used < goal {
+            match input.read(&mut self.buffer[self.used..goal]) {
+                Ok(0) => break,
+                Ok(n) => self.used += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Cuts the text into pieces; gives the number of the line after them.
+    fn cut(&mut self, piece_bytes: usize, mut line: u64) -> u64 {
+        let text = &self.buffer[..self.used];
+        let mut start = 0;
+        while start < text.len() {
+            let about = (start + piece_bytes - 1).min(text.len());
+            let end = memchr::memchr(b'\n', &text[about..]).map_or(text.len(), |at| about + at + 1);
+            self.cuts.push(Cut { end, first_line: line });
+            line += memchr::memchr_iter(b'\n', &text[start..end]).count() as u64;
+            start = end;
+        }
+        line
+    }
+}
+
+impl<'a> Piece<'a> {
+    /// The lines, numbered, without their ends; none that is blank or only a comment.
+    pub fn lines(&self) -> impl Iterator<Item = (u64, &'a [u8])> + use<'a> {
+        let mut rest = self.text;
+        let numbers = self.first_line..;
+        let cut = move || {
+            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let line = rest.get(..end).filter(|_| !rest.is_empty())?;
+            rest = rest.get(end + 1..).unwrap_or_default();
+            Some(line.strip_suffix(b"\r").unwrap_or(line))
+        };
+        let says = |line: &[u8]| {
+            let first = line.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+            first.is_some_and(|&byte| byte != b'#')
+        };
+        numbers.zip(std::iter::from_fn(cut)).filter(move |(_, line)| says(line))
+    }
+
+    /// Parses line after line up to the first fault, which is given its line.
+    ///
+    /// `parse` places a fault at its column; the line it names there does not matter.
+    pub fn each(&self, mut parse: impl FnMut(u64, &'a [u8]) -> Result<()>) -> Result<()> {
+        for (number, line) in self.lines() {
+            parse(number, line).map_err(|error| on_line(error, number))?;
+        }
+        Ok(())
+    }
+}
+
+/// The error with its line corrected and its column kept.
+pub(crate) fn on_line(error: Error, line: u64) -> Error {
+    let column = error.fault().and_then(|fault| fault.place.column).unwrap_or(1);
+    error.at(line, column)
+}
+
+/// The bytes as they are stored.
+enum Raw {
+    File(File),
+    /// What was read so far, and where more comes from.
+    Held {
+        bytes: Vec<u8>,
+        at: usize,
+        rest: Box<dyn Read + Send>,
+    },
+}
+
+impl Raw {
+    fn held(rest: Box<dyn Read + Send>) -> Self {
+        Self::Held { bytes: Vec::new(), at: 0, rest }
+    }
+
+    fn rewind(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.rewind(),
+            Self::Held { at, .. } => {
+                *at = 0;
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Read for Raw {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.read(into),
+            Self::Held { bytes, at, rest } => {
+                let mut n = (&bytes[*at..]).read(into)?;
+                if n == 0 {
+                    n = rest.read(into)?;
+                    bytes.extend_from_slice(&into[..n]);
+                    if n == 0 {
+                        // A terminal would have to be told once more that it ended.
+                        *rest = Box::new(io::empty());
+                    }
+                }
+                *at += n;
+                Ok(n)
+            }
+        }
+    }
+}
+
+/// The text.
+enum Input {
+    Plain(Raw),
+    Gzip(Box<MultiGzDecoder<BufReader<Raw>>>),
+}
+
+impl Input {
+    /// Looks at the first bytes of what stands at its start.
+    fn new(mut raw: Raw) -> io::Result<Self> {
+        let mut magic = Vec::new();
+        (&mut raw).take(GZIP.len() as u64).read_to_end(&mut magic)?;
+        raw.rewind()?;
+        Ok(if magic == GZIP {
+            let reader = BufReader::with_capacity(GZIP_BUFFER, raw);
+            Self::Gzip(Box::new(MultiGzDecoder::new(reader)))
+        } else {
+            Self::Plain(raw)
+        })
+    }
+
+    fn into_raw(self) -> Raw {
+        match self {
+            Self::Plain(raw) => raw,
+            Self::Gzip(decoder) => decoder.into_inner().into_inner(),
+        }
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(raw) => raw.read(into),
+            Self::Gzip(decoder) => decoder.read(into),
+        }
+    }
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Plain(_) => "Plain",
+            Self::Gzip(_) => "Gzip",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(text: &'static [u8], block_bytes: usize) -> LineSource {
+        let options = LineOptions { block_bytes, piece_bytes: 8, max_line_bytes: 40 };
+        LineSource::from_reader("text", Box::new(text), &options).unwrap()
+    }
+
+    fn all_lines(source: &mut LineSource) -> Vec<(u64, String)> {
+        let mut block = Block::default();
+        let mut lines = Vec::new();
+        while source.next_block(&mut block).unwrap() {
+            for piece in block.pieces() {
+                let text = |line| String::from_utf8_lossy(line).into_owned();
+                lines.extend(piece.lines().map(|(number, line)| (number, text(line))));
+            }
+        }
+        lines
+    }
+
+    #[test]
+    fn blank_and_comment_lines_count_but_do_not_show() {
+        let text = b"\xef\xbb\xbfone\r\n\n# no\n \t\n  # no\ntwo\nthree # yes\nlast";
+        for block_bytes in [1, 2, 3, 5, 8, 13, 1000] {
+            let mut source = source(text, block_bytes);
+            let lines = all_lines(&mut source);
+            let expected = [(1, "one"), (6, "two"), (7, "three # yes"), (8, "last")];
+            assert_eq!(lines, expected.map(|(n, line)| (n, line.to_owned())), "{block_bytes}");
+            assert_eq!(source.bytes(), text.len() as u64);
+            source.rewind().unwrap();
+            assert_eq!(all_lines(&mut source), lines);
+        }
+    }
+
+    #[test]
+    fn a_line_of_the_longest_length_passes_and_one_byte_more_does_not() {
+        const LINE: &[u8; 41] = &[b'x'; 41];
+        for block_bytes in [1, 7, 40, 1000] {
+            let fits = [b"a\n", &LINE[..40], b"\n", &LINE[..40]].concat().leak();
+            assert_eq!(all_lines(&mut source(fits, block_bytes)).len(), 3);
+            let long = [b"a\n", &LINE[..], b"\nb\n"].concat().leak();
+            let mut source = source(long, block_bytes);
+            let mut block = Block::default();
+            assert!(source.next_block(&mut block).unwrap());
+            assert_eq!(block.text(), b"a\n");
+            let error = source.next_block(&mut block).unwrap_err();
+            assert_eq!(error.fault().unwrap().code, "text.line_long");
+            assert!(error.to_string().contains("(text:2:1)"), "{error}");
+        }
+    }
+
+    #[test]
+    fn nothing_has_no_lines() {
+        for text in [&b""[..], b"\xef\xbb\xbf", b"\n\n", b"#"] {
+            assert!(all_lines(&mut source(text, 8)).is_empty());
+        }
+    }
+}

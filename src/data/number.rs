@@ -1,0 +1,311 @@
+//! Decimal numbers out of text, to the last bit as `str::parse::<f64>` reads them.
+//!
+//! Grammar, that of the standard library: `[+-]? (digits [. digits?] | . digits) ([eE] [+-]? digits)?`,
+//! or `inf`, `infinity`, `nan` in any case, with a sign or without. A *token* is the run of bytes
+//! that the grammar takes from the front of a text; what may follow is the caller's business.
+//!
+//! Cost: a number of at most 19 digits whose mantissa and power of ten are exact doubles needs one
+//! multiplication or division, and that is correctly rounded; all others go to the standard library.
+//! Eight digits are read at once. The functions on `[u8; 8]` are for callers who know where a number
+//! lies; none of them has a branch that depends on its length.
+
+/// Powers of ten that a double holds exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+/// Integers up to here are exact doubles.
+const EXACT: u64 = 1 << 53;
+/// As many decimal digits always fit into 64 bits.
+const DIGITS: usize = 19;
+
+/// The number at the front of `text` and how many bytes it takes; `None` if there is none.
+pub fn parse(text: &[u8]) -> Option<(f64, usize)> {
+    let unsigned = match text {
+        [b'+' | b'-', rest @ ..] => rest,
+        _ => text,
+    };
+    let sign = text.len() - unsigned.len();
+    let negative = sign == 1 && text[0] == b'-';
+    let Some(token) = decimal(unsigned) else {
+        let (value, length) = word(unsigned)?;
+        return Some((if negative { -value } else { value }, sign + length));
+    };
+    let length = sign + token.length;
+    let value = match token.exact() {
+        Some(value) if negative => -value,
+        Some(value) => value,
+        None => std::str::from_utf8(&text[..length]).ok()?.parse().ok()?,
+    };
+    Some((value, length))
+}
+
+/// The number that is all of `text`.
+pub fn parse_all(text: &[u8]) -> Option<f64> {
+    parse(text).filter(|&(_, length)| length == text.len()).map(|(value, _)| value)
+}
+
+/// A decimal number as written: `mantissa * 10^exponent`, unless there were too many digits.
+struct Decimal {
+    mantissa: u64,
+    digits: usize,
+    exponent: i64,
+    length: usize,
+}
+
+impl Decimal {
+    fn exact(&self) -> Option<f64> {
+        let power = *POWERS.get(usize::try_from(self.exponent.unsigned_abs()).ok()?)?;
+        let exact = self.digits <= DIGITS && self.mantissa <= EXACT;
+        let mantissa = self.mantissa as f64;
+        exact.then_some(if self.exponent < 0 { mantissa / power } else { mantissa * power })
+    }
+}
+
+fn decimal(text: &[u8]) -> Option<Decimal> {
+    let mut mantissa = 0u64;
+    let whole = digits(text, &mut mantissa);
+    let mut length = whole;
+    let mut fraction = 0;
+    if text.get(length) == Some(&b'.') {
+        fraction = digits(&text[length + 1..], &mut mantissa);
+        length += 1 + fraction;
+    }
+    let digits = whole + fraction;
+    if digits == 0 {
+        return None;
+    }
+    let mut exponent = -i64::try_from(fraction).ok()?;
+    if let [b'e' | b'E', rest @ ..] = &text[length..]
+        && let Some((power, taken)) = power_of_ten(rest)
+    {
+        exponent = exponent.saturating_add(power);
+        length += 1 + taken;
+    }
+    Some(Decimal { mantissa, digits, exponent, length })
+}
+
+/// Adds the digits at the front of `text` to the mantissa; beyond 19 of them it is meaningless.
+fn digits(text: &[u8], mantissa: &mut u64) -> usize {
+    let mut taken = 0;
+    while let Some(&word) = text[taken..].first_chunk::<8>() {
+        let digits = u64::from_le_bytes(word) ^ ZEROS;
+        if others(digits) != 0 {
+            break;
+        }
+        *mantissa = mantissa.wrapping_mul(100_000_000).wrapping_add(eight(digits));
+        taken += 8;
+    }
+    for &byte in &text[taken..] {
+        if !byte.is_ascii_digit() {
+            break;
+        }
+        *mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+        taken += 1;
+    }
+    taken
+}
+
+/// What follows the `e`; large enough powers are all alike.
+fn power_of_ten(text: &[u8]) -> Option<(i64, usize)> {
+    let (negative, sign) = match text.first() {
+        Some(b'-') => (true, 1),
+        Some(b'+') => (false, 1),
+        _ => (false, 0),
+    };
+    let digits = text[sign..].iter().take_while(|b| b.is_ascii_digit());
+    let add = |power: i64, b: &u8| (power * 10 + i64::from(b - b'0')).min(1 << 32);
+    let power = digits.clone().fold(0, add);
+    let taken = digits.count();
+    (taken > 0).then_some((if negative { -power } else { power }, sign + taken))
+}
+
+fn word(text: &[u8]) -> Option<(f64, usize)> {
+    let starts =
+        |word: &[u8]| text.get(..word.len()).is_some_and(|front| front.eq_ignore_ascii_case(word));
+    let words: [(&[u8], f64); 3] =
+        [(b"infinity", f64::INFINITY), (b"inf", f64::INFINITY), (b"nan", f64::NAN)];
+    words.into_iter().find(|(word, _)| starts(word)).map(|(word, value)| (value, word.len()))
+}
+
+/// `0` in each of eight bytes; a text xor this has a digit's value in the byte of each digit.
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+
+/// The high bit of each byte that is no digit; `digits` is the text xor `ZEROS`.
+const fn others(digits: u64) -> u64 {
+    (((digits & !HIGH_BITS) + 0x7676_7676_7676_7676) | digits) & HIGH_BITS
+}
+
+/// The number that eight bytes of digit values spell, the first byte being the lowest.
+const fn eight(digits: u64) -> u64 {
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
+    fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff
+}
+
+/// The number that the last `length` of eight bytes spell, if they are 1 to 8 digits.
+#[inline]
+pub(crate) fn integer(text: [u8; 8], length: usize) -> Option<u32> {
+    let digits = last_values(u64::from_le_bytes(text) ^ ZEROS, length);
+    (length.wrapping_sub(1) < 8 && others(digits) == 0).then(|| eight(digits) as u32)
+}
+
+/// The number that the last `length` of eight bytes spell, if they are 1 to 8 bytes, digits and at
+/// most one point; `negative` is 0 or 1.
+///
+/// What is before the number becomes 0; what is behind the point moves onto it, which leaves a 0 at
+/// the end. So the power of ten is the length from the point on, and without a point it is 0.
+/// ```text
+/// "3 17:0.25" -> 00000.25 -> 00000250 = 250, a tenth of a thousandth of it: 0.25
+/// ```
+#[inline]
+pub(crate) fn decimal_8(text: [u8; 8], length: usize, negative: usize) -> Option<f64> {
+    let digits = last_values(u64::from_le_bytes(text) ^ ZEROS, length);
+    let others = others(digits);
+    let whole = (others >> 7).wrapping_sub(1);
+    let joined = (digits & whole) | ((digits >> 8) & !whole);
+    let at = others.trailing_zeros() & !7;
+    let point = (digits >> (at & 63)) as u8 == POINT;
+    // Nothing but digits, or one other byte, the point, and a digit.
+    let one_other = others & others.wrapping_sub(1) == 0;
+    if length.wrapping_sub(1) > 7 || !one_other || point == (others == 0) || (point && length == 1)
+    {
+        return None;
+    }
+    Some(scaled(eight(joined), 8 - at / 8, negative))
+}
+
+/// As [`decimal_8`], for 9 to 15 bytes of sixteen.
+// Not inlined: it would take the registers of the loop around it.
+#[inline(never)]
+pub(crate) fn decimal_16(text: [u8; 16], length: usize, negative: usize) -> Option<f64> {
+    let [low, high] = {
+        let text = u128::from_le_bytes(text);
+        [text as u64 ^ ZEROS, (text >> 64) as u64 ^ ZEROS]
+    };
+    if !(9..=15).contains(&length) {
+        return None;
+    }
+    let low = last_values(low, length - 8);
+    let both = |low: u64, high: u64| u128::from(low) | (u128::from(high) << 64);
+    let digits = both(low, high);
+    let others = both(others(low), others(high));
+    let whole = (others >> 7).wrapping_sub(1);
+    let joined = (digits & whole) | ((digits >> 8) & !whole);
+    let at = others.trailing_zeros() & !7;
+    let point = (digits >> (at & 127)) as u8 == POINT;
+    if others & others.wrapping_sub(1) != 0 || point == (others == 0) {
+        return None;
+    }
+    let mantissa =
+        eight(joined as u64).wrapping_mul(100_000_000).wrapping_add(eight((joined >> 64) as u64));
+    Some(scaled(mantissa, 16 - at / 8, negative))
+}
+
+/// `mantissa / 10^power`, negative or not; the mantissa is below 10^15, so this is exact.
+#[inline]
+fn scaled(mantissa: u64, power: u32, negative: usize) -> f64 {
+    const SIGNED_POWERS: [f64; 64] = {
+        let mut powers = [0.0; 64];
+        let mut i = 0;
+        while i < 16 {
+            powers[i] = POWERS[i];
+            powers[i + 32] = -POWERS[i];
+            i += 1;
+        }
+        powers
+    };
+    mantissa.cast_signed() as f64 / SIGNED_POWERS[(power as usize + 32 * negative) & 63]
+}
+
+/// A point, xor `0`.
+const POINT: u8 = b'.' ^ b'0';
+
+/// Makes all but the last `length` of eight bytes 0; 1 to 8.
+#[inline]
+fn last_values(digits: u64, length: usize) -> u64 {
+    digits & (u64::MAX << (length.wrapping_mul(8).wrapping_neg() & 63))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn standard(text: &str) -> Option<u64> {
+        text.parse::<f64>().ok().map(same_nan)
+    }
+
+    fn same_nan(value: f64) -> u64 {
+        if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() }
+    }
+
+    #[test]
+    fn odd_forms_are_as_in_the_standard_library() {
+        let refused = [
+            "", "+", "-", ".", "+.", "e5", ".e5", "1.2.3", "0x10", "1_000", "1e", "1e+", "1 ", " 1",
+        ];
+        for text in refused {
+            assert_eq!(parse_all(text.as_bytes()), None, "{text}");
+            assert!(text.parse::<f64>().is_err());
+        }
+        let taken = [
+            ".5",
+            "5.",
+            "-0",
+            "+7",
+            "1e5",
+            "1E-5",
+            "inf",
+            "-Infinity",
+            "NaN",
+            "+nan",
+            "1e400",
+            "1e-400",
+            "9007199254740993",
+            "0.1",
+            "123456789012345678901234567890",
+            "1e99999999999999999999",
+            "0.000000000000000000000000000000000001",
+            "8.98846567431158e307",
+            "4.9e-324",
+            "1e22",
+            "1e23",
+        ];
+        for text in taken {
+            assert_eq!(parse_all(text.as_bytes()).map(same_nan), standard(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_the_front_is_taken() {
+        assert_eq!(parse(b"1.5 2:3"), Some((1.5, 3)));
+        assert_eq!(parse(b"1.2.3"), Some((1.2, 3)));
+        assert_eq!(parse(b"12e"), Some((12.0, 2)));
+        assert_eq!(parse(b"inform"), Some((f64::INFINITY, 3)));
+        assert_eq!(parse(b"x"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn doubles_read_back(bits in any::<u64>()) {
+            let value = f64::from_bits(bits);
+            for text in [format!("{value}"), format!("{value:e}"), format!("{value:.4}")] {
+                prop_assert_eq!(parse_all(text.as_bytes()).map(same_nan), standard(&text));
+            }
+        }
+
+        #[test]
+        fn decimals_are_as_in_the_standard_library(
+            text in "[+-]?[0-9]{0,24}(\\.[0-9]{0,24})?([eE][+-]?[0-9]{0,3})?"
+        ) {
+            prop_assert_eq!(parse_all(text.as_bytes()).map(same_nan), standard(&text));
+        }
+
+        #[test]
+        fn whatever_is_no_number_is_none(text in "[-+.0-9eEinfaNx_ ]{0,12}") {
+            prop_assert_eq!(parse_all(text.as_bytes()).map(same_nan), standard(&text));
+        }
+    }
+}

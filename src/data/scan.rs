@@ -1,0 +1,159 @@
+//! The short way through the cells of a LETOR line: where they lie, and the usual ones among them.
+//!
+//! Reading a cell to its end before one can start the next would make a chain of dependent steps
+//! that is three times as long as the work. So [`Separators`] finds the ends of 64 bytes at once,
+//! and [`usual_cells`] reads the numbers between them without a branch that depends on their
+//! lengths. What is not of the usual form, faults included, ends the short way.
+
+use super::number;
+use std::ops::RangeInclusive;
+
+/// As many bytes as a mask has bits.
+const BLOCK: usize = 64;
+
+/// The places of blanks and colons (and of control characters), in order, and then the end.
+struct Separators<'a> {
+    line: &'a [u8],
+    /// Where the block starts.
+    base: usize,
+    /// What is left of the block: bit `i` is a separator at `base + i`.
+    left: u64,
+}
+
+impl<'a> Separators<'a> {
+    /// Those from byte `from` on.
+    #[inline]
+    fn new(line: &'a [u8], from: usize) -> Self {
+        Self { line, base: from, left: block(line, from) }
+    }
+
+    /// The next one; the end of the line counts once, and it is `None` or nonsense after that.
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.left == 0 {
+            self.base = self.base.wrapping_add(BLOCK);
+            if self.base > self.line.len() {
+                return None;
+            }
+            self.left = block(self.line, self.base);
+        }
+        let at = self.base.wrapping_add(self.left.trailing_zeros() as usize);
+        self.left &= self.left.wrapping_sub(1);
+        Some(at)
+    }
+}
+
+/// The separators of the block at `from`; behind the line there are only blanks.
+#[inline]
+fn block(line: &[u8], from: usize) -> u64 {
+    let rest = line.get(from..).unwrap_or_default();
+    if let Some(block) = rest.first_chunk::<BLOCK>() {
+        return separators(block);
+    }
+    let mut block = [b' '; BLOCK];
+    block[..rest.len()].copy_from_slice(rest);
+    separators(&block)
+}
+
+/// Bit `i` is set if byte `i` is a colon, a blank or a control character.
+#[inline]
+fn separators(block: &[u8; BLOCK]) -> u64 {
+    // Whole vectors of bytes: each separator becomes the bit that it is to be in its word's byte.
+    let bits: [u8; BLOCK] = std::array::from_fn(|i| {
+        let byte = block[i];
+        if byte <= b' ' || byte == b':' { 1 << (i % 8) } else { 0 }
+    });
+    let (words, _) = bits.as_chunks::<8>();
+    let mut mask = 0;
+    for &word in words {
+        // The bytes add up in the highest one.
+        let byte = u64::from_le_bytes(word).wrapping_mul(0x0101_0101_0101_0101) >> 56;
+        mask = (mask >> 8) | (byte << 56);
+    }
+    mask
+}
+
+/// Takes the usual cells from the blank at `at` on, their indices rising within `indices`; gives
+/// the place after them and the lowest index that may follow.
+// Not inlined: the loop needs all registers for itself.
+#[inline(never)]
+pub(crate) fn usual_cells(
+    line: &[u8],
+    mut at: usize,
+    indices: RangeInclusive<u32>,
+    sink: &mut impl FnMut(u32, f32),
+) -> (usize, u32) {
+    let (mut next, highest) = indices.into_inner();
+    let mut separators = Separators::new(line, at + 1);
+    while let Some(colon) = separators.next()
+        && let Some(end) = separators.next()
+        && let Some(index) = usual_index(line, at, colon, next)
+        && next <= index
+        && index <= highest
+        && let Some(value) = usual_value(line, colon, end)
+    {
+        sink(index, value);
+        next = index.wrapping_add(1);
+        at = end;
+    }
+    (at, next)
+}
+
+/// The index of a cell, if it is 1 to 8 digits; `next` is what it is in a line without gaps.
+#[inline]
+fn usual_index(line: &[u8], blank: usize, colon: usize, next: u32) -> Option<u32> {
+    let text = last_bytes(line, colon)?;
+    if let Some((mask, expected)) = INDICES.get(next as usize)
+        && u64::from_le_bytes(text) & mask == *expected
+    {
+        return Some(next);
+    }
+    number::integer(text, colon.wrapping_sub(blank).wrapping_sub(1))
+}
+
+/// The cell, if its value is `-` or nothing, and then up to 15 bytes: digits and at most one point.
+#[inline]
+fn usual_value(line: &[u8], colon: usize, end: usize) -> Option<f32> {
+    let negative = usize::from(*line.get(colon.wrapping_add(1))? == b'-');
+    let length = end.wrapping_sub(colon).wrapping_sub(1).wrapping_sub(negative);
+    let blank = line.get(end).is_none_or(|&byte| byte == b' ' || byte == b'\t');
+    if line[colon] != b':' || !blank {
+        return None;
+    }
+    let value = if length <= 8 {
+        number::decimal_8(last_bytes(line, end)?, length, negative)?
+    } else {
+        number::decimal_16(last_bytes(line, end)?, length, negative)?
+    };
+    // At most 15 digits: far from the ends of the range, one more bit is one step up.
+    let nearest = value as f32;
+    let below = u32::from(f64::from(nearest) < value);
+    let step = if negative == 1 { below.wrapping_neg() } else { below };
+    Some(f32::from_bits(nearest.to_bits().wrapping_add(step)) + 0.0)
+}
+
+/// ` 17` in the last of eight bytes, and which bytes those are, for each index `17`: in a line
+/// without gaps the next index needs not be read, only compared.
+static INDICES: [(u64, u64); 1024] = {
+    let mut indices = [(0, 0); 1024];
+    let mut index = 0;
+    while index < indices.len() {
+        let (mut mask, mut text, mut shift, mut left) = (0, 0, 64, index);
+        while shift == 64 || left > 0 {
+            shift -= 8;
+            mask |= 0xff << shift;
+            text |= (b'0' as u64 + left as u64 % 10) << shift;
+            left /= 10;
+        }
+        shift -= 8;
+        indices[index] = (mask | (0xff << shift), text | ((b' ' as u64) << shift));
+        index += 1;
+    }
+    indices
+};
+
+/// The last bytes before `end`; the head of a line has more than eight.
+#[inline]
+fn last_bytes<const N: usize>(line: &[u8], end: usize) -> Option<[u8; N]> {
+    line.get(end.wrapping_sub(N)..end)?.first_chunk().copied()
+}
