@@ -1,5 +1,6 @@
 # The compiled half of rustrank; held true by mypy.stubtest.
-from typing import Protocol, TypeAlias, final
+from os import PathLike
+from typing import Any, Protocol, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,14 @@ __all__ = [
     "__version__",
     "bootstrap",
     "evaluate",
+    "inspect_letor",
     "mean",
     "measures",
     "num_threads",
     "randomisation_test",
+    "read_labels",
+    "read_scores",
+    "read_trec",
     "t_test",
     "tally",
 ]
@@ -76,6 +81,22 @@ class _Drawing(Protocol):
     def resamples(self) -> int: ...
     @property
     def seed(self) -> int: ...
+    @property
+    def num_threads(self) -> int | None: ...
+
+class _Joining(Protocol):
+    @property
+    def all_queries(self) -> bool: ...
+    @property
+    def single_precision(self) -> bool: ...
+    @property
+    def num_threads(self) -> int | None: ...
+
+class _Looking(Protocol):
+    @property
+    def max_features(self) -> int: ...
+    @property
+    def zero_based(self) -> bool: ...
     @property
     def num_threads(self) -> int | None: ...
 
@@ -140,3 +161,11 @@ def randomisation_test(
 ) -> tuple[float, bool]: ...
 def tally(differences: NDArray[np.float64]) -> tuple[int, int, int]: ...
 def measures() -> list[str]: ...
+def read_labels(
+    path: str | PathLike[str], num_threads: int | None
+) -> tuple[NDArray[np.float32], NDArray[np.int64], list[str]]: ...
+def read_scores(path: str | PathLike[str], num_threads: int | None) -> NDArray[np.float64]: ...
+def read_trec(
+    run: str | PathLike[str], qrels: str | PathLike[str], joining: _Joining
+) -> dict[str, Any]: ...
+def inspect_letor(path: str | PathLike[str], looking: _Looking) -> dict[str, Any]: ...

@@ -236,7 +236,7 @@ def compare(
     >>> X, y, qid = web = rr.datasets.make_web(100, seed=0)
     >>> bm25 = X[:, web.feature_names.index("whole_bm25")]
     >>> quality = X[:, web.feature_names.index("quality")]
-    >>> found = rr.compare(quality, bm25, y, qid=qid, names=("quality", "BM25"))
+    >>> found = rr.compare(bm25, bm25 + quality / 5, y, qid=qid, names=("BM25", "both"))
     >>> found["ndcg@10"].is_clear
     True
     >>> found["ndcg@10"].wins + found["ndcg@10"].ties + found["ndcg@10"].losses
@@ -271,22 +271,25 @@ def _compared(
     differences = b.per_query - a.per_query
     differences.setflags(write=False)
     weight = a.query_weight
-    difference, _, _ = _rustrank.mean(differences, weight)
-    tested = differences
+    # Computed from the better ranking's side, so that exchanging the two changes signs and no more.
+    sign = -1.0 if _rustrank.mean(differences, weight)[0] < 0 else 1.0
+    lead = sign * differences + 0.0
+    tested = lead
     if weight is not None:
         # Under random signs of these the mean is what the weighted mean is without a difference.
-        tested = np.where(weight > 0, differences * (weight / weight.max()), math.nan)
+        tested = np.where(weight > 0, lead * (weight / weight.max()), math.nan)
     _, _, p_t = _rustrank.t_test(tested)
     p_randomisation, exact = _rustrank.randomisation_test(tested, drawing)
     wins, ties, losses = _rustrank.tally(differences)
+    low, high = _rustrank.bootstrap(lead, weight, level, drawing)
     return MetricComparison(
         metric=a.name,
         names=names,
         a=a,
         b=b,
         per_query=differences,
-        difference=difference,
-        interval=_rustrank.bootstrap(differences, weight, level, drawing),
+        difference=sign * _rustrank.mean(lead, weight)[0],
+        interval=(low, high) if sign > 0 else (-high, -low),
         p_t=p_t,
         p_randomisation=p_randomisation,
         exact=exact,

@@ -105,7 +105,7 @@ class Dataset:
     Examples
     --------
     >>> import rustrank as rr
-    >>> data = rr.datasets.make_web(num_queries=20, seed=0)
+    >>> data = rr.datasets.make_polynomial(num_queries=20, seed=0)
     >>> train = rr.Dataset(data.X, data.y, qid=data.qid)
     >>> train.num_queries
     20

@@ -10,6 +10,7 @@ mod door;
 mod errors;
 mod metrics;
 mod pool;
+mod text;
 
 use pyo3::prelude::*;
 
@@ -22,6 +23,8 @@ mod _rustrank {
     use super::door::num_threads;
     #[pymodule_export]
     use super::metrics::{bootstrap, evaluate, mean, measures, randomisation_test, t_test, tally};
+    #[pymodule_export]
+    use super::text::{inspect_letor, read_labels, read_scores, read_trec};
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
