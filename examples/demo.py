@@ -6,134 +6,238 @@ Usage: python examples/demo.py [folder]      (default folder: demo)
 from __future__ import annotations
 
 import html
+import math
 import sys
 import time
+import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from string import Template
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import rustrank as rr
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
 METRICS = ["ndcg@10", "err@10", "map", "mrr", "precision@10", "pairwise"]
-COLOURS = ("#4878cf", "#d65f5f", "#6acc65")
+QUERIES = 400
+SHUFFLES = 120
 
 
-def line_through(train: rr.datasets.Ranking, X: Floats) -> Floats:
+def line_through(train: rr.datasets.Ranking, X: NDArray[Any]) -> Floats:
     """Score by a least-squares line through the gains: the plainest learned ranker there is."""
-    known = np.nan_to_num(train.X.astype(np.float64))
-    known = np.sign(known) * np.log1p(np.abs(known))
+
+    def tamed(raw: NDArray[Any]) -> Floats:
+        known = np.nan_to_num(raw.astype(np.float64))
+        return np.asarray(np.sign(known) * np.log1p(np.abs(known)))
+
+    known = tamed(train.X)
     mean, scale = known.mean(axis=0), known.std(axis=0) + 1e-9
-    weights = np.linalg.lstsq((known - mean) / scale, 2.0**train.y - 1, rcond=None)[0]
-    fresh = np.nan_to_num(X)
-    scores: Floats = (np.sign(fresh) * np.log1p(np.abs(fresh)) - mean) / scale @ weights
-    return scores
+    known = (known - mean) / scale
+    normal = known.T @ known + np.eye(known.shape[1])
+    weights = np.linalg.solve(normal, known.T @ (2.0**train.y - 1))
+    return np.asarray((tamed(X) - mean) / scale @ weights)
 
 
-def timed(what: str, start: float) -> None:
-    print(f"  {what}: {1000 * (time.perf_counter() - start):.0f} ms")
+class Facts:
+    """What was done, and how long it took; printed as it happens, and kept for the page."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+
+    def timed(self, what: str, do: Callable[[], Any]) -> Any:
+        """Do something and tell how long it took."""
+        start = time.perf_counter()
+        result = do()
+        took = f"{1000 * (time.perf_counter() - start):.0f} ms"
+        self.told.append((took, what))
+        print(f"  {took:>8}  {what}")
+        return result
 
 
-def bars(results: Mapping[str, Mapping[str, float]]) -> str:
-    """Draw each ranker's metrics as bars with their intervals."""
+def panel(metric: str, values: Sequence[rr.MetricValue]) -> str:
+    """Draw one metric: a dot and an interval for each ranker, on one scale."""
+    low = math.floor(10 * min(value.interval[0] for value in values)) / 10
+    high = math.ceil(10 * max(value.interval[1] for value in values)) / 10
+
+    def at(value: float) -> float:
+        return 100 * (value - low) / (high - low)
+
+    rows = []
+    for number, value in enumerate(values):
+        left, right = map(at, value.interval)
+        rows.append(
+            f'<div class="row c{number}" title="{value:.4f}, 95% interval '
+            f'{value.interval[0]:.4f} to {value.interval[1]:.4f}"><div class="track">'
+            f'<span style="left:{left:.2f}%;width:{right - left:.2f}%"></span>'
+            f'<u style="left:{at(value):.2f}%"></u></div><b>{value:.4f}</b></div>'
+        )
+    ends = f'<div class="ends"><span>{low:.1f}</span><span>{high:.1f}</span></div>'
+    return f'<div class="card"><h3>{metric}</h3>{"".join(rows)}{ends}</div>'
+
+
+def fall(compared: rr.MetricComparison) -> str:
+    """Draw the difference of every query, best first."""
+    order = np.argsort(-compared.per_query, kind="stable")
+    order = order[~np.isnan(compared.per_query[order])]
     parts = []
-    for row, metric in enumerate(METRICS):
-        top = 20 + row * 74
-        parts.append(f'<text x="0" y="{top + 30}">{metric}</text>')
-        for at, (colour, values) in enumerate(zip(COLOURS, results.values(), strict=True)):
-            value = values[metric]
-            low, high = getattr(value, "interval", (value, value))
-            y = top + at * 20
-            parts.append(
-                f'<rect x="110" y="{y}" width="{480 * value:.1f}" height="16" fill="{colour}"/>'
-                f'<line x1="{110 + 480 * low:.1f}" x2="{110 + 480 * high:.1f}" '
-                f'y1="{y + 8}" y2="{y + 8}" stroke="#222" stroke-width="2"/>'
-                f'<text x="{118 + 480 * high:.1f}" y="{y + 13}">{value:.4f}</text>'
-            )
-    return f'<svg width="720" height="{30 + 74 * len(METRICS)}">{"".join(parts)}</svg>'
-
-
-def wins(difference: Floats) -> str:
-    """Draw the difference of every query, best first: what a mean hides."""
-    ordered = np.sort(difference[~np.isnan(difference)])[::-1]
-    step = 720 / max(len(ordered), 1)
-    parts = [
-        f'<rect x="{at * step:.2f}" width="{step:.2f}" y="{100 - max(value, 0) * 100:.1f}" '
-        f'height="{abs(value) * 100:.1f}" fill="{COLOURS[2] if value > 0 else COLOURS[1]}"/>'
-        for at, value in enumerate(ordered)
-    ]
-    return f'<svg width="720" height="200">{"".join(parts)}</svg>'
-
-
-def page(results: Mapping[str, Mapping[str, float]], verdict: str, difference: Floats) -> str:
-    names = list(results)
-    legend = " ".join(
-        f'<b style="color:{colour}">{html.escape(name)}</b>'
-        for colour, name in zip(COLOURS, names, strict=True)
+    for at, (query, value) in enumerate(
+        zip(compared.query_ids[order], compared.per_query[order], strict=True)
+    ):
+        side = "up" if value > 0 else "down" if value < 0 else "tied"
+        parts.append(
+            f'<rect class="{side}" x="{at}" width="1.02" y="{-max(value, 0):.4f}" '
+            f'height="{abs(value):.4f}"><title>query {query}: {value:+.4f}</title></rect>'
+        )
+    top, bottom = compared.per_query[order][[0, -1]]
+    box = f"0 {-top:.4f} {len(order)} {top - bottom:.4f}"
+    zero = f'<line class="zero" x1="0" x2="{len(order)}" y1="0" y2="0"/>'
+    return (
+        f'<svg class="fall" viewBox="{box}" preserveAspectRatio="none" role="img" '
+        f'aria-label="difference of every query">{"".join(parts)}{zero}</svg>'
     )
-    return f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>rustrank demo</title>
-<style>body{{font:15px/1.5 system-ui;max-width:740px;margin:2em auto;color:#222}}
-text{{font:12px system-ui}}pre{{background:#f4f4f4;padding:1em;overflow:auto}}</style>
-<h1>Three rankers on artificial web data</h1>
-<p>{legend}. Black lines are 95% bootstrap intervals of the mean over queries.</p>
-{bars(results)}
-<h2>{html.escape(names[2])} against {html.escape(names[0])}, query by query</h2>
-<p>Difference in NDCG@10 of every query, best first.</p>
-{wins(difference)}
-<pre>{html.escape(verdict)}</pre></html>
-"""
+
+
+def strip(by_rows: Floats, expected: float) -> tuple[str, str]:
+    """Draw what shuffling the rows does under both tie rules."""
+    low, high = by_rows.min(), by_rows.max()
+    left, width = low - 0.06 * (high - low), 1.12 * (high - low)
+    dots = [
+        f'<i style="left:{100 * (value - left) / width:.2f}%;top:{6 + 46 * (at * 0.618 % 1):.0f}px" '
+        f'title="ties by row order, shuffle {at + 1}: {value:.6f}"></i>'
+        for at, value in enumerate(by_rows)
+    ]
+    line = f'<u style="left:{100 * (expected - left) / width:.2f}%" title="{expected:.6f}"></u>'
+    ends = f"<span>{left:.4f}</span><span>NDCG@10</span><span>{left + width:.4f}</span>"
+    return "".join(dots) + line, ends
+
+
+def page(
+    results: Mapping[str, rr.Evaluation],
+    compared: rr.Comparison,
+    shuffled: tuple[Floats, float],
+    facts: Facts,
+    data: str,
+) -> str:
+    """Fill the page."""
+    names = [html.escape(name) for name in results]
+    one = compared["ndcg@10"]
+    base, best = map(html.escape, one.names)
+    dots, ends = strip(*shuffled)
+    spread = shuffled[0].max() - shuffled[0].min()
+    template = Path(__file__).with_suffix(".html").read_text("utf-8")
+    return Template(template).substitute(
+        data=data,
+        key="".join(
+            f'<span><i class="c{number}"></i>{name}</span>' for number, name in enumerate(names)
+        ),
+        panels="".join(
+            panel(metric, [result[metric] for result in results.values()]) for metric in METRICS
+        ),
+        base=base,
+        best=best,
+        wins=f"{best} is better for <b>{one.wins}</b> queries",
+        losses=f"{base} for <b>{one.losses}</b>",
+        fall=fall(one),
+        table=compared._repr_html_().split("</table>")[0] + "</table>",
+        statement=html.escape(one.statement),
+        ties=(
+            f"A ranker with few distinct scores leaves many docs tied. Tools that keep the order of rows "
+            f"give another NDCG@10 for each order of the same file: {len(shuffled[0])} shuffles, the "
+            f"dots, spread over {spread:.4f}. rustrank takes the expectation over the orders of "
+            f"tied docs: the line, the same bits for every shuffle."
+        ),
+        strip=dots,
+        strip_ends=ends,
+        facts="".join(
+            f'<div class="card"><b>{took}</b><small>{html.escape(what)}</small></div>'
+            for took, what in facts.told
+        ),
+        version=rr.__version__,
+    )
+
+
+def shuffles(scores: Floats, y: Any, qid: Any) -> tuple[Floats, set[tuple[float, float, float]]]:
+    """Evaluate shuffled rows: NDCG@10 by row order, and all that is said with ties expected."""
+    rng = np.random.default_rng(0)
+    by_rows: list[float] = []
+    expected: set[tuple[float, float, float]] = set()
+    for _ in range(SHUFFLES):
+        order = rng.permutation(len(y))
+        rows = (scores[order], y[order])
+        by_rows.append(float(rr.evaluate(*rows, qid=qid[order], ties="rows")["ndcg@10"]))
+        value = rr.evaluate(*rows, qid=qid[order])["ndcg@10"]
+        expected.add((float(value), *value.interval))
+    return np.array(by_rows, np.float64), expected
 
 
 def main(arguments: Sequence[str]) -> int:
     folder = Path(arguments[0] if arguments else "demo")
     folder.mkdir(parents=True, exist_ok=True)
-    start = time.perf_counter()
-    train = rr.datasets.make_web(400, seed=1)
-    test = rr.datasets.make_web(400, seed=1, first_query=400)
+    # Real data have constant features, and so have these: no news here.
+    warnings.filterwarnings("ignore", category=rr.RustrankWarning, message=".* features have one")
+    facts = Facts()
+    print("A tour of rustrank\n")
+    train, test = facts.timed(
+        f"make 2 x {QUERIES} artificial web queries",
+        lambda: [rr.datasets.make_web(QUERIES, seed=1, first_query=at) for at in (0, QUERIES)],
+    )
     X, y, qid = test
-    timed(f"made 2 x 400 queries, {len(train.y) + len(y)} docs of {X.shape[1]} features", start)
-
-    start = time.perf_counter()
-    print(f"  {rr.Dataset(X, y, qid=qid)}")
-    timed("checked and binned them into a Dataset", start)
-
+    dataset = facts.timed(
+        f"check and bin {X.shape[0]:,} docs of {X.shape[1]} features",
+        lambda: rr.Dataset(X, y, qid=qid),
+    )
     column = {name: at for at, name in enumerate(test.feature_names)}
     rankers = {
         "BM25": X[:, column["whole_bm25"]].astype(np.float64),
         "page quality": X[:, column["quality"]].astype(np.float64),
-        "a line through all features": line_through(train, X.astype(np.float64)),
+        "linear model": line_through(train, X),
     }
-    start = time.perf_counter()
-    results = {
-        name: rr.evaluate(scores, y, qid=qid, metrics=METRICS) for name, scores in rankers.items()
-    }
-    timed(f"evaluated {len(rankers)} rankers by {len(METRICS)} metrics, with intervals", start)
-    width = max(map(len, rankers))
-    print("\n  " + " " * width + "".join(f"{metric:>14}" for metric in METRICS))
-    for name, values in results.items():
-        print(f"  {name:{width}}" + "".join(f"{values[metric]:14.4f}" for metric in METRICS))
 
-    first, _, last = rankers.values()
-    verdict = str(rr.compare(first, last, y, qid=qid, metrics=["ndcg@10"]))
-    print(f"\nBM25 against the line:\n{verdict}")
+    def evaluated() -> dict[str, rr.Evaluation]:
+        results = {name: rr.evaluate(s, y, qid=qid, metrics=METRICS) for name, s in rankers.items()}
+        for result in results.values():
+            result.to_dict()
+        return results
 
-    order = np.random.default_rng(0).permutation(len(y))
-    again = rr.evaluate(first[order], y[order], qid=qid[order], metrics=METRICS)
-    same = all(again[metric] == results["BM25"][metric] for metric in METRICS)
-    print(f"\nAll docs shuffled: every metric {'has the same bits' if same else 'CHANGED'}")
+    results = facts.timed(
+        f"evaluate {len(rankers)} rankers by {len(METRICS)} metrics, with intervals", evaluated
+    )
+    base, _, best = rankers
+    compared = facts.timed(
+        f"compare two rankers by {len(METRICS)} metrics, 10,000 resamples each",
+        lambda: rr.compare(
+            rankers[base], rankers[best], y, qid=qid, metrics=METRICS, names=(base, best)
+        ),
+    )
+    tied = np.round(rankers[base] / 12)
+    by_rows, expected = facts.timed(
+        f"evaluate {2 * SHUFFLES} shuffles of the rows", lambda: shuffles(tied, y, qid)
+    )
 
-    ndcg = [np.asarray(results[name]["ndcg@10"].per_query) for name in rankers]
+    print(f"\n{dataset}\n")
+    for name, result in results.items():
+        print(f"{name}\n{result}\n")
+    print(f"{compared}\n")
+    spread = by_rows.max() - by_rows.min()
+    print(f"{SHUFFLES} shuffles of tied docs: by row order NDCG@10 moves by {spread:.4f},")
+    print(f"by expectation its values and intervals have {len(expected)} set of bits\n")
+
+    data = (
+        f"{dataset.num_docs:,} artificial web docs in {dataset.num_queries} queries, "
+        f"{dataset.num_features} features, labels 0 to 4."
+    )
     target = folder / "index.html"
-    target.write_text(page(results, verdict, ndcg[2] - ndcg[0]), encoding="utf-8")
+    text = page(results, compared, (by_rows, next(iter(expected))[0]), facts, data)
+    target.write_text(text, encoding="utf-8")
     print(f"Look at {target}")
-    return 0 if same else 1
+    return 0 if len(expected) == 1 else 1
 
 
 if __name__ == "__main__":
