@@ -1,5 +1,6 @@
 # The compiled half of rustrank; held true by mypy.stubtest.
-from typing import Any, Protocol, TypeAlias, final
+from os import PathLike
+from typing import Protocol, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,14 @@ class _Reading(Protocol):
     def infinite(self) -> str: ...
     @property
     def num_threads(self) -> int | None: ...
+
+class _Text(Protocol):
+    @property
+    def max_features(self) -> int: ...
+    @property
+    def zero_based(self) -> bool: ...
+    @property
+    def buffer_bytes(self) -> int: ...
 
 class _Rows(Protocol):
     @property
@@ -62,6 +71,13 @@ class Dataset:
     def of_block(
         block: _Block, rows: _Rows, bins: Binning | tuple[int, int], reading: _Reading
     ) -> Dataset: ...
+    @staticmethod
+    def from_letor(
+        path: str | PathLike[str],
+        text: _Text,
+        bins: Binning | tuple[int, int],
+        reading: _Reading,
+    ) -> tuple[Dataset, list[str]]: ...
     @property
     def num_docs(self) -> int: ...
     @property

@@ -178,6 +178,14 @@ fn copy<'a, T: Number + 'a>(
     }
 }
 
+/// Marks the cells that stand for a missing value in numbers that were rounded already.
+pub(super) fn as_missing(tile: &mut [f32], policy: Policy) {
+    if let Some(missing) = policy.missing {
+        let missing = round_up(missing);
+        tile.iter_mut().filter(|cell| **cell == missing).for_each(|cell| *cell = f32::NAN);
+    }
+}
+
 fn settle_infinite(tile: &mut [f32], width: usize, first_row: usize, policy: Policy) -> Result<()> {
     let any = tile.iter().fold(false, |any, cell| any | cell.is_infinite());
     if !any {
