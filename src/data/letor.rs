@@ -9,7 +9,7 @@
 //! branch that depends on how many digits they have; tokens that are longer, or wrong, take the
 //! long way, where the faults are told apart.
 
-use super::number;
+use super::number::{self, round_up};
 use super::scan::usual_cells;
 use crate::error::{Error, Result, foreign};
 
@@ -177,14 +177,6 @@ impl LetorOptions {
             _ => Ok(round_up(value)),
         }
     }
-}
-
-/// The smallest `f32` not below a value; the largest finite one if there is none; no negative zero.
-pub fn round_up(value: f64) -> f32 {
-    let nearest = value as f32;
-    let up = if f64::from(nearest) < value { nearest.next_up() } else { nearest };
-    let finite = if value.is_finite() { up.clamp(f32::MIN, f32::MAX) } else { up };
-    finite + 0.0
 }
 
 fn head(line: &[u8]) -> Result<(Row<'_>, usize)> {
@@ -419,6 +411,26 @@ mod tests {
                 expected.push((index, round_up(text.parse().unwrap())));
             }
             prop_assert_eq!(cells(&LetorOptions::default(), &line).unwrap(), expected);
+        }
+
+        #[test]
+        fn the_short_way_takes_what_the_long_way_takes(
+            index in "0?[1-9][0-9]{0,8}", value in "[-+]?[0-9]{0,9}[.0-9e:\t\u{1}-]?[0-9]{0,9}", more in "( 9999999:1)?"
+        ) {
+            let options = LetorOptions { max_features: 10_000_000, ..LetorOptions::default() };
+            let line = format!("1 qid:1 {index}:{value}{more}");
+            let (value, rest) = value.split_once('\t').unwrap_or((&value, ""));
+            let found = cells(&options, &line);
+            match number::parse_all(value.as_bytes()) {
+                Some(value)
+                    if value.is_finite()
+                        && rest.is_empty()
+                        && index.parse::<u32>().unwrap() < 9_999_999 =>
+                {
+                    prop_assert_eq!(found.unwrap()[0].1.to_bits(), round_up(value).to_bits());
+                }
+                _ => prop_assert!(found.is_err(), "{}", line),
+            }
         }
 
         #[test]

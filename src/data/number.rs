@@ -45,6 +45,15 @@ pub fn parse_all(text: &[u8]) -> Option<f64> {
     parse(text).filter(|&(_, length)| length == text.len()).map(|(value, _)| value)
 }
 
+/// The smallest `f32` not below a value; the largest finite one if there is none; no negative zero.
+#[inline]
+pub fn round_up(value: f64) -> f32 {
+    let nearest = value as f32;
+    let up = if f64::from(nearest) < value { nearest.next_up() } else { nearest };
+    let finite = if value.is_finite() { up.clamp(f32::MIN, f32::MAX) } else { up };
+    finite + 0.0
+}
+
 /// A decimal number as written: `mantissa * 10^exponent`, unless there were too many digits.
 struct Decimal {
     mantissa: u64,
@@ -152,7 +161,7 @@ pub(crate) fn integer(text: [u8; 8], length: usize) -> Option<u32> {
 }
 
 /// The number that the last `length` of eight bytes spell, if they are 1 to 8 bytes, digits and at
-/// most one point; `negative` is 0 or 1.
+/// most one point.
 ///
 /// What is before the number becomes 0; what is behind the point moves onto it, which leaves a 0 at
 /// the end. So the power of ten is the length from the point on, and without a point it is 0.
@@ -160,7 +169,7 @@ pub(crate) fn integer(text: [u8; 8], length: usize) -> Option<u32> {
 /// "3 17:0.25" -> 00000.25 -> 00000250 = 250, a tenth of a thousandth of it: 0.25
 /// ```
 #[inline]
-pub(crate) fn decimal_8(text: [u8; 8], length: usize, negative: usize) -> Option<f64> {
+pub(crate) fn decimal_8(text: [u8; 8], length: usize) -> Option<f64> {
     let digits = last_values(u64::from_le_bytes(text) ^ ZEROS, length);
     let others = others(digits);
     let whole = (others >> 7).wrapping_sub(1);
@@ -173,13 +182,12 @@ pub(crate) fn decimal_8(text: [u8; 8], length: usize, negative: usize) -> Option
     {
         return None;
     }
-    Some(scaled(eight(joined), 8 - at / 8, negative))
+    Some(scaled(eight(joined), 8 - at / 8))
 }
 
 /// As [`decimal_8`], for 9 to 15 bytes of sixteen.
-// Not inlined: it would take the registers of the loop around it.
-#[inline(never)]
-pub(crate) fn decimal_16(text: [u8; 16], length: usize, negative: usize) -> Option<f64> {
+#[inline]
+pub(crate) fn decimal_16(text: [u8; 16], length: usize) -> Option<f64> {
     let [low, high] = {
         let text = u128::from_le_bytes(text);
         [text as u64 ^ ZEROS, (text >> 64) as u64 ^ ZEROS]
@@ -200,23 +208,17 @@ pub(crate) fn decimal_16(text: [u8; 16], length: usize, negative: usize) -> Opti
     }
     let mantissa =
         eight(joined as u64).wrapping_mul(100_000_000).wrapping_add(eight((joined >> 64) as u64));
-    Some(scaled(mantissa, 16 - at / 8, negative))
+    Some(scaled(mantissa, 16 - at / 8))
 }
 
-/// `mantissa / 10^power`, negative or not; the mantissa is below 10^15, so this is exact.
+/// `mantissa / 10^power`, below 10^15 and at most 15, so that both are exact.
 #[inline]
-fn scaled(mantissa: u64, power: u32, negative: usize) -> f64 {
-    const SIGNED_POWERS: [f64; 64] = {
-        let mut powers = [0.0; 64];
-        let mut i = 0;
-        while i < 16 {
-            powers[i] = POWERS[i];
-            powers[i + 32] = -POWERS[i];
-            i += 1;
-        }
-        powers
+fn scaled(mantissa: u64, power: u32) -> f64 {
+    const UP_TO_15: &[f64; 16] = match POWERS.first_chunk() {
+        Some(powers) => powers,
+        None => unreachable!(),
     };
-    mantissa.cast_signed() as f64 / SIGNED_POWERS[(power as usize + 32 * negative) & 63]
+    mantissa.cast_signed() as f64 / UP_TO_15[(power & 15) as usize]
 }
 
 /// A point, xor `0`.
