@@ -127,11 +127,7 @@ fn usual_value(line: &[u8], colon: usize, end: usize) -> Option<f32> {
     if length > 8 || first == b'-' {
         return longer_value(line, length, end);
     }
-    let value = number::decimal_8(last_bytes(line, end)?, length)?;
-    // Neither negative nor near the end of the range: one more bit is one step up.
-    let nearest = value as f32;
-    let below = u32::from(f64::from(nearest) < value);
-    Some(f32::from_bits(nearest.to_bits().wrapping_add(below)))
+    Some(number::decimal_8(last_bytes(line, end)?, length)? as f32)
 }
 
 /// As [`usual_value`], with a sign or more digits.
@@ -145,7 +141,7 @@ fn longer_value(line: &[u8], length: usize, end: usize) -> Option<f32> {
         Some(&text) if length <= 8 => number::decimal_8(text, length)?,
         _ => number::decimal_16(text, length)?,
     };
-    Some(number::round_up(if negative { -value } else { value }))
+    Some(number::nearest(if negative { -value } else { value }))
 }
 
 /// ` 17` in the last of eight bytes, and which bytes those are, for each index `17`: in a line

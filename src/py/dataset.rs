@@ -4,8 +4,8 @@ use super::arrays::{Block, copied, policy};
 use super::door::detached;
 use super::errors::to_python;
 use crate::bins::{self, BinOptions, Sample};
-use crate::data::letor::{self, LetorOptions};
-use crate::data::{self, Infinite, LoadOptions, Policy, RowData};
+use crate::data::letor::LetorOptions;
+use crate::data::{self, LoadOptions, Policy, RowData};
 use crate::error::{Error, Result};
 use crate::{Grouping, Queries};
 use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
@@ -255,14 +255,9 @@ impl Dataset {
     ) -> PyResult<(Self, Vec<String>)> {
         let batches = Batches::new(py, &reading)?;
         let (binning, bins) = bins.split();
-        let infinite = match batches.policy.infinite {
-            Infinite::Error => letor::Infinite::Error,
-            Infinite::Missing => letor::Infinite::Missing,
-        };
-        let (max_features, zero_based) = (text.max_features, text.zero_based);
+        let Policy { missing, infinite } = batches.policy;
+        let Text { max_features, zero_based, buffer_bytes } = text;
         let letor = LetorOptions { max_features, zero_based, infinite };
-        let missing = batches.policy.missing;
-        let buffer_bytes = text.buffer_bytes;
         let options = LoadOptions { bins, letor, missing, buffer_bytes, ..LoadOptions::default() };
         let loaded = detached(py, batches.num_threads, |interrupt| {
             data::load(path, binning, &options, interrupt)
