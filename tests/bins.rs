@@ -102,16 +102,18 @@ proptest! {
     }
 
     #[test]
-    fn a_sparse_sample_is_a_dense_one_without_its_zeros((values, features) in table(50, 4)) {
-        let options = BinOptions { max_bins: 9, sample_rows: 1000 };
-        let mut sparse = Sample::sparse(1000);
-        for (row, cells) in values.chunks_exact(features).enumerate() {
-            let pairs: Vec<_> = (0..).zip(cells.iter().copied()).filter(|p| p.1 != 0.0).collect();
-            sparse.push_sparse(draw(1, 2, row as u64), &pairs);
-        }
-        let sparse = Binning::choose(sparse, features, &options, &Interrupt::new()).unwrap();
-        let dense = choose(&values, features, &options);
-        prop_assert_eq!(thresholds(&sparse), thresholds(&dense));
+    fn a_sample_that_grows_is_one_that_knew_its_width((values, features) in table(50, 4)) {
+        let options = BinOptions { max_bins: 9, sample_rows: 30 };
+        let mut growing = Sample::growing(options.sample_rows);
+        // The first rows do not have the last feature yet: there it is 0.
+        let mut padded = values.clone();
+        padded[..20 * features].chunks_mut(features).for_each(|row| row[features - 1] = 0.0);
+        let narrow: Vec<f32> =
+            padded[..20 * features].chunks(features).flat_map(|row| row[..features - 1].to_vec()).collect();
+        growing.push(&by_row(&narrow, features - 1), &Interrupt::new()).unwrap();
+        growing.push(&by_row(&padded[20 * features..], features), &Interrupt::new()).unwrap();
+        let growing = Binning::choose(growing, features, &options, &Interrupt::new()).unwrap();
+        prop_assert_eq!(thresholds(&growing), thresholds(&choose(&padded, features, &options)));
     }
 }
 
@@ -130,7 +132,7 @@ fn order_threads_and_batches_leave_the_bins_alone() {
     assert_eq!(thresholds(&choose(&shuffled, features, &options)), expected);
 
     for batch in [1, 37, 1000, 4999] {
-        let mut sample = Sample::dense(options.sample_rows, features);
+        let mut sample = Sample::new(options.sample_rows, features);
         for rows in shuffled.chunks(batch * features) {
             sample.push(&by_row(rows, features), &Interrupt::new()).unwrap();
         }

@@ -40,6 +40,14 @@ class _Reading(Protocol):
     @property
     def num_threads(self) -> int | None: ...
 
+class _Text(Protocol):
+    @property
+    def max_features(self) -> int: ...
+    @property
+    def zero_based(self) -> bool: ...
+    @property
+    def buffer_bytes(self) -> int: ...
+
 class _Rows(Protocol):
     @property
     def labels(self) -> NDArray[np.float32]: ...
@@ -129,6 +137,13 @@ class Dataset:
     def of_block(
         block: _Block, rows: _Rows, bins: Binning | tuple[int, int], reading: _Reading
     ) -> Dataset: ...
+    @staticmethod
+    def from_letor(
+        path: str | PathLike[str],
+        text: _Text,
+        bins: Binning | tuple[int, int],
+        reading: _Reading,
+    ) -> tuple[Dataset, list[str]]: ...
     @property
     def num_docs(self) -> int: ...
     @property

@@ -25,6 +25,8 @@ from rustrank._arrays import (
 from rustrank._errors import DataError, RustrankWarning
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from numpy.typing import NDArray
 
 __all__ = ["Dataset"]
@@ -41,6 +43,15 @@ class _Reading:
     missing: float | None
     infinite: str
     num_threads: int | None
+
+
+@dataclass(frozen=True)
+class _Text:
+    """How LETOR text is read."""
+
+    max_features: int
+    zero_based: bool
+    buffer_bytes: int
 
 
 @dataclass
@@ -166,6 +177,51 @@ class Dataset:
                 "and are not used"
             )
             warnings.warn(message, RustrankWarning, stacklevel=3)
+
+    @classmethod
+    def from_letor(
+        cls,
+        path: str | PathLike[str],
+        *,
+        feature_names: Sequence[str] | None = None,
+        like: Dataset | None = None,
+        max_bins: int = 255,
+        sample_rows: int = 100_000,
+        missing: float = math.nan,
+        infinite: str = "error",
+        max_features: int = 1 << 20,
+        zero_based: bool = False,
+        buffer_bytes: int = 1 << 30,
+        num_threads: int | None = None,
+    ) -> Dataset:
+        """Read LETOR or SVMlight text: ``label qid:Q 1:v 2:v ... # comment``, plain or gzip.
+
+        Parameters
+        ----------
+        path : path-like
+            The file. The lines of a query stand together.
+        max_features : int, default 2**20
+            The highest feature that is believed; a larger one is an error.
+        zero_based : bool, default False
+            Whether the first feature is 0 and not 1.
+        buffer_bytes : int, default 2**30
+            Up to this many bytes of parsed values are held until the bins are chosen; a longer text
+            is read twice instead. With ``like`` nothing is held.
+        feature_names, like, max_bins, sample_rows, missing, infinite, num_threads
+            As for `Dataset`. Features that a line leaves out are 0.
+        """
+        bins = (max_bins, sample_rows) if like is None else _shared(like, None)
+        text = _Text(max_features, zero_based, buffer_bytes)
+        reading = _Reading(missing, infinite, num_threads)
+        core, ids = _rustrank.Dataset.from_letor(path, text, bins, reading)
+        names = list(feature_names) if feature_names is not None else like and like._names
+        if names is not None:
+            check_length("feature_names", len(names), core.num_features, "features")
+        made = cls.__new__(cls)
+        made._settle(core, names or None, _numbers_if_all(ids))
+        if like is None:
+            made._warn_of_unused()
+        return made
 
     @classmethod
     def from_batches(
@@ -411,6 +467,12 @@ def _sampled(
         message = "the data have no rows: there is no batch"
         raise DataError(message, code="data.empty")
     return sampler.choose(), names
+
+
+def _numbers_if_all(ids: list[str]) -> NDArray[Any]:
+    """Return ids as integers if each is written as one."""
+    plain = all(one.isdecimal() and len(one) < 19 and str(int(one)) == one for one in ids)
+    return np.array([int(one) for one in ids], np.int64) if plain else np.array(ids)
 
 
 def _table_of(batch: Batch) -> Table:

@@ -75,7 +75,7 @@ impl Binning {
     /// The bins of a table, from a sample of its rows.
     pub fn of(table: &dyn Cells, options: &BinOptions, interrupt: &Interrupt) -> Result<Self> {
         options.check()?;
-        let mut sample = Sample::dense(options.sample_rows, table.num_features());
+        let mut sample = Sample::new(options.sample_rows, table.num_features());
         sample.push(table, interrupt)?;
         Self::choose(sample, table.num_features(), options, interrupt)
     }

@@ -12,6 +12,7 @@ use super::quantile::{Weighted, from_key, sort_by_key, to_key};
 use crate::Interrupt;
 use crate::error::{Error, Result};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Rows kept for choosing thresholds.
 #[derive(Debug)]
@@ -42,18 +43,24 @@ enum Rows {
 }
 
 impl Sample {
-    /// An empty sample of up to `limit` distinct rows, each with a cell for all `num_features`.
-    pub fn dense(limit: usize, num_features: usize) -> Self {
-        Self::new(limit, num_features, Rows::Dense { width: num_features, cells: Vec::new() })
+    /// An empty sample of up to `limit` distinct rows of `num_features` cells.
+    ///
+    /// Wide rows are mostly zeros, which are then not stored.
+    pub fn new(limit: usize, num_features: usize) -> Self {
+        const WIDE: usize = 2048;
+        if num_features > WIDE {
+            return Self { num_features, ..Self::growing(limit) };
+        }
+        Self::with(limit, num_features, Rows::Dense { width: num_features, cells: Vec::new() })
     }
 
-    /// An empty sample of rows that give some features; a feature not given is 0.
-    pub fn sparse(limit: usize) -> Self {
+    /// An empty sample of rows whose number of features shows only as they come.
+    pub fn growing(limit: usize) -> Self {
         let rows = Rows::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() };
-        Self::new(limit, 0, rows)
+        Self::with(limit, 0, rows)
     }
 
-    fn new(limit: usize, num_features: usize, rows: Rows) -> Self {
+    fn with(limit: usize, num_features: usize, rows: Rows) -> Self {
         Self {
             limit: limit.max(1),
             cutoff: u64::MAX,
@@ -69,12 +76,6 @@ impl Sample {
         self.num_features
     }
 
-    /// Whether a row of this hash could still come into the sample.
-    #[inline]
-    pub fn wants(&self, hash: u64) -> bool {
-        hash <= self.cutoff
-    }
-
     /// Adds all rows of a table.
     pub fn push(&mut self, table: &dyn Cells, interrupt: &Interrupt) -> Result<()> {
         let rows_seen = self.rows_seen;
@@ -84,60 +85,22 @@ impl Sample {
 
     /// Adds all rows of a table whose [`row_hashes`] are known.
     pub fn push_hashed(&mut self, table: &dyn Cells, hashes: &[u64]) -> Result<()> {
-        if table.num_features() != self.num_features {
-            return Err(Error::internal("a batch with another number of features"));
-        }
         self.rows_seen += hashes.len();
-        let wanted = hashes.iter().enumerate().filter(|&(_, &h)| self.wants(h));
+        let wanted = hashes.iter().enumerate().filter(|&(_, &h)| h <= self.cutoff);
         let candidates = wanted.map(|(row, &h)| (h, row as u32)).collect();
         let groups = smallest_distinct(candidates, self.limit);
-        let Rows::Dense { width, cells } = &mut self.rows else {
-            return Err(Error::internal("a dense batch for a sparse sample"));
-        };
-        let (width, old) = (*width, cells.len());
-        let more = groups.len() * width;
-        if cells.try_reserve(more).is_err() {
-            return Err(Error::resource("the sample of rows", 4 * (old + more) as u64));
-        }
-        cells.resize(old + more, 0.0);
-        if width > 0 {
-            let slots = cells[old..].par_chunks_exact_mut(width);
-            slots.zip(&groups).try_for_each(|(slot, group)| {
-                let row = group.row as usize;
-                table.read(row..row + 1, slot)
-            })?;
-        }
+        self.rows.push(table, &groups)?;
+        self.num_features = self.num_features.max(table.num_features());
         let first = self.entries.len() as u32;
         self.entries.extend(groups.iter().zip(first..).map(|(group, slot)| Entry {
             hash: group.hash,
             count: group.count,
             slot,
         }));
-        self.settle();
-        Ok(())
-    }
-
-    /// Adds one row of a sparse sample: rising features with their cells.
-    pub fn push_sparse(&mut self, hash: u64, row: &[(u32, f32)]) {
-        if !self.wants(hash) {
-            return;
-        }
-        if let Rows::Sparse { ends, features, cells } = &mut self.rows {
-            features.extend(row.iter().map(|pair| pair.0));
-            cells.extend(row.iter().map(|pair| pair.1));
-            ends.push(cells.len());
-            let features = row.last().map_or(0, |pair| pair.0 as usize + 1);
-            self.num_features = self.num_features.max(features);
-            self.entries.push(Entry { hash, count: 1, slot: self.entries.len() as u32 });
-            self.settle();
-        }
-    }
-
-    /// Keeps the sample within a quarter of its limit, so that the work a row is constant.
-    fn settle(&mut self) {
         if self.entries.len() > self.limit + self.limit / 4 {
             self.shrink();
         }
+        Ok(())
     }
 
     /// Merges equal rows and drops all beyond the limit.
@@ -192,6 +155,40 @@ impl Sample {
 }
 
 impl Rows {
+    /// Adds the rows that stand for the given groups.
+    fn push(&mut self, table: &dyn Cells, groups: &[Group]) -> Result<()> {
+        let num_features = table.num_features();
+        match self {
+            Self::Dense { width, cells } => {
+                if num_features != *width {
+                    return Err(Error::data("features", "a batch has other features")
+                        .got(num_features)
+                        .expected(*width));
+                }
+                let (old, more) = (cells.len(), groups.len() * *width);
+                if cells.try_reserve(more).is_err() {
+                    return Err(Error::resource("the sample of rows", 4 * (old + more) as u64));
+                }
+                cells.resize(old + more, 0.0);
+                let slots = cells[old..].par_chunks_exact_mut((*width).max(1));
+                slots.zip(groups).try_for_each(|(slot, group)| table.read(group.rows(), slot))
+            }
+            Self::Sparse { ends, features, cells } => {
+                let mut row = vec![0.0; num_features];
+                for group in groups {
+                    table.read(group.rows(), &mut row)?;
+                    let given = (0..).zip(&row).filter(|(_, cell)| **cell != 0.0);
+                    for (feature, &cell) in given {
+                        features.push(feature);
+                        cells.push(cell);
+                    }
+                    ends.push(cells.len());
+                }
+                Ok(())
+            }
+        }
+    }
+
     /// Moves the rows of rising `slots` to the front and forgets the others.
     fn keep(&mut self, slots: impl Iterator<Item = usize>) {
         match self {
@@ -225,6 +222,13 @@ struct Group {
     hash: u64,
     count: u32,
     row: u32,
+}
+
+impl Group {
+    /// One of its rows.
+    fn rows(&self) -> Range<usize> {
+        self.row as usize..self.row as usize + 1
+    }
 }
 
 /// The `limit` smallest distinct hashes, how often each occurs, and its first row.

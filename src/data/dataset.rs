@@ -37,7 +37,7 @@ impl Dataset {
         options.check()?;
         check_rows(table, &rows)?;
         let hashes = row_hashes(table, interrupt)?;
-        let mut sample = Sample::dense(options.sample_rows, table.num_features());
+        let mut sample = Sample::new(options.sample_rows, table.num_features());
         sample.push_hashed(table, &hashes)?;
         let binning = Binning::choose(sample, table.num_features(), options, interrupt)?;
         Self::of_table(table, &hashes, rows, Arc::new(binning), interrupt)

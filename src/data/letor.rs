@@ -1,20 +1,21 @@
 //! The LETOR (SVMlight) text of a doc: `label qid:Q index:value index:value ... # comment`.
 //!
-//! Blanks are spaces and tabs; a `#` ends the line wherever it stands. Indices rise. A *cell* is a
-//! value as the smallest `f32` that is not below it, so that `x <= threshold` holds for a cell iff
-//! it holds for the value, for any `f32` threshold. What a line does not mention is the caller's to
-//! fill in (0, by the format's custom); `nan` is a missing value.
+//! Blanks are spaces and tabs; a `#` ends the line wherever it stands. Indices rise. A *cell* is
+//! the `f32` nearest to a value, as when an `f32` array was written as text; what a line does not
+//! mention is the caller's to fill in (0, by the format's custom); `nan` is a missing value.
 //!
 //! Cost: about a nanosecond a byte. Index and value are read eight bytes at a time, without a
 //! branch that depends on how many digits they have; tokens that are longer, or wrong, take the
 //! long way, where the faults are told apart.
 
-use super::number::{self, round_up};
+use super::cells::Infinite;
+use super::number::{self, nearest};
 use super::scan::usual_cells;
 use crate::error::{Error, Result, foreign};
 
 /// Labels above this are refused: an `f32` no longer tells neighbours apart.
 const MAX_LABEL: f64 = 16_777_216.0;
+
 /// How LETOR text is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LetorOptions {
@@ -30,16 +31,6 @@ impl Default for LetorOptions {
     fn default() -> Self {
         Self { max_features: 1 << 20, zero_based: false, infinite: Infinite::Error }
     }
-}
-
-/// What an infinite feature value is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Infinite {
-    /// A fault.
-    #[default]
-    Error,
-    /// A missing value.
-    Missing,
 }
 
 /// What a line says besides its cells.
@@ -174,7 +165,7 @@ impl LetorOptions {
                     .hint("infinite values can be read as missing"))
             }
             Infinite::Missing if value.is_infinite() => Ok(f32::NAN),
-            _ => Ok(round_up(value)),
+            _ => Ok(nearest(value)),
         }
     }
 }
@@ -307,16 +298,14 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_is_the_next_single_above() {
-        assert_eq!(round_up(0.1), 0.1f32);
-        assert!(f64::from(round_up(0.3)) >= 0.3 && round_up(0.3).next_down() < 0.3);
-        assert_eq!(round_up(1e300), f32::MAX);
-        assert_eq!(round_up(f64::from(f32::MAX).next_up()), f32::MAX);
-        assert_eq!(round_up(-1e300), f32::MIN);
-        assert_eq!(round_up(1e-300), f32::from_bits(1));
-        assert_eq!(round_up(-1e-300).to_bits(), 0);
-        assert_eq!(round_up(-0.0).to_bits(), 0);
-        assert!(round_up(f64::NAN).is_nan());
+    fn a_cell_is_the_nearest_single() {
+        assert_eq!(nearest(0.1), 0.1f32);
+        assert_eq!(nearest(1e300), f32::MAX);
+        assert_eq!(nearest(f64::from(f32::MAX).next_up()), f32::MAX);
+        assert_eq!(nearest(-1e300), f32::MIN);
+        assert_eq!(nearest(-1e-300).to_bits(), 0);
+        assert_eq!(nearest(-0.0).to_bits(), 0);
+        assert!(nearest(f64::NAN).is_nan());
     }
 
     #[test]
@@ -396,7 +385,7 @@ mod tests {
                 let value: f64 = text.parse().unwrap();
                 if value.is_finite() {
                     write!(line, " {index}:{text}").unwrap();
-                    expected.push((index, round_up(value)));
+                    expected.push((index, nearest(value)));
                 }
             }
             prop_assert_eq!(cells(&LetorOptions::default(), &line).unwrap(), expected);
@@ -408,7 +397,7 @@ mod tests {
             let mut expected = Vec::new();
             for (index, text) in (1..).zip(values) {
                 write!(line, " {index}:{text}").unwrap();
-                expected.push((index, round_up(text.parse().unwrap())));
+                expected.push((index, nearest(text.parse().unwrap())));
             }
             prop_assert_eq!(cells(&LetorOptions::default(), &line).unwrap(), expected);
         }
@@ -427,7 +416,7 @@ mod tests {
                         && rest.is_empty()
                         && index.parse::<u32>().unwrap() < 9_999_999 =>
                 {
-                    prop_assert_eq!(found.unwrap()[0].1.to_bits(), round_up(value).to_bits());
+                    prop_assert_eq!(found.unwrap()[0].1.to_bits(), nearest(value).to_bits());
                 }
                 _ => prop_assert!(found.is_err(), "{}", line),
             }

@@ -45,12 +45,12 @@ pub fn parse_all(text: &[u8]) -> Option<f64> {
     parse(text).filter(|&(_, length)| length == text.len()).map(|(value, _)| value)
 }
 
-/// The smallest `f32` not below a value; the largest finite one if there is none; no negative zero.
+/// The `f32` nearest to a value; the largest finite one for any finite value beyond; no negative
+/// zero.
 #[inline]
-pub fn round_up(value: f64) -> f32 {
+pub fn nearest(value: f64) -> f32 {
     let nearest = value as f32;
-    let up = if f64::from(nearest) < value { nearest.next_up() } else { nearest };
-    let finite = if value.is_finite() { up.clamp(f32::MIN, f32::MAX) } else { up };
+    let finite = if value.is_finite() { nearest.clamp(f32::MIN, f32::MAX) } else { nearest };
     finite + 0.0
 }
 

@@ -4,11 +4,13 @@ use super::arrays::{Block, copied, policy};
 use super::door::detached;
 use super::errors::to_python;
 use crate::bins::{self, BinOptions, Sample};
-use crate::data::{self, Policy, RowData};
+use crate::data::letor::LetorOptions;
+use crate::data::{self, LoadOptions, Policy, RowData};
 use crate::error::{Error, Result};
 use crate::{Grouping, Queries};
 use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How raw values are read and on how many threads: the attributes of a Python object.
@@ -51,6 +53,24 @@ pub(super) enum Bins<'py> {
     Choose(usize, usize),
 }
 
+impl Bins<'_> {
+    /// The bins that exist, or the options with which to choose them.
+    fn split(self) -> (Option<Arc<bins::Binning>>, BinOptions) {
+        match self {
+            Self::Like(binning) => (Some(binning.inner.clone()), BinOptions::default()),
+            Self::Choose(max_bins, sample_rows) => (None, BinOptions { max_bins, sample_rows }),
+        }
+    }
+}
+
+/// How LETOR text is read: the attributes of a Python object.
+#[derive(FromPyObject)]
+pub(super) struct Text {
+    max_features: u32,
+    zero_based: bool,
+    buffer_bytes: usize,
+}
+
 /// What all batches of a table share.
 #[derive(Debug, Clone, Copy)]
 struct Batches {
@@ -86,7 +106,7 @@ impl Sampler {
     ) -> PyResult<Self> {
         let options = BinOptions { max_bins, sample_rows };
         options.check().map_err(|error| to_python(py, &error))?;
-        let sample = Mutex::new(Some(Sample::dense(sample_rows, num_features)));
+        let sample = Mutex::new(Some(Sample::new(sample_rows, num_features)));
         Ok(Self { sample, options, batches: Batches::new(py, &reading)? })
     }
 
@@ -216,15 +236,34 @@ impl Dataset {
         let batches = Batches::new(py, &reading)?;
         let cells = block.cells(py, batches.policy)?;
         let rows = rows.copied().map_err(|error| to_python(py, &error))?;
-        let (binning, options) = match bins {
-            Bins::Like(binning) => (Some(binning.inner.clone()), BinOptions::default()),
-            Bins::Choose(max_bins, sample_rows) => (None, BinOptions { max_bins, sample_rows }),
-        };
+        let (binning, options) = bins.split();
         let inner = detached(py, batches.num_threads, |interrupt| match binning {
             Some(binning) => data::Dataset::like(&*cells, rows, binning, interrupt),
             None => data::Dataset::new(&*cells, rows, &options, interrupt),
         })?;
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// A dataset from LETOR text, and the ids of its queries.
+    #[staticmethod]
+    fn from_letor(
+        py: Python<'_>,
+        path: PathBuf,
+        text: Text,
+        bins: Bins<'_>,
+        reading: Reading,
+    ) -> PyResult<(Self, Vec<String>)> {
+        let batches = Batches::new(py, &reading)?;
+        let (binning, bins) = bins.split();
+        let Policy { missing, infinite } = batches.policy;
+        let Text { max_features, zero_based, buffer_bytes } = text;
+        let letor = LetorOptions { max_features, zero_based, infinite };
+        let options = LoadOptions { bins, letor, missing, buffer_bytes, ..LoadOptions::default() };
+        let loaded = detached(py, batches.num_threads, |interrupt| {
+            data::load(path, binning, &options, interrupt)
+        })?;
+        let ids = loaded.query_ids.into_iter().map(String::from).collect();
+        Ok((Self { inner: Arc::new(loaded.dataset) }, ids))
     }
 
     #[getter]

@@ -4,6 +4,10 @@
 //! that is three times as long as the work. So [`Separators`] finds the ends of 64 bytes at once,
 //! and [`usual_cells`] reads the numbers between them with few branches that depend on their lengths. What is not of the usual form, faults included, ends the short way.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod portable;
+
 use super::number;
 use std::ops::RangeInclusive;
 
@@ -27,7 +31,8 @@ impl<'a> Separators<'a> {
     }
 
     /// The next one; the end of the line counts once, and it is `None` or nonsense after that.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "twice a cell")]
+    #[inline(always)]
     fn next(&mut self) -> Option<usize> {
         while self.left == 0 {
             self.base = self.base.wrapping_add(BLOCK);
@@ -74,13 +79,32 @@ fn separators(block: &[u8; BLOCK]) -> u64 {
 
 /// Takes the usual cells from the blank at `at` on, their indices rising within `indices`; gives
 /// the place after them and the lowest index that may follow.
-// Not inlined: the loop needs all registers for itself.
-#[inline(never)]
-pub(crate) fn usual_cells(
+#[inline]
+pub(super) fn usual_cells(
+    line: &[u8],
+    at: usize,
+    indices: RangeInclusive<u32>,
+    sink: &mut impl FnMut(u32, f32),
+) -> (usize, u32) {
+    #[cfg(target_arch = "x86_64")]
+    if avx2::is_available() {
+        return avx2::usual_cells(line, at, indices, sink);
+    }
+    portable::usual_cells(line, at, indices, sink)
+}
+
+/// The loop of all levels; `usual_value(line, colon, end)` reads a value of the usual form.
+#[expect(
+    clippy::inline_always,
+    reason = "`usual_value` must be compiled with its level's features"
+)]
+#[inline(always)]
+fn cells_with(
     line: &[u8],
     mut at: usize,
     indices: RangeInclusive<u32>,
     sink: &mut impl FnMut(u32, f32),
+    usual_value: impl Fn(&[u8], usize, usize) -> Option<f32>,
 ) -> (usize, u32) {
     let (mut next, highest) = indices.into_inner();
     let mut separators = Separators::new(line, at + 1);
@@ -98,6 +122,12 @@ pub(crate) fn usual_cells(
     (at, next)
 }
 
+/// Whether a value may end at `end`.
+#[inline]
+fn ends_token(line: &[u8], end: usize) -> bool {
+    line.get(end).is_none_or(|&byte| byte == b' ' || byte == b'\t')
+}
+
 /// The index of a cell, if it is 1 to 8 digits; `next` is what it is in a line without gaps.
 #[inline]
 fn usual_index(line: &[u8], blank: usize, colon: usize, next: u32) -> Option<u32> {
@@ -108,44 +138,6 @@ fn usual_index(line: &[u8], blank: usize, colon: usize, next: u32) -> Option<u32
         return Some(next);
     }
     number::integer(text, colon.wrapping_sub(blank).wrapping_sub(1))
-}
-
-/// The cell, if its value is `-` or nothing, and then up to 15 bytes: digits and at most one point.
-#[expect(clippy::inline_always, reason = "a call a cell: benches/letor.rs shows it")]
-#[inline(always)]
-fn usual_value(line: &[u8], colon: usize, end: usize) -> Option<f32> {
-    let first = *line.get(colon.wrapping_add(1))?;
-    let blank = line.get(end).is_none_or(|&byte| byte == b' ' || byte == b'\t');
-    if line[colon] != b':' || !blank {
-        return None;
-    }
-    let length = end.wrapping_sub(colon).wrapping_sub(1);
-    // One digit is a third to a half of real cells, and comes in runs that a processor foresees.
-    if length == 1 && first.is_ascii_digit() {
-        return Some(f32::from(first - b'0'));
-    }
-    if length > 8 || first == b'-' {
-        return longer_value(line, length, end);
-    }
-    let value = number::decimal_8(last_bytes(line, end)?, length)?;
-    // Neither negative nor near the end of the range: one more bit is one step up.
-    let nearest = value as f32;
-    let below = u32::from(f64::from(nearest) < value);
-    Some(f32::from_bits(nearest.to_bits().wrapping_add(below)))
-}
-
-/// As [`usual_value`], with a sign or more digits.
-// Not inlined: it would take the registers of the loop around it.
-#[inline(never)]
-fn longer_value(line: &[u8], length: usize, end: usize) -> Option<f32> {
-    let text: [u8; 16] = last_bytes(line, end)?;
-    let negative = line[end - length] == b'-';
-    let length = length - usize::from(negative);
-    let value = match text.last_chunk() {
-        Some(&text) if length <= 8 => number::decimal_8(text, length)?,
-        _ => number::decimal_16(text, length)?,
-    };
-    Some(number::round_up(if negative { -value } else { value }))
 }
 
 /// ` 17` in the last of eight bytes, and which bytes those are, for each index `17`: in a line
