@@ -2,10 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-use rustrank::metric::evaluate;
+use rustrank::metric::{evaluate, evaluate_rows};
 use rustrank::{
-    Convention, Empty, Error, ErrorKind, Fault, Gain, Interrupt, Mean, Measure, Metric, Queries,
-    Ties,
+    Convention, Empty, Error, ErrorKind, Fault, Gain, Grouping, Interrupt, Mean, Measure, Metric,
+    Queries, Ties,
 };
 
 fn data(error: &Error) -> &Fault {
@@ -173,6 +173,27 @@ fn scores_must_be_numbers_one_for_each_doc() {
     assert_eq!(data(&error).place.query.as_deref(), Some("1"));
     assert_eq!(data(&run(&[1.0], &[0.0; 3])).code, "length");
     assert_eq!(data(&run(&[1.0; 3], &[0.0; 4])).code, "length");
+}
+
+#[test]
+fn rows_in_any_order_are_judged_and_named_as_they_came() {
+    let metrics = [plain(Measure::Mrr), plain(Measure::Ndcg)];
+    let grouping = Grouping::from_codes(&[0, 1, 0, 1], 2).unwrap();
+    let run = |scores: &[f64], labels: &[f32]| {
+        evaluate_rows(&metrics, scores, labels, &grouping, &Interrupt::new())
+    };
+    let values = run(&[1.0, 2.0, 2.0, 1.0], &[1.0, 1.0, 0.0, 0.0]).unwrap();
+    assert_eq!(values[0], [0.5, 1.0]);
+    // The first bad row, though its query is the second.
+    let error = run(&[0.0; 4], &[0.0, 0.5, f32::NAN, 0.5]).unwrap_err();
+    assert_eq!((data(&error).code, data(&error).place.row), ("label.nan", Some(2)));
+    let error = run(&[0.0; 4], &[0.0, 0.5, 0.5, 0.5]).unwrap_err();
+    assert_eq!((data(&error).code, data(&error).place.row), ("label.fraction", Some(1)));
+    assert_eq!(data(&error).place.query.as_deref(), Some("1"));
+    let error = run(&[0.0, 0.0, f64::NAN, 0.0], &[0.0; 4]).unwrap_err();
+    assert_eq!((data(&error).code, data(&error).place.row), ("score.nan", Some(2)));
+    assert_eq!(data(&error).place.query.as_deref(), Some("0"));
+    assert_eq!(data(&run(&[0.0; 3], &[0.0; 4]).unwrap_err()).code, "length");
 }
 
 #[test]

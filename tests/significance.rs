@@ -169,8 +169,11 @@ fn what_cannot_be_tested_is_refused() {
         let error = bootstrap(&[1.0], None, level, few, &up).unwrap_err();
         assert_eq!(error.fault().unwrap().code, "significance.level");
     }
-    let error = bootstrap(&[1.0], None, 0.9, none, &up).unwrap_err();
-    assert_eq!(error.fault().unwrap().code, "significance.resamples");
+    let many = Resampling { resamples: 10_000_001, ..none };
+    for resampling in [none, many] {
+        let error = bootstrap(&[1.0], None, 0.9, resampling, &up).unwrap_err();
+        assert_eq!(error.fault().unwrap().code, "significance.resamples");
+    }
     assert!(randomisation_test(&[1.0], &[1.0], none, &up).is_err());
     assert_eq!(t_test(&[1.0], &[]).unwrap_err().fault().unwrap().code, "length");
     let error = tally(&[1.0, f64::INFINITY], &[0.0, 0.0]).unwrap_err();

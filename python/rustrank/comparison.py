@@ -270,17 +270,17 @@ def _compared(
 ) -> MetricComparison:
     differences = b.per_query - a.per_query
     differences.setflags(write=False)
-    weight = a.query_weight
+    weight, threads = a.query_weight, drawing.num_threads
     # Computed from the better ranking's side, so that exchanging the two changes signs and no more.
-    sign = -1.0 if _rustrank.mean(differences, weight)[0] < 0 else 1.0
+    sign = -1.0 if _rustrank.mean(differences, weight, threads)[0] < 0 else 1.0
     lead = sign * differences + 0.0
     tested = lead
     if weight is not None:
         # Under random signs of these the mean is what the weighted mean is without a difference.
         tested = np.where(weight > 0, lead * (weight / weight.max()), math.nan)
-    _, _, p_t = _rustrank.t_test(tested)
+    _, _, p_t = _rustrank.t_test(tested, threads)
     p_randomisation, exact = _rustrank.randomisation_test(tested, drawing)
-    wins, ties, losses = _rustrank.tally(differences)
+    wins, ties, losses = _rustrank.tally(differences, threads)
     low, high = _rustrank.bootstrap(lead, weight, level, drawing)
     return MetricComparison(
         metric=a.name,
@@ -288,7 +288,7 @@ def _compared(
         a=a,
         b=b,
         per_query=differences,
-        difference=sign * _rustrank.mean(lead, weight)[0],
+        difference=sign * _rustrank.mean(lead, weight, threads)[0],
         interval=(low, high) if sign > 0 else (-high, -low),
         p_t=p_t,
         p_randomisation=p_randomisation,

@@ -129,7 +129,7 @@ class MetricValue(float):
         num_threads: int | None = None,
     ) -> MetricValue:
         """Take the mean of the values."""
-        mean, num_queries, num_skipped = _rustrank.mean(per_query, query_weight)
+        mean, num_queries, num_skipped = _rustrank.mean(per_query, query_weight, num_threads)
         made = super().__new__(cls, mean)
         made.name = name
         # The interval is computed once, so the values must stay what they are.

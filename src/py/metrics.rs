@@ -96,9 +96,10 @@ pub(super) fn mean(
     py: Python<'_>,
     values: PyReadonlyArray1<'_, f64>,
     weights: Option<PyReadonlyArray1<'_, f64>>,
+    num_threads: Option<usize>,
 ) -> PyResult<(f64, usize, usize)> {
     let (values, weights) = (values.as_array().to_vec(), copied(weights.as_ref()));
-    let mean = detached(py, None, |_| Mean::of(&values, weights.as_deref()))?;
+    let mean = detached(py, num_threads, |_| Mean::of(&values, weights.as_deref()))?;
     Ok((mean.value, mean.num_queries, mean.num_skipped))
 }
 
@@ -124,9 +125,11 @@ pub(super) fn bootstrap(
 pub(super) fn t_test(
     py: Python<'_>,
     differences: PyReadonlyArray1<'_, f64>,
+    num_threads: Option<usize>,
 ) -> PyResult<(f64, usize, f64)> {
     let differences = differences.as_array().to_vec();
-    let test = detached(py, None, |_| significance::t_test(&differences, &against(&differences)))?;
+    let test =
+        detached(py, num_threads, |_| significance::t_test(&differences, &against(&differences)))?;
     Ok((test.t, test.degrees, test.p_value))
 }
 
@@ -150,9 +153,11 @@ pub(super) fn randomisation_test(
 pub(super) fn tally(
     py: Python<'_>,
     differences: PyReadonlyArray1<'_, f64>,
+    num_threads: Option<usize>,
 ) -> PyResult<(usize, usize, usize)> {
     let differences = differences.as_array().to_vec();
-    let tally = detached(py, None, |_| significance::tally(&differences, &against(&differences)))?;
+    let tally =
+        detached(py, num_threads, |_| significance::tally(&differences, &against(&differences)))?;
     Ok((tally.wins, tally.ties, tally.losses))
 }
 
