@@ -260,10 +260,11 @@ def as_doubles(values: Any, name: str) -> NDArray[np.float64]:
 def as_labels(y: Any) -> NDArray[np.float32]:
     """Labels in single precision; too large ones stay finite, so that the message is right."""
     doubles = as_doubles(y, "y")
-    largest = float(np.finfo(np.float32).max)
-    finite = np.isfinite(doubles)
-    np.clip(doubles, -largest, largest, out=doubles, where=finite)
-    return doubles.astype(np.float32)
+    with np.errstate(over="ignore"):
+        labels = doubles.astype(np.float32)
+    overflown = np.isinf(labels) & np.isfinite(doubles)
+    labels[overflown] = np.copysign(np.finfo(np.float32).max, doubles[overflown])
+    return labels
 
 
 def check_length(name: str, got: int, expected: int, what: str) -> None:

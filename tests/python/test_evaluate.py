@@ -290,6 +290,18 @@ def test_bad_data_are_named(
     assert part in str(caught.value)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_arrays_of_the_caller_stay_as_they_are(kind: type) -> None:
+    labels, scores = np.array([0, 1, 2], kind), np.array([1, 2, 3], kind)
+    for array in (labels, scores):
+        array.setflags(write=False)
+    assert rr.evaluate(scores, labels)["ndcg@10"] == 1.0
+    huge = np.array([0, 1e300])
+    with pytest.raises(rr.DataError):
+        rr.evaluate([1, 2], huge)
+    assert huge[1] == 1e300
+
+
 def test_bad_scores_are_named() -> None:
     with pytest.raises(rr.DataError, match=r"score\[3\] is NaN \(query 0\)") as caught:
         rr.evaluate([1, 2, 3, math.nan], [0, 1, 0, 1], qid=[5, 6, 6, 5])
