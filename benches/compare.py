@@ -89,7 +89,7 @@ def rustrank_matrix(folder: Path, threads: int) -> Callable[[], int]:
     X, y, qid, _ = load_matrix(folder)
 
     def build() -> int:
-        return int(rr.Dataset(X, y, qid=qid, num_threads=threads).num_rows)
+        return int(rr.Dataset(X, y, qid=qid, num_threads=threads).num_docs)
 
     rr.Dataset(X[:2000], y[:2000], qid=qid[:2000], num_threads=threads)
     return build
@@ -100,7 +100,7 @@ def rustrank_text(folder: Path, threads: int) -> Callable[[], int]:
     warm(path)
 
     def build() -> int:
-        return int(rr.Dataset.from_letor(path, num_threads=threads).num_rows)
+        return int(rr.Dataset.from_letor(path, num_threads=threads).num_docs)
 
     return build
 

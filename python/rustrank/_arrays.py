@@ -8,14 +8,16 @@ others are converted some rows at a time, so that no second copy of a table ever
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rustrank._errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 Block: TypeAlias = (
     NDArray[np.float32] | NDArray[np.float64] | list[NDArray[np.float32] | NDArray[np.float64]]
@@ -57,11 +59,12 @@ def _as_floats(values: NDArray[Any], what: str) -> Column:
     """Convert numbers of any type, exactly where doubles can hold them."""
     if isinstance(values, np.ma.MaskedArray):
         dtype = np.float32 if values.dtype.type in _NARROW else np.float64
-        values = values.astype(dtype).filled(math.nan)
+        values = np.where(np.ma.getmaskarray(values), dtype(math.nan), values.data.astype(dtype))
     kind = values.dtype.kind
     if kind in "fbiu":
-        narrow = values.dtype.type in _NARROW
-        return np.ascontiguousarray(values, dtype=np.float32 if narrow else np.float64)
+        if values.dtype.type in _NARROW:
+            return np.ascontiguousarray(values, dtype=np.float32)
+        return np.ascontiguousarray(values, dtype=np.float64)
     if kind == "O":
         return _from_objects(values, what)
     message = f"{what}: got {values.dtype}, expected numbers"
@@ -73,7 +76,8 @@ def _from_objects(values: NDArray[Any], what: str) -> Column:
         message = f"{what}: got text, expected numbers; encode categories as numbers first"
         raise TypeError(message)
     try:
-        present = np.where(np.equal(values, None), math.nan, values)
+        absent = np.array([value is None for value in values.flat], bool)
+        present = np.where(absent.reshape(values.shape), math.nan, values)
         return np.ascontiguousarray(present, dtype=np.float64)
     except (TypeError, ValueError) as error:
         message = f"{what}: got objects that are not numbers ({error})"
@@ -146,7 +150,8 @@ class _Frame:
         names = self.names or []
         for rows in _rows_at_a_time(self.num_rows, self.num_features):
             yield [
-                _column(column, rows, name) for column, name in zip(self.columns, names, strict=True)
+                _column(column, rows, name)
+                for column, name in zip(self.columns, names, strict=True)
             ]
 
     def whole(self) -> Block | None:
@@ -154,7 +159,7 @@ class _Frame:
 
 
 def _column(column: Any, rows: slice, name: str) -> Column:
-    """Some rows of a column; without a copy where it holds plain floats."""
+    """Take some rows of a column; without a copy where it holds plain floats."""
     what = f"column {name!r}"
     library = _library(column)
     if library == "polars":
@@ -170,7 +175,9 @@ def _column(column: Any, rows: slice, name: str) -> Column:
             message = f"{what}: got categories, expected numbers; encode them first"
             raise TypeError(message)
         extension = not isinstance(part.dtype, np.dtype) and part.hasnans
-        values = part.to_numpy(dtype=np.float64, na_value=math.nan) if extension else part.to_numpy()
+        values = (
+            part.to_numpy(dtype=np.float64, na_value=math.nan) if extension else part.to_numpy()
+        )
     return _as_floats(values, what)
 
 
@@ -220,7 +227,7 @@ def _from_pandas(X: Any) -> Table:
 def _from_stream(X: Any) -> Table:
     """Any other Arrow producer, through pyarrow."""
     try:
-        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow as pa
     except ImportError as error:
         message = f"X is a {type(X).__name__}: reading it needs pyarrow (rustrank[arrow])"
         raise TypeError(message) from error
@@ -229,15 +236,20 @@ def _from_stream(X: Any) -> Table:
 
 
 def as_vector(values: Any, name: str) -> NDArray[Any]:
-    """A one-dimensional numpy array; a column of one feature is taken too."""
+    """Return a one-dimensional numpy array; a column of one feature is taken too."""
     library = _library(values)
+    array: NDArray[Any]
     if library == "pyarrow":
         chunk = _is_chunk(values)
         array = values.to_numpy(zero_copy_only=False) if chunk else values.to_numpy()
     elif library in ("polars", "pandas") and hasattr(values, "to_numpy"):
         array = values.to_numpy()
     else:
-        array = np.asarray(values)
+        try:
+            array = np.asarray(values)
+        except ValueError as error:
+            message = f"{name}: cannot be read as one column ({error})"
+            raise TypeError(message) from error
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -263,7 +275,9 @@ def as_labels(y: Any) -> NDArray[np.float32]:
 def check_length(name: str, got: int, expected: int, what: str) -> None:
     """Refuse an array that does not fit the others."""
     if got != expected:
-        message = f"{name} has the wrong length: got {got}, expected {expected}, the number of {what}"
+        message = (
+            f"{name} has the wrong length: got {got}, expected {expected}, the number of {what}"
+        )
         raise DataError(message, code="length")
 
 
@@ -290,7 +304,7 @@ def as_queries(qid: Any, group: Any, num_rows: int) -> tuple[Queries, NDArray[An
 
 
 def group_ids(ids: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[Any]]:
-    """Number ids by first appearance; returns the number of each row and the distinct ids."""
+    """Return the number of each row's id, by first appearance, and the distinct ids."""
     _refuse_missing(ids)
     if len(ids) == 0:
         return np.empty(0, np.uint32), ids
@@ -320,7 +334,8 @@ def group_ids(ids: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[Any]]:
 def _refuse_missing(ids: NDArray[Any]) -> None:
     if ids.dtype.kind not in "fcmMO":
         return
-    missing = np.asarray(ids != ids, bool)  # noqa: PLR0124 - NaN and NaT differ from themselves
+    # NaN and NaT differ from themselves.
+    missing = np.asarray(ids != ids, bool)
     if ids.dtype.kind == "O":
         missing = missing | np.array([value is None for value in ids], bool)
     if missing.any():

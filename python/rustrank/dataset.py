@@ -6,11 +6,9 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rustrank import _rustrank
 from rustrank._arrays import (
@@ -24,6 +22,11 @@ from rustrank._arrays import (
     check_length,
 )
 from rustrank._errors import DataError, RustrankWarning
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import NDArray
 
 __all__ = ["Dataset"]
 
@@ -312,7 +315,7 @@ class Dataset:
         **options
             As for `from_batches`.
         """
-        import pyarrow.parquet as pq  # noqa: PLC0415
+        import pyarrow.parquet as pq
 
         paths = list(path) if isinstance(path, (list, tuple)) else [path]
         special = {"y": label, "qid": qid, "row_weight": row_weight, "base_score": base_score}
@@ -477,7 +480,9 @@ def _table_of(batch: Batch) -> Table:
 
 def _add(batch: Batch, columns: _Columns) -> Table:
     """Keep all of a batch but its features."""
-    given = batch if isinstance(batch, Mapping) else dict(zip(("X", "y", "qid"), batch, strict=True))
+    given = (
+        batch if isinstance(batch, Mapping) else dict(zip(("X", "y", "qid"), batch, strict=True))
+    )
     unknown = set(given) - {"X", "y", "qid", "row_weight", "base_score"}
     if unknown:
         message = f"a batch has {sorted(unknown)}, expected X, y, qid, row_weight, base_score"
