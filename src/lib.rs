@@ -1,4 +1,41 @@
-//! rustrank learns to rank.
+//! rustrank learns to rank: documents of a query, best first.
+//!
+//! What is here now is the ground on which rankers are built: data, binned once and blind to the
+//! order they came in, and metrics, exact under ties and at every cut.
+//!
+//! - [`data`] reads tables in memory and LETOR, SVMlight and TREC text into a checked [`Dataset`].
+//! - [`bins`] turns raw values into a byte, or less, a cell.
+//! - [`metric`] evaluates rankings, tells what a swap of two docs would change, and compares rankers.
+//! - [`Queries`] and [`Grouping`] say which docs are ranked together.
+//!
+//! Work runs on the current rayon pool, ends early through an [`Interrupt`], and fails with an
+//! [`Error`] that says what, where, got and expected. Nothing depends on the order of rows or on the
+//! number of threads.
+//!
+//! ```
+//! use rustrank::bins::BinOptions;
+//! use rustrank::data::{Dataset, Policy, RowData, Strided};
+//! use rustrank::metric::Mean;
+//! use rustrank::{Grouping, Interrupt, Metric, Queries};
+//!
+//! // Two queries of three and two docs, with two features each.
+//! let features = [0.1f32, 7.0, 0.9, 3.0, 0.5, f32::NAN, 0.2, 1.0, 0.8, 2.0];
+//! let labels = vec![0.0f32, 2.0, 1.0, 0.0, 1.0];
+//! let queries = Queries::from_sizes(&[3, 2], 5)?;
+//! let never = Interrupt::new();
+//!
+//! let table = Strided::by_row(&features, 2, Policy::default());
+//! let rows = RowData::new(labels.clone(), Grouping::in_row_order(queries.clone()));
+//! let dataset = Dataset::new(&table, rows, &BinOptions::default(), &never)?;
+//! assert_eq!((dataset.num_docs(), dataset.num_features()), (5, 2));
+//!
+//! // How good is the first feature as a ranker?
+//! let scores: Vec<f64> = features.iter().step_by(2).map(|&x| f64::from(x)).collect();
+//! let ndcg: Metric = "ndcg@10".parse()?;
+//! let per_query = ndcg.per_query(&scores, &labels, &queries, &never)?;
+//! assert_eq!(Mean::of(&per_query, None)?.value, 1.0);
+//! # Ok::<(), rustrank::Error>(())
+//! ```
 
 pub mod bins;
 pub mod data;
@@ -10,6 +47,7 @@ pub mod metric;
 mod py;
 mod queries;
 
+pub use data::Dataset;
 pub use error::{Error, ErrorKind, Fault, Place, Result};
 pub use interrupt::Interrupt;
 pub use metric::{Convention, Empty, Gain, Mean, Measure, Metric, SwapDelta, Ties};

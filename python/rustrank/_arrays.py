@@ -8,14 +8,17 @@ others are converted some rows at a time, so that no second copy of a table ever
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rustrank._errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 Block: TypeAlias = (
     NDArray[np.float32] | NDArray[np.float64] | list[NDArray[np.float32] | NDArray[np.float64]]
@@ -57,7 +60,7 @@ def _as_floats(values: NDArray[Any], what: str) -> Column:
     """Convert numbers of any type, exactly where doubles can hold them."""
     if isinstance(values, np.ma.MaskedArray):
         dtype = np.float32 if values.dtype.type in _NARROW else np.float64
-        values = np.ma.filled(values.astype(dtype), math.nan)
+        values = np.where(np.ma.getmaskarray(values), dtype(math.nan), values.data.astype(dtype))
     kind = values.dtype.kind
     if kind in "fbiu":
         if values.dtype.type in _NARROW:
@@ -234,7 +237,7 @@ def _from_stream(X: Any) -> Table:
 
 
 def as_vector(values: Any, name: str) -> NDArray[Any]:
-    """Take a one-dimensional numpy array; a column of one feature will do too."""
+    """Return a one-dimensional numpy array; a column of one feature is taken too."""
     library = _library(values)
     array: NDArray[Any]
     if library == "pyarrow":
@@ -243,7 +246,11 @@ def as_vector(values: Any, name: str) -> NDArray[Any]:
     elif library in ("polars", "pandas") and hasattr(values, "to_numpy"):
         array = values.to_numpy()
     else:
-        array = np.asarray(values)
+        try:
+            array = np.asarray(values)
+        except ValueError as error:
+            message = f"{name}: cannot be read as one column ({error})"
+            raise TypeError(message) from error
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -329,7 +336,8 @@ def group_ids(ids: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[Any]]:
 def _refuse_missing(ids: NDArray[Any]) -> None:
     if ids.dtype.kind not in "fcmMO":
         return
-    missing = np.asarray(ids != ids, bool)  # NaN and NaT differ from themselves
+    # NaN and NaT differ from themselves.
+    missing = np.asarray(ids != ids, bool)
     if ids.dtype.kind == "O":
         missing = missing | np.array([value is None for value in ids], bool)
     if missing.any():

@@ -9,6 +9,8 @@ from rustrank._tables import text_table
 
 #: The longest bar, in characters.
 _BAR = 40
+#: Labels that are counted one by one.
+_LABELS = 32
 #: Features that are named one by one.
 _NAMED = 8
 
@@ -36,6 +38,9 @@ def _head(path: str, summary: dict[str, Any]) -> str:
 
 
 def _labels(summary: dict[str, Any]) -> str:
+    labels = [label for label, _ in summary["labels"]]
+    if len(labels) > _LABELS:
+        return f"{len(labels):,} labels from {labels[0]:g} to {labels[-1]:g}"
     bar = "█" if _can_print("█") else "#"
     most = max(count for _, count in summary["labels"])
     rows = [

@@ -8,7 +8,7 @@ DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
 
 
 def test_the_tour_ends_with_a_page(tmp_path: Path) -> None:
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [sys.executable, "-W", "error", str(DEMO), str(tmp_path)],
         capture_output=True,
         text=True,

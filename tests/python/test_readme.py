@@ -14,7 +14,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.filterwarnings("default:4 of 136 features:rustrank.RustrankWarning")
+@pytest.mark.filterwarnings("ignore:4 of 136 features:rustrank.RustrankWarning")
 def test_python_blocks_run_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
     for number, block in enumerate(blocks("python")):

@@ -1,0 +1,132 @@
+"""The door: threads, forks, signals, and the interpreter lock."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import rustrank as rr
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Long enough for any machine; what is tested would otherwise hang for ever.
+LIMIT = 60
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(30_000, 20)).astype(np.float32)
+Y = rng.integers(0, 3, len(X))
+QID = np.arange(len(X)) // 30
+
+
+def test_sixteen_threads_at_once_make_what_one_makes() -> None:
+    expected = rr.Dataset(X, Y, qid=QID, num_threads=1).fingerprint
+    with ThreadPoolExecutor(16) as pool:
+        made = pool.map(lambda i: rr.Dataset(X, Y, qid=QID, num_threads=1 + i % 3), range(48))
+        assert {dataset.fingerprint for dataset in made} == {expected}
+
+
+def test_the_interpreter_runs_on_meanwhile() -> None:
+    wide = np.tile(X, (10, 3))
+    ticks = 0
+    done = threading.Event()
+
+    def work() -> None:
+        rr.Dataset(wide, np.zeros(len(wide)), group=[len(wide)], num_threads=1)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not done.is_set():
+        ticks += 1
+        time.sleep(0.001)
+    thread.join()
+    # With the lock held this thread would have had one turn, at most a few.
+    assert ticks > 10
+
+
+def test_a_forked_child_works_after_its_parent_has_worked() -> None:
+    expected = rr.Dataset(X, Y, qid=QID).fingerprint
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(LIMIT)
+        os.write(writer, str(rr.Dataset(X, Y, qid=QID).fingerprint).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as answer:
+        assert answer.read() == str(expected)
+    assert os.waitpid(child, 0)[1] == 0
+    assert rr.Dataset(X, Y, qid=QID).fingerprint == expected
+
+
+_ENDLESS = """
+import sys, rustrank as rr
+print("ready", flush=True)
+try:
+    rr.Dataset.from_letor(sys.argv[1])
+except KeyboardInterrupt:
+    data = rr.datasets.make_web(num_queries=5)
+    import warnings
+    warnings.simplefilter("ignore")
+    print("interrupted", rr.Dataset(data.X, data.y, qid=data.qid).num_queries, flush=True)
+"""
+
+
+def test_ctrl_c_ends_a_long_load(tmp_path: Path) -> None:
+    pipe = tmp_path / "endless.txt"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-c", _ENDLESS, str(pipe)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        _feed_and_interrupt(child, pipe)
+
+
+def _feed_and_interrupt(child: subprocess.Popen[str], pipe: Path) -> None:
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    lines = b"".join(b"1 qid:7 1:%d 2:0.5\n" % i for i in range(50_000))
+    written = 0
+    deadline = time.monotonic() + LIMIT
+    try:
+        with pipe.open("wb", buffering=0) as file:
+            while time.monotonic() < deadline:
+                file.write(lines)
+                written += len(lines)
+                if written > 40 << 20:
+                    child.send_signal(signal.SIGINT)
+                    written = 0
+    except BrokenPipeError:
+        pass
+    assert child.stdout.read() == "interrupted 5\n"
+    assert child.wait(LIMIT) == 0
+
+
+def test_ctrl_c_ends_a_long_construction() -> None:
+    wide = np.tile(X, (20, 5))
+    y, group = np.zeros(len(wide)), [len(wide)]
+
+    def again_and_again() -> None:
+        while True:
+            rr.Dataset(wide, y, group=group, num_threads=1)
+
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        again_and_again()
+    timer.join()
+    assert rr.Dataset(X, Y, qid=QID).num_docs == len(X)
+
+
+def test_threads_are_as_many_as_cores() -> None:
+    from rustrank import _rustrank
+
+    assert _rustrank.num_threads() == len(os.sched_getaffinity(0))
