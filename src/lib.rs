@@ -43,6 +43,7 @@ mod error;
 pub mod hash;
 mod interrupt;
 pub mod metric;
+mod progress;
 #[cfg(feature = "python")]
 mod py;
 mod queries;
@@ -51,4 +52,5 @@ pub use data::Dataset;
 pub use error::{Error, ErrorKind, Fault, Place, Result};
 pub use interrupt::Interrupt;
 pub use metric::{Convention, Empty, Gain, Mean, Measure, Metric, SwapDelta, Ties};
+pub use progress::Progress;
 pub use queries::{Grouping, Queries};

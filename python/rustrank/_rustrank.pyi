@@ -1,4 +1,5 @@
 # The compiled half of rustrank; held true by mypy.stubtest.
+from collections.abc import Callable
 from os import PathLike
 from typing import Any, Protocol, TypeAlias, final
 
@@ -47,6 +48,8 @@ class _Text(Protocol):
     def zero_based(self) -> bool: ...
     @property
     def buffer_bytes(self) -> int: ...
+    @property
+    def progress(self) -> Callable[[int], object] | None: ...
 
 class _Rows(Protocol):
     @property

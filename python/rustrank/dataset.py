@@ -23,6 +23,7 @@ from rustrank._arrays import (
     check_length,
 )
 from rustrank._errors import DataError, RustrankWarning
+from rustrank._progress import progress_of_file
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -52,6 +53,7 @@ class _Text:
     max_features: int
     zero_based: bool
     buffer_bytes: int
+    progress: Callable[[int], object] | None
 
 
 @dataclass
@@ -193,6 +195,7 @@ class Dataset:
         zero_based: bool = False,
         buffer_bytes: int = 1 << 30,
         num_threads: int | None = None,
+        progress: bool | None = None,
     ) -> Dataset:
         """Read LETOR or SVMlight text: ``label qid:Q 1:v 2:v ... # comment``, plain or gzip.
 
@@ -207,13 +210,16 @@ class Dataset:
         buffer_bytes : int, default 2**30
             Up to this many bytes of parsed values are held until the bins are chosen; a longer text
             is read twice instead. With ``like`` nothing is held.
+        progress : bool, optional
+            Whether to show a progress bar; by default on a terminal, when it takes a second.
         feature_names, like, max_bins, sample_rows, missing, infinite, num_threads
             As for `Dataset`. Features that a line leaves out are 0.
         """
         bins = (max_bins, sample_rows) if like is None else _shared(like, None)
-        text = _Text(max_features, zero_based, buffer_bytes)
         reading = _Reading(missing, infinite, num_threads)
-        core, ids = _rustrank.Dataset.from_letor(path, text, bins, reading)
+        with progress_of_file(path, progress) as show:
+            text = _Text(max_features, zero_based, buffer_bytes, show)
+            core, ids = _rustrank.Dataset.from_letor(path, text, bins, reading)
         names = list(feature_names) if feature_names is not None else like and like._names
         if names is not None:
             check_length("feature_names", len(names), core.num_features, "features")

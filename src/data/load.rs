@@ -16,7 +16,7 @@ use super::pieces::for_each_piece;
 use super::qid::{QidRuns, QueryTracker};
 use crate::bins::{BinOptions, Binning, Sample};
 use crate::error::{Error, Result};
-use crate::{Grouping, Interrupt};
+use crate::{Grouping, Interrupt, Progress};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,6 +34,8 @@ pub struct LoadOptions {
     pub lines: LineOptions,
     /// The most bytes of cells that are held before the bins are chosen.
     pub buffer_bytes: usize,
+    /// Counts the bytes of text that are parsed; those of a text that is read twice, twice.
+    pub progress: Progress,
 }
 
 impl Default for LoadOptions {
@@ -44,6 +46,7 @@ impl Default for LoadOptions {
             missing: None,
             lines: LineOptions::default(),
             buffer_bytes: 1 << 30,
+            progress: Progress::default(),
         }
     }
 }
@@ -168,6 +171,7 @@ impl LoadOptions {
                 head.labels.push(row.label);
                 head.runs.push(row, line);
             });
+            self.progress.add(piece.text.len() as u64);
             about.fetch_max(chunk.num_features(), Ordering::Relaxed);
             ((chunk, head), outcome)
         };

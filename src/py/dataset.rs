@@ -1,7 +1,7 @@
 //! Datasets for Python: a sampler, the bins it chooses, a builder, the dataset it makes.
 
 use super::arrays::{Block, copied, policy};
-use super::door::detached;
+use super::door::{detached, watched};
 use super::errors::to_python;
 use crate::bins::{self, BinOptions, Sample};
 use crate::data::letor::LetorOptions;
@@ -69,6 +69,8 @@ pub(super) struct Text {
     max_features: u32,
     zero_based: bool,
     buffer_bytes: usize,
+    /// Called with the number of bytes parsed so far.
+    progress: Option<Py<PyAny>>,
 }
 
 /// What all batches of a table share.
@@ -256,10 +258,15 @@ impl Dataset {
         let batches = Batches::new(py, &reading)?;
         let (binning, bins) = bins.split();
         let Policy { missing, infinite } = batches.policy;
-        let Text { max_features, zero_based, buffer_bytes } = text;
+        let Text { max_features, zero_based, buffer_bytes, .. } = text;
         let letor = LetorOptions { max_features, zero_based, infinite };
         let options = LoadOptions { bins, letor, missing, buffer_bytes, ..LoadOptions::default() };
-        let loaded = detached(py, batches.num_threads, |interrupt| {
+        let count = options.progress.clone();
+        let watch = |py: Python<'_>| match &text.progress {
+            Some(callback) => callback.call1(py, (count.done(),)).map(|_| ()),
+            None => Ok(()),
+        };
+        let loaded = watched(py, batches.num_threads, watch, |interrupt| {
             data::load(path, binning, &options, interrupt)
         })?;
         let ids = loaded.query_ids.into_iter().map(String::from).collect();

@@ -23,8 +23,18 @@ pub(super) fn detached<T: Send>(
     num_threads: Option<usize>,
     work: impl FnOnce(&Interrupt) -> Result<T> + Send,
 ) -> PyResult<T> {
+    watched(py, num_threads, |_| Ok(()), work)
+}
+
+/// As [`detached`], and calls `watch` some times a second; an exception there ends the work too.
+pub(super) fn watched<T: Send>(
+    py: Python<'_>,
+    num_threads: Option<usize>,
+    watch: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+    work: impl FnOnce(&Interrupt) -> Result<T> + Send,
+) -> PyResult<T> {
     let pool = pool::get(num_threads).map_err(|error| to_python(py, &error))?;
-    let (outcome, signal) = py.detach(|| run(&pool, work));
+    let (outcome, signal) = py.detach(|| run(&pool, watch, work));
     match signal {
         Some(signal) => Err(signal),
         None => outcome.map_err(|error| to_python(py, &error)),
@@ -33,6 +43,7 @@ pub(super) fn detached<T: Send>(
 
 fn run<T: Send>(
     pool: &ThreadPool,
+    mut watch: impl FnMut(Python<'_>) -> PyResult<()>,
     work: impl FnOnce(&Interrupt) -> Result<T> + Send,
 ) -> (Result<T>, Option<PyErr>) {
     let interrupt = Interrupt::new();
@@ -49,7 +60,9 @@ fn run<T: Send>(
             match finished.recv_timeout(SIGNAL_INTERVAL) {
                 Ok(outcome) => return (outcome, signal),
                 Err(RecvTimeoutError::Timeout) => {
-                    if let Some(error) = pending_signal() {
+                    let looked =
+                        Python::try_attach(|py| py.check_signals().and_then(|()| watch(py)));
+                    if let Some(Err(error)) = looked {
                         interrupt.raise();
                         signal = Some(error);
                     }
@@ -60,12 +73,6 @@ fn run<T: Send>(
             }
         }
     })
-}
-
-/// The exception of a signal that has arrived, on the main thread only.
-fn pending_signal() -> Option<PyErr> {
-    #[expect(clippy::redundant_closure_for_method_calls, reason = "one lifetime is not enough")]
-    Python::try_attach(|py| py.check_signals()).and_then(Result::err)
 }
 
 fn from_panic(panic: &(dyn Any + Send)) -> Error {

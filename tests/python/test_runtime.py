@@ -9,14 +9,18 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import rustrank as rr
+from rustrank import _rustrank
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 #: Long enough for any machine; what is tested would otherwise hang for ever.
@@ -127,6 +131,42 @@ def test_ctrl_c_ends_a_long_construction() -> None:
 
 
 def test_threads_are_as_many_as_cores() -> None:
-    from rustrank import _rustrank
-
     assert _rustrank.num_threads() == len(os.sched_getaffinity(0))
+
+
+def _letor_with_progress(pipe: Path, call: Callable[[int], object]) -> _rustrank.Dataset:
+    """Load what a thread feeds slowly, so that there is time to look."""
+
+    def feed() -> None:
+        lines = b"".join(b"1 qid:7 1:%d 2:0.5\n" % i for i in range(500_000))
+        with suppress(BrokenPipeError), pipe.open("wb") as file:
+            for _ in range(4):
+                file.write(lines)
+                time.sleep(0.2)
+
+    os.mkfifo(pipe)
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    text = SimpleNamespace(max_features=10, zero_based=False, buffer_bytes=1 << 30, progress=call)
+    reading = SimpleNamespace(missing=None, infinite="error", num_threads=None)
+    try:
+        return _rustrank.Dataset.from_letor(pipe, text, (255, 1000), reading)[0]
+    finally:
+        feeder.join()
+
+
+def test_progress_is_told_while_a_file_is_read(tmp_path: Path) -> None:
+    seen: list[int] = []
+    dataset = _letor_with_progress(tmp_path / "slow.txt", seen.append)
+    assert dataset.num_docs == 2_000_000
+    assert len(seen) > 3
+    assert seen == sorted(seen)
+    assert 0 < seen[-1] <= 2_000_000 * 24
+
+
+def test_an_exception_from_the_progress_callback_ends_the_load(tmp_path: Path) -> None:
+    def refuse(done: int) -> None:
+        raise RuntimeError(done)
+
+    with pytest.raises(RuntimeError):
+        _letor_with_progress(tmp_path / "slow.txt", refuse)

@@ -1,0 +1,47 @@
+"""Progress bars on long work."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from os import PathLike
+
+#: Work that ends sooner shows nothing.
+_SECONDS = 1.0
+
+
+@contextmanager
+def progress_of_file(
+    path: str | PathLike[str], shown: bool | None
+) -> Iterator[Callable[[int], object] | None]:
+    """Yield a function that takes the number of bytes read so far, or None for no bar.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; how long it is says how long the bar is, unless it is compressed.
+    shown : bool or None
+        Whether to show the bar; None shows it on a terminal only.
+    """
+    if shown is False:
+        yield None
+        return
+    from tqdm import tqdm
+
+    file = Path(path)
+    plain = file.is_file() and file.suffix != ".gz"
+    disable = None if shown is None else False
+    with tqdm(
+        desc=file.name,
+        total=file.stat().st_size if plain else None,
+        unit="B",
+        unit_scale=True,
+        disable=disable,
+        delay=_SECONDS,
+        leave=False,
+    ) as bar:
+        yield None if bar.disable else lambda done: bar.update(done - bar.n)
