@@ -119,7 +119,8 @@ def test_ctrl_c_ends_a_long_construction() -> None:
     y, group = np.zeros(len(wide)), [len(wide)]
 
     def again_and_again() -> None:
-        while True:
+        deadline = time.monotonic() + LIMIT
+        while time.monotonic() < deadline:
             rr.Dataset(wide, y, group=group, num_threads=1)
 
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
