@@ -106,7 +106,7 @@ class Dataset:
         A training set whose bins this one shares: how validation and test sets are made.
     max_bins : int, default 255
         The most bins a feature may have, besides the one for missing values.
-    sample_rows : int, default 100000
+    sample_rows : int, default 65536
         The most distinct rows from which bins are chosen.
     missing : float, default NaN
         A value that means "missing", besides NaN.
@@ -141,7 +141,7 @@ class Dataset:
         feature_names: Sequence[str] | None = None,
         like: Dataset | None = None,
         max_bins: int = 255,
-        sample_rows: int = 100_000,
+        sample_rows: int = 65_536,
         missing: float = math.nan,
         infinite: str = "error",
         num_threads: int | None = None,
@@ -188,7 +188,7 @@ class Dataset:
         feature_names: Sequence[str] | None = None,
         like: Dataset | None = None,
         max_bins: int = 255,
-        sample_rows: int = 100_000,
+        sample_rows: int = 65_536,
         missing: float = math.nan,
         infinite: str = "error",
         max_features: int = 1 << 20,
@@ -238,7 +238,7 @@ class Dataset:
         feature_names: Sequence[str] | None = None,
         like: Dataset | None = None,
         max_bins: int = 255,
-        sample_rows: int = 100_000,
+        sample_rows: int = 65_536,
         missing: float = math.nan,
         infinite: str = "error",
         num_threads: int | None = None,

@@ -22,7 +22,7 @@ pub struct BinOptions {
 
 impl Default for BinOptions {
     fn default() -> Self {
-        Self { max_bins: 255, sample_rows: 100_000 }
+        Self { max_bins: 255, sample_rows: 1 << 16 }
     }
 }
 
@@ -123,10 +123,13 @@ impl Binning {
         let mut matrix = Matrix::with_capacity(self.layout.width(), order.len())?;
         let bytes = matrix.grow(order.len())?;
         self.encode_blocks(self.blocks(bytes, order.len(), &mut []), interrupt, |rows, tile| {
-            for (&row, cells) in order[rows].iter().zip(tile.chunks_exact_mut(num_features)) {
-                table.read(row as usize..row as usize + 1, cells)?;
-            }
-            Ok(())
+            // Read in the order of the table, which the processor foresees, and write out of order.
+            let mut places: Vec<(u32, u32)> = order[rows].iter().copied().zip(0..).collect();
+            places.sort_unstable();
+            places.into_iter().try_for_each(|(row, place)| {
+                let cells = &mut tile[place as usize * num_features..][..num_features];
+                table.read(row as usize..row as usize + 1, cells)
+            })
         })
         .map_err(|error| first_fault(table, error))?;
         Ok(matrix)

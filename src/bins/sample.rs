@@ -86,9 +86,7 @@ impl Sample {
     /// Adds all rows of a table whose [`row_hashes`] are known.
     pub fn push_hashed(&mut self, table: &dyn Cells, hashes: &[u64]) -> Result<()> {
         self.rows_seen += hashes.len();
-        let wanted = hashes.iter().enumerate().filter(|&(_, &h)| h <= self.cutoff);
-        let candidates = wanted.map(|(row, &h)| (h, row as u32)).collect();
-        let groups = smallest_distinct(candidates, self.limit);
+        let groups = smallest_distinct(hashes, self.cutoff, self.limit);
         self.rows.push(table, &groups)?;
         self.num_features = self.num_features.max(table.num_features());
         let first = self.entries.len() as u32;
@@ -231,24 +229,22 @@ impl Group {
     }
 }
 
-/// The `limit` smallest distinct hashes, how often each occurs, and its first row.
-fn smallest_distinct(mut candidates: Vec<(u64, u32)>, limit: usize) -> Vec<Group> {
-    let mut tried = limit.saturating_add(limit / 8);
+/// The `limit` smallest distinct of the hashes up to `cutoff`, with how often each occurs.
+///
+/// Hashes are uniform, so those that can matter are below a bound that is known beforehand; only
+/// where many rows are equal is it too low.
+fn smallest_distinct(hashes: &[u64], cutoff: u64, limit: usize) -> Vec<Group> {
+    let share = (limit + limit / 4 + 64) as f64 / hashes.len() as f64;
+    let mut bound = (share.min(1.0) * u64::MAX as f64) as u64;
     loop {
-        let head = if tried < candidates.len() {
-            candidates.select_nth_unstable(tried);
-            // A hash that goes on beyond the head would be counted short: leave it out.
-            let beyond = candidates[tried].0;
-            candidates[..tried].iter().copied().filter(|c| c.0 < beyond).collect()
-        } else {
-            std::mem::take(&mut candidates)
-        };
-        let mut groups = grouped(head);
-        if groups.len() >= limit || candidates.is_empty() {
+        bound = bound.min(cutoff);
+        let below = (0..).zip(hashes).filter(|(_, hash)| **hash <= bound);
+        let mut groups = grouped(below.map(|(row, &hash)| (hash, row)).collect());
+        if groups.len() >= limit || bound == cutoff {
             groups.truncate(limit);
             return groups;
         }
-        tried = tried.saturating_mul(4);
+        bound = bound.saturating_mul(4);
     }
 }
 

@@ -15,6 +15,12 @@ pub(super) fn encode(table: &Table, job: Job<'_>) {
 fn run(table: &Table, job: Job<'_>) {
     let ends = load(&table.ends);
     let groups = table.thresholds.as_chunks::<16>().0;
+    if table.is_narrow {
+        let only = load(&groups[0]);
+        return table.for_each(job, |cell| {
+            _mm512_cmp_ps_mask::<_CMP_LT_OQ>(only, _mm512_set1_ps(cell)).count_ones() as u8
+        });
+    }
     table.for_each(job, |cell| {
         let x = _mm512_set1_ps(cell);
         // The last end is infinite, below nothing, so the group is at most 15.

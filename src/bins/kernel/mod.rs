@@ -63,6 +63,8 @@ pub(super) struct Table {
     ends: [f32; 16],
     /// All thresholds, then infinities.
     thresholds: Box<[f32; 256]>,
+    /// Whether one group holds all thresholds.
+    is_narrow: bool,
     missing: u8,
     stride: u8,
     column: usize,
@@ -78,9 +80,11 @@ impl Table {
         }
         let missing = mapper.num_bins() as u8;
         // A feature with a stride above one has at most 128 codes beside it: it fits a byte.
+        let is_narrow = mapper.thresholds().len() <= 16;
         Self {
             ends,
             thresholds,
+            is_narrow,
             missing,
             stride: place.stride as u8,
             column: place.column as usize,
