@@ -251,6 +251,15 @@ impl Place {
     }
 }
 
+/// An error unless `bytes` can be allocated at once, for work that will take many allocations.
+///
+/// Rust ends the process where an allocation fails; this asks first. It cannot see what other
+/// threads will take meanwhile.
+pub(crate) fn room_for(what: &str, bytes: u64) -> Result<()> {
+    let fits = usize::try_from(bytes).is_ok_and(|n| Vec::<u8>::new().try_reserve_exact(n).is_ok());
+    if fits { Ok(()) } else { Err(Error::resource(what, bytes)) }
+}
+
 /// Text that is not ours, made safe to print: control characters escaped, cut after 60 characters.
 pub(crate) fn foreign(text: &[u8]) -> String {
     const LONGEST: usize = 60;

@@ -207,3 +207,11 @@ fn weights_are_finite_and_not_negative() {
     let error = Mean::of(&[0.5, 0.5], Some(&[1.0])).unwrap_err();
     assert_eq!(data(&error).code, "length");
 }
+
+#[test]
+fn gains_whose_sums_could_overflow_are_refused() {
+    let convention = Convention { gain: Gain::Table(vec![0.0, 1e308]), ..Convention::default() };
+    let error = convention.check().unwrap_err();
+    assert!(error.to_string().starts_with("gain[1]: got 1"), "{error}");
+    assert!(error.to_string().ends_with("expected a number from 0 to 1e200"), "{error}");
+}

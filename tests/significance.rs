@@ -184,3 +184,12 @@ fn what_cannot_be_tested_is_refused() {
     let error = randomisation_test(&values(1, 20), &values(2, 20), few, &up).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Interrupted));
 }
+
+#[test]
+fn the_t_test_does_not_depend_on_the_unit() {
+    let zeros = [0.0; 3];
+    let p = |unit: f64| t_test(&[unit, 2.0 * unit, 3.0 * unit], &zeros).unwrap().p_value;
+    for unit in [1e-300, 1e-200, 1e-9, 1e9, 1e200, 1e300] {
+        assert!((p(unit) - p(1.0)).abs() < 1e-12, "{unit:e}: {} and {}", p(unit), p(1.0));
+    }
+}

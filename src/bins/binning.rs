@@ -7,7 +7,7 @@ use super::mapper::Mapper;
 use super::matrix::Matrix;
 use super::sample::Sample;
 use crate::Interrupt;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, room_for};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -61,6 +61,8 @@ impl Binning {
     ) -> Result<Self> {
         options.check()?;
         let num_features = num_features.max(sample.num_features());
+        // Lists of cells, mappers and places, while they are made.
+        room_for("the bins of all features", 128 * num_features as u64)?;
         let mappers = sample.into_mappers(num_features, options.max_bins, interrupt)?;
         let layout = Layout::pack(&mappers);
         let tables = mappers

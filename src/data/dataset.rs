@@ -3,7 +3,7 @@
 use super::builder::RowData;
 use super::order::{Canonical, canonical};
 use crate::bins::{BinOptions, Binning, Cells, Matrix, Sample, row_hashes};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, room_for};
 use crate::{Interrupt, Queries, hash};
 use std::sync::Arc;
 
@@ -230,5 +230,7 @@ fn check_rows(table: &dyn Cells, rows: &RowData) -> Result<()> {
     if table.num_features() == 0 {
         return Err(Error::data("features", "the table has no features"));
     }
+    // Hashes, orders and labels beside the table itself.
+    room_for("the dataset", 64 * table.num_rows() as u64)?;
     rows.check_for(table.num_rows())
 }

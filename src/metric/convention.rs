@@ -12,6 +12,9 @@ use std::str::FromStr;
 /// field has ever needed; a larger one is an id or a count that was passed by mistake.
 pub(crate) const MAX_EXP2_LABEL: f32 = 30.0;
 
+/// The largest gain of a table: no sum of gains that a machine can hold overflows.
+const MAX_GAIN: f64 = 1e200;
+
 /// What a metric means by its name. The default is the library's convention everywhere.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Convention {
@@ -35,7 +38,7 @@ pub enum Gain {
     Exp2,
     /// The label itself, any finite number >= 0.
     Linear,
-    /// `table[label]`: finite, >= 0 and not falling; labels are whole numbers below its length.
+    /// `table[label]`: from 0 to 1e200 and not falling; labels are whole numbers below its length.
     Table(Vec<f64>),
 }
 
@@ -125,10 +128,10 @@ fn check_table(table: &[f64]) -> Result<()> {
     if table.is_empty() {
         return Err(Error::param(code, "the gain table is empty").expected("a gain for label 0"));
     }
-    if let Some(at) = table.iter().position(|g| !(g.is_finite() && *g >= 0.0)) {
+    if let Some(at) = table.iter().position(|g| !(0.0..=MAX_GAIN).contains(g)) {
         return Err(Error::param(code, format!("gain[{at}]"))
             .got(table[at])
-            .expected("a finite number >= 0"));
+            .expected(format!("a number from 0 to {MAX_GAIN:e}")));
     }
     match table.windows(2).position(|w| w[1] < w[0]) {
         None => Ok(()),

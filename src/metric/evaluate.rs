@@ -1,6 +1,6 @@
 //! Metrics over all queries, in parallel, with one sort a query and tie rule.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, room_for};
 use crate::interrupt::Interrupt;
 use crate::metric::gains::LabelFacts;
 use crate::metric::judge::{Judge, Scratch};
@@ -38,6 +38,8 @@ pub fn evaluate_rows(
 ) -> Result<Vec<Vec<f64>>> {
     let queries = &grouping.queries;
     check_lengths(scores, labels, queries)?;
+    let bytes = 12 * scores.len() + 16 * queries.len() * metrics.len();
+    room_for("the evaluation", bytes as u64)?;
     let query_of = |row: usize| {
         let doc = grouping.rows.iter().position(|&other| other as usize == row);
         queries.of_doc(doc.unwrap_or_default())

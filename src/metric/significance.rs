@@ -141,8 +141,11 @@ pub fn t_test(a: &[f64], b: &[f64]) -> Result<TTest> {
     if differences.first() == differences.last() {
         return Ok(TTest { t: f64::INFINITY.copysign(mean), degrees, p_value: 0.0 });
     }
-    let squares: f64 = differences.iter().map(|d| (d - mean).powi(2)).sum();
-    let t = mean / (squares / degrees as f64 / num).sqrt();
+    // In units of the widest, no square overflows or vanishes; a power of two rounds nothing.
+    let widest = differences.iter().fold(0.0, |widest: f64, d| widest.max((d - mean).abs()));
+    let unit = 2f64.powi(-(widest.log2().floor() as i32).clamp(-1000, 1000));
+    let squares: f64 = differences.iter().map(|d| ((d - mean) * unit).powi(2)).sum();
+    let t = mean * unit / (squares / degrees as f64 / num).sqrt();
     // Both tails of Student's t by the incomplete beta function: exact far out, where 1 - cdf is not.
     let free = degrees as f64;
     let p_value = checked_beta_reg(free / 2.0, 0.5, free / (free + t * t))

@@ -467,3 +467,23 @@ except rr.ResourceError as error:
     )
     assert "needs" in done.stdout, done.stderr
     assert "MiB of memory" in done.stdout
+
+
+def test_d17_more_features_than_memory_can_list_is_an_error_and_no_abort(tmp_path: Path) -> None:
+    path = _letor(tmp_path / "wide.txt", [b"1 qid:1 1:1 2000000000:2", b"0 qid:1 1:2"])
+    code = """
+import resource, sys, rustrank as rr
+resource.setrlimit(resource.RLIMIT_AS, (8 << 30, resource.RLIM_INFINITY))
+try:
+    rr.Dataset.from_letor(sys.argv[1], max_features=2**31 - 1)
+except rr.ResourceError as error:
+    print("refused:", error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "refused: the bins of all features needs" in done.stdout, done.stderr
