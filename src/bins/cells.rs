@@ -1,6 +1,6 @@
 //! What bins read from: any table that can fill a block of rows with cells.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, room_for};
 use crate::{Interrupt, hash};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -32,6 +32,7 @@ pub fn block_rows(num_features: usize) -> usize {
 pub fn row_hashes(table: &dyn Cells, interrupt: &Interrupt) -> Result<Vec<u64>> {
     let width = table.num_features();
     let block = block_rows(width);
+    room_for("a block of rows", 4 * (block * width) as u64)?;
     let mut hashes = vec![0; table.num_rows()];
     hashes
         .par_chunks_mut(block)

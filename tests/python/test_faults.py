@@ -486,4 +486,4 @@ except rr.ResourceError as error:
         timeout=60,
         check=False,
     )
-    assert "refused: the bins of all features needs" in done.stdout, done.stderr
+    assert "MiB of memory" in done.stdout, done.stderr
