@@ -32,7 +32,9 @@ pub fn block_rows(num_features: usize) -> usize {
 pub fn row_hashes(table: &dyn Cells, interrupt: &Interrupt) -> Result<Vec<u64>> {
     let width = table.num_features();
     let block = block_rows(width);
-    room_for("a block of rows", 4 * (block * width) as u64)?;
+    // A block a thread, and as much again for what is read from them.
+    let threads = rayon::current_num_threads();
+    room_for("a block of rows a thread", 8 * (threads * block * width) as u64)?;
     let mut hashes = vec![0; table.num_rows()];
     hashes
         .par_chunks_mut(block)
