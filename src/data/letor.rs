@@ -10,7 +10,7 @@
 
 use super::cells::Infinite;
 use super::number::{self, nearest};
-use super::scan::usual_cells;
+use super::scan::Level;
 use crate::error::{Error, Result, foreign};
 
 /// Labels above this are refused: an `f32` no longer tells neighbours apart.
@@ -76,9 +76,9 @@ impl LetorOptions {
     }
 
     fn cells(&self, line: &[u8], mut at: usize, sink: &mut impl FnMut(u32, f32)) -> Result<()> {
-        let mut next = self.lowest();
+        let (level, mut next) = (Level::best(), self.lowest());
         loop {
-            (at, next) = usual_cells(line, at, next..=self.highest(), sink);
+            (at, next) = level.usual_cells(line, at, next..=self.highest(), sink);
             let start = skip_blanks(line, at);
             let end = token_end(line, start);
             if start == end {
@@ -295,6 +295,11 @@ mod tests {
         assert!(numbers[2].1.is_sign_positive());
         assert_eq!(options.parse_head(line).unwrap(), row);
         assert_eq!(options.parse_line(b"0.5 qid:1#x", |_, _| {}).unwrap().label, 0.5);
+    }
+
+    #[test]
+    fn a_comment_right_after_the_qid_holds_no_cells() {
+        assert_eq!(cells(&LetorOptions::default(), "1 qid:1#5:3 6:4").unwrap(), []);
     }
 
     #[test]
