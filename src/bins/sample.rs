@@ -86,9 +86,7 @@ impl Sample {
     /// Adds all rows of a table whose [`row_hashes`] are known.
     pub fn push_hashed(&mut self, table: &dyn Cells, hashes: &[u64]) -> Result<()> {
         self.rows_seen += hashes.len();
-        let wanted = hashes.iter().enumerate().filter(|&(_, &h)| h <= self.cutoff);
-        let candidates = wanted.map(|(row, &h)| (h, row as u32)).collect();
-        let groups = smallest_distinct(candidates, self.limit);
+        let groups = smallest_distinct(hashes, self.cutoff, self.limit);
         self.rows.push(table, &groups)?;
         self.num_features = self.num_features.max(table.num_features());
         let first = self.entries.len() as u32;
@@ -166,10 +164,14 @@ impl Rows {
                         .expected(*width));
                 }
                 let (old, more) = (cells.len(), groups.len() * *width);
-                if cells.try_reserve(more).is_err() {
-                    return Err(Error::resource("the sample of rows", 4 * (old + more) as u64));
+                let fault = || Error::resource("the sample of rows", 4 * (old + more) as u64);
+                if cells.capacity() == 0 {
+                    // Memory that is zero already is not touched before the rows are read into it.
+                    *cells = bytemuck::try_zeroed_vec(more).map_err(|()| fault())?;
+                } else {
+                    cells.try_reserve(more).map_err(|_| fault())?;
+                    cells.resize(old + more, 0.0);
                 }
-                cells.resize(old + more, 0.0);
                 let slots = cells[old..].par_chunks_exact_mut((*width).max(1));
                 slots.zip(groups).try_for_each(|(slot, group)| table.read(group.rows(), slot))
             }
@@ -218,9 +220,12 @@ impl Rows {
     }
 }
 
+/// Rows with one hash.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Group {
     hash: u64,
     count: u32,
+    /// The first of the rows.
     row: u32,
 }
 
@@ -231,31 +236,47 @@ impl Group {
     }
 }
 
-/// The `limit` smallest distinct hashes, how often each occurs, and its first row.
-fn smallest_distinct(mut candidates: Vec<(u64, u32)>, limit: usize) -> Vec<Group> {
-    let mut tried = limit.saturating_add(limit / 8);
+/// The `limit` smallest distinct hashes that are not above `cutoff`, in the order of their first
+/// rows.
+///
+/// How many hashes begin with the same bits tells where to stop, so that few are sorted that are
+/// not wanted.
+fn smallest_distinct(hashes: &[u64], cutoff: u64, limit: usize) -> Vec<Group> {
+    const BITS: u32 = 12;
+    let mut counts = vec![0usize; 1 << BITS];
+    for &hash in hashes {
+        counts[(hash >> (64 - BITS)) as usize] += 1;
+    }
+    let mut wanted = limit.saturating_add(limit / 8);
     loop {
-        let head = if tried < candidates.len() {
-            candidates.select_nth_unstable(tried);
-            // A hash that goes on beyond the head would be counted short: leave it out.
-            let beyond = candidates[tried].0;
-            candidates[..tried].iter().copied().filter(|c| c.0 < beyond).collect()
-        } else {
-            std::mem::take(&mut candidates)
-        };
-        let mut groups = grouped(head);
-        if groups.len() >= limit || candidates.is_empty() {
+        let mut total = 0;
+        let enough = counts.iter().position(|&count| {
+            total += count;
+            total >= wanted
+        });
+        let beyond = enough.map_or(0, |last| (last as u64 + 1) << (64 - BITS));
+        let highest = beyond.wrapping_sub(1).min(cutoff);
+        let mut groups = grouped(hashes, highest);
+        if groups.len() >= limit || highest == cutoff {
             groups.truncate(limit);
+            sort_by_key(&mut groups, &mut Vec::new(), |group| group.row);
             return groups;
         }
-        tried = tried.saturating_mul(4);
+        wanted = wanted.saturating_mul(4);
     }
 }
 
-fn grouped(mut head: Vec<(u64, u32)>) -> Vec<Group> {
-    head.par_sort_unstable();
-    head.chunk_by(|a, b| a.0 == b.0)
-        .map(|same| Group { hash: same[0].0, count: same.len() as u32, row: same[0].1 })
+/// The groups of the hashes up to `highest`, sorted by hash.
+fn grouped(hashes: &[u64], highest: u64) -> Vec<Group> {
+    let rows = (0..).zip(hashes).filter(|&(_, &hash)| hash <= highest);
+    let mut rows: Vec<Group> = rows.map(|(row, &hash)| Group { hash, count: 1, row }).collect();
+    sort_by_key(&mut rows, &mut Vec::new(), |row| (row.hash >> 32) as u32);
+    // Nearly all that is alike up to here is equal, and so is in order.
+    for alike in rows.chunk_by_mut(|a, b| a.hash >> 32 == b.hash >> 32) {
+        alike.sort_by_key(|row| row.hash);
+    }
+    rows.chunk_by(|a, b| a.hash == b.hash)
+        .map(|same| Group { count: same.len() as u32, ..same[0] })
         .collect()
 }
 
@@ -388,4 +409,33 @@ fn merged(single: &[u32], weighted: &[(u32, u64)]) -> Vec<Weighted> {
         add(key, weight);
     }
     distinct
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn the_smallest_hashes_are_found_with_all_their_rows(
+            ids in prop::collection::vec(0u64..60, 0..300), limit in 1usize..80, high in 0u32..3, cutoff in any::<u64>(),
+        ) {
+            // Hashes that differ in their high bits, in their low bits only, or in both.
+            let hash = |id: u64| match high {
+                0 => id << 58,
+                1 => 7 << 40 | id,
+                _ => crate::hash::mix(id),
+            };
+            let hashes: Vec<u64> = ids.into_iter().map(hash).collect();
+            let mut naive = BTreeMap::new();
+            for (row, &hash) in (0..).zip(&hashes).filter(|(_, hash)| **hash <= cutoff) {
+                naive.entry(hash).or_insert(Group { hash, count: 0, row }).count += 1;
+            }
+            let mut naive: Vec<Group> = naive.into_values().take(limit).collect();
+            naive.sort_by_key(|group| group.row);
+            prop_assert_eq!(smallest_distinct(&hashes, cutoff, limit), naive);
+        }
+    }
 }
