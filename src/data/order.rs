@@ -27,7 +27,7 @@ pub(super) fn canonical(row_hashes: &[u64], data: &RowData) -> Canonical {
     let mut query_hash = vec![0; grouping.queries.len()];
     let pieces = pieces(&mut rows, &grouping.queries);
     pieces.into_par_iter().zip(&mut query_hash).enumerate().for_each(|(q, (docs, hash))| {
-        docs.sort_unstable_by_key(|&row| (by_row[row as usize], row));
+        sort_by_hash(docs, &by_row);
         *hash = fold(docs, &by_row, data.query_weight.as_ref().map_or(1.0, |w| w[q]));
     });
     let mut query_of: Vec<u32> = (0..grouping.queries.len() as u32).collect();
@@ -36,6 +36,20 @@ pub(super) fn canonical(row_hashes: &[u64], data: &RowData) -> Canonical {
     let doc_hash = rows.iter().map(|&row| by_row[row as usize]).collect();
     let query_hash = query_of.iter().map(|&q| query_hash[q as usize]).collect();
     Canonical { rows, queries, query_of, doc_hash, query_hash }
+}
+
+/// Sorts the docs of a query by hash, then row. Half of a hash and the row make one integer, and
+/// nearly always tell the order.
+fn sort_by_hash(docs: &mut [u32], by_row: &[u64]) {
+    let half = |row: u32| by_row[row as usize] & (u64::MAX << 32);
+    let mut keys: Vec<u64> = docs.iter().map(|&row| half(row) | u64::from(row)).collect();
+    keys.sort_unstable();
+    for (doc, key) in docs.iter_mut().zip(keys) {
+        *doc = key as u32;
+    }
+    for alike in docs.chunk_by_mut(|&a, &b| half(a) == half(b)) {
+        alike.sort_by_key(|&row| by_row[row as usize]);
+    }
 }
 
 fn doc_hash(cells: u64, data: &RowData, row: usize) -> u64 {
