@@ -8,32 +8,30 @@
 //!   value               the bytes after the colon, in the last of sixteen before the next blank
 //! ```
 //! Blanks and colons are counted apart. Where a token has no colon, or two, a colon is not between
-//! its blanks or a byte is no digit; that ends the short way, as all that is unusual does. What the
-//! steps of a value are is told in the AVX2 twin.
+//! its blanks or a byte is no digit; that ends the short way, as all that is unusual does. The steps
+//! of a value are those of the AVX2 twin, but for the point, onto which the digits behind it move.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
 use super::{BLOCK, last_bytes};
 use crate::data::number;
 use std::arch::x86_64::{
-    __m128, __m128i, __m256d, __m512i, _mm_alignr_epi8, _mm_and_si128, _mm_castps_si128,
-    _mm_cmpeq_epi16, _mm_cmpgt_epi32_mask, _mm_cmple_epi32_mask, _mm_cmplt_epu32_mask,
-    _mm_cvtsi64_si128, _mm_cvtsi128_si64, _mm_loadu_si128, _mm_mask_sub_ps, _mm_popcnt_epi16,
-    _mm_set1_epi16, _mm_set1_epi32, _mm_setzero_ps, _mm_setzero_si128, _mm_storeu_si128,
-    _mm_sub_epi16, _mm_sub_epi32, _mm_subs_epu16, _mm_test_epi16_mask, _mm_xor_si128,
+    __m128, __m128i, __m256d, __m512i, _mm_alignr_epi8, _mm_castps_si128, _mm_cmpeq_epi16,
+    _mm_cmpgt_epi32_mask, _mm_cmple_epi32_mask, _mm_cmplt_epu32_mask, _mm_cvtsi64_si128,
+    _mm_cvtsi128_si64, _mm_loadu_si128, _mm_mask_sub_ps, _mm_popcnt_epi16, _mm_set1_epi32,
+    _mm_setzero_ps, _mm_setzero_si128, _mm_storeu_si128, _mm_sub_epi32, _mm_test_epi16_mask,
     _mm256_add_epi64, _mm256_castsi128_si256, _mm256_cmpgt_epu8_mask, _mm256_cvtepi64_epi32,
     _mm256_cvtepi64_pd, _mm256_cvtepu32_epi64, _mm256_cvtpd_ps, _mm256_div_pd,
     _mm256_inserti128_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mul_epu32,
     _mm256_set_epi64x, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x,
     _mm256_slli_epi64, _mm256_sllv_epi64, _mm256_srli_epi64, _mm256_srlv_epi64, _mm256_sub_epi8,
-    _mm256_sub_epi64, _mm512_add_epi8, _mm512_add_epi32, _mm512_add_epi64, _mm512_alignr_epi64,
-    _mm512_broadcast_i32x4, _mm512_bslli_epi128, _mm512_castpd512_pd256, _mm512_castsi256_si512,
-    _mm512_castsi512_si128, _mm512_castsi512_si256, _mm512_cmpeq_epi8_mask, _mm512_cmpgt_epu8_mask,
-    _mm512_cmple_epu8_mask, _mm512_cvtepu8_epi32, _mm512_cvtepu16_epi64, _mm512_inserti64x4,
+    _mm256_sub_epi64, _mm512_add_epi8, _mm512_add_epi32, _mm512_alignr_epi64,
+    _mm512_broadcast_i32x4, _mm512_bsrli_epi128, _mm512_castpd512_pd256, _mm512_castsi256_si512,
+    _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cmpgt_epu8_mask, _mm512_cmple_epu8_mask,
+    _mm512_cvtepi32_epi16, _mm512_cvtepu8_epi32, _mm512_cvtepu16_epi64, _mm512_inserti64x4,
     _mm512_loadu_si512, _mm512_madd_epi16, _mm512_maddubs_epi16, _mm512_mask_blend_epi8,
-    _mm512_maskz_compress_epi8, _mm512_maskz_mov_epi8, _mm512_mul_epu32, _mm512_packus_epi32,
-    _mm512_permutex2var_pd, _mm512_permutexvar_epi64, _mm512_set_epi32, _mm512_set_epi64,
-    _mm512_set_pd, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64,
-    _mm512_shuffle_epi8, _mm512_srli_epi64, _mm512_storeu_si512, _mm512_sub_epi8,
+    _mm512_maskz_compress_epi8, _mm512_maskz_mov_epi8, _mm512_permutex2var_pd, _mm512_set_epi32,
+    _mm512_set_pd, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_shuffle_epi8,
+    _mm512_storeu_si512, _mm512_sub_epi8,
 };
 use std::ops::RangeInclusive;
 
@@ -320,21 +318,21 @@ fn values(texts: [__m128i; LANES], lengths: __m128i) -> (__m128, u64) {
     let is_point = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(b'.'.cast_signed()));
     let is_minus = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(b'-'.cast_signed()));
     let value = last_of_16(lengths);
-    // No value has sixteen bytes, so what is shifted out of a lane meets no value in the next.
+    // No value has sixteen bytes, so what is shifted or carried out of a lane meets no value in the
+    // next.
     let minus = is_minus & value & !(value << 1);
     let (point, digit) = (is_point & value, is_digit & value);
-    let points = words(point);
-    let less_one = _mm_subs_epu16(points, _mm_set1_epi16(1));
-    let second = word(_mm_and_si128(points, less_one));
+    // A point added to the ones of its value clears those from there on, and leaves a second point.
+    let before = value.wrapping_add(point);
+    let behind = value & !before;
     let no_digit = word(_mm_cmpeq_epi16(words(digit), _mm_setzero_si128()));
-    let wrong = (value ^ minus ^ point ^ digit) | second | no_digit;
-    // Up to the point; no bit where there is none.
-    let before = _mm_xor_si128(points, less_one);
+    let wrong = (value ^ minus ^ point ^ digit) | (before & point) | no_digit;
+    // What is behind the point moves onto it. That leaves a 0 at the end, so the power of ten is
+    // how many bytes there are from the point on.
     let kept = _mm512_maskz_mov_epi8(digit, digits);
-    let joined = _mm512_mask_blend_epi8(word(before), kept, _mm512_bslli_epi128::<1>(kept));
-    // The power of ten is how many bytes are behind the point: 16 is taken for 0.
-    let behind = _mm_sub_epi16(_mm_set1_epi16(16), _mm_popcnt_epi16(before));
-    let quotients = _mm256_div_pd(mantissas(joined), scales(behind));
+    let joined = _mm512_mask_blend_epi8(behind, kept, _mm512_bsrli_epi128::<1>(kept));
+    let powers = _mm_popcnt_epi16(words(behind));
+    let quotients = _mm256_div_pd(mantissas(joined), scales(powers));
     let found = _mm256_cvtpd_ps(quotients);
     // The sign is set after the division, and 0 has none.
     let negative = _mm_test_epi16_mask(words(minus), words(minus));
@@ -386,16 +384,13 @@ fn last_of_16(lengths: __m128i) -> u64 {
 fn mantissas(digits: __m512i) -> __m256d {
     let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x010a));
     let fours = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0001_0064));
-    let packed = _mm512_packus_epi32(fours, fours);
-    let eights = _mm512_madd_epi16(packed, _mm512_set1_epi32(0x0001_2710));
-    let high = _mm512_mul_epu32(eights, _mm512_set1_epi64(100_000_000));
-    let all = _mm512_add_epi64(high, _mm512_srli_epi64::<32>(eights));
-    let first_halves = _mm512_set_epi64(0, 0, 0, 0, 6, 4, 2, 0);
-    let mantissas = _mm512_permutexvar_epi64(first_halves, all);
-    _mm256_cvtepi64_pd(_mm512_castsi512_si256(mantissas))
+    let packed = _mm512_cvtepi32_epi16(fours);
+    let eights = _mm256_madd_epi16(packed, _mm256_set1_epi32(0x0001_2710));
+    let high = _mm256_mul_epu32(eights, _mm256_set1_epi64x(100_000_000));
+    _mm256_cvtepi64_pd(_mm256_add_epi64(high, _mm256_srli_epi64::<32>(eights)))
 }
 
-/// The powers of ten of four words, taken modulo 16.
+/// The powers of ten of four words below 16.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn scales(powers: __m128i) -> __m256d {
