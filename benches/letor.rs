@@ -3,7 +3,7 @@
 //! `web` imitates the MSLR-WEB sets: 136 features, counts and decimals mixed, two in five cells 0,
 //! about 8 bytes a cell. `scaled` imitates LETOR 4.0: 46 features of the form `0.123456`. `sparse`
 //! leaves out two of three features. `lines` is the parser alone, on text in memory; `file` reads a
-//! file, counts its lines and keeps the cells.
+//! file, counts its lines and keeps the cells; the levels are the short way alone.
 
 #![expect(clippy::unwrap_used, reason = "a bench")]
 
@@ -11,6 +11,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rustrank::data::letor::LetorOptions;
 use rustrank::data::lines::{LineOptions, LineSource, Piece};
 use rustrank::data::pieces::for_each_piece;
+use rustrank::data::scan::Level;
 use rustrank::{Interrupt, hash};
 use std::fmt::Write as _;
 use std::fs;
@@ -73,6 +74,20 @@ fn lines(text: &[u8]) -> usize {
     count
 }
 
+fn usual(level: Level, text: &[u8]) -> usize {
+    let mut cells: Vec<(u32, f32)> = Vec::new();
+    let mut count = 0;
+    for (_, line) in (Piece { text, first_line: 1 }).lines() {
+        cells.clear();
+        let mut push = |index, cell| cells.push((index, cell));
+        let head = line.iter().position(|&byte| byte == b':').unwrap();
+        let blank = head + line[head..].iter().position(|&byte| byte == b' ').unwrap();
+        level.usual_cells(line, blank, 1..=1 << 20, &mut push);
+        count += black_box(&cells).len();
+    }
+    count
+}
+
 fn file(path: &Path) -> usize {
     let letor = LetorOptions::default();
     let mut source = LineSource::open(path, &LineOptions::default()).unwrap();
@@ -103,6 +118,10 @@ fn bench(c: &mut Criterion) {
         fs::write(&path, &text).unwrap();
         let mut group = c.benchmark_group(name);
         group.throughput(Throughput::BytesDecimal(text.len() as u64)).sample_size(10);
+        for level in Level::available() {
+            let name = format!("{level:?}");
+            group.bench_function(name, |b| b.iter(|| usual(level, black_box(&text))));
+        }
         group.bench_function("lines", |b| b.iter(|| lines(black_box(&text))));
         group.bench_function("file", |b| b.iter(|| pool.install(|| file(&path))));
         group.finish();

@@ -122,16 +122,27 @@ impl Binning {
         interrupt: &Interrupt,
     ) -> Result<Matrix> {
         let num_features = self.num_features();
-        let mut matrix = Matrix::with_capacity(self.layout.width(), order.len())?;
-        let bytes = matrix.grow(order.len())?;
-        self.encode_blocks(self.blocks(bytes, order.len(), &mut []), interrupt, |rows, tile| {
-            // Read in the order of the table, which the processor foresees, and write out of order.
-            let mut places: Vec<(u32, u32)> = order[rows].iter().copied().zip(0..).collect();
+        let mut matrix = Matrix::zeros(self.layout.width(), order.len())?;
+        let blocks = self.blocks(matrix.bytes_mut(), order.len(), &mut []);
+        let width = self.layout.width().max(1);
+        self.encode_blocks(blocks, interrupt, |block, tile| {
+            // Cells are read in the order in which they lie in memory, and binned in it.
+            let places = (0..).zip(&order[block.rows]).map(|(to, &row)| u64::from(row) << 32 | to);
+            let mut places: Vec<u64> = places.collect();
             places.sort_unstable();
-            places.into_iter().try_for_each(|(row, place)| {
-                let cells = &mut tile[place as usize * num_features..][..num_features];
-                table.read(row as usize..row as usize + 1, cells)
-            })
+            let mut at = 0;
+            for run in places.chunk_by(|&a, &b| (b >> 32) == (a >> 32) + 1) {
+                let (row, cells) = ((run[0] >> 32) as usize, run.len() * num_features);
+                table.read(row..row + run.len(), &mut tile[at..at + cells])?;
+                at += cells;
+            }
+            let mut coded = vec![0; block.bytes.len()];
+            self.encode(tile, &mut coded);
+            for (&place, code) in places.iter().zip(coded.chunks_exact(width)) {
+                let to = width * (place as u32) as usize;
+                block.bytes[to..to + width].copy_from_slice(code);
+            }
+            Ok(())
         })
         .map_err(|error| first_fault(table, error))?;
         Ok(matrix)
@@ -148,8 +159,13 @@ impl Binning {
         let (num_rows, old) = (table.num_rows(), hashes.len());
         hashes.resize(old + num_rows, 0);
         let blocks = self.blocks(matrix.grow(num_rows)?, num_rows, &mut hashes[old..]);
-        self.encode_blocks(blocks, interrupt, |rows, tile| table.read(rows, tile))
-            .map_err(|error| first_fault(table, error))
+        let encode = |block: Block<'_>, tile: &mut [f32]| {
+            table.read(block.rows, tile)?;
+            hash_rows(tile, block.hashes);
+            self.encode(tile, block.bytes);
+            Ok(())
+        };
+        self.encode_blocks(blocks, interrupt, encode).map_err(|error| first_fault(table, error))
     }
 
     /// Cuts binned rows into blocks that stay in cache with their cells.
@@ -171,22 +187,19 @@ impl Binning {
         blocks
     }
 
-    /// Bins blocks on all threads; `read` provides their cells.
+    /// Bins blocks on all threads; `encode` has a tile for their cells.
     fn encode_blocks(
         &self,
         blocks: Vec<Block<'_>>,
         interrupt: &Interrupt,
-        read: impl Fn(Range<usize>, &mut [f32]) -> Result<()> + Sync,
+        encode: impl Fn(Block<'_>, &mut [f32]) -> Result<()> + Sync,
     ) -> Result<()> {
         let num_features = self.num_features();
         let tile = || vec![0f32; block_rows(num_features) * num_features];
         blocks.into_par_iter().try_for_each_init(tile, |tile, block| {
             interrupt.check()?;
-            let tile = &mut tile[..block.rows.len() * num_features];
-            read(block.rows, tile)?;
-            hash_rows(tile, block.hashes);
-            self.encode(tile, block.bytes);
-            Ok(())
+            let cells = block.rows.len() * num_features;
+            encode(block, &mut tile[..cells])
         })
     }
 }

@@ -54,15 +54,19 @@ pub fn row_hashes(table: &dyn Cells, interrupt: &Interrupt) -> Result<Vec<u64>> 
     Ok(hashes)
 }
 
-/// The hash of each row of a tile: of its cells up to the last that is not 0, so that features
-/// which a text does not mention, and a wider table has as zeros, change nothing.
+/// The hash of each row of a tile.
 pub(super) fn hash_rows(tile: &[f32], hashes: &mut [u64]) {
     let width = tile.len() / hashes.len().max(1);
     for (row, hash) in hashes.iter_mut().enumerate() {
-        let cells = &tile[row * width..(row + 1) * width];
-        let end = cells.iter().rposition(|&cell| cell != 0.0).map_or(0, |last| last + 1);
-        *hash = hash::bytes(bytemuck::cast_slice(&cells[..end]));
+        *hash = row_hash(&tile[row * width..(row + 1) * width]);
     }
+}
+
+/// The hash of a row: of its cells up to the last that is not 0, so that features which a text does
+/// not mention, and a wider table has as zeros, change nothing.
+pub fn row_hash(cells: &[f32]) -> u64 {
+    let end = cells.iter().rposition(|&cell| cell != 0.0).map_or(0, |last| last + 1);
+    hash::bytes(bytemuck::cast_slice(&cells[..end]))
 }
 
 /// The fault of the first bad row: which of several a parallel pass met first is chance.

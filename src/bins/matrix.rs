@@ -24,6 +24,16 @@ impl Matrix {
         Ok(Self { bytes, width, num_rows: 0 })
     }
 
+    /// A table of `num_rows` rows of zeros, whose memory is not touched before it is used.
+    pub fn zeros(width: usize, num_rows: usize) -> Result<Self> {
+        let size = width.checked_mul(num_rows);
+        let bytes = size.and_then(|size| bytemuck::try_zeroed_vec(size).ok()).ok_or_else(|| {
+            let bytes = (width as u64).saturating_mul(num_rows as u64);
+            Error::resource("the binned table", bytes)
+        })?;
+        Ok(Self { bytes, width, num_rows })
+    }
+
     /// Adds `num_rows` rows of zeros and returns their bytes.
     pub fn grow(&mut self, num_rows: usize) -> Result<&mut [u8]> {
         let old = self.bytes.len();
@@ -44,6 +54,11 @@ impl Matrix {
     /// The bytes of a row.
     pub fn width(&self) -> usize {
         self.width
+    }
+
+    /// All bytes, to be written.
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
     }
 
     /// All bytes, row after row.
@@ -69,17 +84,15 @@ impl Matrix {
         if order.is_sorted() || self.width == 0 {
             return Ok(self);
         }
-        let mut sorted = Self::with_capacity(self.width, order.len())?;
+        let mut sorted = Self::zeros(self.width, order.len())?;
         let width = self.width;
-        sorted
-            .grow(order.len())?
-            .par_chunks_mut(ROWS * width)
-            .zip(order.par_chunks(ROWS))
-            .for_each(|(to, rows)| {
+        sorted.bytes.par_chunks_mut(ROWS * width).zip(order.par_chunks(ROWS)).for_each(
+            |(to, rows)| {
                 for (to, &row) in to.chunks_exact_mut(width).zip(rows) {
                     to.copy_from_slice(self.row(row as usize));
                 }
-            });
+            },
+        );
         Ok(sorted)
     }
 }

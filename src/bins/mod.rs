@@ -23,7 +23,7 @@ mod quantile;
 mod sample;
 
 pub use binning::{BinOptions, Binning};
-pub use cells::{Cells, block_rows, round_up, row_hashes};
+pub use cells::{Cells, block_rows, round_up, row_hash, row_hashes};
 pub use kernel::Level;
 pub use layout::{Layout, Place};
 pub use mapper::Mapper;

@@ -164,10 +164,14 @@ impl Rows {
                         .expected(*width));
                 }
                 let (old, more) = (cells.len(), groups.len() * *width);
-                if cells.try_reserve(more).is_err() {
-                    return Err(Error::resource("the sample of rows", 4 * (old + more) as u64));
+                let fault = || Error::resource("the sample of rows", 4 * (old + more) as u64);
+                if cells.capacity() == 0 {
+                    // Memory that is zero already is not touched before the rows are read into it.
+                    *cells = bytemuck::try_zeroed_vec(more).map_err(|()| fault())?;
+                } else {
+                    cells.try_reserve(more).map_err(|_| fault())?;
+                    cells.resize(old + more, 0.0);
                 }
-                cells.resize(old + more, 0.0);
                 let slots = cells[old..].par_chunks_exact_mut((*width).max(1));
                 slots.zip(groups).try_for_each(|(slot, group)| table.read(group.rows(), slot))
             }
@@ -216,9 +220,12 @@ impl Rows {
     }
 }
 
+/// Rows with one hash.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Group {
     hash: u64,
     count: u32,
+    /// The first of the rows.
     row: u32,
 }
 
@@ -229,7 +236,7 @@ impl Group {
     }
 }
 
-/// The `limit` smallest distinct of the hashes up to `cutoff`, with how often each occurs.
+/// The `limit` smallest distinct of the hashes up to `cutoff`, in the order of their first rows.
 ///
 /// Hashes are uniform, so those that can matter are below a bound that is known beforehand; only
 /// where many rows are equal is it too low.
@@ -238,20 +245,27 @@ fn smallest_distinct(hashes: &[u64], cutoff: u64, limit: usize) -> Vec<Group> {
     let mut bound = (share.min(1.0) * u64::MAX as f64) as u64;
     loop {
         bound = bound.min(cutoff);
-        let below = (0..).zip(hashes).filter(|(_, hash)| **hash <= bound);
-        let mut groups = grouped(below.map(|(row, &hash)| (hash, row)).collect());
+        let mut groups = grouped(hashes, bound);
         if groups.len() >= limit || bound == cutoff {
             groups.truncate(limit);
+            sort_by_key(&mut groups, &mut Vec::new(), |group| group.row);
             return groups;
         }
         bound = bound.saturating_mul(4);
     }
 }
 
-fn grouped(mut head: Vec<(u64, u32)>) -> Vec<Group> {
-    head.par_sort_unstable();
-    head.chunk_by(|a, b| a.0 == b.0)
-        .map(|same| Group { hash: same[0].0, count: same.len() as u32, row: same[0].1 })
+/// The groups of the hashes up to `highest`, sorted by hash.
+fn grouped(hashes: &[u64], highest: u64) -> Vec<Group> {
+    let rows = (0..).zip(hashes).filter(|&(_, &hash)| hash <= highest);
+    let mut rows: Vec<Group> = rows.map(|(row, &hash)| Group { hash, count: 1, row }).collect();
+    sort_by_key(&mut rows, &mut Vec::new(), |row| (row.hash >> 32) as u32);
+    // Nearly all that is alike up to here is equal, and so is in order.
+    for alike in rows.chunk_by_mut(|a, b| a.hash >> 32 == b.hash >> 32) {
+        alike.sort_by_key(|row| row.hash);
+    }
+    rows.chunk_by(|a, b| a.hash == b.hash)
+        .map(|same| Group { count: same.len() as u32, ..same[0] })
         .collect()
 }
 
@@ -384,4 +398,33 @@ fn merged(single: &[u32], weighted: &[(u32, u64)]) -> Vec<Weighted> {
         add(key, weight);
     }
     distinct
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn the_smallest_hashes_are_found_with_all_their_rows(
+            ids in prop::collection::vec(0u64..60, 0..300), limit in 1usize..80, high in 0u32..3, cutoff in any::<u64>(),
+        ) {
+            // Hashes that differ in their high bits, in their low bits only, or in both.
+            let hash = |id: u64| match high {
+                0 => id << 58,
+                1 => 7 << 40 | id,
+                _ => crate::hash::mix(id),
+            };
+            let hashes: Vec<u64> = ids.into_iter().map(hash).collect();
+            let mut naive = BTreeMap::new();
+            for (row, &hash) in (0..).zip(&hashes).filter(|(_, hash)| **hash <= cutoff) {
+                naive.entry(hash).or_insert(Group { hash, count: 0, row }).count += 1;
+            }
+            let mut naive: Vec<Group> = naive.into_values().take(limit).collect();
+            naive.sort_by_key(|group| group.row);
+            prop_assert_eq!(smallest_distinct(&hashes, cutoff, limit), naive);
+        }
+    }
 }

@@ -1,6 +1,5 @@
 //! Raw values as they lie in the caller's memory.
 
-use super::number;
 use crate::bins::{Cells, round_up};
 use crate::error::{Error, Result};
 use std::ops::Range;
@@ -176,14 +175,6 @@ fn copy<'a, T: Number + 'a>(
         for (&value, to) in values.zip(tile) {
             *to = one_nan(value.cell());
         }
-    }
-}
-
-/// Marks the cells of a text that stand for a missing value.
-pub(super) fn as_missing(tile: &mut [f32], policy: Policy) {
-    if let Some(missing) = policy.missing {
-        let missing = number::nearest(missing);
-        tile.iter_mut().filter(|cell| **cell == missing).for_each(|cell| *cell = f32::NAN);
     }
 }
 

@@ -37,10 +37,33 @@ impl Dataset {
         options.check()?;
         check_rows(table, &rows)?;
         let hashes = row_hashes(table, interrupt)?;
+        Self::of_checked(table, &hashes, rows, options, interrupt)
+    }
+
+    /// [`new`](Self::new), for a table whose rows were hashed while they were read.
+    pub(super) fn of_hashed(
+        table: &dyn Cells,
+        hashes: &[u64],
+        rows: RowData,
+        options: &BinOptions,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        options.check()?;
+        check_rows(table, &rows)?;
+        Self::of_checked(table, hashes, rows, options, interrupt)
+    }
+
+    fn of_checked(
+        table: &dyn Cells,
+        hashes: &[u64],
+        rows: RowData,
+        options: &BinOptions,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
         let mut sample = Sample::new(options.sample_rows, table.num_features());
-        sample.push_hashed(table, &hashes)?;
+        sample.push_hashed(table, hashes)?;
         let binning = Binning::choose(sample, table.num_features(), options, interrupt)?;
-        Self::of_table(table, &hashes, rows, Arc::new(binning), interrupt)
+        Self::of_table(table, hashes, rows, Arc::new(binning), interrupt)
     }
 
     /// A dataset that shares the bins of another, as a validation set must.

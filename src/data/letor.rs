@@ -10,7 +10,7 @@
 
 use super::cells::Infinite;
 use super::number::{self, nearest};
-use super::scan::usual_cells;
+use super::scan::Level;
 use crate::error::{Error, Result, foreign};
 
 /// Labels above this are refused: an `f32` no longer tells neighbours apart.
@@ -76,9 +76,9 @@ impl LetorOptions {
     }
 
     fn cells(&self, line: &[u8], mut at: usize, sink: &mut impl FnMut(u32, f32)) -> Result<()> {
-        let mut next = self.lowest();
+        let (level, mut next) = (Level::best(), self.lowest());
         loop {
-            (at, next) = usual_cells(line, at, next..=self.highest(), sink);
+            (at, next) = level.usual_cells(line, at, next..=self.highest(), sink);
             let start = skip_blanks(line, at);
             let end = token_end(line, start);
             if start == end {
@@ -298,6 +298,11 @@ mod tests {
     }
 
     #[test]
+    fn a_comment_right_after_the_qid_holds_no_cells() {
+        assert_eq!(cells(&LetorOptions::default(), "1 qid:1#5:3 6:4").unwrap(), []);
+    }
+
+    #[test]
     fn a_cell_is_the_nearest_single() {
         assert_eq!(nearest(0.1), 0.1f32);
         assert_eq!(nearest(1e300), f32::MAX);
@@ -305,7 +310,7 @@ mod tests {
         assert_eq!(nearest(-1e300), f32::MIN);
         assert_eq!(nearest(-1e-300).to_bits(), 0);
         assert_eq!(nearest(-0.0).to_bits(), 0);
-        assert!(nearest(f64::NAN).is_nan());
+        assert_eq!(nearest(-f64::NAN).to_bits(), f32::NAN.to_bits());
     }
 
     #[test]

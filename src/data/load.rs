@@ -2,19 +2,20 @@
 //!
 //! The text is parsed once, on all threads, while its cells fit into a buffer; they are then binned
 //! like a table in memory. A longer text is parsed twice, first for the sample that chooses the bins,
-//! then into them, and takes no more memory than the buffer, the sample and the binned rows. With
-//! bins that exist, every text is parsed once and nothing is buffered. The dataset is the same
-//! whichever way was taken.
+//! then into them, and takes no more memory than the buffer, the sample and the binned rows; where
+//! what is not mentioned is missing, it is parsed once more before, to know how many features there
+//! are. With bins that exist, every text is parsed once and nothing is buffered. The dataset is the
+//! same whichever way was taken.
 
 use super::builder::{Builder, RowData};
-use super::cells::{Infinite, Policy};
 use super::dataset::Dataset;
 use super::letor::LetorOptions;
 use super::lines::{LineOptions, LineSource, Piece};
-use super::parsed::{Chunk, Parsed};
+use super::number;
+use super::parsed::{Chunk, Parsed, Parser};
 use super::pieces::for_each_piece;
 use super::qid::{QidRuns, QueryTracker};
-use crate::bins::{BinOptions, Binning, Sample};
+use crate::bins::{BinOptions, Binning, Cells as _, Sample};
 use crate::error::{Error, Result};
 use crate::{Grouping, Interrupt, Progress};
 use std::path::Path;
@@ -81,27 +82,22 @@ pub fn load_from(
     let mut heads = Heads::default();
     let mut sink = match like {
         Some(binning) => Sink::Bins(Box::new(Builder::new(binning, 0)?)),
-        None => Sink::Buffer(Parsed::new(options.policy())),
+        None => Sink::Buffer(Parsed::new(options.parser(true))),
     };
-    options.each_chunk(&mut source, interrupt, |chunk, part| {
-        heads.extend(part)?;
-        sink.push(chunk, options, interrupt)
-    })?;
-    if let Sink::Sample(sample) = sink {
-        let num_features = sample.num_features();
-        let binning = Binning::choose(*sample, num_features, &options.bins, interrupt)?;
-        let mut builder = Builder::new(Arc::new(binning), heads.labels.len())?;
+    options.fill(&mut sink, &mut source, interrupt, |head| heads.extend(head))?;
+    let num_rows = heads.labels.len();
+    while let Some(next) = sink.next(num_rows, options, interrupt)? {
+        sink = next;
         source.rewind()?;
-        options.each_chunk(&mut source, interrupt, |chunk, _| {
-            push_into(&mut builder, chunk, options.policy(), interrupt)
-        })?;
-        sink = Sink::Bins(Box::new(builder));
+        options.fill(&mut sink, &mut source, interrupt, |_| Ok(()))?;
     }
     let (rows, query_ids) = heads.finish().map_err(|error| error.path(source.path()))?;
     let dataset = match sink {
-        Sink::Buffer(table) => Dataset::new(&table, rows, &options.bins, interrupt)?,
+        Sink::Buffer(table) => {
+            Dataset::of_hashed(&table, &table.hashes(interrupt)?, rows, &options.bins, interrupt)?
+        }
         Sink::Bins(builder) => builder.finish(rows)?,
-        Sink::Sample(_) => return Err(Error::internal("a sample that was not used")),
+        Sink::Width(_) | Sink::Sample(..) => return Err(Error::internal("rows that went nowhere")),
     };
     Ok(Loaded { dataset, query_ids })
 }
@@ -110,64 +106,97 @@ pub fn load_from(
 enum Sink {
     /// They are held until all have come.
     Buffer(Parsed),
-    /// They were too many: they are only looked at.
-    Sample(Box<Sample>),
+    /// They were too many, and a row cannot be told without the number of features: they are only
+    /// looked at for it.
+    Width(usize),
+    /// They were too many: they are only looked at, as rows of at least so many features.
+    Sample(Box<Sample>, usize),
     /// The bins are known.
     Bins(Box<Builder>),
 }
 
 impl Sink {
     fn push(&mut self, chunk: Chunk, options: &LoadOptions, interrupt: &Interrupt) -> Result<()> {
+        let alone = |chunk| Parsed::of(options.parser(false), chunk);
         match self {
             Self::Buffer(table) => {
                 table.push(chunk);
-                if table.memory() > options.buffer_bytes {
-                    let mut sample = Sample::growing(options.bins.sample_rows);
-                    sample.push(table, interrupt)?;
-                    *self = Self::Sample(Box::new(sample));
+                if table.memory() <= options.buffer_bytes {
+                    return Ok(());
                 }
+                let table = std::mem::take(table);
+                *self = if table.absent_is_missing() {
+                    Self::Width(table.num_features())
+                } else {
+                    let mut sample = Sample::growing(options.bins.sample_rows);
+                    sample.push_hashed(&table, &table.hashes(interrupt)?)?;
+                    Self::Sample(Box::new(sample), 0)
+                };
                 Ok(())
             }
-            Self::Sample(sample) => {
-                let mut table = Parsed::new(options.policy());
-                table.push(chunk);
-                sample.push(&table, interrupt)
+            Self::Width(width) => {
+                *width = chunk.num_features().max(*width);
+                Ok(())
             }
-            Self::Bins(builder) => push_into(builder, chunk, options.policy(), interrupt),
+            Self::Sample(sample, width) => {
+                let table = alone(chunk).widened(*width);
+                sample.push_hashed(&table, &table.hashes(interrupt)?)
+            }
+            Self::Bins(builder) => {
+                let num_features = builder.binning().num_features();
+                if chunk.num_features() > num_features {
+                    let what = "the text has more features than the training set";
+                    return Err(Error::data("features", what)
+                        .got(chunk.num_features())
+                        .expected(num_features));
+                }
+                builder.push(&alone(chunk).widened(num_features), interrupt)
+            }
+        }
+    }
+
+    /// Where the rows go when they are read once more, if they must be.
+    fn next(
+        &mut self,
+        num_rows: usize,
+        options: &LoadOptions,
+        interrupt: &Interrupt,
+    ) -> Result<Option<Self>> {
+        match self {
+            Self::Buffer(_) | Self::Bins(_) => Ok(None),
+            Self::Width(width) => {
+                let sample = Sample::new(options.bins.sample_rows, *width);
+                Ok(Some(Self::Sample(Box::new(sample), *width)))
+            }
+            Self::Sample(sample, _) => {
+                let sample = std::mem::replace(&mut **sample, Sample::growing(0));
+                let num_features = sample.num_features();
+                let binning = Binning::choose(sample, num_features, &options.bins, interrupt)?;
+                Ok(Some(Self::Bins(Box::new(Builder::new(Arc::new(binning), num_rows)?))))
+            }
         }
     }
 }
 
-fn push_into(
-    builder: &mut Builder,
-    chunk: Chunk,
-    policy: Policy,
-    interrupt: &Interrupt,
-) -> Result<()> {
-    let mut table = Parsed::new(policy);
-    table.push(chunk);
-    let table = table.widened(builder.binning().num_features())?;
-    builder.push(&table, interrupt)
-}
-
 impl LoadOptions {
-    fn policy(&self) -> Policy {
-        // Infinite values are settled while the line, and so the place of a fault, is at hand.
-        Policy { missing: self.missing, infinite: Infinite::Missing }
+    fn parser(&self, hashed: bool) -> Parser<'_> {
+        Parser { letor: &self.letor, missing: self.missing.map(number::nearest), hashed }
     }
 
-    fn each_chunk(
+    fn fill(
         &self,
+        sink: &mut Sink,
         source: &mut LineSource,
         interrupt: &Interrupt,
-        mut take: impl FnMut(Chunk, Head) -> Result<()>,
+        mut each: impl FnMut(Head) -> Result<()>,
     ) -> Result<()> {
+        let parser = self.parser(!matches!(sink, Sink::Bins(_)));
         // Only a hint, so it does not matter which thread saw which chunk first.
         let about = AtomicUsize::new(0);
         let parse = |piece: Piece<'_>| {
             let mut head = Head::default();
             let expected = about.load(Ordering::Relaxed);
-            let (chunk, outcome) = Chunk::parse(&self.letor, piece, expected, |row, line| {
+            let (chunk, outcome) = Chunk::parse(parser, piece, expected, |row, line| {
                 head.labels.push(row.label);
                 head.runs.push(row, line);
             });
@@ -175,7 +204,10 @@ impl LoadOptions {
             about.fetch_max(chunk.num_features(), Ordering::Relaxed);
             ((chunk, head), outcome)
         };
-        for_each_piece(source, interrupt, parse, |(chunk, head)| take(chunk, head))
+        for_each_piece(source, interrupt, parse, |(chunk, head)| {
+            each(head)?;
+            sink.push(chunk, self, interrupt)
+        })
     }
 }
 

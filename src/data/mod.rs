@@ -21,7 +21,7 @@ mod order;
 mod parsed;
 pub mod pieces;
 pub mod qid;
-mod scan;
+pub mod scan;
 pub mod trec;
 
 pub use builder::{Builder, RowData};

@@ -38,21 +38,25 @@ pub(super) fn canonical(row_hashes: &[u64], data: &RowData) -> Canonical {
     Canonical { rows, queries, query_of, doc_hash, query_hash }
 }
 
+/// Sorts the docs of a query by hash, then row. Half of a hash and the row make one integer, and
+/// nearly always tell the order.
+fn sort_by_hash(docs: &mut [u32], by_row: &[u64]) {
+    let half = |row: u32| by_row[row as usize] & (u64::MAX << 32);
+    let mut keys: Vec<u64> = docs.iter().map(|&row| half(row) | u64::from(row)).collect();
+    keys.sort_unstable();
+    for (doc, key) in docs.iter_mut().zip(keys) {
+        *doc = key as u32;
+    }
+    for alike in docs.chunk_by_mut(|&a, &b| half(a) == half(b)) {
+        alike.sort_by_key(|&row| by_row[row as usize]);
+    }
+}
+
 fn doc_hash(cells: u64, data: &RowData, row: usize) -> u64 {
     let label = u64::from((data.labels[row] + 0.0).to_bits());
     let extra = |values: &Option<Vec<f64>>| values.as_ref().map_or(0, |v| (v[row] + 0.0).to_bits());
     let parts = [label, extra(&data.row_weight), extra(&data.base_score)];
     parts.into_iter().fold(cells, |hash, part| hash::mix(hash ^ part).rotate_left(1))
-}
-
-/// Sorts rows by their hashes, which are brought together first: looking them up in each comparison
-/// would take twice as long.
-fn sort_by_hash(docs: &mut [u32], by_row: &[u64]) {
-    let mut keys: Vec<(u64, u32)> = docs.iter().map(|&row| (by_row[row as usize], row)).collect();
-    keys.sort_unstable();
-    for (doc, (_, row)) in docs.iter_mut().zip(keys) {
-        *doc = row;
-    }
 }
 
 fn fold(docs: &[u32], by_row: &[u64], weight: f64) -> u64 {

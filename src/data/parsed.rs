@@ -1,15 +1,40 @@
 //! Rows of LETOR text after parsing and before binning: a table of cells in chunks.
 //!
 //! A chunk holds what one piece of the text gave, as dense rows or, where lines leave most features
-//! out, as pairs. How wide a chunk is depends on the cut of the text; what can be read from the
-//! table does not, for a feature that a line does not mention is 0.
+//! out, as pairs, so that it takes no more memory than a small multiple of its text. How wide a chunk
+//! is depends on the cut of the text; what can be read from the table does not, for a feature that a
+//! line does not mention is 0. Rows are hashed while they are in cache.
 
-use super::cells::{Policy, as_missing};
 use super::letor::{LetorOptions, Row};
 use super::lines::Piece;
-use crate::bins::Cells;
-use crate::error::{Error, Result};
+use crate::Interrupt;
+use crate::bins::{Cells, row_hash, row_hashes};
+use crate::error::Result;
+use std::borrow::Cow;
 use std::ops::Range;
+
+/// How lines become rows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parser<'a> {
+    pub(super) letor: &'a LetorOptions,
+    /// The cell that stands for a missing one, besides NaN.
+    pub(super) missing: Option<f32>,
+    /// Whether hashes of the rows are wanted.
+    pub(super) hashed: bool,
+}
+
+impl Parser<'_> {
+    /// What a feature is that a line does not mention.
+    pub(super) fn absent(&self) -> f32 {
+        if self.missing == Some(0.0) { f32::NAN } else { 0.0 }
+    }
+
+    fn settle(&self, cells: &mut [f32]) {
+        if let Some(missing) = self.missing {
+            cells.iter_mut().filter(|cell| **cell == missing).for_each(|cell| *cell = f32::NAN);
+        }
+    }
+}
 
 /// The rows of one piece.
 #[derive(Debug)]
@@ -18,6 +43,7 @@ pub(super) struct Chunk {
     /// One more than the highest feature.
     num_features: usize,
     rows: Rows,
+    hashes: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -29,62 +55,64 @@ enum Rows {
 impl Chunk {
     /// Parses a piece up to its first fault; `about` is how many features rows are expected to have.
     pub(super) fn parse(
-        letor: &LetorOptions,
+        parser: Parser<'_>,
         piece: Piece<'_>,
         about: usize,
         mut each: impl FnMut(&Row<'_>, u64),
     ) -> (Self, Result<()>) {
-        let (given, highest) = first_line(letor, piece);
-        let mut chunk = if 2 * given >= highest {
-            Self::dense(piece, about.max(highest), given)
-        } else {
-            Self::sparse()
-        };
-        let lowest = u32::from(!letor.zero_based);
+        let mut chunk = Self::shaped_for(parser.letor, piece, about);
         let outcome = piece.each(|number, line| {
-            let row = chunk.parse_line(letor, line, lowest)?;
-            each(&row, number);
+            each(&chunk.parse_line(parser, line)?, number);
             Ok(())
         });
+        if parser.hashed && parser.absent() == 0.0 {
+            chunk.hash_rows();
+        }
         (chunk, outcome)
     }
 
-    fn dense(piece: Piece<'_>, width: usize, given: usize) -> Self {
-        // A cell of LETOR text takes three bytes and more.
-        let rows = piece.text.len() / (3 * given + 1) + 1;
-        let cells = Vec::with_capacity(rows.min(piece.text.len()) * width);
-        Self { num_rows: 0, num_features: 0, rows: Rows::Dense { width, cells } }
+    /// An empty chunk with room for rows like the first one.
+    fn shaped_for(letor: &LetorOptions, piece: Piece<'_>, about: usize) -> Self {
+        let (mut given, mut highest, mut length) = (0, 0, 0);
+        if let Some((_, line)) = piece.lines().next() {
+            length = line.len();
+            // A fault in this line is found again, and reported, when the piece is parsed.
+            let _ = letor.parse_line(line, |index, _| {
+                given += 1;
+                highest = index as usize + usize::from(letor.zero_based);
+            });
+        }
+        let num_rows = piece.text.len() / (length + 1) + 1;
+        let width = about.max(highest);
+        let rows = if width <= 2 * given {
+            Rows::Dense { width, cells: Vec::with_capacity((num_rows + num_rows / 8) * width) }
+        } else {
+            Rows::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() }
+        };
+        Self { num_rows: 0, num_features: 0, rows, hashes: Vec::new() }
     }
 
-    fn sparse() -> Self {
-        let rows = Rows::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() };
-        Self { num_rows: 0, num_features: 0, rows }
-    }
-
-    fn parse_line<'a>(
-        &mut self,
-        letor: &LetorOptions,
-        line: &'a [u8],
-        lowest: u32,
-    ) -> Result<Row<'a>> {
+    fn parse_line<'a>(&mut self, parser: Parser<'_>, line: &'a [u8]) -> Result<Row<'a>> {
+        let lowest = u32::from(!parser.letor.zero_based);
         let mut widest = 0;
         let row = match &mut self.rows {
             Rows::Dense { width, cells } => {
                 let start = cells.len();
                 cells.resize(start + *width, 0.0);
                 let slots = &mut cells[start..];
-                let parsed = letor.parse_line(line, |index, cell| {
+                let parsed = parser.letor.parse_line(line, |index, cell| {
                     let feature = (index - lowest) as usize;
                     widest = feature + 1;
                     if let Some(slot) = slots.get_mut(feature) {
                         *slot = cell;
                     }
                 });
+                parser.settle(slots);
                 parsed.inspect_err(|_| cells.truncate(start))?
             }
             Rows::Sparse { ends, features, cells } => {
                 let start = cells.len();
-                let parsed = letor.parse_line(line, |index, cell| {
+                let parsed = parser.letor.parse_line(line, |index, cell| {
                     features.push(index - lowest);
                     cells.push(cell);
                 });
@@ -92,36 +120,61 @@ impl Chunk {
                     features.truncate(start);
                     cells.truncate(start);
                 })?;
+                parser.settle(&mut cells[start..]);
                 widest = features[start..].last().map_or(0, |&last| last as usize + 1);
                 ends.push(cells.len());
                 row
             }
         };
+        if matches!(self.rows, Rows::Dense { width, .. } if widest > width) {
+            self.widen(widest, parser.absent());
+            return self.parse_line(parser, line);
+        }
         self.num_rows += 1;
         self.num_features = self.num_features.max(widest);
-        if self.is_too_narrow() {
-            self.widen();
-            self.num_rows -= 1;
-            return self.parse_line(letor, line, lowest);
-        }
         Ok(row)
     }
 
-    fn is_too_narrow(&self) -> bool {
-        matches!(self.rows, Rows::Dense { width, .. } if self.num_features > width)
+    /// Makes room for a feature that earlier lines did not have; the last row is to be parsed again.
+    fn widen(&mut self, wider: usize, absent: f32) {
+        if let Rows::Dense { width, cells } = &self.rows {
+            let rows = (0..self.num_rows).map(|row| &cells[row * width..(row + 1) * width]);
+            self.rows = if wider <= 2 * (*width).max(8) {
+                let mut moved = Vec::with_capacity((self.num_rows + 1) * wider);
+                for row in rows {
+                    moved.extend_from_slice(row);
+                    moved.resize(moved.len() + wider - *width, absent);
+                }
+                Rows::Dense { width: wider, cells: moved }
+            } else {
+                let (mut ends, mut features, mut given) = (vec![0], Vec::new(), Vec::new());
+                for row in rows {
+                    for (feature, &cell) in (0..).zip(row) {
+                        if cell.to_bits() != absent.to_bits() {
+                            features.push(feature);
+                            given.push(cell);
+                        }
+                    }
+                    ends.push(given.len());
+                }
+                Rows::Sparse { ends, features, cells: given }
+            };
+        }
     }
 
-    /// Makes room for a feature that earlier lines did not have; the last row is parsed again.
-    fn widen(&mut self) {
-        if let Rows::Dense { width, cells } = &mut self.rows {
-            let wider = self.num_features;
-            let mut moved = Vec::with_capacity(self.num_rows * wider);
-            for row in cells.chunks_exact(*width).take(self.num_rows - 1) {
-                moved.extend_from_slice(row);
-                moved.resize(moved.len() + wider - *width, 0.0);
+    /// Hashes the rows, which are in cache still.
+    fn hash_rows(&mut self) {
+        let mut scratch = vec![0.0; self.num_features];
+        let hash = |row| match &self.rows {
+            Rows::Dense { width, cells } => row_hash(&cells[row * width..(row + 1) * width]),
+            Rows::Sparse { ends, features, .. } => {
+                let last = features[ends[row]..ends[row + 1]].last();
+                let scratch = &mut scratch[..last.map_or(0, |&last| last as usize + 1)];
+                self.read(row, scratch, 0.0);
+                row_hash(scratch)
             }
-            (*width, *cells) = (wider, moved);
-        }
+        };
+        self.hashes = (0..self.num_rows).map(hash).collect();
     }
 
     /// One more than the highest feature.
@@ -137,34 +190,21 @@ impl Chunk {
         }
     }
 
-    fn read(&self, row: usize, to: &mut [f32]) {
+    fn read(&self, row: usize, to: &mut [f32], absent: f32) {
         match &self.rows {
             Rows::Dense { width, cells } => {
                 let known = (*width).min(to.len());
                 to[..known].copy_from_slice(&cells[row * width..row * width + known]);
-                to[known..].fill(0.0);
+                to[known..].fill(absent);
             }
             Rows::Sparse { ends, features, cells } => {
-                to.fill(0.0);
+                to.fill(absent);
                 for at in ends[row]..ends[row + 1] {
                     to[features[at] as usize] = cells[at];
                 }
             }
         }
     }
-}
-
-/// How many features the first line gives, and one more than the highest of them.
-fn first_line(letor: &LetorOptions, piece: Piece<'_>) -> (usize, usize) {
-    let (mut given, mut highest) = (0, 0);
-    if let Some((_, line)) = piece.lines().next() {
-        // A fault in this line is found again, and reported, when the piece is parsed.
-        let _ = letor.parse_line(line, |index, _| {
-            given += 1;
-            highest = index as usize + usize::from(letor.zero_based);
-        });
-    }
-    (given, highest)
 }
 
 /// The chunks of a text, or of a part of it, in order.
@@ -176,20 +216,37 @@ pub(super) struct Parsed {
     num_rows: usize,
     num_features: usize,
     memory: usize,
-    policy: Policy,
+    hashes: Vec<u64>,
+    absent: f32,
 }
 
 impl Parsed {
-    pub(super) fn new(policy: Policy) -> Self {
-        Self { policy, ..Self::default() }
+    pub(super) fn new(parser: Parser<'_>) -> Self {
+        Self { absent: parser.absent(), ..Self::default() }
     }
 
-    pub(super) fn push(&mut self, chunk: Chunk) {
+    pub(super) fn of(parser: Parser<'_>, chunk: Chunk) -> Self {
+        let mut table = Self::new(parser);
+        table.push(chunk);
+        table
+    }
+
+    pub(super) fn push(&mut self, mut chunk: Chunk) {
         self.starts.push(self.num_rows);
         self.num_rows += chunk.num_rows;
         self.num_features = self.num_features.max(chunk.num_features);
         self.memory += chunk.memory();
+        self.hashes.append(&mut chunk.hashes);
         self.chunks.push(chunk);
+    }
+
+    /// The hash of each row. Where a feature that is not mentioned is missing, it depends on how many
+    /// features there are, and is found only here.
+    pub(super) fn hashes(&self, interrupt: &Interrupt) -> Result<Cow<'_, [u64]>> {
+        if !self.absent_is_missing() {
+            return Ok(Cow::Borrowed(&self.hashes));
+        }
+        row_hashes(self, interrupt).map(Cow::Owned)
     }
 
     /// The bytes held.
@@ -197,18 +254,15 @@ impl Parsed {
         self.memory
     }
 
-    /// The same rows in a table of `num_features`, of which more than these rows have may be 0.
-    pub(super) fn widened(mut self, num_features: usize) -> Result<Self> {
-        if self.num_features > num_features {
-            return Err(Error::data(
-                "features",
-                "the text has more features than the training set",
-            )
-            .got(self.num_features)
-            .expected(num_features));
-        }
-        self.num_features = num_features;
-        Ok(self)
+    /// Whether a feature that a line does not mention is missing, and not 0.
+    pub(super) fn absent_is_missing(&self) -> bool {
+        self.absent.is_nan()
+    }
+
+    /// The same rows in a table of at least `num_features`.
+    pub(super) fn widened(mut self, num_features: usize) -> Self {
+        self.num_features = self.num_features.max(num_features);
+        self
     }
 }
 
@@ -228,9 +282,8 @@ impl Cells for Parsed {
             while row >= self.starts[at] + self.chunks[at].num_rows {
                 at += 1;
             }
-            self.chunks[at].read(row - self.starts[at], to);
+            self.chunks[at].read(row - self.starts[at], to, self.absent);
         }
-        as_missing(tile, self.policy);
         Ok(())
     }
 }

@@ -2,10 +2,13 @@
 //!
 //! Reading a cell to its end before one can start the next would make a chain of dependent steps
 //! that is three times as long as the work. So [`Separators`] finds the ends of 64 bytes at once,
-//! and [`usual_cells`] reads the numbers between them with few branches that depend on their lengths. What is not of the usual form, faults included, ends the short way.
+//! and the levels read the numbers between them with few branches that depend on their lengths.
+//! What is not of the usual form, faults included, ends the short way.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod portable;
 
 use super::number;
@@ -77,20 +80,70 @@ fn separators(block: &[u8; BLOCK]) -> u64 {
     mask
 }
 
-/// Takes the usual cells from the blank at `at` on, their indices rising within `indices`; gives
-/// the place after them and the lowest index that may follow.
-#[inline]
-pub(super) fn usual_cells(
-    line: &[u8],
-    at: usize,
-    indices: RangeInclusive<u32>,
-    sink: &mut impl FnMut(u32, f32),
-) -> (usize, u32) {
-    #[cfg(target_arch = "x86_64")]
-    if avx2::is_available() {
-        return avx2::usual_cells(line, at, indices, sink);
+/// The ways to read values that a machine may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Plain Rust, on every machine.
+    Portable,
+    /// One value in a vector.
+    Avx2,
+    /// Four cells in a vector.
+    Avx512,
+}
+
+impl Level {
+    /// Those that this machine has, the plainest first.
+    pub fn available() -> Vec<Self> {
+        [Self::Portable, Self::Avx2, Self::Avx512]
+            .into_iter()
+            .filter(|l| l.is_available())
+            .collect()
     }
-    portable::usual_cells(line, at, indices, sink)
+
+    /// The fastest that this machine has.
+    #[inline]
+    pub fn best() -> Self {
+        [Self::Avx512, Self::Avx2].into_iter().find(|l| l.is_available()).unwrap_or(Self::Portable)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    fn is_available(self) -> bool {
+        match self {
+            Self::Portable => true,
+            Self::Avx2 => avx2::is_available(),
+            Self::Avx512 => avx512::is_available(),
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn is_available(self) -> bool {
+        self == Self::Portable
+    }
+
+    /// Takes the usual cells of a line from the blank at `at` on, their indices rising within
+    /// `indices`; gives the place after them and the lowest index that may follow.
+    ///
+    /// Levels agree on what a cell is, not on which cells are usual.
+    #[inline]
+    pub fn usual_cells(
+        self,
+        line: &[u8],
+        at: usize,
+        indices: RangeInclusive<u32>,
+        sink: &mut impl FnMut(u32, f32),
+    ) -> (usize, u32) {
+        if !line.get(at).is_some_and(|&byte| is_blank(byte)) {
+            return (at, *indices.start());
+        }
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 if self.is_available() => avx512::usual_cells(line, at, indices, sink),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 if self.is_available() => avx2::usual_cells(line, at, indices, sink),
+            _ => portable::usual_cells(line, at, indices, sink),
+        }
+    }
 }
 
 /// The loop of all levels; `usual_value(line, colon, end)` reads a value of the usual form.
@@ -125,7 +178,12 @@ fn cells_with(
 /// Whether a value may end at `end`.
 #[inline]
 fn ends_token(line: &[u8], end: usize) -> bool {
-    line.get(end).is_none_or(|&byte| byte == b' ' || byte == b'\t')
+    line.get(end).is_none_or(|&byte| is_blank(byte))
+}
+
+#[inline]
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
 }
 
 /// The index of a cell, if it is 1 to 8 digits; `next` is what it is in a line without gaps.
@@ -170,8 +228,147 @@ fn last_bytes<const N: usize>(line: &[u8], end: usize) -> Option<[u8; N]> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::fmt::Write as _;
+
+    /// A blank and a value: most of them usual.
+    fn token() -> impl Strategy<Value = (&'static str, String)> {
+        let blank = prop::sample::select(vec![" ", " ", " ", " ", " ", " ", " ", "\t", "  "]);
+        let value = prop_oneof![
+            4 => "[0-9]",
+            4 => "-?[0-9]{1,7}\\.[0-9]{0,8}",
+            1 => "[0-9]{1,16}",
+            1 => "-?\\.[0-9]{1,15}",
+            1 => "-?[0-9]\\.[0-9]{1,4}e-?[0-9]",
+            1 => Just("nan".to_owned()),
+        ];
+        (blank, value)
+    }
+
+    /// The cells of a line after its first seven bytes, and where they end, up to the first token
+    /// that is none.
+    fn naive(line: &str) -> Vec<(u32, u32, usize)> {
+        let (mut cells, mut at, mut next) = (Vec::new(), 7, 1);
+        for token in line[7..].split([' ', '\t']) {
+            let end = at + token.len();
+            let cell = || {
+                let (index, value) = token.split_once(':')?;
+                let digits = index.bytes().all(|b| b.is_ascii_digit());
+                let index: u32 = index.parse().ok().filter(|i| digits && *i >= next)?;
+                Some((index, value.parse().ok().filter(|v: &f64| !v.is_infinite())?))
+            };
+            match cell() {
+                Some((index, value)) => {
+                    cells.push((index, number::nearest(value).to_bits(), end));
+                    next = index + 1;
+                }
+                None if token.is_empty() => {}
+                None => break,
+            }
+            at = end + 1;
+        }
+        cells
+    }
+
+    fn agrees(level: Level, line: &str) {
+        let expected = naive(line);
+        let (mut at, mut next, mut taken) = (7, 1, 0);
+        loop {
+            let before = taken;
+            let (end, highest) = (at, 1 << 20);
+            let mut take = |index, value: f32| {
+                let (expected, bits, _) = expected[taken];
+                assert_eq!((index, value.to_bits()), (expected, bits), "{level:?} {line:?}");
+                taken += 1;
+            };
+            (at, next) = level.usual_cells(line.as_bytes(), at, next..=highest, &mut take);
+            let stands =
+                taken.checked_sub(1).map_or((7, 1), |i| (expected[i].2, expected[i].0 + 1));
+            if taken > before {
+                assert_eq!((at, next), stands, "{level:?} {line:?}");
+                continue;
+            }
+            assert_eq!(at, end, "{level:?} {line:?}");
+            // As the long way does: over one cell, or to the end.
+            let Some(&(index, _, end)) = expected.get(taken) else { break };
+            (at, next, taken) = (end, index + 1, taken + 1);
+        }
+    }
+
+    #[test]
+    fn usual_cells_are_taken_to_the_end() {
+        let value = |i: usize| ["0", "-3", "0.25", "1234567.5", "-12.", ".5", "12345678"][i % 7];
+        for cells in (0..30).chain([136, 300, 1000]) {
+            // Values that begin in the first sixteen bytes may take the long way.
+            let start = "1 qid:123456789".to_owned();
+            let at = start.len();
+            let line = (1..=cells).fold(start, |line, i| line + &format!(" {i}:{}", value(i)));
+            for level in Level::available() {
+                let mut taken = 0;
+                let mut take = |_, _| taken += 1;
+                let (at, next) = level.usual_cells(line.as_bytes(), at, 1..=1 << 20, &mut take);
+                assert_eq!((at, next as usize, taken), (line.len(), cells + 1, cells), "{level:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn any_place_of_any_line_may_be_the_start() {
+        let line = b" :::: 1:2 :3 4: 5:6 7:8 9:1 10:2 11:3 12:4:: 13 14:5 15:6 16:7";
+        for at in 0..=line.len() + 1 {
+            for length in 0..=line.len() {
+                for level in Level::available() {
+                    let (end, _) = level.usual_cells(&line[..length], at, 0..=99, &mut |_, _| {});
+                    assert!(at <= end && end <= length.max(at));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_byte_in_every_place_is_told_apart() {
+        let good = "1 qid:1 1:2.5 2:-31 3:0 4:17.25 5:1 6:2 7:3 8:4 9:-0.5 10:123456.7 11:0";
+        for at in 7..good.len() {
+            for byte in 1..128u8 {
+                let mut line = good.as_bytes().to_vec();
+                line[at] = byte;
+                let line = String::from_utf8(line).unwrap();
+                for level in Level::available() {
+                    agrees(level, &line);
+                }
+            }
+        }
+    }
 
     proptest! {
+        #[test]
+        fn all_levels_read_what_is_there(tokens in prop::collection::vec(token(), 0..120), gap in 1u32..3) {
+            let (mut line, mut index) = (String::from("1 qid:1"), 0);
+            for (blank, value) in &tokens {
+                index += gap;
+                write!(line, "{blank}{index}:{value}").unwrap();
+            }
+            for level in Level::available() {
+                agrees(level, &line);
+            }
+        }
+
+        #[test]
+        fn all_levels_stop_before_what_is_wrong(
+            usual in 0usize..20, wrong in "[ \t:0-9e.#+\u{1}-]{0,12}", more in 0usize..10
+        ) {
+            let mut line = String::from("1 qid:1");
+            for i in (0..usual).chain(20..20 + more) {
+                if i == 20 {
+                    line += &wrong;
+                }
+                write!(line, " {}:{i}.5", i + 1).unwrap();
+            }
+            line += if more == 0 { &wrong } else { "" };
+            for level in Level::available() {
+                agrees(level, &line);
+            }
+        }
+
         #[test]
         fn separators_are_found_in_order(
             line in prop::collection::vec(prop::sample::select(b"0. :\t#\x80\xff;!".to_vec()), 0..200),

@@ -1,0 +1,496 @@
+//! Four cells at once: blanks and colons are found by compression, indices and values are read in
+//! the lanes of a vector.
+//!
+//! ```text
+//!   " 7:12.5 9:-3 "     a cell lies between two neighbouring blanks and has one colon
+//!   blank 0   blank 1   colon 0 is between them
+//!   index               the bytes after the blank, in the last of eight before the colon
+//!   value               the bytes after the colon, in the last of sixteen before the next blank
+//! ```
+//! Blanks and colons are counted apart. Where a token has no colon, or two, a colon is not between
+//! its blanks or a byte is no digit; that ends the short way, as all that is unusual does. The steps
+//! of a value are those of the AVX2 twin, but for the point, onto which the digits behind it move.
+#![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
+
+use super::{BLOCK, last_bytes};
+use crate::data::number;
+use std::arch::x86_64::{
+    __m128, __m128i, __m256d, __m512i, _mm_alignr_epi8, _mm_castps_si128, _mm_cmpeq_epi16,
+    _mm_cmpgt_epi32_mask, _mm_cmple_epi32_mask, _mm_cmplt_epu32_mask, _mm_cvtsi64_si128,
+    _mm_cvtsi128_si64, _mm_loadu_si128, _mm_mask_sub_ps, _mm_popcnt_epi16, _mm_set1_epi32,
+    _mm_setzero_ps, _mm_setzero_si128, _mm_storeu_si128, _mm_sub_epi32, _mm_test_epi16_mask,
+    _mm256_add_epi64, _mm256_castsi128_si256, _mm256_cmpgt_epu8_mask, _mm256_cvtepi64_epi32,
+    _mm256_cvtepi64_pd, _mm256_cvtepu32_epi64, _mm256_cvtpd_ps, _mm256_div_pd,
+    _mm256_inserti128_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mul_epu32,
+    _mm256_set_epi64x, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x,
+    _mm256_slli_epi64, _mm256_sllv_epi64, _mm256_srli_epi64, _mm256_srlv_epi64, _mm256_sub_epi8,
+    _mm256_sub_epi64, _mm512_add_epi8, _mm512_add_epi32, _mm512_alignr_epi64,
+    _mm512_broadcast_i32x4, _mm512_bsrli_epi128, _mm512_castpd512_pd256, _mm512_castsi256_si512,
+    _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cmpgt_epu8_mask, _mm512_cmple_epu8_mask,
+    _mm512_cvtepi32_epi16, _mm512_cvtepu8_epi32, _mm512_cvtepu16_epi64, _mm512_inserti64x4,
+    _mm512_loadu_si512, _mm512_madd_epi16, _mm512_maddubs_epi16, _mm512_mask_blend_epi8,
+    _mm512_maskz_compress_epi8, _mm512_maskz_mov_epi8, _mm512_permutex2var_pd, _mm512_set_epi32,
+    _mm512_set_pd, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_shuffle_epi8,
+    _mm512_storeu_si512, _mm512_sub_epi8,
+};
+use std::ops::RangeInclusive;
+
+pub(super) fn is_available() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512vbmi2")
+        && is_x86_feature_detected!("avx512bitalg")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("popcnt")
+}
+
+pub(super) fn usual_cells(
+    line: &[u8],
+    at: usize,
+    indices: RangeInclusive<u32>,
+    sink: &mut impl FnMut(u32, f32),
+) -> (usize, u32) {
+    debug_assert!(is_available());
+    // SAFETY: the caller has seen `is_available()`, which checks the features of `run`.
+    unsafe { run(line, at, indices, sink) }
+}
+
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,avx512bitalg,bmi1,bmi2,popcnt"
+)]
+fn run(
+    line: &[u8],
+    mut at: usize,
+    indices: RangeInclusive<u32>,
+    sink: &mut impl FnMut(u32, f32),
+) -> (usize, u32) {
+    let (mut next, highest) = indices.into_inner();
+    // Places and indices are compared as signed numbers.
+    let highest = highest.min(i32::MAX as u32);
+    if line.len() >= i32::MAX as usize {
+        return (at, next);
+    }
+    let (mut window, mut cells) = (Window::new(), Cells::new());
+    while window.look(line, at) {
+        while window.read < window.count && next <= highest {
+            let found = window.read(line, next..=highest, &mut cells);
+            for (&index, &value) in cells.indices.iter().zip(&cells.values).take(found) {
+                sink(index, value);
+                next = index + 1;
+            }
+            if found < Cells::MANY && window.read < window.count {
+                let Some((index, value)) = window.odd_value(line, next..=highest) else {
+                    return (window.at(), next);
+                };
+                sink(index, value);
+                next = index + 1;
+            }
+        }
+        at = window.at();
+    }
+    (at, next)
+}
+
+/// How many cells are read at once.
+const LANES: usize = 4;
+
+/// Where the cells of a stretch of a line lie.
+struct Window {
+    /// The places of blanks, in order; the end of the line is one. All that is here, unused parts
+    /// included, lies within the line.
+    blanks: [u32; Self::SIZE],
+    /// The places of colons.
+    colons: [u32; Self::SIZE],
+    /// How many cells there may be.
+    count: usize,
+    /// How many of them were read.
+    read: usize,
+}
+
+/// Cells as read.
+struct Cells {
+    indices: [u32; Self::MANY + LANES],
+    values: [f32; Self::MANY + LANES],
+}
+
+impl Cells {
+    /// As many are handed over at once.
+    const MANY: usize = 64;
+
+    fn new() -> Self {
+        Self { indices: [0; Self::MANY + LANES], values: [0.0; Self::MANY + LANES] }
+    }
+}
+
+impl Window {
+    /// A window ends with the block in which it comes to as many blanks or colons.
+    const MARKS: usize = 160;
+    /// Room for a block more, and for what is read behind the last place.
+    const SIZE: usize = Self::MARKS + BLOCK + 16;
+
+    fn new() -> Self {
+        Self { blanks: [0; Self::SIZE], colons: [0; Self::SIZE], count: 0, read: 0 }
+    }
+
+    /// The blank before the cells that were not read yet.
+    fn at(&self) -> usize {
+        self.blanks[self.read] as usize
+    }
+
+    /// Finds the places from the blank at `at` on; says whether there are cells.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
+    #[inline]
+    fn look(&mut self, line: &[u8], at: usize) -> bool {
+        let (mut blanks, mut colons, mut base) = (0, 0, at);
+        while blanks.max(colons) < Self::MARKS
+            && let Some(rest) = line.get(base..)
+        {
+            let whole = rest.first_chunk::<BLOCK>();
+            let text = whole.map_or_else(|| padded(rest), |block| load_64(block));
+            let within = if whole.is_some() { u64::MAX } else { u64::MAX >> (63 - rest.len()) };
+            let is = |byte: u8| _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(byte.cast_signed()));
+            let blank = (is(b' ') | is(b'\t')) & within;
+            blanks += write_places(&mut self.blanks[blanks..], blank, base);
+            colons += write_places(&mut self.colons[colons..], is(b':'), base);
+            base += BLOCK;
+        }
+        (self.count, self.read) = (colons.min(blanks.saturating_sub(1)), 0);
+        self.count > 0
+    }
+
+    /// Reads usual cells, about `MANY` at most, and gives their number.
+    // Not inlined: one copy for all sinks.
+    #[inline(never)]
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,avx512bitalg,bmi1,bmi2,popcnt"
+    )]
+    fn read(&mut self, line: &[u8], range: RangeInclusive<u32>, cells: &mut Cells) -> usize {
+        let (mut next, highest) = range.into_inner();
+        let (from, count) = (self.read, self.count);
+        let mut found = 0;
+        while from + found < count
+            && let Some(blanks) = self.blanks[from + found..].first_chunk::<5>()
+            && let Some(colons) = self.colons[from + found..].first_chunk::<LANES>()
+            && let Some(indices) = cells.indices[found..].first_chunk_mut::<LANES>()
+            && let Some(values) = cells.values[found..].first_chunk_mut::<LANES>()
+        {
+            let [start, ends @ ..] = blanks;
+            let left = count - from - found;
+            let (texts, words) = if *start >= 16 && colons[0] >= 8 && left >= LANES {
+                // SAFETY: places rise and are within the line; there are so many blanks behind
+                // `start`, which is at 16 or more, and so many colons, of which none is below 8.
+                unsafe {
+                    (
+                        ends.map(|end| text_before(line, end)),
+                        colons.map(|end| word_before(line, end)),
+                    )
+                }
+            } else {
+                let text = |end| load_16(&before(line, end));
+                let word = |colon| u64::from_le_bytes(before(line, colon));
+                (ends.map(text), colons.map(word))
+            };
+            let starts = blanks.first_chunk().unwrap_or(ends);
+            let places =
+                Places { blanks: load_4(starts), colons: load_4(colons), ends: load_4(ends) };
+            let usual;
+            (*indices, *values, usual) = places.read(texts, words, next, highest);
+            next = indices[LANES - 1].wrapping_add(1);
+            // A branch, for the next cells need not wait until these are known to be usual.
+            if usual < LANES || left < LANES {
+                found += usual.min(left);
+                break;
+            }
+            found += LANES;
+        }
+        self.read += found;
+        found
+    }
+
+    /// The next cell, if only its value is unusual: it has an exponent, many digits, or is `nan`.
+    #[cold]
+    fn odd_value(&mut self, line: &[u8], range: RangeInclusive<u32>) -> Option<(u32, f32)> {
+        let [blank, colon, end] =
+            [self.blanks[self.read], self.colons[self.read], self.blanks[self.read + 1]];
+        let length = colon.checked_sub(blank)?.checked_sub(1)?;
+        let index = number::integer(before(line, colon), length as usize)?;
+        let value = number::parse_all(line.get(colon as usize + 1..end as usize)?)?;
+        let usual = range.contains(&index) && !value.is_infinite();
+        self.read += usize::from(usual);
+        usual.then(|| (index, number::nearest(value)))
+    }
+}
+
+/// Writes the places of the bits of a mask and gives their number.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
+#[inline]
+fn write_places(to: &mut [u32], mask: u64, base: usize) -> usize {
+    let count = mask.count_ones() as usize;
+    let base = _mm512_set1_epi32((base as u32).cast_signed());
+    let mut packed = _mm512_maskz_compress_epi8(mask, load_64(&COUNTING));
+    let mut written = 0;
+    loop {
+        let places = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(packed));
+        if let Some(slot) = to[written..].first_chunk_mut() {
+            store_16(slot, _mm512_add_epi32(base, places));
+        }
+        written += 16;
+        if written >= count {
+            return count;
+        }
+        packed = _mm512_alignr_epi64::<2>(packed, packed);
+    }
+}
+
+/// Where some cells lie: index `i` in `blanks[i] + 1..colons[i]`, value in `colons[i] + 1..ends[i]`.
+struct Places {
+    blanks: __m128i,
+    colons: __m128i,
+    ends: __m128i,
+}
+
+impl Places {
+    /// Reads the cells from the sixteen bytes before each end and the eight before each colon.
+    /// Gives indices, values, and how many may be used: those before the first that is unusual or
+    /// whose index does not rise from `next` or is above `highest`.
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,avx512bitalg,bmi1,bmi2,popcnt"
+    )]
+    #[inline]
+    fn read(
+        &self,
+        texts: [__m128i; LANES],
+        words: [u64; LANES],
+        next: u32,
+        highest: u32,
+    ) -> ([u32; LANES], [f32; LANES], usize) {
+        let one = _mm_set1_epi32(1);
+        let index_lengths = _mm_sub_epi32(_mm_sub_epi32(self.colons, self.blanks), one);
+        let value_lengths = _mm_sub_epi32(_mm_sub_epi32(self.ends, self.colons), one);
+        // As unsigned numbers: a negative length is a large one.
+        let fits = _mm_cmplt_epu32_mask(_mm_sub_epi32(index_lengths, one), _mm_set1_epi32(8))
+            & _mm_cmplt_epu32_mask(_mm_sub_epi32(value_lengths, one), _mm_set1_epi32(15));
+        let (indices, no_index) = indices(words, index_lengths);
+        let (values, no_value) = values(texts, value_lengths);
+        let before =
+            _mm_alignr_epi8::<12>(indices, _mm_set1_epi32(next.cast_signed().wrapping_sub(1)));
+        let rises = _mm_cmpgt_epi32_mask(indices, before)
+            & _mm_cmple_epi32_mask(indices, _mm_set1_epi32(highest.cast_signed()));
+        let usual = (fits & rises)
+            .trailing_ones()
+            .min(no_index.trailing_zeros() / 8)
+            .min(no_value.trailing_zeros() / 16);
+        (lanes(indices), lanes(_mm_castps_si128(values)), usual as usize)
+    }
+}
+
+/// The numbers before the colons; a bit in the byte of a lane says that it is none.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+fn indices(words: [u64; LANES], lengths: __m128i) -> (__m128i, u32) {
+    let words = words.map(u64::cast_signed);
+    let text = _mm256_set_epi64x(words[3], words[2], words[1], words[0]);
+    let digits = _mm256_sub_epi8(text, _mm256_set1_epi8(b'0'.cast_signed()));
+    let bits = _mm256_slli_epi64::<3>(_mm256_cvtepu32_epi64(lengths));
+    let others = _mm256_sub_epi64(_mm256_set1_epi64x(64), bits);
+    let digits = _mm256_sllv_epi64(_mm256_srlv_epi64(digits, others), others);
+    let no_digit = _mm256_cmpgt_epu8_mask(digits, _mm256_set1_epi8(9));
+    let pairs = _mm256_maddubs_epi16(digits, _mm256_set1_epi16(0x010a));
+    let fours = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x0001_0064));
+    let high = _mm256_mul_epu32(fours, _mm256_set1_epi64x(10_000));
+    let eights = _mm256_add_epi64(high, _mm256_srli_epi64::<32>(fours));
+    (_mm256_cvtepi64_epi32(eights), no_digit)
+}
+
+/// The numbers before the ends; a bit in the sixteen of a lane says that it is none.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bitalg")]
+#[inline]
+fn values(texts: [__m128i; LANES], lengths: __m128i) -> (__m128, u64) {
+    let [a, b, c, d] = texts;
+    let low = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(a), b);
+    let high = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(c), d);
+    let text = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
+    let digits = _mm512_sub_epi8(text, _mm512_set1_epi8(b'0'.cast_signed()));
+    let is_digit = _mm512_cmple_epu8_mask(digits, _mm512_set1_epi8(9));
+    let is_point = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(b'.'.cast_signed()));
+    let is_minus = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(b'-'.cast_signed()));
+    let value = last_of_16(lengths);
+    // No value has sixteen bytes, so what is shifted or carried out of a lane meets no value in the
+    // next.
+    let minus = is_minus & value & !(value << 1);
+    let (point, digit) = (is_point & value, is_digit & value);
+    // A point added to the ones of its value clears those from there on, and leaves a second point.
+    let before = value.wrapping_add(point);
+    let behind = value & !before;
+    let no_digit = word(_mm_cmpeq_epi16(words(digit), _mm_setzero_si128()));
+    let wrong = (value ^ minus ^ point ^ digit) | (before & point) | no_digit;
+    // What is behind the point moves onto it. That leaves a 0 at the end, so the power of ten is
+    // how many bytes there are from the point on.
+    let kept = _mm512_maskz_mov_epi8(digit, digits);
+    let joined = _mm512_mask_blend_epi8(behind, kept, _mm512_bsrli_epi128::<1>(kept));
+    let powers = _mm_popcnt_epi16(words(behind));
+    let quotients = _mm256_div_pd(mantissas(joined), scales(powers));
+    let found = _mm256_cvtpd_ps(quotients);
+    // The sign is set after the division, and 0 has none.
+    let negative = _mm_test_epi16_mask(words(minus), words(minus));
+    let signed = _mm_mask_sub_ps(found, negative, _mm_setzero_ps(), found);
+    (signed, wrong)
+}
+
+/// The bytes before a place; before the line there are zeros.
+#[cold]
+fn before<const N: usize>(line: &[u8], end: u32) -> [u8; N] {
+    let end = end as usize;
+    last_bytes(line, end).unwrap_or_else(|| {
+        let mut bytes = [0; N];
+        bytes[N - end..].copy_from_slice(&line[..end]);
+        bytes
+    })
+}
+
+/// A bit for each of the last `length` bytes of sixteen, for each lane.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn last_of_16(lengths: __m128i) -> u64 {
+    let first_bytes = _mm512_set_epi32(
+        0x0c0c_0c0c,
+        0x0c0c_0c0c,
+        0x0c0c_0c0c,
+        0x0c0c_0c0c,
+        0x0808_0808,
+        0x0808_0808,
+        0x0808_0808,
+        0x0808_0808,
+        0x0404_0404,
+        0x0404_0404,
+        0x0404_0404,
+        0x0404_0404,
+        0,
+        0,
+        0,
+        0,
+    );
+    let lengths = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(lengths), first_bytes);
+    let places = _mm512_broadcast_i32x4(load_16(COUNTING.first_chunk().unwrap_or(&[0; 16])));
+    _mm512_cmpgt_epu8_mask(_mm512_add_epi8(places, lengths), _mm512_set1_epi8(15))
+}
+
+/// The number that the sixteen digits of each lane spell.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[inline]
+fn mantissas(digits: __m512i) -> __m256d {
+    let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x010a));
+    let fours = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0001_0064));
+    let packed = _mm512_cvtepi32_epi16(fours);
+    let eights = _mm256_madd_epi16(packed, _mm256_set1_epi32(0x0001_2710));
+    let high = _mm256_mul_epu32(eights, _mm256_set1_epi64x(100_000_000));
+    _mm256_cvtepi64_pd(_mm256_add_epi64(high, _mm256_srli_epi64::<32>(eights)))
+}
+
+/// The powers of ten of four words below 16.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn scales(powers: __m128i) -> __m256d {
+    let low = _mm512_set_pd(1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1e0);
+    let high = _mm512_set_pd(1e15, 1e14, 1e13, 1e12, 1e11, 1e10, 1e9, 1e8);
+    let scales = _mm512_permutex2var_pd(low, _mm512_cvtepu16_epi64(powers), high);
+    _mm512_castpd512_pd256(scales)
+}
+
+/// A word of sixteen bits a lane.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn words(bits: u64) -> __m128i {
+    _mm_cvtsi64_si128(bits.cast_signed())
+}
+
+/// The inverse of [`words`].
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn word(words: __m128i) -> u64 {
+    _mm_cvtsi128_si64(words).cast_unsigned()
+}
+
+/// What is left of a line, and blanks behind it.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn padded(rest: &[u8]) -> __m512i {
+    let mut block = [b' '; BLOCK];
+    block[..rest.len()].copy_from_slice(rest);
+    load_64(&block)
+}
+
+/// 0, 1, 2, ...
+static COUNTING: [u8; 64] = {
+    let mut bytes = [0; 64];
+    let mut i = 0;
+    while i < 64 {
+        bytes[i] = i as u8;
+        i += 1;
+    }
+    bytes
+};
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load_64(bytes: &[u8; 64]) -> __m512i {
+    // SAFETY: the unaligned load reads these 64 bytes.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load_16(bytes: &[u8; 16]) -> __m128i {
+    // SAFETY: the unaligned load reads these 16 bytes.
+    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+}
+
+/// The sixteen bytes before a place.
+///
+/// # Safety
+/// The place is in `16..=line.len()`.
+#[target_feature(enable = "avx512f")]
+#[inline]
+unsafe fn text_before(line: &[u8], end: u32) -> __m128i {
+    debug_assert!((16..=line.len()).contains(&(end as usize)));
+    // SAFETY: the unaligned load reads the sixteen bytes before `end`, which are within the line.
+    unsafe { _mm_loadu_si128(line.as_ptr().add(end as usize).sub(16).cast()) }
+}
+
+/// The eight bytes before a place.
+///
+/// # Safety
+/// The place is in `8..=line.len()`.
+#[inline]
+unsafe fn word_before(line: &[u8], end: u32) -> u64 {
+    debug_assert!((8..=line.len()).contains(&(end as usize)));
+    // SAFETY: the read takes the eight bytes before `end`, which are within the line.
+    unsafe { line.as_ptr().add(end as usize).sub(8).cast::<u64>().read_unaligned() }
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load_4(four: &[u32; LANES]) -> __m128i {
+    // SAFETY: four `u32` are the 16 bytes that the unaligned load reads.
+    unsafe { _mm_loadu_si128(four.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn store_16(to: &mut [u32; 16], places: __m512i) {
+    // SAFETY: sixteen `u32` are the 64 bytes that the unaligned store writes.
+    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), places) }
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn lanes<T: bytemuck::Pod>(vector: __m128i) -> [T; LANES] {
+    const { assert!(size_of::<T>() == 4) }
+    let mut lanes = [T::zeroed(); LANES];
+    // SAFETY: four numbers of 4 bytes, plain data, are the 16 that the unaligned store writes.
+    unsafe { _mm_storeu_si128(lanes.as_mut_ptr().cast(), vector) }
+    lanes
+}
