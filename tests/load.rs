@@ -4,11 +4,10 @@
 
 use flate2::{Compression, write::GzEncoder};
 use proptest::prelude::*;
+use rustrank::bins::nearest;
 use rustrank::data::lines::{LineOptions, LineSource};
 use rustrank::data::load::load_from;
-use rustrank::data::{
-    Dataset, Infinite, LoadOptions, Loaded, Policy, RowData, Strided, load, number,
-};
+use rustrank::data::{Dataset, Infinite, LoadOptions, Loaded, Policy, RowData, Strided, load};
 use rustrank::hash::draw;
 use rustrank::{Error, ErrorKind, Grouping, Interrupt, Queries};
 use std::fmt::Write as _;
@@ -85,7 +84,7 @@ fn table(docs: &[Doc], options: &LoadOptions) -> Dataset {
         let zeros = std::iter::repeat_n(0.0, width - doc.cells.len());
         doc.cells.iter().copied().chain(zeros)
     });
-    let cells: Vec<f32> = padded.map(number::nearest).collect();
+    let cells: Vec<f32> = padded.map(nearest).collect();
     let policy = Policy { missing: options.missing, infinite: Infinite::Error };
     let sizes =
         docs.chunk_by(|a, b| a.query == b.query).map(|docs| i64::try_from(docs.len()).unwrap());

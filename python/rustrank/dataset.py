@@ -80,8 +80,9 @@ class _Columns:
 class Dataset:
     """Documents with features, labels and queries: checked once, binned, immutable.
 
-    Only binned features are kept, a byte or less each; ``X`` is not. The result does not depend on
-    the order of rows or queries, nor on the number of threads.
+    Only binned features are kept, a byte or less each; ``X`` is not. A value counts as the nearest
+    ``float32``, whatever type it comes in. The result does not depend on the order of rows or
+    queries, nor on the number of threads.
 
     Parameters
     ----------

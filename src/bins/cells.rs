@@ -78,14 +78,16 @@ pub(super) fn first_fault(table: &dyn Cells, met: Error) -> Error {
     (0..table.num_rows()).find_map(|r| table.read(r..r + 1, &mut row).err()).unwrap_or(met)
 }
 
-/// The smallest `f32` that is not below `x`; beyond the range of `f32`, its largest or smallest
-/// finite number. Infinities and NaN stay what they are, and `-0.0` becomes `0.0`.
+/// The `f32` nearest to a value; the largest finite one for any finite value beyond; no negative
+/// zero and no NaN but `f32::NAN`.
 #[inline]
-pub fn round_up(x: f64) -> f32 {
-    let near = x as f32;
-    let up = if f64::from(near) < x { near.next_up() } else { near };
-    let up = if up.is_infinite() && x.is_finite() { f32::MAX.copysign(up) } else { up };
-    up + 0.0
+pub fn nearest(value: f64) -> f32 {
+    if value.is_nan() {
+        return f32::NAN;
+    }
+    let nearest = value as f32;
+    let finite = if value.is_finite() { nearest.clamp(f32::MIN, f32::MAX) } else { nearest };
+    finite + 0.0
 }
 
 #[cfg(test)]
@@ -94,24 +96,27 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn rounding_at_the_edges() {
-        assert_eq!(round_up(0.1), 0.1f32);
-        assert_eq!(round_up(-0.1), (-0.1f32).next_up());
-        assert_eq!(round_up(1e300), f32::MAX);
-        assert_eq!(round_up(-1e300), f32::MIN);
-        assert_eq!(round_up(f64::INFINITY), f32::INFINITY);
-        assert_eq!(round_up(f64::NEG_INFINITY), f32::NEG_INFINITY);
-        assert_eq!(round_up(-0.0).to_bits(), 0);
-        assert_eq!(round_up(1e-300), f32::from_bits(1));
-        assert_eq!(round_up(-1e-300).to_bits(), 0);
-        assert!(round_up(f64::NAN).is_nan());
+    fn a_cell_is_the_nearest_single() {
+        assert_eq!(nearest(0.1), 0.1f32);
+        assert_eq!(nearest(1e300), f32::MAX);
+        assert_eq!(nearest(f64::from(f32::MAX).next_up()), f32::MAX);
+        assert_eq!(nearest(-1e300), f32::MIN);
+        assert_eq!(nearest(f64::INFINITY), f32::INFINITY);
+        assert_eq!(nearest(-1e-300).to_bits(), 0);
+        assert_eq!(nearest(-0.0).to_bits(), 0);
+        assert_eq!(nearest(-f64::NAN).to_bits(), f32::NAN.to_bits());
     }
 
     proptest! {
         #[test]
-        fn comparison_with_a_threshold_survives(x in any::<f64>(), t in any::<f32>()) {
-            prop_assume!(x.is_finite() && t.is_finite() && t < f32::MAX);
-            prop_assert_eq!(x <= f64::from(t), round_up(x) <= t);
+        fn cells_keep_the_order_of_values(a in any::<f64>(), b in any::<f64>()) {
+            prop_assume!(a <= b);
+            prop_assert!(nearest(a) <= nearest(b));
+        }
+
+        #[test]
+        fn single_precision_is_kept(x in any::<f32>()) {
+            prop_assert_eq!(nearest(f64::from(x)).to_bits(), (if x.is_nan() { f32::NAN } else { x + 0.0 }).to_bits());
         }
     }
 }

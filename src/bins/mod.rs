@@ -1,8 +1,7 @@
 //! Bins: from raw values to one byte, or less, a cell.
 //!
-//! A *cell* is the value of one feature for one doc, held as `f32`: a wider number is rounded **up**
-//! to the next `f32`, so that `value <= threshold` answers the same for both, whatever type the
-//! number came in. NaN is *missing*. A *threshold* is an `f32`; a cell `x` has the code `i` iff
+//! A *cell* is the value of one feature for one doc as the nearest `f32`, whatever type it came in or
+//! text it was written as. NaN is *missing*. A *threshold* is an `f32`; a cell `x` has the code `i` iff
 //! `t[i-1] < x <= t[i]`, and a missing cell has the code after the last one.
 //!
 //! ```text
@@ -23,7 +22,7 @@ mod quantile;
 mod sample;
 
 pub use binning::{BinOptions, Binning};
-pub use cells::{Cells, block_rows, round_up, row_hash, row_hashes};
+pub use cells::{Cells, block_rows, nearest, row_hash, row_hashes};
 pub use kernel::Level;
 pub use layout::{Layout, Place};
 pub use mapper::Mapper;

@@ -1,6 +1,6 @@
 //! Raw values as they lie in the caller's memory.
 
-use crate::bins::{Cells, round_up};
+use crate::bins::{Cells, nearest};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
@@ -24,8 +24,8 @@ pub struct Policy {
 }
 
 /// The two types of raw values; all others are converted by the caller, exactly.
-pub trait Number: Copy + Sync + Into<f64> {
-    /// The cell of the value: see [`round_up`].
+pub trait Number: Copy + Sync {
+    /// The cell of the value: see [`nearest`].
     fn cell(self) -> f32;
 }
 
@@ -39,7 +39,7 @@ impl Number for f32 {
 impl Number for f64 {
     #[inline]
     fn cell(self) -> f32 {
-        round_up(self)
+        nearest(self)
     }
 }
 
@@ -159,17 +159,17 @@ impl Cells for Columns<'_> {
     }
 }
 
-/// Copies values as cells. The sentinel is compared before rounding, so that no neighbour of it
-/// goes missing.
+/// Copies values as cells. What stands for a missing one is a cell too, so that it is found whatever
+/// type the values have.
 fn copy<'a, T: Number + 'a>(
     missing: Option<f64>,
     values: impl Iterator<Item = &'a T>,
     tile: impl Iterator<Item = &'a mut f32>,
 ) {
     let one_nan = |cell: f32| if cell.is_nan() { f32::NAN } else { cell };
-    if let Some(missing) = missing {
-        for (&value, to) in values.zip(tile) {
-            *to = if value.into() == missing { f32::NAN } else { one_nan(value.cell()) };
+    if let Some(missing) = missing.map(nearest) {
+        for (cell, to) in values.map(|value| value.cell()).zip(tile) {
+            *to = if cell == missing { f32::NAN } else { one_nan(cell) };
         }
     } else {
         for (&value, to) in values.zip(tile) {

@@ -9,8 +9,9 @@
 //! long way, where the faults are told apart.
 
 use super::cells::Infinite;
-use super::number::{self, nearest};
+use super::number;
 use super::scan::Level;
+use crate::bins::nearest;
 use crate::error::{Error, Result, foreign};
 
 /// Labels above this are refused: an `f32` no longer tells neighbours apart.
@@ -300,17 +301,6 @@ mod tests {
     #[test]
     fn a_comment_right_after_the_qid_holds_no_cells() {
         assert_eq!(cells(&LetorOptions::default(), "1 qid:1#5:3 6:4").unwrap(), []);
-    }
-
-    #[test]
-    fn a_cell_is_the_nearest_single() {
-        assert_eq!(nearest(0.1), 0.1f32);
-        assert_eq!(nearest(1e300), f32::MAX);
-        assert_eq!(nearest(f64::from(f32::MAX).next_up()), f32::MAX);
-        assert_eq!(nearest(-1e300), f32::MIN);
-        assert_eq!(nearest(-1e-300).to_bits(), 0);
-        assert_eq!(nearest(-0.0).to_bits(), 0);
-        assert_eq!(nearest(-f64::NAN).to_bits(), f32::NAN.to_bits());
     }
 
     #[test]

@@ -11,11 +11,10 @@ use super::builder::{Builder, RowData};
 use super::dataset::Dataset;
 use super::letor::LetorOptions;
 use super::lines::{LineOptions, LineSource, Piece};
-use super::number;
 use super::parsed::{Chunk, Parsed, Parser};
 use super::pieces::for_each_piece;
 use super::qid::{QidRuns, QueryTracker};
-use crate::bins::{BinOptions, Binning, Cells as _, Sample};
+use crate::bins::{BinOptions, Binning, Cells as _, Sample, nearest};
 use crate::error::{Error, Result};
 use crate::{Grouping, Interrupt, Progress};
 use std::path::Path;
@@ -180,7 +179,7 @@ impl Sink {
 
 impl LoadOptions {
     fn parser(&self, hashed: bool) -> Parser<'_> {
-        Parser { letor: &self.letor, missing: self.missing.map(number::nearest), hashed }
+        Parser { letor: &self.letor, missing: self.missing.map(nearest), hashed }
     }
 
     fn fill(

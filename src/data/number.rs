@@ -45,18 +45,6 @@ pub fn parse_all(text: &[u8]) -> Option<f64> {
     parse(text).filter(|&(_, length)| length == text.len()).map(|(value, _)| value)
 }
 
-/// The `f32` nearest to a value; the largest finite one for any finite value beyond; no negative
-/// zero and no NaN but `f32::NAN`.
-#[inline]
-pub fn nearest(value: f64) -> f32 {
-    if value.is_nan() {
-        return f32::NAN;
-    }
-    let nearest = value as f32;
-    let finite = if value.is_finite() { nearest.clamp(f32::MIN, f32::MAX) } else { nearest };
-    finite + 0.0
-}
-
 /// A decimal number as written: `mantissa * 10^exponent`, unless there were too many digits.
 struct Decimal {
     mantissa: u64,

@@ -271,6 +271,24 @@ def test_text_plain_and_gzip_is_the_array_it_was_written_from(
             assert dataset.query_ids.tolist() == np.unique(data.qid).tolist()
 
 
+def test_numbers_no_single_can_hold_are_rounded_alike_everywhere(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    X, y, qid = rng.normal(size=(300, 4)) / 3, np.arange(300) % 2, np.arange(300) // 10
+    expected = rr.Dataset(X, y, qid=qid).fingerprint
+    assert rr.Dataset(X.astype(np.float32), y, qid=qid).fingerprint == expected
+    assert rr.Dataset(pl.DataFrame(X), y, qid=qid).fingerprint == expected
+    lines = [
+        f"{label} qid:{q} " + " ".join(f"{i}:{value!r}" for i, value in enumerate(row.tolist(), 1))
+        for row, label, q in zip(X, y, qid, strict=True)
+    ]
+    (tmp_path / "long.txt").write_text("\n".join(lines), "ascii")
+    assert rr.Dataset.from_letor(tmp_path / "long.txt").fingerprint == expected
+    marked = np.where(X > 0.3, -999.9, X)
+    missing = rr.Dataset(np.where(X > 0.3, math.nan, X), y, qid=qid).fingerprint
+    for values in (marked, marked.astype(np.float32)):
+        assert rr.Dataset(values, y, qid=qid, missing=-999.9).fingerprint == missing
+
+
 def test_validation_data_share_the_bins_of_the_training_set(
     data: rr.datasets.Ranking, tmp_path: Path
 ) -> None:

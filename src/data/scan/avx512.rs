@@ -13,6 +13,7 @@
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
 use super::{BLOCK, last_bytes};
+use crate::bins::nearest;
 use crate::data::number;
 use std::arch::x86_64::{
     __m128, __m128i, __m256d, __m512i, _mm_alignr_epi8, _mm_castps_si128, _mm_cmpeq_epi16,
@@ -220,7 +221,7 @@ impl Window {
         let value = number::parse_all(line.get(colon as usize + 1..end as usize)?)?;
         let usual = range.contains(&index) && !value.is_infinite();
         self.read += usize::from(usual);
-        usual.then(|| (index, number::nearest(value)))
+        usual.then(|| (index, nearest(value)))
     }
 }
 

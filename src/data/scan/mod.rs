@@ -227,6 +227,7 @@ fn last_bytes<const N: usize>(line: &[u8], end: usize) -> Option<[u8; N]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bins::nearest;
     use proptest::prelude::*;
     use std::fmt::Write as _;
 
@@ -258,7 +259,7 @@ mod tests {
             };
             match cell() {
                 Some((index, value)) => {
-                    cells.push((index, number::nearest(value).to_bits(), end));
+                    cells.push((index, nearest(value).to_bits(), end));
                     next = index + 1;
                 }
                 None if token.is_empty() => {}

@@ -1,6 +1,7 @@
 //! Values in plain Rust: eight bytes at a time in a word.
 
 use super::{cells_with, ends_token, last_bytes};
+use crate::bins::nearest;
 use crate::data::number;
 use std::ops::RangeInclusive;
 
@@ -45,5 +46,5 @@ fn longer_value(line: &[u8], length: usize, end: usize) -> Option<f32> {
         Some(&text) if length <= 8 => number::decimal_8(text, length)?,
         _ => number::decimal_16(text, length)?,
     };
-    Some(number::nearest(if negative { -value } else { value }))
+    Some(nearest(if negative { -value } else { value }))
 }
