@@ -315,7 +315,8 @@ fn by_feature(
     columns
 }
 
-/// The cells of one feature of the sample, on their way to thresholds.
+/// The cells of one feature of the sample, on their way to thresholds. Those that are 0, two in five
+/// of real ones, are not held: they are what the others leave of all rows.
 #[derive(Debug, Clone, Default)]
 struct Keys {
     /// Cells that one row holds: most of them.
@@ -331,9 +332,9 @@ impl Keys {
     fn push(&mut self, cell: f32, count: u32) {
         if cell.is_nan() {
             self.missing += u64::from(count);
-        } else if count == 1 {
+        } else if cell != 0.0 && count == 1 {
             self.single.push(to_key(cell));
-        } else {
+        } else if cell != 0.0 {
             self.many.push((to_key(cell), count));
         }
     }
@@ -345,16 +346,16 @@ impl Keys {
             return;
         }
         let old = self.single.len();
-        let more = cells.len();
-        self.single.resize(old + more, 0);
+        self.single.resize(old + cells.len(), 0);
         let room = &mut self.single[old..];
-        let mut present = 0;
+        let (mut kept, mut missing) = (0, 0);
         for &cell in cells {
-            room[present] = to_key(cell);
-            present += usize::from(!cell.is_nan());
+            room[kept] = to_key(cell);
+            kept += usize::from(cell < 0.0) + usize::from(cell > 0.0);
+            missing += u64::from(cell.is_nan());
         }
-        self.single.truncate(old + present);
-        self.missing += (more - present) as u64;
+        self.single.truncate(old + kept);
+        self.missing += missing;
     }
 
     /// The bins; rows of `total` that gave no cell hold 0. Leaves the cells empty.
