@@ -1,11 +1,11 @@
 //! The bins of all features: chosen once, then shared by every table that is binned with them.
 
-use super::cells::{Cells, block_rows, first_fault, hash_rows};
+use super::cells::{Cells, block_rows, first_fault, hash_rows, row_hashes};
 use super::kernel::{Job, Level, Table};
 use super::layout::Layout;
 use super::mapper::Mapper;
 use super::matrix::Matrix;
-use super::sample::Sample;
+use super::sample::{Sample, mappers_of_table};
 use crate::Interrupt;
 use crate::error::{Error, Result};
 use rayon::prelude::*;
@@ -61,7 +61,27 @@ impl Binning {
     ) -> Result<Self> {
         options.check()?;
         let num_features = num_features.max(sample.num_features());
-        let mappers = sample.into_mappers(num_features, options.max_bins, interrupt)?;
+        Ok(Self::with(sample.into_mappers(num_features, options.max_bins, interrupt)?))
+    }
+
+    /// The bins of a table, from a sample of its rows.
+    pub fn of(table: &dyn Cells, options: &BinOptions, interrupt: &Interrupt) -> Result<Self> {
+        options.check()?;
+        Self::of_hashed(table, &row_hashes(table, interrupt)?, options, interrupt)
+    }
+
+    /// [`of`](Self::of) a table whose [`row_hashes`] are known.
+    pub fn of_hashed(
+        table: &dyn Cells,
+        hashes: &[u64],
+        options: &BinOptions,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        options.check()?;
+        Ok(Self::with(mappers_of_table(table, hashes, options, interrupt)?))
+    }
+
+    fn with(mappers: Vec<Mapper>) -> Self {
         let layout = Layout::pack(&mappers);
         let tables = mappers
             .iter()
@@ -69,15 +89,7 @@ impl Binning {
             .enumerate()
             .filter_map(|(f, (mapper, place))| place.map(|place| (f, Table::new(mapper, place))))
             .collect();
-        Ok(Self { mappers, layout, tables })
-    }
-
-    /// The bins of a table, from a sample of its rows.
-    pub fn of(table: &dyn Cells, options: &BinOptions, interrupt: &Interrupt) -> Result<Self> {
-        options.check()?;
-        let mut sample = Sample::new(options.sample_rows, table.num_features());
-        sample.push(table, interrupt)?;
-        Self::choose(sample, table.num_features(), options, interrupt)
+        Self { mappers, layout, tables }
     }
 
     /// The bins of each feature.
