@@ -1,11 +1,11 @@
 //! The bins of all features: chosen once, then shared by every table that is binned with them.
 
-use super::cells::{Cells, block_rows, first_fault, hash_rows};
+use super::cells::{Cells, block_rows, first_fault, hash_rows, row_hashes};
 use super::kernel::{Job, Level, Table};
 use super::layout::Layout;
 use super::mapper::Mapper;
 use super::matrix::Matrix;
-use super::sample::Sample;
+use super::sample::{Sample, mappers_of_table};
 use crate::Interrupt;
 use crate::error::{Error, Result, room_for};
 use rayon::prelude::*;
@@ -61,9 +61,29 @@ impl Binning {
     ) -> Result<Self> {
         options.check()?;
         let num_features = num_features.max(sample.num_features());
-        // Lists of cells, mappers and places, while they are made.
-        room_for("the bins of all features", 128 * num_features as u64)?;
-        let mappers = sample.into_mappers(num_features, options.max_bins, interrupt)?;
+        room_for_features(num_features)?;
+        Ok(Self::with(sample.into_mappers(num_features, options.max_bins, interrupt)?))
+    }
+
+    /// The bins of a table, from a sample of its rows.
+    pub fn of(table: &dyn Cells, options: &BinOptions, interrupt: &Interrupt) -> Result<Self> {
+        options.check()?;
+        Self::of_hashed(table, &row_hashes(table, interrupt)?, options, interrupt)
+    }
+
+    /// [`of`](Self::of) a table whose [`row_hashes`] are known.
+    pub fn of_hashed(
+        table: &dyn Cells,
+        hashes: &[u64],
+        options: &BinOptions,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        options.check()?;
+        room_for_features(table.num_features())?;
+        Ok(Self::with(mappers_of_table(table, hashes, options, interrupt)?))
+    }
+
+    fn with(mappers: Vec<Mapper>) -> Self {
         let layout = Layout::pack(&mappers);
         let tables = mappers
             .iter()
@@ -71,15 +91,7 @@ impl Binning {
             .enumerate()
             .filter_map(|(f, (mapper, place))| place.map(|place| (f, Table::new(mapper, place))))
             .collect();
-        Ok(Self { mappers, layout, tables })
-    }
-
-    /// The bins of a table, from a sample of its rows.
-    pub fn of(table: &dyn Cells, options: &BinOptions, interrupt: &Interrupt) -> Result<Self> {
-        options.check()?;
-        let mut sample = Sample::new(options.sample_rows, table.num_features());
-        sample.push(table, interrupt)?;
-        Self::choose(sample, table.num_features(), options, interrupt)
+        Self { mappers, layout, tables }
     }
 
     /// The bins of each feature.
@@ -202,6 +214,11 @@ impl Binning {
             encode(block, &mut tile[..cells])
         })
     }
+}
+
+/// Room for the lists of cells, mappers and places while bins are chosen.
+fn room_for_features(num_features: usize) -> Result<()> {
+    room_for("the bins of all features", 128 * num_features as u64)
 }
 
 /// Some rows on their way to bytes; `hashes` is empty where they are known.

@@ -20,6 +20,18 @@ pub trait Cells: Sync {
     ///
     /// Cells are finite or the one NaN `f32::NAN`, and never `-0.0`: equal cells have equal bits.
     fn read(&self, rows: Range<usize>, tile: &mut [f32]) -> Result<()>;
+
+    /// Writes the cells of some features of some rows to `tile`, row after row.
+    ///
+    /// For tables of moderate width: by default whole rows are read.
+    fn read_features(&self, rows: &[u32], features: Range<usize>, tile: &mut [f32]) -> Result<()> {
+        let mut cells = vec![0.0; self.num_features()];
+        for (&row, to) in rows.iter().zip(tile.chunks_exact_mut(features.len().max(1))) {
+            self.read(row as usize..row as usize + 1, &mut cells)?;
+            to.copy_from_slice(&cells[features.clone()]);
+        }
+        Ok(())
+    }
 }
 
 /// How many rows make a block whose cells stay in the second-level cache.

@@ -15,6 +15,7 @@
 mod binning;
 mod cells;
 mod kernel;
+mod keys;
 mod layout;
 mod mapper;
 mod matrix;

@@ -6,9 +6,11 @@
 //! other batches, or on more threads ends in the same sample. Cost: one hash a row, and a copy of
 //! the rows that are in the sample when they pass.
 
+use super::binning::BinOptions;
 use super::cells::{Cells, row_hashes};
+use super::keys::{Keys, mappers_of};
 use super::mapper::Mapper;
-use super::quantile::{Weighted, from_key, sort_by_key, to_key};
+use super::quantile::sort_by_key;
 use crate::Interrupt;
 use crate::error::{Error, Result};
 use rayon::prelude::*;
@@ -42,12 +44,14 @@ enum Rows {
     Sparse { ends: Vec<usize>, features: Vec<u32>, cells: Vec<f32> },
 }
 
+/// Wider rows are mostly zeros.
+const WIDE: usize = 2048;
+
 impl Sample {
     /// An empty sample of up to `limit` distinct rows of `num_features` cells.
     ///
-    /// Wide rows are mostly zeros, which are then not stored.
+    /// Zeros of wide rows are not stored.
     pub fn new(limit: usize, num_features: usize) -> Self {
-        const WIDE: usize = 2048;
         if num_features > WIDE {
             return Self { num_features, ..Self::growing(limit) };
         }
@@ -131,7 +135,14 @@ impl Sample {
         let counts: Vec<u32> = self.entries.iter().map(|e| e.count).collect();
         match &self.rows {
             Rows::Dense { width, cells } => {
-                dense_mappers(cells, *width, &counts, max_bins, interrupt)
+                let rows = |rows: Range<usize>, features: Range<usize>, tile: &mut [f32]| {
+                    let rows = cells[rows.start * width..rows.end * width].chunks_exact(*width);
+                    for (row, to) in rows.zip(tile.chunks_exact_mut(features.len())) {
+                        to.copy_from_slice(&row[features.clone()]);
+                    }
+                    Ok(())
+                };
+                mappers_of(rows, *width, &counts, max_bins, interrupt)
             }
             Rows::Sparse { ends, features, cells } => {
                 let by_feature = by_feature(ends, features, cells, num_features);
@@ -150,6 +161,27 @@ impl Sample {
             }
         }
     }
+}
+
+/// The bins of a table that can be read twice, from the rows that a sample of it would hold.
+pub(super) fn mappers_of_table(
+    table: &dyn Cells,
+    hashes: &[u64],
+    options: &BinOptions,
+    interrupt: &Interrupt,
+) -> Result<Vec<Mapper>> {
+    let num_features = table.num_features();
+    if num_features > WIDE {
+        let mut sample = Sample::new(options.sample_rows, num_features);
+        sample.push_hashed(table, hashes)?;
+        return sample.into_mappers(num_features, options.max_bins, interrupt);
+    }
+    let groups = smallest_distinct(hashes, u64::MAX, options.sample_rows);
+    let (rows, counts): (Vec<u32>, Vec<u32>) = groups.iter().map(|g| (g.row, g.count)).unzip();
+    let read = |at: Range<usize>, features, tile: &mut [f32]| {
+        table.read_features(&rows[at], features, tile)
+    };
+    mappers_of(read, num_features, &counts, options.max_bins, interrupt)
 }
 
 impl Rows {
@@ -269,36 +301,6 @@ fn grouped(hashes: &[u64], highest: u64) -> Vec<Group> {
         .collect()
 }
 
-/// Reads the sample one cache line of features, and as many rows as a cache holds, at a time.
-fn dense_mappers(
-    cells: &[f32],
-    width: usize,
-    counts: &[u32],
-    max_bins: usize,
-    interrupt: &Interrupt,
-) -> Result<Vec<Mapper>> {
-    const FEATURES: usize = 16;
-    const ROWS: usize = 256;
-    let total: u64 = counts.iter().map(|&c| u64::from(c)).sum();
-    let groups: Vec<Vec<Mapper>> = (0..width.div_ceil(FEATURES))
-        .into_par_iter()
-        .map_init(
-            || vec![Keys::default(); FEATURES],
-            |keys, group| {
-                interrupt.check()?;
-                let features = group * FEATURES..((group + 1) * FEATURES).min(width);
-                for (rows, counts) in cells.chunks(ROWS * width).zip(counts.chunks(ROWS)) {
-                    for (keys, feature) in keys.iter_mut().zip(features.clone()) {
-                        keys.extend(rows[feature..].iter().step_by(width), counts);
-                    }
-                }
-                Ok(keys[..features.len()].iter_mut().map(|k| k.mapper(max_bins, total)).collect())
-            },
-        )
-        .collect::<Result<_>>()?;
-    Ok(groups.into_iter().flatten().collect())
-}
-
 /// Turns rows into columns of `(slot, cell)`.
 fn by_feature(
     ends: &[usize],
@@ -313,92 +315,6 @@ fn by_feature(
         }
     }
     columns
-}
-
-/// The cells of one feature of the sample, on their way to thresholds. Those that are 0, two in five
-/// of real ones, are not held: they are what the others leave of all rows.
-#[derive(Debug, Clone, Default)]
-struct Keys {
-    /// Cells that one row holds: most of them.
-    single: Vec<u32>,
-    /// Cells that several equal rows hold, with their number.
-    many: Vec<(u32, u32)>,
-    missing: u64,
-    scratch: Vec<u32>,
-}
-
-impl Keys {
-    #[inline]
-    fn push(&mut self, cell: f32, count: u32) {
-        if cell.is_nan() {
-            self.missing += u64::from(count);
-        } else if cell != 0.0 && count == 1 {
-            self.single.push(to_key(cell));
-        } else if cell != 0.0 {
-            self.many.push((to_key(cell), count));
-        }
-    }
-
-    /// Adds a run of cells; most rows are one of a kind, and then nothing branches on the cells.
-    fn extend<'a>(&mut self, cells: impl ExactSizeIterator<Item = &'a f32>, counts: &[u32]) {
-        if counts.iter().any(|&count| count > 1) {
-            cells.zip(counts).for_each(|(&cell, &count)| self.push(cell, count));
-            return;
-        }
-        let old = self.single.len();
-        self.single.resize(old + cells.len(), 0);
-        let room = &mut self.single[old..];
-        let (mut kept, mut missing) = (0, 0);
-        for &cell in cells {
-            room[kept] = to_key(cell);
-            kept += usize::from(cell < 0.0) + usize::from(cell > 0.0);
-            missing += u64::from(cell.is_nan());
-        }
-        self.single.truncate(old + kept);
-        self.missing += missing;
-    }
-
-    /// The bins; rows of `total` that gave no cell hold 0. Leaves the cells empty.
-    fn mapper(&mut self, max_bins: usize, total: u64) -> Mapper {
-        sort_by_key(&mut self.single, &mut self.scratch, |key| key);
-        let many: u64 = self.many.iter().map(|&(_, count)| u64::from(count)).sum();
-        let absent = total - self.missing - many - self.single.len() as u64;
-        let mut rest: Vec<(u32, u64)> =
-            self.many.iter().map(|&(key, count)| (key, u64::from(count))).collect();
-        rest.extend((absent > 0).then_some((to_key(0.0), absent)));
-        rest.sort_unstable();
-        let distinct = merged(&self.single, &rest);
-        self.single.clear();
-        self.many.clear();
-        Mapper::choose(&distinct, std::mem::take(&mut self.missing), max_bins)
-    }
-}
-
-/// Distinct cells with their weights, from sorted single cells and sorted weighted ones.
-fn merged(single: &[u32], weighted: &[(u32, u64)]) -> Vec<Weighted> {
-    let mut distinct: Vec<Weighted> = Vec::new();
-    let mut last = None;
-    let mut weighted = weighted.iter().peekable();
-    let mut add = |key: u32, weight: u64| {
-        if last == Some(key)
-            && let Some(cell) = distinct.last_mut()
-        {
-            cell.weight += weight;
-        } else {
-            distinct.push(Weighted { cell: from_key(key), weight });
-            last = Some(key);
-        }
-    };
-    for same in single.chunk_by(|a, b| a == b) {
-        while let Some(&(key, weight)) = weighted.next_if(|w| w.0 <= same[0]) {
-            add(key, weight);
-        }
-        add(same[0], same.len() as u64);
-    }
-    for &(key, weight) in weighted {
-        add(key, weight);
-    }
-    distinct
 }
 
 #[cfg(test)]

@@ -91,6 +91,22 @@ impl<T: Number> Cells for Strided<'_, T> {
         }
         settle_infinite(tile, width, rows.start, self.policy)
     }
+
+    fn read_features(&self, rows: &[u32], features: Range<usize>, tile: &mut [f32]) -> Result<()> {
+        let width = features.len().max(1);
+        for (&row, to) in rows.iter().zip(tile.chunks_exact_mut(width)) {
+            let row = row as usize;
+            if self.feature_step == 1 {
+                let values = &self.values[row * self.num_features..][features.clone()];
+                copy(self.policy.missing, values.iter(), to.iter_mut());
+            } else {
+                let values = &self.values[features.start * self.feature_step + row..];
+                copy(self.policy.missing, values.iter().step_by(self.feature_step), to.iter_mut());
+            }
+        }
+        // Reading whole rows has told of a fault already, and where it is.
+        settle_infinite(tile, width, 0, self.policy)
+    }
 }
 
 /// One column of a table whose columns lie apart.

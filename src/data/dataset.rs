@@ -2,7 +2,7 @@
 
 use super::builder::RowData;
 use super::order::{Canonical, canonical};
-use crate::bins::{BinOptions, Binning, Cells, Matrix, Sample, row_hashes};
+use crate::bins::{BinOptions, Binning, Cells, Matrix, row_hashes};
 use crate::error::{Error, Result, room_for};
 use crate::{Interrupt, Queries, hash};
 use std::sync::Arc;
@@ -60,9 +60,7 @@ impl Dataset {
         options: &BinOptions,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        let mut sample = Sample::new(options.sample_rows, table.num_features());
-        sample.push_hashed(table, hashes)?;
-        let binning = Binning::choose(sample, table.num_features(), options, interrupt)?;
+        let binning = Binning::of_hashed(table, hashes, options, interrupt)?;
         Self::of_table(table, hashes, rows, Arc::new(binning), interrupt)
     }
 

@@ -170,7 +170,7 @@ impl Chunk {
             Rows::Sparse { ends, features, .. } => {
                 let last = features[ends[row]..ends[row + 1]].last();
                 let scratch = &mut scratch[..last.map_or(0, |&last| last as usize + 1)];
-                self.read(row, scratch, 0.0);
+                self.read(row, 0..scratch.len(), scratch, 0.0);
                 row_hash(scratch)
             }
         };
@@ -190,17 +190,25 @@ impl Chunk {
         }
     }
 
-    fn read(&self, row: usize, to: &mut [f32], absent: f32) {
+    /// Writes the cells of some features of a row.
+    fn read(&self, row: usize, features: Range<usize>, to: &mut [f32], absent: f32) {
         match &self.rows {
             Rows::Dense { width, cells } => {
-                let known = (*width).min(to.len());
-                to[..known].copy_from_slice(&cells[row * width..row * width + known]);
-                to[known..].fill(absent);
+                let known = features.start.min(*width)..features.end.min(*width);
+                let (given, beyond) = to.split_at_mut(known.len());
+                given.copy_from_slice(&cells[row * width..(row + 1) * width][known]);
+                beyond.fill(absent);
             }
-            Rows::Sparse { ends, features, cells } => {
+            Rows::Sparse { ends, features: given, cells } => {
                 to.fill(absent);
-                for at in ends[row]..ends[row + 1] {
-                    to[features[at] as usize] = cells[at];
+                let row = ends[row]..ends[row + 1];
+                let (given, cells) = (&given[row.clone()], &cells[row]);
+                let first = given.partition_point(|&feature| (feature as usize) < features.start);
+                for (&feature, &cell) in given[first..].iter().zip(&cells[first..]) {
+                    match to.get_mut(feature as usize - features.start) {
+                        Some(to) => *to = cell,
+                        None => break,
+                    }
                 }
             }
         }
@@ -266,6 +274,29 @@ impl Parsed {
     }
 }
 
+impl Parsed {
+    /// Rising rows are found without a search.
+    fn read_each<'a>(
+        &self,
+        rows: impl Iterator<Item = usize>,
+        features: Range<usize>,
+        tile: impl Iterator<Item = &'a mut [f32]>,
+    ) {
+        let holds = |at: usize, row: usize| {
+            self.starts[at] <= row && row - self.starts[at] < self.chunks[at].num_rows
+        };
+        let mut at = 0;
+        for (row, to) in rows.zip(tile) {
+            if !holds(at, row) {
+                let next = (at + 1).min(self.chunks.len() - 1);
+                let found = || self.starts.partition_point(|&start| start <= row) - 1;
+                at = if holds(next, row) { next } else { found() };
+            }
+            self.chunks[at].read(row - self.starts[at], features.clone(), to, self.absent);
+        }
+    }
+}
+
 impl Cells for Parsed {
     fn num_rows(&self) -> usize {
         self.num_rows
@@ -277,13 +308,14 @@ impl Cells for Parsed {
 
     fn read(&self, rows: Range<usize>, tile: &mut [f32]) -> Result<()> {
         let width = self.num_features.max(1);
-        let mut at = self.starts.partition_point(|&start| start <= rows.start).saturating_sub(1);
-        for (row, to) in rows.zip(tile.chunks_exact_mut(width)) {
-            while row >= self.starts[at] + self.chunks[at].num_rows {
-                at += 1;
-            }
-            self.chunks[at].read(row - self.starts[at], to, self.absent);
-        }
+        self.read_each(rows, 0..self.num_features, tile.chunks_exact_mut(width));
+        Ok(())
+    }
+
+    fn read_features(&self, rows: &[u32], features: Range<usize>, tile: &mut [f32]) -> Result<()> {
+        let width = features.len().max(1);
+        let rows = rows.iter().map(|&row| row as usize);
+        self.read_each(rows, features, tile.chunks_exact_mut(width));
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! The short way through the cells of a LETOR line: where they lie, and the usual ones among them.
 //!
 //! Reading a cell to its end before one can start the next would make a chain of dependent steps
-//! that is three times as long as the work. So [`Separators`] finds the ends of 64 bytes at once,
+//! that is three times as long as the work. So `Separators` finds the ends of 64 bytes at once,
 //! and the levels read the numbers between them with few branches that depend on their lengths.
 //! What is not of the usual form, faults included, ends the short way.
 

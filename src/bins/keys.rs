@@ -1,0 +1,131 @@
+//! From the rows of a sample to the bins of each feature.
+//!
+//! A *key* is a cell as an integer of the same order. Rows are read some features at a time, a cache
+//! line of them, so that a feature's keys fill up one after the other, and then sorted by radix.
+
+use super::mapper::Mapper;
+use super::quantile::{Weighted, from_key, sort_by_key, to_key};
+use crate::Interrupt;
+use crate::error::Result;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// The bins of all features, from as many rows as there are `counts`, each of which stands for so
+/// many rows; `read` writes the cells of some features of some of the rows to a tile.
+pub(super) fn mappers_of(
+    read: impl Fn(Range<usize>, Range<usize>, &mut [f32]) -> Result<()> + Sync,
+    num_features: usize,
+    counts: &[u32],
+    max_bins: usize,
+    interrupt: &Interrupt,
+) -> Result<Vec<Mapper>> {
+    const FEATURES: usize = 16;
+    const ROWS: usize = 256;
+    let total: u64 = counts.iter().map(|&c| u64::from(c)).sum();
+    let groups: Vec<Vec<Mapper>> = (0..num_features.div_ceil(FEATURES))
+        .into_par_iter()
+        .map_init(
+            || (vec![Keys::default(); FEATURES], vec![0.0; FEATURES * ROWS]),
+            |(keys, tile), group| {
+                interrupt.check()?;
+                let features = group * FEATURES..((group + 1) * FEATURES).min(num_features);
+                let width = features.len();
+                for (block, counts) in counts.chunks(ROWS).enumerate() {
+                    let tile = &mut tile[..counts.len() * width];
+                    read(block * ROWS..block * ROWS + counts.len(), features.clone(), tile)?;
+                    for (feature, keys) in keys[..width].iter_mut().enumerate() {
+                        keys.extend(tile[feature..].iter().step_by(width), counts);
+                    }
+                }
+                Ok(keys[..width].iter_mut().map(|keys| keys.mapper(max_bins, total)).collect())
+            },
+        )
+        .collect::<Result<_>>()?;
+    Ok(groups.into_iter().flatten().collect())
+}
+
+/// The cells of one feature of the sample, on their way to thresholds. Those that are 0, two in five
+/// of real ones, are not held: they are what the others leave of all rows.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Keys {
+    /// Cells that one row holds: most of them.
+    single: Vec<u32>,
+    /// Cells that several equal rows hold, with their number.
+    many: Vec<(u32, u32)>,
+    missing: u64,
+    scratch: Vec<u32>,
+}
+
+impl Keys {
+    #[inline]
+    pub(super) fn push(&mut self, cell: f32, count: u32) {
+        if cell.is_nan() {
+            self.missing += u64::from(count);
+        } else if cell != 0.0 && count == 1 {
+            self.single.push(to_key(cell));
+        } else if cell != 0.0 {
+            self.many.push((to_key(cell), count));
+        }
+    }
+
+    /// Adds a run of cells; most rows are one of a kind, and then nothing branches on the cells.
+    fn extend<'a>(&mut self, cells: impl ExactSizeIterator<Item = &'a f32>, counts: &[u32]) {
+        if counts.iter().any(|&count| count > 1) {
+            cells.zip(counts).for_each(|(&cell, &count)| self.push(cell, count));
+            return;
+        }
+        let old = self.single.len();
+        self.single.resize(old + cells.len(), 0);
+        let room = &mut self.single[old..];
+        let (mut kept, mut missing) = (0, 0);
+        for &cell in cells {
+            room[kept] = to_key(cell);
+            kept += usize::from(cell < 0.0) + usize::from(cell > 0.0);
+            missing += u64::from(cell.is_nan());
+        }
+        self.single.truncate(old + kept);
+        self.missing += missing;
+    }
+
+    /// The bins; rows of `total` that gave no cell hold 0. Leaves the cells empty.
+    pub(super) fn mapper(&mut self, max_bins: usize, total: u64) -> Mapper {
+        sort_by_key(&mut self.single, &mut self.scratch, |key| key);
+        let many: u64 = self.many.iter().map(|&(_, count)| u64::from(count)).sum();
+        let absent = total - self.missing - many - self.single.len() as u64;
+        let mut rest: Vec<(u32, u64)> =
+            self.many.iter().map(|&(key, count)| (key, u64::from(count))).collect();
+        rest.extend((absent > 0).then_some((to_key(0.0), absent)));
+        rest.sort_unstable();
+        let distinct = merged(&self.single, &rest);
+        self.single.clear();
+        self.many.clear();
+        Mapper::choose(&distinct, std::mem::take(&mut self.missing), max_bins)
+    }
+}
+
+/// Distinct cells with their weights, from sorted single cells and sorted weighted ones.
+fn merged(single: &[u32], weighted: &[(u32, u64)]) -> Vec<Weighted> {
+    let mut distinct: Vec<Weighted> = Vec::new();
+    let mut last = None;
+    let mut weighted = weighted.iter().peekable();
+    let mut add = |key: u32, weight: u64| {
+        if last == Some(key)
+            && let Some(cell) = distinct.last_mut()
+        {
+            cell.weight += weight;
+        } else {
+            distinct.push(Weighted { cell: from_key(key), weight });
+            last = Some(key);
+        }
+    };
+    for same in single.chunk_by(|a, b| a == b) {
+        while let Some(&(key, weight)) = weighted.next_if(|w| w.0 <= same[0]) {
+            add(key, weight);
+        }
+        add(same[0], same.len() as u64);
+    }
+    for &(key, weight) in weighted {
+        add(key, weight);
+    }
+    distinct
+}
