@@ -19,6 +19,7 @@ develop = env -u CONDA_PREFIX VIRTUAL_ENV="$(CURDIR)/$(1)" PIP_QUIET=1 PIP_DISAB
 	$(1)/bin/maturin develop --release --quiet --group $(2)
 PIP_FLAGS := --disable-pip-version-check --no-input --quiet
 SIZE ?= 1.0
+SOURCE ?= web
 
 .PHONY: help
 help: ## list the targets
@@ -95,9 +96,9 @@ bench: tools-cargo ## benches of the kernels
 	cargo bench
 
 .PHONY: bench-load
-bench-load: tools-cargo $(PEERS)/.stamp ## loading against LightGBM (SIZE=0.1 for a quick look)
+bench-load: tools-cargo $(PEERS)/.stamp ## loading against LightGBM (SIZE=0.1 for a quick look, SOURCE=mslr)
 	$(call develop,$(PEERS),peers)
-	$(PEERS)/bin/python benches/compare.py load --size $(SIZE)
+	$(PEERS)/bin/python benches/compare.py load --size $(SIZE) --source $(SOURCE)
 
 .PHONY: golden
 golden: $(PEERS)/.stamp ## make the golden metric values again, with the other tools
