@@ -15,8 +15,10 @@ BIN := $(VENV)/bin
 # The same interpreter for every cargo call: another one would rebuild pyo3.
 WITH_PYTHON := PYO3_PYTHON="$(CURDIR)/$(BIN)/python"
 # $(1): the environment to build into, whatever environment is active; $(2): its group of tools.
-develop = env -u CONDA_PREFIX VIRTUAL_ENV="$(CURDIR)/$(1)" PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
-	$(1)/bin/maturin develop --release --quiet --group $(2)
+# maturin is never quite quiet, so what it says is shown only if it fails.
+develop = @echo "building the extension into $(1) ..."; \
+	said=$$(env -u CONDA_PREFIX VIRTUAL_ENV="$(CURDIR)/$(1)" PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
+	$(1)/bin/maturin develop --release --quiet --group $(2) 2>&1) || { echo "$$said" >&2; exit 1; }
 PIP_FLAGS := --disable-pip-version-check --no-input --quiet
 SIZE ?= 1.0
 SOURCE ?= web

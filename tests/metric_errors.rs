@@ -57,10 +57,10 @@ fn unknown_names_offer_near_ones() {
     let refused = |name: &str| name.parse::<Metric>().unwrap_err();
     for (name, near) in [
         ("ndgc", "did you mean ndcg?"),
-        ("NDCG@10", "did you mean ndcg?"),
+        ("NDCG@10", "did you mean ndcg@10?"),
         (" map", "did you mean map?"),
-        ("prec@5", "did you mean precision?"),
-        ("p@5", "did you mean precision or pairwise?"),
+        ("prec@5", "did you mean precision@5?"),
+        ("p@5", "did you mean precision@5?"),
         ("recal", "did you mean recall?"),
     ] {
         let error = refused(name);

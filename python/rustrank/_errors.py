@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "DataError",
     "InternalError",
@@ -61,6 +63,17 @@ class ParamError(RustrankError, ValueError):
     """A parameter is unknown or out of range."""
 
 
+class ParamKindError(ParamError, TypeError):
+    """A parameter is of a kind that it cannot be, such as text for a number."""
+
+
+class UnknownNameError(ParamError, KeyError):
+    """A name that is not among those there are."""
+
+    # KeyError would show the message quoted, as if it were the key.
+    __str__ = Exception.__str__
+
+
 class ResourceError(RustrankError, MemoryError):
     """A table would not fit into memory."""
 
@@ -71,3 +84,14 @@ class InternalError(RustrankError, RuntimeError):
 
 class RustrankWarning(UserWarning):
     """Something is allowed but probably not meant."""
+
+
+def shown(value: Any) -> str:
+    """Show a value that is not ours in a message: as Python does, but short."""
+    longest = 60
+    try:
+        text = repr(value)
+    except Exception:  # Anybody may have written that `__repr__`.
+        text = f"a {type(value).__name__}"
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[:longest]}…"

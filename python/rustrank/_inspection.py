@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from rustrank._tables import text_table
+from rustrank._tables import count, size, text_table
 
 #: The longest bar, in characters.
 _BAR = 40
@@ -13,6 +13,14 @@ _BAR = 40
 _LABELS = 32
 #: Features that are named one by one.
 _NAMED = 8
+
+#: A finding about the file as a whole.
+NO_FEATURES = {
+    "line": None,
+    "column": None,
+    "code": "features",
+    "message": "no line has a feature: expected index:value after the qid",
+}
 
 
 def inspection(path: str, summary: dict[str, Any], with_features: bool) -> str:
@@ -31,9 +39,9 @@ def _head(path: str, summary: dict[str, Any]) -> str:
     if not summary["rows"]:
         return f"{path}: no docs"
     return (
-        f"{path}: {_count(summary['rows'], 'doc')} in "
-        f"{_count(summary['queries'], 'query', 'queries')}, "
-        f"{_count(len(summary['features']), 'feature')}, {_size(summary['bytes'])} of text"
+        f"{path}: {count(summary['rows'], 'doc')} in "
+        f"{count(summary['queries'], 'query', 'queries')}, "
+        f"{count(len(summary['features']), 'feature')}, {size(summary['bytes'])} of text"
     )
 
 
@@ -103,12 +111,12 @@ def _some(names: list[str]) -> str:
 
 def _findings(path: str, summary: dict[str, Any]) -> str:
     bad = summary["bad_lines"]
-    head = f"{_count(bad, 'line')} cannot be read" if bad else "the file cannot be loaded"
+    head = f"{count(bad, 'line')} cannot be read" if bad else "the file cannot be loaded"
     lines = [head + ":"]
     for finding in summary["findings"]:
-        place = f"{finding['line']}:{finding['column']}"
-        message = finding["message"].replace(f" (line {place})", "")
-        lines.append(f"  {path}:{place}: {message}")
+        place = "" if finding["line"] is None else f":{finding['line']}:{finding['column']}"
+        message = finding["message"].replace(f" (line {place[1:]})", "")
+        lines.append(f"  {path}{place}: {message}")
     if bad > len(summary["findings"]):
         lines.append("  ...")
     return "\n".join(lines)
@@ -127,15 +135,3 @@ def _feature_table(summary: dict[str, Any]) -> str:
         for one in summary["features"]
     ]
     return text_table(["feature", "docs", "missing", "min", "max", ""], rows)
-
-
-def _count(number: int, one: str, several: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
-
-
-def _size(number: float) -> str:
-    for unit in ("bytes", "KiB", "MiB"):
-        if number < 1024:
-            return f"{number:,.0f} bytes" if unit == "bytes" else f"{number:.1f} {unit}"
-        number /= 1024
-    return f"{number:.1f} GiB"

@@ -50,10 +50,26 @@ def interval(ends: tuple[float, float], sign: str = "") -> str:
 
 
 def p_value(p: float) -> str:
-    """Four decimals, or that it is below them."""
+    """Four decimals, or that it is below them; a dash for NaN."""
+    if math.isnan(p):
+        return "-"
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def percent(level: float) -> str:
     """Write a level such as 0.95 as ``95%``."""
     return f"{100 * level:.6g}%"
+
+
+def count(number: int, one: str, several: str | None = None) -> str:
+    """Write ``1 doc`` or ``2 docs``."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+def size(number: float) -> str:
+    """Write a number of bytes."""
+    for unit in ("bytes", "KiB", "MiB"):
+        if number < 1024:
+            return f"{number:,.0f} bytes" if unit == "bytes" else f"{number:.1f} {unit}"
+        number /= 1024
+    return f"{number:.1f} GiB"

@@ -7,6 +7,8 @@ Exit codes follow sysexits: 0, 2 (usage), 65 (data), 66 (no input), 70 (a bug, o
 from __future__ import annotations
 
 import argparse
+import contextlib
+import errno
 import json
 import math
 import os
@@ -20,8 +22,9 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank._errors import DataError, ParamError, ResourceError
-from rustrank._inspection import inspection
-from rustrank._tables import interval, number, percent, text_table
+from rustrank._inspection import NO_FEATURES, inspection
+from rustrank._options import threads, whole
+from rustrank._tables import count, interval, number, percent, text_table
 from rustrank.comparison import Comparison
 from rustrank.evaluation import (
     Drawing,
@@ -30,7 +33,6 @@ from rustrank.evaluation import (
     MetricValue,
     judge,
     warn_of_nothing,
-    whole,
 )
 
 if TYPE_CHECKING:
@@ -72,8 +74,8 @@ examples:
   rustrank compare --qrels qrels.txt bm25.run mine.run --json
 """
 _INSPECT = """\
-The exit code is 65 if lines cannot be read or the docs of a query do not stand together: such a
-file cannot be loaded.
+The exit code is 65 if lines cannot be read, the docs of a query do not stand together, or no line
+has a feature: such a file cannot be loaded.
 
 examples:
   rustrank inspect train.txt.gz
@@ -96,12 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        options = _parser().parse_args(arguments)
-        with warnings.catch_warnings():
-            warnings.simplefilter("always")
-            warnings.showwarning = _warn
-            code: int = options.run(options)
-        sys.stdout.flush()
+        return _done(arguments)
     except BrokenPipeError:
         # Whoever reads has had enough, as `head` does.
         _close_output()
@@ -110,7 +107,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(INTERRUPTED, "interrupted")
     except Exception as error:
         return _failed(*_told(error))
+
+
+def _done(arguments: Sequence[str] | None) -> int:
+    """Run a command; all it printed has arrived when this returns."""
+    try:
+        options = _parser().parse_args(arguments)
+    except SystemExit as end:
+        # After --help, --version or a usage error.
+        if not end.code:
+            _flush_output()
+        return int(end.code or 0)
+    _require_output()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = _warn
+        code: int = options.run(options)
+    _flush_output()
     return code
+
+
+def _require_output() -> None:
+    # Python has no stream where the shell closed it.
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "standard output is closed")
+
+
+def _flush_output() -> None:
+    _require_output()
+    sys.stdout.flush()
 
 
 def _told(error: Exception) -> tuple[int, str]:
@@ -135,8 +160,15 @@ def _told(error: Exception) -> tuple[int, str]:
 
 def _failed(code: int, message: str) -> int:
     line = " ".join(message.split())
-    sys.stderr.write(f"rustrank: error: {line}\n")
+    _complain(f"error: {line}")
     return code
+
+
+def _complain(what: str) -> None:
+    """Write to standard error; where that cannot be, the exit code must do."""
+    with contextlib.suppress(OSError, ValueError):
+        if sys.stderr is not None:
+            sys.stderr.write(f"rustrank: {what}\n")
 
 
 def _warn(
@@ -147,11 +179,13 @@ def _warn(
     file: TextIO | None = None,  # noqa: ARG001
     line: str | None = None,  # noqa: ARG001
 ) -> None:
-    sys.stderr.write(f"rustrank: warning: {message}\n")
+    _complain(f"warning: {message}")
 
 
 def _close_output() -> None:
     """Let what is still buffered go nowhere, so that the interpreter can end in peace."""
+    if sys.stdout is None:
+        return
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
@@ -161,8 +195,13 @@ class _Parser(argparse.ArgumentParser):
     """A parser that says what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
-        sys.stderr.write(f"rustrank: error: {message} (try `{self.prog} --help`)\n")
+        _complain(f"error: {message} (try `{self.prog} --help`)")
         raise SystemExit(USAGE)
+
+    def _print_message(self, message: str, file: Any = None) -> None:  # noqa: ARG002
+        # Only help and version come here; argparse would swallow that they cannot be written.
+        _require_output()
+        sys.stdout.write(message)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -262,15 +301,14 @@ class _Looking:
 def _judging(options: argparse.Namespace) -> Judging:
     names = [name.strip() for one in options.metric or ["ndcg@10"] for name in one.split(",")]
     gain: Any = options.gain
-    if gain[:1].isdigit():
+    if gain[:1].isdigit() or gain[:1] in ("+", "-", "."):
         try:
             gain = [float(part) for part in gain.split(",")]
         except ValueError:
             message = f"--gain: got {gain!r}, expected exp2, linear or a table such as 0,1,3,7"
             raise ParamError(message, code="metric.gain") from None
-    threads = options.threads
-    of_options = (options.ties, options.empty, options.relevant_from, options.max_label, threads)
-    judging = Judging.of(names, gain, *of_options)
+    of_options = (options.ties, options.empty, options.relevant_from, options.max_label)
+    judging = Judging.of(names, gain, *of_options, options.threads)
     # Options are refused before a large file is read.
     nothing = np.zeros(1, np.float32), (np.ones(1, np.int64), np.zeros(1, np.int64))
     judge(np.zeros(1), *nothing, judging, None)
@@ -282,12 +320,14 @@ def _evaluations(
 ) -> list[Evaluation]:
     """Evaluate the runs, or the scores after the data, that the files are."""
     if options.qrels is not None:
-        return [_evaluated_run(run, options, judging) for run in files]
+        # A run that is compared with itself is read, and warned of, once.
+        runs = {run: _evaluated_run(run, options, judging) for run in dict.fromkeys(files)}
+        return [runs[run] for run in files]
     data, *of_scores = files
     labels, sizes, ids = _rustrank.read_labels(_path(data), options.threads)
     queries = sizes, np.array(ids)
-    results = []
-    for path in of_scores:
+    results = {}
+    for path in dict.fromkeys(of_scores):
         scores = _rustrank.read_scores(_path(path), options.threads)
         if len(scores) != len(labels):
             message = (
@@ -295,8 +335,8 @@ def _evaluations(
                 f"one for each doc of {data}"
             )
             raise DataError(message, code="length", path=path)
-        results.append(judge(scores, labels, queries, judging, None))
-    return results
+        results[path] = judge(scores, labels, queries, judging, None)
+    return [results[path] for path in of_scores]
 
 
 def _evaluated_run(run: str, options: argparse.Namespace, judging: Judging) -> Evaluation:
@@ -304,18 +344,22 @@ def _evaluated_run(run: str, options: argparse.Namespace, judging: Judging) -> E
     joined = _rustrank.read_trec(_path(run), _path(options.qrels), joining)
     if joined["queries_not_judged"]:
         warnings.warn(
-            f"{run}: {joined['queries_not_judged']} queries have no judgements and are left out",
+            f"{run}: {_queries(joined['queries_not_judged'])} without judgements left out",
             stacklevel=1,
         )
     if joined["queries_not_retrieved"]:
-        left_out = "count as they are" if options.all_queries else "are left out (--all-queries)"
+        counted = "they count too" if options.all_queries else "left out, see --all-queries"
         warnings.warn(
-            f"{run}: {joined['queries_not_retrieved']} queries of {options.qrels} have nothing "
-            f"retrieved and {left_out}",
+            f"{run}: nothing is retrieved for {_queries(joined['queries_not_retrieved'])} of "
+            f"{options.qrels}: {counted}",
             stacklevel=1,
         )
     queries = joined["sizes"], np.array(joined["ids"])
     return judge(joined["scores"], joined["labels"], queries, judging, None)
+
+
+def _queries(number: int) -> str:
+    return count(number, "query", "queries")
 
 
 def _path(name: str) -> str:
@@ -329,8 +373,16 @@ def _require_files(options: argparse.Namespace, wanted: str, good: bool) -> None
     raise ParamError(message, code="files")
 
 
+def _require_qrels(options: argparse.Namespace, name: str) -> None:
+    if getattr(options, name) and options.qrels is None:
+        message = f"--{name.replace('_', '-')} needs --qrels: it is about TREC runs"
+        raise ParamError(message, code=name)
+
+
 def _evaluate(options: argparse.Namespace) -> int:
     runs = options.qrels is not None
+    for name in ("single_precision", "all_queries"):
+        _require_qrels(options, name)
     _require_files(options, "DATA and SCORES, or --qrels QRELS", runs or len(options.files) > 1)
     judging = _judging(options)
     drawing = Drawing.of(options.resamples, options.seed, options.threads)
@@ -413,6 +465,7 @@ def _print_means(
 
 def _compare(options: argparse.Namespace) -> int:
     runs = options.qrels is not None
+    _require_qrels(options, "single_precision")
     wanted = "two runs" if runs else "DATA A B, or --qrels QRELS A B"
     _require_files(options, wanted, len(options.files) == (2 if runs else 3))
     judging = _judging(options)
@@ -431,10 +484,11 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _inspect(options: argparse.Namespace) -> int:
-    threads = None if options.threads is None else whole("--threads", options.threads, 1)
     most = whole("--max-features", options.max_features, 1, 2**31)
-    looking = _Looking(most, options.zero_based, threads)
+    looking = _Looking(most, options.zero_based, threads(options.threads, "--threads"))
     summary = _rustrank.inspect_letor(_path(options.data), looking)
+    if summary["rows"] and not summary["features"]:
+        summary["findings"].append(NO_FEATURES)
     if options.json:
         _print_json({"data": options.data, **summary})
     else:

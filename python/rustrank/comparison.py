@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank._arrays import as_doubles, as_labels, as_query_weight
-from rustrank._errors import ParamError
+from rustrank._arrays import as_labels, as_scores
+from rustrank._errors import ParamError, ParamKindError, shown
+from rustrank._options import real
+from rustrank._queries import as_query_weight
 from rustrank._tables import html_table, interval, number, p_value, percent, text_table
 from rustrank.evaluation import (
     Drawing,
     Evaluation,
     Judging,
     MetricValue,
-    UnknownMetricError,
     judge,
     queries_of,
+    unknown_metric,
     warn_of_nothing,
 )
 
@@ -104,6 +106,10 @@ class MetricComparison:
             f"p{'' if p.startswith('<') else '='}{p}"
         )
 
+    def _shown_p(self, p: float) -> str:
+        """Show a p-value; where no query counts there is nothing to be said by chance or not."""
+        return p_value(math.nan if math.isnan(self.difference) else p)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
         first, second = self.names
@@ -144,7 +150,7 @@ class Comparison(Mapping[str, MetricComparison]):
         try:
             return self._values[metric]
         except KeyError:
-            raise UnknownMetricError.among(metric, self._values) from None
+            raise unknown_metric(metric, self._values) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -172,8 +178,8 @@ class Comparison(Mapping[str, MetricComparison]):
                 number(value.b),
                 number(value.difference, "+"),
                 interval(value.interval, "+"),
-                p_value(value.p_t),
-                p_value(value.p_randomisation),
+                value._shown_p(value.p_t),
+                value._shown_p(value.p_randomisation),
                 *(f"{count:,}" for count in (value.wins, value.ties, value.losses)),
             ]
             for name, value in self.items()
@@ -208,7 +214,7 @@ def compare(
     seed: int = 0,
     num_threads: int | None = None,
 ) -> Comparison:
-    """Compare two rankings of the same documents, query by query.
+    """Compare two rankings of the same docs, query by query.
 
     Parameters
     ----------
@@ -244,20 +250,24 @@ def compare(
     """
     judging = Judging.of(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
     drawing = Drawing.of(resamples, seed, num_threads)
+    chance = real("level", level)
+    called = _two(names)
     labels = as_labels(y)
     queries = queries_of(qid, group, len(labels))
     weight = as_query_weight(query_weight, queries[1])
-    called = _two(names)
-    first = judge(as_doubles(a, "a"), labels, queries, judging, weight, "a")
-    second = judge(as_doubles(b, "b"), labels, queries, judging, weight, "b")
+    first = judge(as_scores(a, "a"), labels, queries, judging, weight, "a")
+    second = judge(as_scores(b, "b"), labels, queries, judging, weight, "b")
     warn_of_nothing(first)
-    return Comparison.of(first, second, called, drawing, float(level))
+    return Comparison.of(first, second, called, drawing, chance)
 
 
 def _two(names: Any) -> tuple[str, str]:
-    called = tuple(names)
-    if len(called) != 2 or not all(isinstance(name, str) for name in called):
-        message = f"names: got {names!r}, expected two names"
+    called = () if isinstance(names, str) or not hasattr(names, "__iter__") else tuple(names)
+    if not called or not all(isinstance(name, str) for name in called):
+        message = f"names: got {shown(names)}, expected two names"
+        raise ParamKindError(message, code="names")
+    if len(called) != 2:
+        message = f"names: got {shown(names)}, expected two names"
         raise ParamError(message, code="names")
     if called[0] == called[1]:
         message = f"names: both are {called[0]!r}, expected two different ones"

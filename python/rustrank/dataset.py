@@ -1,40 +1,42 @@
-"""Datasets: documents with features, labels and queries, checked once and binned."""
+"""Datasets: docs with features, labels and queries, checked once and binned."""
 
 from __future__ import annotations
 
 import math
+import operator
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank._arrays import (
-    Queries,
-    Table,
-    as_doubles,
-    as_labels,
-    as_queries,
-    as_query_weight,
-    as_table,
-    as_vector,
-    check_length,
+from rustrank._arrays import as_doubles, as_labels, as_scores, check_length
+from rustrank._batches import Batches, Columns, ParquetFiles
+from rustrank._errors import (
+    DataError,
+    ParamError,
+    ParamKindError,
+    RustrankWarning,
+    UnknownNameError,
+    shown,
 )
-from rustrank._errors import DataError, RustrankWarning
+from rustrank._features import Table, as_names, as_table, check_different
+from rustrank._options import flag, real, text, threads, whole, whole_or
 from rustrank._progress import progress_of_file
+from rustrank._queries import Queries, as_queries, as_query_weight
+from rustrank._tables import count, size
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
 
-__all__ = ["Dataset"]
+    from rustrank._batches import Batch
 
-#: One batch of rows: a mapping with ``X``, ``y``, ``qid`` and perhaps ``row_weight`` and
-#: ``base_score``, or the first three as a tuple.
-Batch: TypeAlias = Mapping[str, Any] | tuple[Any, Any, Any]
+__all__ = ["Dataset"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,12 @@ class _Reading:
     missing: float | None
     infinite: str
     num_threads: int | None
+
+    @classmethod
+    def of(cls, missing: Any, infinite: Any, num_threads: Any) -> _Reading:
+        """Check the kinds of options."""
+        number = None if missing is None else real("missing", missing)
+        return cls(number, text("infinite", infinite), threads(num_threads))
 
 
 @dataclass(frozen=True)
@@ -67,18 +75,8 @@ class _Rows:
     base_score: NDArray[np.float64] | None = None
 
 
-@dataclass
-class _Columns:
-    """Arrays that arrive in batches."""
-
-    y: list[NDArray[np.float32]] = field(default_factory=list)
-    qid: list[NDArray[Any]] = field(default_factory=list)
-    row_weight: list[NDArray[np.float64]] = field(default_factory=list)
-    base_score: list[NDArray[np.float64]] = field(default_factory=list)
-
-
 class Dataset:
-    """Documents with features, labels and queries: checked once, binned, immutable.
+    """Docs with features, labels and queries: checked once, binned, immutable.
 
     Only binned features are kept, a byte or less each; ``X`` is not. A value counts as the nearest
     ``float32``, whatever type it comes in. The result does not depend on the order of rows or
@@ -87,8 +85,9 @@ class Dataset:
     Parameters
     ----------
     X : array-like of shape (num_docs, num_features)
-        A numpy array, pandas or polars DataFrame, Arrow table, scipy sparse matrix, or lists.
-        Arrays of ``float32`` and ``float64`` in C or Fortran order are read where they lie.
+        A numpy array, pandas or polars DataFrame, Arrow table, scipy sparse matrix, lists, or a
+        mapping from names to columns. Arrays of ``float32`` and ``float64`` in C or Fortran order
+        are read where they lie.
     y : array-like of shape (num_docs,)
         Labels: finite numbers from 0.
     qid : array-like of shape (num_docs,), optional
@@ -96,19 +95,21 @@ class Dataset:
     group : array-like of shape (num_queries,), optional
         Instead of ``qid``: the number of rows of each query, in row order.
     query_weight : array-like or mapping, optional
-        A weight for each query, in order of first appearance, or by id.
+        A weight for each query, in order of first appearance, or by id: a mapping, or a pandas
+        Series with an index of its own.
     row_weight : array-like of shape (num_docs,), optional
-        A factor on each document's gradients.
+        A factor on each doc's gradients.
     base_score : array-like of shape (num_docs,), optional
         Scores that training starts from.
     feature_names : sequence of str, optional
         Names; taken from the columns of a frame by default.
     like : Dataset, optional
         A training set whose bins this one shares: how validation and test sets are made.
-    max_bins : int, default 255
-        The most bins a feature may have, besides the one for missing values.
-    sample_rows : int, default 65536
-        The most distinct rows from which bins are chosen.
+    max_bins : int, optional
+        The most bins a feature may have, besides the one for missing values: 2 to 255, by default
+        255. Not together with ``like``, whose bins are chosen already.
+    sample_rows : int, optional
+        The most distinct rows from which bins are chosen, by default 65,536. Not with ``like``.
     missing : float, default NaN
         A value that means "missing", besides NaN.
     infinite : {"error", "missing"}, default "error"
@@ -141,27 +142,28 @@ class Dataset:
         base_score: Any = None,
         feature_names: Sequence[str] | None = None,
         like: Dataset | None = None,
-        max_bins: int = 255,
-        sample_rows: int = 65_536,
+        max_bins: int | None = None,
+        sample_rows: int | None = None,
         missing: float = math.nan,
         infinite: str = "error",
         num_threads: int | None = None,
     ) -> None:
+        reading = _Reading.of(missing, infinite, num_threads)
         table = as_table(X)
+        names = _checked_names(as_names(feature_names), table)
+        bins = _bins(like, names, max_bins, sample_rows)
         labels = as_labels(y)
         check_length("y", len(labels), table.num_rows, "rows")
         queries, ids = as_queries(qid, group, table.num_rows)
         rows = _Rows(
             labels,
             queries,
-            _optional("row_weight", row_weight),
+            None if row_weight is None else as_doubles(row_weight, "row_weight"),
             as_query_weight(query_weight, ids),
-            _optional("base_score", base_score),
+            None if base_score is None else as_scores(base_score, "base_score"),
         )
-        names = _checked_names(feature_names, table)
-        bins = (max_bins, sample_rows) if like is None else _shared(like, names)
-        core = _built(table, rows, bins, _Reading(missing, infinite, num_threads))
-        self._settle(core, names or (like._names if like else None), ids)
+        core = _built(table, rows, bins, reading)
+        self._settle(core, names or (None if like is None else like._names), ids)
         if like is None:
             self._warn_of_unused()
 
@@ -188,13 +190,13 @@ class Dataset:
         *,
         feature_names: Sequence[str] | None = None,
         like: Dataset | None = None,
-        max_bins: int = 255,
-        sample_rows: int = 65_536,
+        max_bins: int | None = None,
+        sample_rows: int | None = None,
         missing: float = math.nan,
         infinite: str = "error",
         max_features: int = 1 << 20,
         zero_based: bool = False,
-        buffer_bytes: int = 1 << 30,
+        buffer_bytes: int | None = None,
         num_threads: int | None = None,
         progress: bool | None = None,
     ) -> Dataset:
@@ -208,20 +210,23 @@ class Dataset:
             The highest feature that is believed; a larger one is an error.
         zero_based : bool, default False
             Whether the first feature is 0 and not 1.
-        buffer_bytes : int, default 2**30
-            Up to this many bytes of parsed values are held until the bins are chosen; a longer text
-            is read twice instead. With ``like`` nothing is held.
+        buffer_bytes : int, optional
+            Up to this many bytes of parsed values are held until the bins are chosen, by default
+            2**30; a longer text is read twice instead. Not with ``like``: nothing is held then.
         progress : bool, optional
             Whether to show a progress bar; by default on a terminal, when it takes a second.
         feature_names, like, max_bins, sample_rows, missing, infinite, num_threads
             As for `Dataset`. Features that a line leaves out are 0.
         """
-        bins = (max_bins, sample_rows) if like is None else _shared(like, None)
-        reading = _Reading(missing, infinite, num_threads)
+        reading = _Reading.of(missing, infinite, num_threads)
+        names = as_names(feature_names)
+        bins = _bins(like, names, max_bins, sample_rows, buffer_bytes=buffer_bytes)
+        most = whole("max_features", max_features, 1, 2**31)
+        held = whole_or(1 << 30, "buffer_bytes", buffer_bytes, 0)
         with progress_of_file(path, progress) as show:
-            text = _Text(max_features, zero_based, buffer_bytes, show)
-            core, ids = _rustrank.Dataset.from_letor(path, text, bins, reading)
-        names = list(feature_names) if feature_names is not None else like and like._names
+            plan = _Text(most, flag("zero_based", zero_based), held, show)
+            core, ids = _rustrank.Dataset.from_letor(path, plan, bins, reading)
+        names = names or (None if like is None else like._names)
         if names is not None:
             check_length("feature_names", len(names), core.num_features, "features")
         made = cls.__new__(cls)
@@ -238,8 +243,8 @@ class Dataset:
         query_weight: Any = None,
         feature_names: Sequence[str] | None = None,
         like: Dataset | None = None,
-        max_bins: int = 255,
-        sample_rows: int = 65_536,
+        max_bins: int | None = None,
+        sample_rows: int | None = None,
         missing: float = math.nan,
         infinite: str = "error",
         num_threads: int | None = None,
@@ -252,40 +257,35 @@ class Dataset:
             A function that returns a fresh iterator over batches, or something that can be
             iterated over twice: bins are chosen in a first pass (with ``like``, one pass does).
             A batch is a mapping with ``X``, ``y``, ``qid`` and perhaps ``row_weight`` and
-            ``base_score``, or a tuple ``(X, y, qid)``. A query may go on in a later batch.
+            ``base_score``, or a tuple ``(X, y, qid)``. A query may go on in a later batch. Columns
+            with names are matched by name to those of the first batch.
         query_weight, feature_names, like, max_bins, sample_rows, missing, infinite, num_threads
             As for `Dataset`.
         """
-        if isinstance(batches, Iterator):
-            message = (
-                "batches can be read only once: pass a function that returns a new iterator, "
-                "as in `Dataset.from_batches(lambda: read_my_files())`"
-            )
-            raise TypeError(message)
-        source = batches if callable(batches) else lambda: batches
-        reading = _Reading(missing, infinite, num_threads)
-        names = list(feature_names) if feature_names is not None else None
-        if like is None:
-            binning, names = _sampled(source, (max_bins, sample_rows), reading, names)
-        else:
-            binning, names = _shared(like, names), names or like._names
+        source = Batches(batches)
+        reading = _Reading.of(missing, infinite, num_threads)
+        given = as_names(feature_names)
+        names, binning = given, _bins(like, given, max_bins, sample_rows)
+        if isinstance(binning, tuple):
+            binning = _sampled(source, binning, reading)
         builder = _rustrank.Builder(binning, 0, reading)
-        columns = _Columns()
-        for batch in source():
-            table = _add(batch, columns)
+        columns = Columns()
+        for batch, table in source.read():
+            if not columns.y:
+                names = _checked_names(given, table)
+                _check_same_names(names, like)
+            columns.add(batch, table.num_rows)
             for block in table.blocks():
                 builder.push(block)
-        if not columns.y:
-            message = "the data have no rows: there is no batch"
-            raise DataError(message, code="data.empty")
+        names = names or (None if like is None else like._names)
         labels = np.concatenate(columns.y)
-        queries, ids = as_queries(_joined(columns.qid), None, len(labels))
+        queries, ids = as_queries(columns.joined_qid(), None, len(labels))
         rows = _Rows(
             labels,
             queries,
-            _all_or_none("row_weight", columns.row_weight, len(labels)),
+            columns.joined("row_weight"),
             as_query_weight(query_weight, ids),
-            _all_or_none("base_score", columns.base_score, len(labels)),
+            columns.joined("base_score"),
         )
         made = cls.__new__(cls)
         made._settle(builder.finish(rows), names, ids)
@@ -323,29 +323,13 @@ class Dataset:
         **options
             As for `from_batches`.
         """
-        import pyarrow.parquet as pq
-
-        paths = list(path) if isinstance(path, (list, tuple)) else [path]
-        special = {"y": label, "qid": qid, "row_weight": row_weight, "base_score": base_score}
-        taken = {role: name for role, name in special.items() if name is not None}
-        if features is None:
-            columns = pq.read_schema(paths[0]).names
-            features = [name for name in columns if name not in taken.values()]
-        wanted = [*features, *taken.values()]
-
-        def batches() -> Iterator[Batch]:
-            for one in paths:
-                with pq.ParquetFile(one) as file:
-                    _require_columns(wanted, file.schema_arrow.names, one)
-                    for rows in file.iter_batches(batch_rows, columns=wanted):
-                        batch = {role: rows.column(name) for role, name in taken.items()}
-                        yield {**batch, "X": rows.select(list(features))}
-
-        return cls.from_batches(batches, **options)
+        roles = {"y": label, "qid": qid, "row_weight": row_weight, "base_score": base_score}
+        files = ParquetFiles.of(path, roles, features, batch_rows)
+        return cls.from_batches(files, **options)
 
     @property
     def num_docs(self) -> int:
-        """The number of documents."""
+        """The number of docs."""
         return self._core.num_docs
 
     @property
@@ -361,7 +345,7 @@ class Dataset:
     @property
     def feature_names(self) -> list[str]:
         """The names of the features; ``f0``, ``f1``, ... where none were given."""
-        return self._names or [f"f{i}" for i in range(self.num_features)]
+        return list(self._names or (f"f{i}" for i in range(self.num_features)))
 
     @property
     def query_ids(self) -> NDArray[Any]:
@@ -370,7 +354,7 @@ class Dataset:
 
     @property
     def query_sizes(self) -> NDArray[np.int64]:
-        """The number of documents of each query."""
+        """The number of docs of each query."""
         return self._core.query_sizes()
 
     @property
@@ -395,27 +379,60 @@ class Dataset:
 
     def thresholds(self, feature: int | str) -> NDArray[np.float32]:
         """Return the thresholds between the bins of a feature, by number or name."""
-        number = self.feature_names.index(feature) if isinstance(feature, str) else feature
-        found = self._core.binning.thresholds(number) if number >= 0 else None
+        number = self._number_of(feature)
+        found = None
+        if 0 <= number < self.num_features:
+            found = self._core.binning.thresholds(number)
         if found is None:
-            message = f"feature {feature} of {self.num_features}"
+            message = f"there is no feature {shown(number)}: expected 0 to {self.num_features - 1}"
             raise IndexError(message)
         return found
+
+    def _number_of(self, feature: Any) -> int:
+        names = self.feature_names
+        if isinstance(feature, str):
+            if feature in names:
+                return names.index(feature)
+            same = [name for name in names if name.casefold() == feature.casefold()]
+            near = same[:3] or get_close_matches(feature, names, 3)
+            hint = f"did you mean {' or '.join(near)}?" if near else "feature_names lists them"
+            message = f"there is no feature {shown(feature)}; {hint}"
+            raise UnknownNameError(message, code="feature.absent")
+        try:
+            return operator.index(feature)
+        except TypeError:
+            message = f"feature: got {shown(feature)}, expected a number or a name"
+            raise ParamKindError(message, code="feature") from None
 
     def require_pairs(self) -> None:
         """Raise `DataError` unless some query has two different labels."""
         self._core.require_pairs()
 
     def __len__(self) -> int:
-        """Return the number of documents."""
+        """Return the number of docs."""
         return self.num_docs
 
     def __repr__(self) -> str:
         """Say what is in it in one line."""
         return (
-            f"<Dataset: {self.num_docs:,} documents, {self.num_queries:,} queries, "
-            f"{self.num_features:,} features, {self.memory / 2**20:.1f} MiB>"
+            f"<Dataset: {count(self.num_docs, 'doc')}, {count(self.num_queries, 'query', 'queries')}, "
+            f"{count(self.num_features, 'feature')}, {size(self.memory)}>"
         )
+
+    def __copy__(self) -> Dataset:
+        """Return the dataset itself: nothing can change it."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Dataset:
+        """Return the dataset itself: nothing can change it."""
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        message = (
+            "a Dataset cannot be pickled: keep the arrays or the file and make it again; for other "
+            "processes, make it in each of them, or before they are forked"
+        )
+        raise TypeError(message)
 
 
 def _built(
@@ -435,99 +452,56 @@ def _built(
     return builder.finish(rows)
 
 
-def _shared(like: Dataset, names: list[str] | None) -> _rustrank.Binning:
-    """Return the bins of another dataset, if the features are the same."""
-    if names is not None and like._names is not None and len(names) == len(like._names):
-        for number, (mine, theirs) in enumerate(zip(names, like._names, strict=True)):
-            if mine != theirs:
-                message = f"feature {number} has another name: got {mine!r}, expected {theirs!r}"
-                raise DataError(message, code="features.names", feature=mine)
+def _bins(
+    like: Any, names: list[str] | None, max_bins: Any, sample_rows: Any, **more: Any
+) -> _rustrank.Binning | tuple[int, int]:
+    """Return the bins of another dataset if the features are the same, or how to choose some."""
+    if like is None:
+        most = whole_or(255, "max_bins", max_bins, 2, 255)
+        return most, whole_or(65_536, "sample_rows", sample_rows, 2, 2**30)
+    if not isinstance(like, Dataset):
+        message = f"like: got {shown(like)}, expected a Dataset"
+        raise ParamKindError(message, code="like")
+    for name, value in {"max_bins": max_bins, "sample_rows": sample_rows, **more}.items():
+        if value is not None:
+            message = f"{name}: got {shown(value)}, expected none: the bins are those of `like`"
+            raise ParamError(message, code=name)
+    _check_same_names(names, like)
     return like._core.binning
 
 
-def _checked_names(given: Sequence[str] | None, table: Table) -> list[str] | None:
-    names = list(given) if given is not None else table.names
+def _check_same_names(names: list[str] | None, like: Dataset | None) -> None:
+    theirs = None if like is None else like._names
+    if names is None or theirs is None or len(names) != len(theirs):
+        return
+    for number, (mine, expected) in enumerate(zip(names, theirs, strict=True)):
+        if mine != expected:
+            message = f"feature {number} has another name: got {mine!r}, expected {expected!r}"
+            raise DataError(message, code="features.names", feature=mine)
+
+
+def _checked_names(given: list[str] | None, table: Table) -> list[str] | None:
+    """Return the names as given, or those of the table."""
+    names = given if given is not None else table.names
     if names is not None:
         check_length("feature_names", len(names), table.num_features, "features")
-        if len(set(names)) < len(names):
-            twice = next(name for i, name in enumerate(names) if name in names[:i])
-            message = f"two features have the name {twice!r}"
-            raise DataError(message, code="features.names", feature=twice)
+        check_different(names)
     return names
 
 
-def _sampled(
-    source: Callable[[], Iterable[Batch]],
-    options: tuple[int, int],
-    reading: _Reading,
-    names: list[str] | None,
-) -> tuple[_rustrank.Binning, list[str] | None]:
+def _sampled(source: Batches, options: tuple[int, int], reading: _Reading) -> _rustrank.Binning:
+    """Choose bins in a pass over all batches."""
     sampler = None
-    for batch in source():
-        table = _table_of(batch)
+    for _, table in source.read():
         if sampler is None:
-            names = _checked_names(names, table)
             sampler = _rustrank.Sampler(table.num_features, *options, reading)
         for block in table.blocks():
             sampler.push(block)
-    if sampler is None:
-        message = "the data have no rows: there is no batch"
-        raise DataError(message, code="data.empty")
-    return sampler.choose(), names
+    assert sampler is not None  # noqa: S101 - a source without batches is an error before
+    return sampler.choose()
 
 
 def _numbers_if_all(ids: list[str]) -> NDArray[Any]:
     """Return ids as integers if each is written as one."""
     plain = all(one.isdecimal() and len(one) < 19 and str(int(one)) == one for one in ids)
     return np.array([int(one) for one in ids], np.int64) if plain else np.array(ids)
-
-
-def _table_of(batch: Batch) -> Table:
-    return as_table(batch["X"] if isinstance(batch, Mapping) else batch[0])
-
-
-def _add(batch: Batch, columns: _Columns) -> Table:
-    """Keep all of a batch but its features."""
-    given = (
-        batch if isinstance(batch, Mapping) else dict(zip(("X", "y", "qid"), batch, strict=True))
-    )
-    unknown = set(given) - {"X", "y", "qid", "row_weight", "base_score"}
-    if unknown:
-        message = f"a batch has {sorted(unknown)}, expected X, y, qid, row_weight, base_score"
-        raise DataError(message, code="batch")
-    table = as_table(given["X"])
-    columns.y.append(as_labels(given["y"]))
-    columns.qid.append(as_vector(given["qid"], "qid"))
-    check_length("y", len(columns.y[-1]), table.num_rows, "rows")
-    check_length("qid", len(columns.qid[-1]), table.num_rows, "rows")
-    for name, kept in (("row_weight", columns.row_weight), ("base_score", columns.base_score)):
-        if given.get(name) is not None:
-            kept.append(as_doubles(given[name], name))
-    return table
-
-
-def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    if len({part.dtype.kind for part in parts}) == 1:
-        return np.concatenate(parts)
-    return np.concatenate([part.astype(object) for part in parts])
-
-
-def _all_or_none(
-    name: str, parts: list[NDArray[np.float64]], num_rows: int
-) -> NDArray[np.float64] | None:
-    if not parts:
-        return None
-    joined = np.concatenate(parts)
-    check_length(name, len(joined), num_rows, "rows")
-    return joined
-
-
-def _optional(name: str, values: Any) -> NDArray[np.float64] | None:
-    return None if values is None else as_doubles(values, name)
-
-
-def _require_columns(wanted: Sequence[str], present: Sequence[str], path: Any) -> None:
-    for name in wanted:
-        if name not in present:
-            message = f"column {name!r} is not there ({path}): the file has {', '.join(present)}"
-            raise DataError(message[:400], code="columns", path=str(path))

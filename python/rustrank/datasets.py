@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rustrank._errors import ParamError
+from rustrank._options import real, whole
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
@@ -131,6 +134,7 @@ def make_polynomial(
     """
     _check(num_queries=num_queries, docs_per_query=docs_per_query, num_features=num_features)
     _check(num_terms=num_terms)
+    _check_from_zero(seed=seed, first_query=first_query)
     value = _polynomial(_stream(seed, _POLYNOMIAL), num_features, num_terms)
     reference = value(_uniform(_stream(seed, _REFERENCE), 1 << 16, num_features))
     cuts = np.quantile(reference, [1 / 2, 3 / 4, 7 / 8, 15 / 16])
@@ -185,9 +189,11 @@ def make_web(
     (136, dtype('float32'), np.True_)
     """
     _check(num_queries=num_queries, docs_per_query=docs_per_query)
+    _check_from_zero(seed=seed, first_query=first_query)
+    noise = real("noise", noise)
     if not (np.isfinite(noise) and noise >= 0):
-        msg = f"noise: got {noise}, expected a number >= 0"
-        raise ValueError(msg)
+        msg = f"noise: got {noise}, expected a finite number >= 0"
+        raise ParamError(msg, code="noise")
 
     def sizes(block: int) -> Ints:
         spread = _stream(seed, _SIZES, block).standard_normal(_BLOCK)
@@ -213,15 +219,15 @@ def make_web(
 
 def _check(**counts: int) -> None:
     for name, count in counts.items():
-        if count < 1:
-            msg = f"{name}: got {count}, expected an integer >= 1"
-            raise ValueError(msg)
+        whole(name, count, 1)
+
+
+def _check_from_zero(**numbers: int) -> None:
+    for name, number in numbers.items():
+        whole(name, number, 0)
 
 
 def _stream(seed: int, kind: int, block: int = 0) -> np.random.Generator:
-    if seed < 0:
-        msg = f"seed: got {seed}, expected an integer >= 0"
-        raise ValueError(msg)
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, kind, block])))
 
 
@@ -242,9 +248,6 @@ def _assemble(
     docs: Callable[[np.random.Generator, Ints, Floats], Floats],
 ) -> Ranking:
     """Make the blocks that hold the queries asked for and keep those queries of them."""
-    if first_query < 0:
-        msg = f"first_query: got {first_query}, expected an integer >= 0"
-        raise ValueError(msg)
     last = first_query + num_queries
     blocks = range(first_query // _BLOCK, (last - 1) // _BLOCK + 1)
     group = np.concatenate([sizes(block) for block in blocks])

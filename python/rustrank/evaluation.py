@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank._arrays import (
-    Queries,
-    as_doubles,
-    as_labels,
-    as_queries,
-    as_query_weight,
-    check_length,
+from rustrank._arrays import as_doubles, as_labels, as_scores, check_length
+from rustrank._errors import (
+    ParamError,
+    ParamKindError,
+    RustrankWarning,
+    UnknownNameError,
+    shown,
 )
-from rustrank._errors import ParamError, RustrankWarning
-from rustrank._tables import html_table, interval, number, text_table
+from rustrank._options import real, text, threads, whole
+from rustrank._queries import Queries, as_queries, as_query_weight
+from rustrank._tables import count, html_table, interval, number, text_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,11 +68,11 @@ class Judging:
         return cls(
             _names(metrics),
             _gain(gain),
-            _text("ties", ties),
-            _text("empty", empty),
-            _real("relevant_from", relevant_from),
-            None if max_label is None else _real("max_label", max_label),
-            None if num_threads is None else whole("num_threads", num_threads, 1),
+            text("ties", ties),
+            text("empty", empty),
+            real("relevant_from", relevant_from),
+            None if max_label is None else real("max_label", max_label),
+            threads(num_threads),
         )
 
 
@@ -90,7 +90,7 @@ class Drawing:
         return cls(
             whole("resamples", resamples, 0),
             whole("seed", seed, 0, 2**64 - 1),
-            None if num_threads is None else whole("num_threads", num_threads, 1),
+            threads(num_threads),
         )
 
 
@@ -166,11 +166,13 @@ class MetricValue(float):
             and any number of threads.
         """
         drawing = Drawing.of(resamples, seed, self._num_threads)
-        return _rustrank.bootstrap(self.per_query, self.query_weight, float(level), drawing)
+        return _rustrank.bootstrap(self.per_query, self.query_weight, real("level", level), drawing)
 
     def __repr__(self) -> str:
         skipped = f", {self.num_skipped:,} skipped" if self.num_skipped else ""
-        return f"<{self.name} {number(self)}, {self.num_queries:,} queries{skipped}>"
+        return (
+            f"<{self.name} {number(self)}, {count(self.num_queries, 'query', 'queries')}{skipped}>"
+        )
 
     def __str__(self) -> str:
         return float.__repr__(self)
@@ -190,7 +192,7 @@ class Evaluation(Mapping[str, MetricValue]):
         try:
             return self._values[metric]
         except KeyError:
-            raise UnknownMetricError.among(metric, self._values) from None
+            raise unknown_metric(metric, self._values) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -257,17 +259,10 @@ class Evaluation(Mapping[str, MetricValue]):
         return html_table(*self._table())
 
 
-class UnknownMetricError(ParamError, KeyError):
-    """A metric that was not asked for."""
-
-    # KeyError would show the message quoted, as if it were the key.
-    __str__ = Exception.__str__
-
-    @classmethod
-    def among(cls, metric: object, present: Mapping[str, Any]) -> UnknownMetricError:
-        """Name what there is instead."""
-        message = f"there is no {metric!r} here: expected one of {', '.join(present)}"
-        return cls(message, code="metric.absent")
+def unknown_metric(metric: object, present: Mapping[str, Any]) -> UnknownNameError:
+    """Name what there is instead of a metric that was not asked for."""
+    message = f"there is no {shown(metric)} here: expected one of {', '.join(present)}"
+    return UnknownNameError(message, code="metric.absent")
 
 
 def evaluate(
@@ -285,12 +280,12 @@ def evaluate(
     max_label: float | None = None,
     num_threads: int | None = None,
 ) -> Evaluation:
-    """Measure how well scores rank documents within queries.
+    """Measure how well scores rank docs within queries.
 
     Parameters
     ----------
     scores : array-like of shape (num_docs,)
-        A score for each document, larger is better; ``-inf`` for one that was not retrieved.
+        A score for each doc, larger is better; ``-inf`` for one that was not retrieved.
     y : array-like of shape (num_docs,)
         Labels: finite numbers from 0.
     qid : array-like of shape (num_docs,), optional
@@ -300,17 +295,19 @@ def evaluate(
         are one query.
     metrics : str or sequence of str, default ("ndcg@10",)
         ``ndcg``, ``dcg``, ``err``, ``map``, ``mrr``, ``precision``, ``recall`` or ``pairwise``,
-        each with or without a cut, as in ``err@20``.
+        each with or without a cut, as in ``err@20``. Precision is divided by its cut, also where
+        fewer docs are retrieved; without a cut, by the number of retrieved docs.
     query_weight : array-like or mapping, optional
-        The weight of each query in the mean, in order of first appearance, or by id.
+        The weight of each query in the mean, in order of first appearance, or by id: a mapping, or
+        a pandas Series with an index of its own.
     gain : {"exp2", "linear"}, sequence or mapping, default "exp2"
         What a label is worth in NDCG, DCG and ERR: ``2**label - 1``, the label itself, or
         ``gain[label]``.
     ties : {"expected", "rows", "worst"}, default "expected"
-        Documents with equal scores: the expectation over their orders; the first row first; the
+        Docs with equal scores: the expectation over their orders; the first row first; the
         least relevant first.
     empty : {"skip", "zero", "one"}, default "skip"
-        A query in which nothing can be found (no relevant document, no two different labels) is
+        A query in which nothing can be found (no relevant doc, no two different labels) is
         left out of the mean and counted, or has the value 0 or 1.
     relevant_from : float, default 1
         The smallest label that is relevant to MAP, MRR, precision and recall.
@@ -337,7 +334,7 @@ def evaluate(
     >>> scores = [0.9, 0.4, 0.1, 0.7, 0.7]
     >>> labels = [1, 2, 0, 0, 1]
     >>> result = rr.evaluate(scores, labels, qid=list("aaabb"), metrics=["ndcg@10", "mrr"])
-    >>> print(f"{result['mrr']:.3f}")  # b: its documents are tied, (1 + 1/2) / 2
+    >>> print(f"{result['mrr']:.3f}")  # b: its docs are tied, (1 + 1/2) / 2
     0.875
     >>> result["mrr"].per_query
     array([1.  , 0.75])
@@ -348,7 +345,7 @@ def evaluate(
     labels = as_labels(y)
     queries, ids = queries_of(qid, group, len(labels))
     weight = as_query_weight(query_weight, ids)
-    result = judge(as_doubles(scores, "scores"), labels, (queries, ids), judging, weight)
+    result = judge(as_scores(scores, "scores"), labels, (queries, ids), judging, weight)
     warn_of_nothing(result)
     return result
 
@@ -388,45 +385,37 @@ def warn_of_nothing(result: Evaluation) -> None:
     why = (
         "the queries that are not skipped have weight 0"
         if some
-        else f"nothing can be found in any of the {result.num_queries:,} queries (no relevant "
-        'document, or no two different labels); empty="zero" would count them'
+        else f"nothing can be found in any of {count(result.num_queries, 'query', 'queries')} (no relevant "
+        'doc, or no two different labels); empty="zero" would count them'
     )
     message = f"the mean of {', '.join(silent)} is NaN: {why}"
     warnings.warn(message, RustrankWarning, stacklevel=3)
 
 
-def whole(name: str, value: Any, low: int, high: int | None = None) -> int:
-    """Take a whole number from ``low``, up to ``high`` where there is such an end."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        message = f"{name}: got {value!r}, expected a whole number"
-        raise TypeError(message) from None
-    if number < low or number > (2**63 - 1 if high is None else high):
-        upper = "" if high is None else f" to {high}"
-        message = f"{name}: got {number}, expected a whole number from {low}{upper}"
-        raise ParamError(message, code=name)
-    return number
-
-
 def _names(metrics: Any) -> list[str]:
+    if not hasattr(metrics, "__iter__") or isinstance(metrics, (bytes, Mapping)):
+        message = f"metrics: got {shown(metrics)}, expected names such as 'ndcg@10'"
+        raise ParamKindError(message, code="metric.name")
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     for name in names:
         if not isinstance(name, str):
-            message = f"metrics: got {name!r}, expected a name such as 'ndcg@10'"
-            raise TypeError(message)
+            message = f"metrics: got {shown(name)}, expected a name such as 'ndcg@10'"
+            raise ParamKindError(message, code="metric.name")
     if not names:
         message = "metrics is empty: expected a name such as 'ndcg@10'"
         raise ParamError(message, code="metric.name")
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(map(str, names)))
 
 
 def _gain(gain: Any) -> str | list[float]:
     if isinstance(gain, str):
         return gain
-    if callable(gain):
-        message = "gain: got a function, expected a name, or gains by label: [f(0), f(1), ...]"
-        raise TypeError(message)
+    if callable(gain) or not hasattr(gain, "__iter__"):
+        what = "a function" if callable(gain) else shown(gain)
+        message = (
+            f"gain: got {what}, expected 'exp2', 'linear' or gains by label: [f(0), f(1), ...]"
+        )
+        raise ParamKindError(message, code="metric.gain")
     if isinstance(gain, Mapping):
         for label in range(len(gain)):
             if label not in gain:
@@ -435,21 +424,6 @@ def _gain(gain: Any) -> str | list[float]:
         gain = [gain[label] for label in range(len(gain))]
     table: list[float] = as_doubles(gain, "gain").tolist()
     return table
-
-
-def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        message = f"{name}: got {value!r}, expected a name"
-        raise TypeError(message)
-    return value
-
-
-def _real(name: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        message = f"{name}: got {value!r}, expected a number"
-        raise TypeError(message) from None
 
 
 def _shown_interval(value: MetricValue) -> str:

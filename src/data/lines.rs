@@ -21,6 +21,17 @@ use std::path::{Path, PathBuf};
 
 /// The first bytes of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// The names of other packed formats, and the first bytes of their files; no text begins so.
+const PACKED: [(&str, &[u8]); 6] = [
+    ("bzip2", b"BZh"),
+    ("zip", b"PK\x03\x04"),
+    ("zstd", b"\x28\xb5\x2f\xfd"),
+    ("xz", b"\xfd7zXZ\0"),
+    ("7z", b"7z\xbc\xaf\x27\x1c"),
+    ("lz4", b"\x04\x22\x4d\x18"),
+];
+/// What follows `BZh` and a digit: a query of a run may be called `BZh9`.
+const BZIP2_BLOCK: &[u8] = b"1AY&SY";
 /// What some editors write in front of UTF-8.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 /// How much compressed text is read at once.
@@ -104,7 +115,7 @@ impl LineSource {
     }
 
     fn new(path: &Path, raw: Raw, options: &LineOptions) -> Result<Self> {
-        let input = Input::new(raw).map_err(|e| Error::io(path, e))?;
+        let input = Input::new(path, raw)?;
         let max_line_bytes = options.max_line_bytes.max(1);
         let options = LineOptions {
             // A block longer than the longest line could hide a line that is too long.
@@ -144,8 +155,8 @@ impl LineSource {
         let raw =
             std::mem::replace(&mut self.input, Input::Plain(Raw::held(Box::new(io::empty()))));
         let mut raw = raw.into_raw();
-        let input = raw.rewind().and_then(|()| Input::new(raw));
-        self.input = input.map_err(|e| Error::io(&self.path, e))?;
+        raw.rewind().map_err(|e| Error::io(&self.path, e))?;
+        self.input = Input::new(&self.path, raw)?;
         self.carry.clear();
         (self.ended, self.fault, self.next_line, self.bytes) = (false, None, 1, 0);
         Ok(())
@@ -337,6 +348,15 @@ impl Raw {
         Self::Held { bytes: Vec::new(), at: 0, rest }
     }
 
+    /// The bytes that tell formats apart, fewer if there are no more; they will be read again.
+    fn first_bytes(&mut self) -> io::Result<Vec<u8>> {
+        const LONGEST: u64 = 10;
+        let mut bytes = Vec::new();
+        self.take(LONGEST).read_to_end(&mut bytes)?;
+        self.rewind()?;
+        Ok(bytes)
+    }
+
     fn rewind(&mut self) -> io::Result<()> {
         match self {
             Self::File(file) => file.rewind(),
@@ -369,6 +389,12 @@ impl Read for Raw {
     }
 }
 
+/// The packed format that cannot be read and whose files begin so.
+fn packed(first: &[u8]) -> Option<&'static str> {
+    let (name, _) = PACKED.iter().find(|(_, magic)| first.starts_with(magic))?;
+    (*name != "bzip2" || first.get(4..) == Some(BZIP2_BLOCK)).then_some(name)
+}
+
 /// The text.
 enum Input {
     Plain(Raw),
@@ -377,11 +403,15 @@ enum Input {
 
 impl Input {
     /// Looks at the first bytes of what stands at its start.
-    fn new(mut raw: Raw) -> io::Result<Self> {
-        let mut magic = Vec::new();
-        (&mut raw).take(GZIP.len() as u64).read_to_end(&mut magic)?;
-        raw.rewind()?;
-        Ok(if magic == GZIP {
+    fn new(path: &Path, mut raw: Raw) -> Result<Self> {
+        let magic = raw.first_bytes().map_err(|e| Error::io(path, e))?;
+        if let Some(format) = packed(&magic) {
+            return Err(Error::data("text.format", format!("this is a {format} file"))
+                .path(path)
+                .expected("text, plain or gzip")
+                .hint("unpack it first"));
+        }
+        Ok(if magic.starts_with(&GZIP) {
             let reader = BufReader::with_capacity(GZIP_BUFFER, raw);
             Self::Gzip(Box::new(MultiGzDecoder::new(reader)))
         } else {
@@ -464,6 +494,28 @@ mod tests {
             let error = source.next_block(&mut block).unwrap_err();
             assert_eq!(error.fault().unwrap().code, "text.line_long");
             assert!(error.to_string().contains("(text:2:1)"), "{error}");
+        }
+    }
+
+    #[test]
+    fn other_packed_formats_are_named() {
+        let begin = |text: &'static [u8]| {
+            LineSource::from_reader("a.txt", Box::new(text), &LineOptions::default())
+        };
+        for (name, first) in [
+            ("bzip2", &b"BZh91AY&SY\0\0"[..]),
+            ("zip", b"PK\x03\x04\x14\0"),
+            ("zstd", b"\x28\xb5\x2f\xfd\x04"),
+            ("xz", b"\xfd7zXZ\0\0\x04"),
+        ] {
+            let error = begin(first).unwrap_err();
+            assert_eq!(error.fault().unwrap().code, "text.format");
+            let text = error.to_string();
+            let said = format!("this is a {name} file (a.txt): expected text, plain or gzip");
+            assert!(text.starts_with(&said), "{text}");
+        }
+        for text in [&b"BZh9 Q0 doc 1 1 tag\n"[..], b"PK\n", b"7"] {
+            assert_eq!(all_lines(&mut begin(text).unwrap()).len(), 1);
         }
     }
 

@@ -27,10 +27,38 @@ impl FromStr for Metric {
             Some((measure, cut)) => (measure, Some(cut)),
             None => (text, None),
         };
-        let measure = pick("metric.name", "metric", measure, MEASURES)?;
+        let measure = pick("metric.name", "metric", measure, MEASURES);
+        let measure = measure.map_err(|error| match elsewhere(text) {
+            Some(ours) => error.hint(format!("did you mean {ours}?")),
+            None => error,
+        })?;
         let cut = cut.map(|digits| parse_cut(text, digits)).transpose()?;
         Self::new(measure, cut, Convention::default())
     }
+}
+
+/// What other tools call a measure; `trec_eval`'s `_cut` is taken off before.
+const ELSEWHERE: &[(&str, Measure)] = &[
+    ("p", Measure::Precision),
+    ("prec", Measure::Precision),
+    ("recip_rank", Measure::Mrr),
+    ("reciprocal_rank", Measure::Mrr),
+    ("r", Measure::Recall),
+    ("average_precision", Measure::Map),
+    ("mean_average_precision", Measure::Map),
+];
+
+/// Our name for what another tool calls `P_10`, `recip_rank` or `NDCG@5`.
+fn elsewhere(text: &str) -> Option<String> {
+    let text = text.to_ascii_lowercase();
+    let rest = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    let cut = &text[rest.len()..];
+    let rest = rest.strip_suffix(['@', '_']).unwrap_or(rest);
+    let rest = rest.strip_suffix("_cut").unwrap_or(rest);
+    let mut known = MEASURES.iter().chain(ELSEWHERE);
+    let (_, measure) = known.find(|(name, _)| *name == rest && !cut.starts_with('0'))?;
+    let cut = if cut.is_empty() { String::new() } else { format!("@{cut}") };
+    Some(format!("{measure}{cut}"))
 }
 
 /// Digits without a sign or a leading zero, so that one cut has one name.
@@ -88,7 +116,7 @@ fn nearest<'a>(text: &str, names: &[&'a str]) -> Vec<&'a str> {
     const LONGEST: usize = 32;
     let text: Vec<u8> = text.trim().bytes().take(LONGEST).map(|b| b.to_ascii_lowercase()).collect();
     let distance = |name: &str| edit_distance(&text, name.as_bytes());
-    let limit = if text.len() < 3 { 1 } else { 2 };
+    let limit = if text.len() < 6 { 1 } else { 2 };
     let smallest = names.iter().map(|n| distance(n)).min().unwrap_or(usize::MAX).min(limit);
     let begun = |name: &str| !text.is_empty() && name.as_bytes().starts_with(&text);
     names.iter().copied().filter(|n| distance(n) <= smallest || begun(n)).collect()
@@ -122,5 +150,40 @@ mod tests {
         assert_eq!(distance("ndgc", "ndcg"), 1);
         assert_eq!(distance("", "map"), 3);
         assert_eq!(distance("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn names_of_other_tools_lead_to_ours() {
+        for (text, ours) in [
+            ("recip_rank", "mrr"),
+            ("ndcg_cut_10", "ndcg@10"),
+            ("map_cut_5", "map@5"),
+            ("P_10", "precision@10"),
+            ("P@10", "precision@10"),
+            ("recall_1000", "recall@1000"),
+            ("NDCG@3", "ndcg@3"),
+            ("ndcg5", "ndcg@5"),
+            ("ndgc@10", "ndcg"),
+        ] {
+            let error = text.parse::<Metric>().unwrap_err().to_string();
+            assert!(error.ends_with(&format!("; did you mean {ours}?")), "{error}");
+        }
+        for text in ["rbp", "rbp@10", "", "@", "_10", "é"] {
+            let error = text.parse::<Metric>().unwrap_err();
+            assert_eq!(error.fault().unwrap().hint, None, "{error}");
+        }
+    }
+
+    #[test]
+    fn only_near_names_are_offered() {
+        let options = [("expected", 0), ("rows", 1), ("worst", 2)];
+        let hint = |text| {
+            let error = pick("metric.ties", "tie rule", text, &options).unwrap_err();
+            error.fault().unwrap().hint.clone()
+        };
+        assert_eq!(hint("first"), None);
+        assert_eq!(hint("row").as_deref(), Some("did you mean rows?"));
+        assert_eq!(hint("wrost").as_deref(), Some("did you mean worst?"));
+        assert_eq!(hint("expcetd").as_deref(), Some("did you mean expected?"));
     }
 }

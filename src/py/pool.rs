@@ -4,16 +4,27 @@
 //! would wait for ever. Pools are kept by process id: the child makes its own, and the parent's copy
 //! is never touched again, not even to drop it. Callers look up a pool while they hold the
 //! interpreter, as `os.fork` does, so a fork cannot come while the table is locked.
+//!
+//! A process keeps few pools: of those that nobody uses, the one that was asked for least recently
+//! makes room.
 
 use crate::error::{Error, Result};
 use rayon::ThreadPool;
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-static POOLS: Mutex<BTreeMap<(u32, usize), Arc<ThreadPool>>> = Mutex::new(BTreeMap::new());
+/// The pools, those asked for most recently last.
+static POOLS: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
 
 /// How many threads a pool may have at most.
 pub(super) const MAX_THREADS: usize = 1024;
+/// How many pools a process keeps, besides those in use.
+const MAX_POOLS: usize = 4;
+
+struct Kept {
+    process: u32,
+    num_threads: usize,
+    pool: Arc<ThreadPool>,
+}
 
 /// This process's pool of `num_threads` threads; all cores by default.
 pub(super) fn get(num_threads: Option<usize>) -> Result<Arc<ThreadPool>> {
@@ -24,17 +35,34 @@ pub(super) fn get(num_threads: Option<usize>) -> Result<Arc<ThreadPool>> {
             .expected(format!("1 to {MAX_THREADS}, or None for all cores")));
     }
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = (std::process::id(), num_threads);
-    if let Some(pool) = pools.get(&key) {
-        return Ok(pool.clone());
-    }
+    let process = std::process::id();
+    let known = pools.iter().position(|k| (k.process, k.num_threads) == (process, num_threads));
+    let kept = match known {
+        Some(at) => pools.remove(at),
+        None => Kept { process, num_threads, pool: Arc::new(made(num_threads)?) },
+    };
+    let pool = kept.pool.clone();
+    pools.push(kept);
+    make_room(&mut pools, process);
+    Ok(pool)
+}
+
+fn made(num_threads: usize) -> Result<ThreadPool> {
     let builder = rayon::ThreadPoolBuilder::new()
         .num_threads(num_threads)
         .thread_name(|i| format!("rustrank-{i}"));
-    let pool = builder.build().map_err(|e| Error::internal(format!("no thread pool: {e}")))?;
-    let pool = Arc::new(pool);
-    pools.insert(key, pool.clone());
-    Ok(pool)
+    builder.build().map_err(|e| Error::internal(format!("no thread pool: {e}")))
+}
+
+/// Drops what is too many. A pool is handed out under the lock only, so one that the table alone
+/// holds stays unused meanwhile; its threads then end by themselves.
+fn make_room(pools: &mut Vec<Kept>, process: u32) {
+    let own = pools.iter().filter(|kept| kept.process == process).count();
+    for _ in MAX_POOLS..own {
+        let idle = |kept: &Kept| kept.process == process && Arc::strong_count(&kept.pool) == 1;
+        let Some(at) = pools.iter().position(idle) else { return };
+        pools.remove(at);
+    }
 }
 
 /// The number of cores this process may use.

@@ -93,6 +93,7 @@ def test_options_are_those_of_the_package(data: Path) -> None:
         (["--ties", "rows"], {"ties": "rows"}),
         (["--gain", "linear"], {"gain": "linear"}),
         (["--gain", "0,1,5"], {"gain": [0, 1, 5]}),
+        (["--gain", ".5,1,2"], {"gain": [0.5, 1, 2]}),
         (["--empty", "one"], {"empty": "one"}),
         (["--relevant-from", "2"], {"relevant_from": 2}),
         (["--max-label", "4"], {"max_label": 4}),
@@ -169,6 +170,26 @@ def test_inspect_points_at_what_is_wrong(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (65, f"{path}: no docs\n")
 
 
+def test_inspect_finds_that_there_are_no_features(tmp_path: Path) -> None:
+    path = tmp_path / "labels.txt"
+    path.write_text("1 qid:a\n0 qid:a\n", "ascii")
+    done = run("inspect", path)
+    assert (done.returncode, done.stderr) == (65, "")
+    assert f"the file cannot be loaded:\n  {path}: no line has a feature" in done.stdout
+    shown = json.loads(run("inspect", path, "--json").stdout)
+    assert [finding["code"] for finding in shown["findings"]] == ["features"]
+
+
+def test_a_run_compared_with_itself_is_warned_of_once(trec: tuple[Path, Path]) -> None:
+    run_path, qrels = trec
+    part = run_path.with_name("few.txt")
+    lines = run_path.read_text("ascii").splitlines(keepends=True)
+    part.write_text("".join(line for line in lines if "-tied-" in line), "ascii")
+    done = run("compare", "--qrels", qrels, part, part)
+    assert done.returncode == 0
+    assert done.stderr.count("nothing is retrieved for") == 1
+
+
 def test_output_without_unicode_has_other_bars(data: Path) -> None:
     text = good("inspect", data, env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert "57.1%  ####" in text
@@ -185,6 +206,13 @@ def test_output_without_unicode_has_other_bars(data: Path) -> None:
         (["evaluate", "{data}", "{a}", "--gain", "0,x"], 2, "expected exp2, linear or a table"),
         (["evaluate", "{data}", "{a}", "--threads", "-1"], 2, "num_threads: got -1"),
         (["evaluate", "{data}", "{a}", "--level", "95"], 2, "between 0 and 1"),
+        (["evaluate", "{data}", "{a}", "--gain=-1,2"], 2, "gain[0]"),
+        (["evaluate", "{data}", "{a}", "--gain", "--"], 2, "expected one argument"),
+        (["evaluate", "{data}", "{a}", "--threads", "2000"], 2, "from 1 to 1024"),
+        (["evaluate", "{data}", "{a}", "--single-precision"], 2, "needs --qrels"),
+        (["evaluate", "{data}", "{a}", "--all-queries"], 2, "needs --qrels"),
+        (["compare", "{data}", "{a}", "{a}", "--single-precision"], 2, "needs --qrels"),
+        (["evaluate", "{data}", "{a}", "--metric", "P_10"], 2, "did you mean precision@10?"),
         (["compare", "{data}", "{a}"], 2, "expected DATA A B"),
         (["compare", "--qrels", "{data}", "{a}"], 2, "expected two runs"),
         (["evaluate", "{data}", "{data}"], 65, "data.txt:1:1"),
@@ -235,16 +263,41 @@ def test_a_mean_of_nothing_warns(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device")
-def test_a_full_disk_is_an_error(data: Path) -> None:
+@pytest.mark.parametrize("arguments", [["inspect", "{data}"], ["--help"], ["--version"]])
+def test_a_full_disk_is_an_error(data: Path, arguments: list[str]) -> None:
     with Path("/dev/full").open("w", encoding="ascii") as full:
         done = subprocess.run(
-            [*RUNS, "inspect", str(data)],
+            [*RUNS, *(argument.format(data=data) for argument in arguments)],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
             check=False,
         )
     assert (done.returncode, done.stderr) == (74, "rustrank: error: No space left on device\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")
+@pytest.mark.parametrize(
+    ("closed", "arguments", "code", "says"),
+    [
+        (">&-", "inspect {data}", 74, "rustrank: error: standard output is closed\n"),
+        (">&-", "--version", 74, "rustrank: error: standard output is closed\n"),
+        ("2>&-", "inspect {data}", 0, ""),
+        ("2>&-", "inspect nowhere.txt", 66, ""),
+        ("2>&-", "inspekt", 2, ""),
+        (">&- 2>&-", "inspect {data}", 74, ""),
+    ],
+)
+def test_closed_streams_keep_the_exit_code(
+    data: Path, closed: str, arguments: str, code: int, says: str
+) -> None:
+    line = f"{sys.executable} -m rustrank {arguments.format(data=data)} {closed}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", line], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == code
+    assert done.stderr.endswith(says)
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
@@ -341,11 +394,11 @@ def test_queries_that_a_run_lacks_are_said(trec: tuple[Path, Path]) -> None:
     part.write_text("".join(line for line in lines if "-tied-" in line), "ascii")
     few = run("evaluate", "--qrels", qrels, part, "--metric", "map", "--json")
     assert few.returncode == 0
-    assert "have nothing retrieved and are left out (--all-queries)" in few.stderr
+    assert ": left out, see --all-queries" in few.stderr
     everything = run(
         "evaluate", "--qrels", qrels, part, "--metric", "map", "--json", "--all-queries"
     )
-    assert "count as they are" in everything.stderr
+    assert "they count too" in everything.stderr
     num_few, num_all = (
         json.loads(done.stdout)["results"][0]["metrics"]["map"]["num_queries"]
         for done in (few, everything)

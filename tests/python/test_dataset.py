@@ -88,6 +88,7 @@ CONTAINERS: dict[str, Callable[[NDArray[Any]], Any]] = {
     "read-only": lambda X: _read_only(X),
     "object": lambda X: X.astype(object),
     "masked": lambda X: np.ma.masked_array(X, np.zeros(X.shape, bool)),
+    "unaligned": lambda X: _unaligned(X),
     "lists": lambda X: X.astype(np.float64).tolist(),
     "pandas, one type": lambda X: pd.DataFrame(X),
     "pandas, mixed": _frame,
@@ -97,7 +98,11 @@ CONTAINERS: dict[str, Callable[[NDArray[Any]], Any]] = {
     "arrow": _arrow,
     "arrow, chunked": _chunked,
     "arrow stream": lambda X: _Stream(_arrow(X)),
+    "mapping": lambda X: {f"c{i}": X[:, i].tolist() for i in range(X.shape[1])},
+    "mapping of arrays": lambda X: {f"c{i}": X[:, i] for i in range(X.shape[1])},
     "csr matrix": sp.csr_matrix,
+    "bsr matrix": lambda X: sp.bsr_matrix(X, blocksize=(4, 2)),
+    "coo array": sp.coo_array,
     "csc array": sp.csc_array,
     "csr, 64-bit indices": lambda X: _wide_indices(sp.csr_matrix(X)),
 }
@@ -107,6 +112,14 @@ def _read_only(X: NDArray[Any]) -> NDArray[Any]:
     X = X.copy()
     X.flags.writeable = False
     return X
+
+
+def _unaligned(X: NDArray[Any]) -> NDArray[Any]:
+    bytes_ = np.empty(X.nbytes + 1, np.uint8)
+    made = bytes_[1:].view(X.dtype).reshape(X.shape)
+    made[:] = X
+    assert not made.flags.aligned
+    return made
 
 
 def _wide_indices(matrix: sp.csr_matrix) -> sp.csr_matrix:
@@ -154,6 +167,11 @@ IDS: dict[str, Callable[[NDArray[Any]], Any]] = {
     "tuples": lambda q: _tuples(q),
     "dates": lambda q: np.datetime64("2026-01-01") + q,
     "list": lambda q: q.tolist(),
+    "list of text": lambda q: q.astype(str).tolist(),
+    "list of numbers and text": lambda q: [int(x) if x % 2 else str(x) for x in q],
+    "list of tuples": lambda q: [("market", int(x)) for x in q],
+    "list of numpy integers": lambda q: [*q],
+    "masked": lambda q: np.ma.masked_array(q, np.zeros(len(q), bool)),
     "pandas categories": lambda q: pd.Series(q.astype(str), dtype="category"),
     "polars": pl.Series,
     "polars text": lambda q: pl.Series(q.astype(str)),
@@ -331,13 +349,21 @@ def test_names_come_from_columns_and_are_checked(data: rr.datasets.Ranking) -> N
         rr.Dataset(moved, data.y, qid=data.qid, like=train)
     with pytest.raises(rr.DataError, match="two features have the name 'a'"):
         rr.Dataset(data.X[:, :2], data.y, qid=data.qid, feature_names=["a", "a"])
-    with pytest.raises(IndexError):
-        train.thresholds(6)
+    for number in (6, -1, 2**70):
+        with pytest.raises(IndexError, match=f"no feature {number}: expected 0 to 5"):
+            train.thresholds(number)
+    with pytest.raises(KeyError, match=r"there is no feature 'C1'; did you mean c1"):
+        train.thresholds("C1")
+    with pytest.raises(TypeError, match="expected a number or a name"):
+        train.thresholds(1.5)  # type: ignore[arg-type]
 
 
 def test_a_dataset_says_what_it_is(data: rr.datasets.Ranking) -> None:
     dataset = rr.Dataset(data.X, data.y, qid=data.qid)
-    assert repr(dataset).startswith("<Dataset: 400 documents, 30 queries, 6 features, ")
+    assert repr(dataset).startswith("<Dataset: 400 docs, 30 queries, 6 features, ")
+    assert repr(dataset).endswith(" KiB>")
+    one = rr.Dataset([[1, 2], [2, 1]], [0, 1], group=[2])
+    assert repr(one).startswith("<Dataset: 2 docs, 1 query, 2 features, ")
     assert len(dataset) == ROWS
     assert dataset.memory < data.X.nbytes + ROWS * 20
 

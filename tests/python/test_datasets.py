@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rustrank as rr
 from rustrank import datasets
 from rustrank.datasets import Ranking, make_polynomial, make_web
 
@@ -120,10 +121,13 @@ def test_letor_text_holds_every_value(tmp_path: Path) -> None:
         (make_web, {"num_queries": 0}, "num_queries: got 0"),
         (make_web, {"noise": float("nan")}, "noise: got nan"),
         (make_web, {"first_query": -1}, "first_query: got -1"),
+        (make_web, {"seed": None}, "seed: got None"),
+        (make_web, {"noise": "x"}, "noise: got 'x'"),
+        (make_polynomial, {"num_queries": 2.5}, "num_queries: got 2.5"),
     ],
 )
 def test_bad_arguments_are_named(
     make: Callable[..., Ranking], arguments: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(rr.ParamError, match=message):
         make(**arguments)

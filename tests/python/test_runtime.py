@@ -10,6 +10,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,6 @@ from rustrank import _rustrank
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 #: Long enough for any machine; what is tested would otherwise hang for ever.
 LIMIT = 60
@@ -133,6 +133,27 @@ def test_ctrl_c_ends_a_long_construction() -> None:
 
 def test_threads_are_as_many_as_cores() -> None:
     assert _rustrank.num_threads() == len(os.sched_getaffinity(0))
+
+
+def _threads_of(pools: str) -> int:
+    names = [path.read_text("ascii") for path in Path("/proc/self/task").glob("*/comm")]
+    return sum(name.startswith(pools) for name in names)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs Linux")
+def test_few_pools_stay() -> None:
+    small = np.ones((2, 1)), [0, 1]
+    fingerprints = set()
+    for num_threads in range(1, 40):
+        with pytest.warns(rr.RustrankWarning):
+            made = rr.Dataset(*small, group=[2], num_threads=num_threads)
+        fingerprints.add(made.fingerprint)
+    assert len(fingerprints) == 1
+    # Threads that nobody needs end by themselves, soon.
+    deadline = time.monotonic() + LIMIT
+    while _threads_of("rustrank-") > 39 + 38 + 37 + 36 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert _threads_of("rustrank-") <= 39 + 38 + 37 + 36
 
 
 def _letor_with_progress(pipe: Path, call: Callable[[int], object]) -> _rustrank.Dataset:
