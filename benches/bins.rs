@@ -1,9 +1,10 @@
 //! Bins: from a table in memory to bytes, one core. Prints time a cell.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rustrank::bins::{BinOptions, Binning, Level, Matrix};
+use rustrank::bins::{BinOptions, Binning, Matrix};
 use rustrank::data::{Dataset, Policy, RowData, Strided};
 use rustrank::hash::draw;
+use rustrank::simd::Level;
 use rustrank::{Grouping, Interrupt, Queries};
 
 const ROWS: usize = 60_000;

@@ -47,6 +47,7 @@ mod progress;
 #[cfg(feature = "python")]
 mod py;
 mod queries;
+pub mod simd;
 
 pub use data::Dataset;
 pub use error::{Error, ErrorKind, Fault, Place, Result};

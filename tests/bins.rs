@@ -4,9 +4,10 @@
 
 use proptest::prelude::*;
 use rustrank::Interrupt;
-use rustrank::bins::{BinOptions, Binning, Cells, Level, Matrix, Sample};
+use rustrank::bins::{BinOptions, Binning, Cells, Matrix, Sample};
 use rustrank::data::{Infinite, Policy, Strided};
 use rustrank::hash::draw;
+use rustrank::simd::Level;
 
 /// Cells that are often equal, sometimes missing, and of every size.
 fn cell() -> impl Strategy<Value = f32> {

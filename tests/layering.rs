@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Lowest first; modules of one layer do not see each other unless `ALLOWED` says so.
 const LAYERS: &[&[&str]] = &[
     &["error"],
-    &["hash", "interrupt", "progress"],
+    &["hash", "interrupt", "progress", "simd"],
     &["queries", "bins", "model", "comm"],
     &["metric", "data"],
     &["grow", "objective", "combine"],

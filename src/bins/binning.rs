@@ -1,13 +1,14 @@
 //! The bins of all features: chosen once, then shared by every table that is binned with them.
 
 use super::cells::{Cells, block_rows, first_fault, hash_rows, row_hashes};
-use super::kernel::{Job, Level, Table};
+use super::kernel::{Job, Table};
 use super::layout::Layout;
 use super::mapper::Mapper;
 use super::matrix::Matrix;
 use super::sample::{Sample, mappers_of_table};
 use crate::Interrupt;
 use crate::error::{Error, Result, room_for};
+use crate::simd::Level;
 use rayon::prelude::*;
 use std::ops::Range;
 

@@ -24,7 +24,6 @@ mod sample;
 
 pub use binning::{BinOptions, Binning};
 pub use cells::{Cells, block_rows, nearest, row_hash, row_hashes};
-pub use kernel::Level;
 pub use layout::{Layout, Place};
 pub use mapper::Mapper;
 pub use matrix::Matrix;

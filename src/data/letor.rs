@@ -10,9 +10,10 @@
 
 use super::cells::Infinite;
 use super::number;
-use super::scan::Level;
+use super::scan::usual_cells;
 use crate::bins::nearest;
 use crate::error::{Error, Result, foreign};
+use crate::simd::Level;
 
 /// Labels above this are refused: an `f32` no longer tells neighbours apart.
 const MAX_LABEL: f64 = 16_777_216.0;
@@ -79,7 +80,7 @@ impl LetorOptions {
     fn cells(&self, line: &[u8], mut at: usize, sink: &mut impl FnMut(u32, f32)) -> Result<()> {
         let (level, mut next) = (Level::best(), self.lowest());
         loop {
-            (at, next) = level.usual_cells(line, at, next..=self.highest(), sink);
+            (at, next) = usual_cells(level, line, at, next..=self.highest(), sink);
             let start = skip_blanks(line, at);
             let end = token_end(line, start);
             if start == end {

@@ -1,7 +1,8 @@
 //! Sixteen comparisons in two instructions.
 #![expect(unsafe_code, reason = "a kernel: AVX2 behind a run-time check")]
 
-use super::{Job, Level, Table};
+use super::{Job, Table};
+use crate::simd::Level;
 use std::arch::x86_64::{
     __m256, _CMP_LT_OQ, _mm256_cmp_ps, _mm256_loadu_ps, _mm256_movemask_ps, _mm256_set1_ps,
 };

@@ -1,7 +1,8 @@
 //! Sixteen comparisons an instruction.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
-use super::{Job, Level, Table};
+use super::{Job, Table};
+use crate::simd::Level;
 use std::arch::x86_64::{__m512, _CMP_LT_OQ, _mm512_cmp_ps_mask, _mm512_loadu_ps, _mm512_set1_ps};
 
 pub(super) fn encode(table: &Table, job: Job<'_>) {

@@ -13,48 +13,7 @@ mod portable;
 
 use super::layout::Place;
 use super::mapper::Mapper;
-
-/// The kernels a machine may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// Plain Rust, on every machine.
-    Portable,
-    /// Eight comparisons an instruction.
-    Avx2,
-    /// Sixteen.
-    Avx512,
-}
-
-impl Level {
-    /// The kernels that this machine has, the plainest first.
-    pub fn available() -> Vec<Self> {
-        [Self::Portable, Self::Avx2, Self::Avx512]
-            .into_iter()
-            .filter(|l| l.is_available())
-            .collect()
-    }
-
-    /// The fastest kernel of this machine.
-    pub fn best() -> Self {
-        [Self::Avx512, Self::Avx2].into_iter().find(|l| l.is_available()).unwrap_or(Self::Portable)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    fn is_available(self) -> bool {
-        match self {
-            Self::Portable => true,
-            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt"),
-            Self::Avx512 => {
-                is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt")
-            }
-        }
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    fn is_available(self) -> bool {
-        self == Self::Portable
-    }
-}
+use crate::simd::Level;
 
 /// A feature's thresholds as the kernels want them, and where its codes go.
 #[derive(Debug)]

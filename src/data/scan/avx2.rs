@@ -9,6 +9,7 @@
 #![expect(unsafe_code, reason = "a kernel: AVX2 behind a run-time check")]
 
 use super::{cells_with, ends_token, last_bytes};
+use crate::simd::Level;
 use std::arch::x86_64::{
     __m128i, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si64, _mm_madd_epi16, _mm_maddubs_epi16,
     _mm_min_epu8, _mm_movemask_epi8, _mm_packus_epi32, _mm_set_epi64x, _mm_set1_epi8,
@@ -16,20 +17,14 @@ use std::arch::x86_64::{
 };
 use std::ops::RangeInclusive;
 
-pub(super) fn is_available() -> bool {
-    is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("bmi2")
-}
-
 pub(super) fn usual_cells(
     line: &[u8],
     at: usize,
     indices: RangeInclusive<u32>,
     sink: &mut impl FnMut(u32, f32),
 ) -> (usize, u32) {
-    debug_assert!(is_available());
-    // SAFETY: the caller has seen `is_available()`, which checks the features of `run`.
+    debug_assert!(Level::Avx2.is_available());
+    // SAFETY: the caller has seen that the level is available, which has the features of `run`.
     unsafe { run(line, at, indices, sink) }
 }
 

@@ -15,6 +15,7 @@
 use super::{BLOCK, last_bytes};
 use crate::bins::nearest;
 use crate::data::number;
+use crate::simd::Level;
 use std::arch::x86_64::{
     __m128, __m128i, __m256d, __m512i, _mm_alignr_epi8, _mm_castps_si128, _mm_cmpeq_epi16,
     _mm_cmpgt_epi32_mask, _mm_cmple_epi32_mask, _mm_cmplt_epu32_mask, _mm_cvtsi64_si128,
@@ -36,26 +37,14 @@ use std::arch::x86_64::{
 };
 use std::ops::RangeInclusive;
 
-pub(super) fn is_available() -> bool {
-    is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("avx512vbmi2")
-        && is_x86_feature_detected!("avx512bitalg")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("bmi2")
-        && is_x86_feature_detected!("popcnt")
-}
-
 pub(super) fn usual_cells(
     line: &[u8],
     at: usize,
     indices: RangeInclusive<u32>,
     sink: &mut impl FnMut(u32, f32),
 ) -> (usize, u32) {
-    debug_assert!(is_available());
-    // SAFETY: the caller has seen `is_available()`, which checks the features of `run`.
+    debug_assert!(Level::Avx512.is_available());
+    // SAFETY: the caller has seen that the level is available, which has the features of `run`.
     unsafe { run(line, at, indices, sink) }
 }
 

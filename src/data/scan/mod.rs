@@ -12,6 +12,7 @@ mod avx512;
 mod portable;
 
 use super::number;
+use crate::simd::Level;
 use std::ops::RangeInclusive;
 
 /// As many bytes as a mask has bits.
@@ -80,69 +81,27 @@ fn separators(block: &[u8; BLOCK]) -> u64 {
     mask
 }
 
-/// The ways to read values that a machine may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// Plain Rust, on every machine.
-    Portable,
-    /// One value in a vector.
-    Avx2,
-    /// Four cells in a vector.
-    Avx512,
-}
-
-impl Level {
-    /// Those that this machine has, the plainest first.
-    pub fn available() -> Vec<Self> {
-        [Self::Portable, Self::Avx2, Self::Avx512]
-            .into_iter()
-            .filter(|l| l.is_available())
-            .collect()
+/// Takes the usual cells of a line from the blank at `at` on, their indices rising within `indices`;
+/// gives the place after them and the lowest index that may follow.
+///
+/// Levels agree on what a cell is, not on which cells are usual.
+#[inline]
+pub fn usual_cells(
+    level: Level,
+    line: &[u8],
+    at: usize,
+    indices: RangeInclusive<u32>,
+    sink: &mut impl FnMut(u32, f32),
+) -> (usize, u32) {
+    if !line.get(at).is_some_and(|&byte| is_blank(byte)) {
+        return (at, *indices.start());
     }
-
-    /// The fastest that this machine has.
-    #[inline]
-    pub fn best() -> Self {
-        [Self::Avx512, Self::Avx2].into_iter().find(|l| l.is_available()).unwrap_or(Self::Portable)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    fn is_available(self) -> bool {
-        match self {
-            Self::Portable => true,
-            Self::Avx2 => avx2::is_available(),
-            Self::Avx512 => avx512::is_available(),
-        }
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    fn is_available(self) -> bool {
-        self == Self::Portable
-    }
-
-    /// Takes the usual cells of a line from the blank at `at` on, their indices rising within
-    /// `indices`; gives the place after them and the lowest index that may follow.
-    ///
-    /// Levels agree on what a cell is, not on which cells are usual.
-    #[inline]
-    pub fn usual_cells(
-        self,
-        line: &[u8],
-        at: usize,
-        indices: RangeInclusive<u32>,
-        sink: &mut impl FnMut(u32, f32),
-    ) -> (usize, u32) {
-        if !line.get(at).is_some_and(|&byte| is_blank(byte)) {
-            return (at, *indices.start());
-        }
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 if self.is_available() => avx512::usual_cells(line, at, indices, sink),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 if self.is_available() => avx2::usual_cells(line, at, indices, sink),
-            _ => portable::usual_cells(line, at, indices, sink),
-        }
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 if level.is_available() => avx512::usual_cells(line, at, indices, sink),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 if level.is_available() => avx2::usual_cells(line, at, indices, sink),
+        _ => portable::usual_cells(line, at, indices, sink),
     }
 }
 
@@ -281,7 +240,7 @@ mod tests {
                 assert_eq!((index, value.to_bits()), (expected, bits), "{level:?} {line:?}");
                 taken += 1;
             };
-            (at, next) = level.usual_cells(line.as_bytes(), at, next..=highest, &mut take);
+            (at, next) = usual_cells(level, line.as_bytes(), at, next..=highest, &mut take);
             let stands =
                 taken.checked_sub(1).map_or((7, 1), |i| (expected[i].2, expected[i].0 + 1));
             if taken > before {
@@ -306,7 +265,7 @@ mod tests {
             for level in Level::available() {
                 let mut taken = 0;
                 let mut take = |_, _| taken += 1;
-                let (at, next) = level.usual_cells(line.as_bytes(), at, 1..=1 << 20, &mut take);
+                let (at, next) = usual_cells(level, line.as_bytes(), at, 1..=1 << 20, &mut take);
                 assert_eq!((at, next as usize, taken), (line.len(), cells + 1, cells), "{level:?}");
             }
         }
@@ -318,7 +277,7 @@ mod tests {
         for at in 0..=line.len() + 1 {
             for length in 0..=line.len() {
                 for level in Level::available() {
-                    let (end, _) = level.usual_cells(&line[..length], at, 0..=99, &mut |_, _| {});
+                    let (end, _) = usual_cells(level, &line[..length], at, 0..=99, &mut |_, _| {});
                     assert!(at <= end && end <= length.max(at));
                 }
             }

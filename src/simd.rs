@@ -1,0 +1,61 @@
+//! Which vector instructions this machine has: kernels choose by it at run time.
+//!
+//! A kernel has a portable form, and perhaps others for a [`Level`]; all forms give the same result.
+//! Code for a level may use every feature that the level stands for and is called only after
+//! [`Level::is_available`].
+
+/// A set of instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Plain Rust, on every machine.
+    Portable,
+    /// `avx2`, `bmi1`, `bmi2`, `popcnt`: x86-64 of the last ten years.
+    Avx2,
+    /// And `avx512` with `f`, `bw`, `dq`, `vl`, `vbmi2`, `bitalg`: Ice Lake and Zen 4 on.
+    Avx512,
+}
+
+impl Level {
+    /// Those that this machine has, the plainest first.
+    pub fn available() -> Vec<Self> {
+        let all = [Self::Portable, Self::Avx2, Self::Avx512];
+        all.into_iter().filter(|level| level.is_available()).collect()
+    }
+
+    /// The fastest that this machine has.
+    #[inline]
+    pub fn best() -> Self {
+        [Self::Avx512, Self::Avx2].into_iter().find(|l| l.is_available()).unwrap_or(Self::Portable)
+    }
+
+    /// Whether this machine has it.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub fn is_available(self) -> bool {
+        let avx2 = || {
+            is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("popcnt")
+        };
+        let avx512 = || {
+            is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512vbmi2")
+                && is_x86_feature_detected!("avx512bitalg")
+        };
+        match self {
+            Self::Portable => true,
+            Self::Avx2 => avx2(),
+            Self::Avx512 => avx2() && avx512(),
+        }
+    }
+
+    /// Whether this machine has it.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn is_available(self) -> bool {
+        self == Self::Portable
+    }
+}
