@@ -266,8 +266,9 @@ class Dataset:
         reading = _Reading.of(missing, infinite, num_threads)
         given = as_names(feature_names)
         names, binning = given, _bins(like, given, max_bins, sample_rows)
+        content = None
         if isinstance(binning, tuple):
-            binning = _sampled(source, binning, reading)
+            binning, content = _sampled(source, binning, reading)
         builder = _rustrank.Builder(binning, 0, reading)
         columns = Columns()
         for batch, table in source.read():
@@ -277,6 +278,12 @@ class Dataset:
             columns.add(batch, table.num_rows)
             for block in table.blocks():
                 builder.push(block)
+        if content not in (None, builder.content):
+            message = (
+                "the batches are read twice and were not the same: got other values in X than in "
+                "the first pass"
+            )
+            raise DataError(message, code="batch")
         names = names or (None if like is None else like._names)
         labels = np.concatenate(columns.y)
         queries, ids = as_queries(columns.joined_qid(), None, len(labels))
@@ -489,8 +496,10 @@ def _checked_names(given: list[str] | None, table: Table) -> list[str] | None:
     return names
 
 
-def _sampled(source: Batches, options: tuple[int, int], reading: _Reading) -> _rustrank.Binning:
-    """Choose bins in a pass over all batches."""
+def _sampled(
+    source: Batches, options: tuple[int, int], reading: _Reading
+) -> tuple[_rustrank.Binning, int]:
+    """Choose bins in a pass over all batches; returns a number for what was read, too."""
     sampler = None
     for _, table in source.read():
         if sampler is None:
@@ -498,7 +507,8 @@ def _sampled(source: Batches, options: tuple[int, int], reading: _Reading) -> _r
         for block in table.blocks():
             sampler.push(block)
     assert sampler is not None  # noqa: S101 - a source without batches is an error before
-    return sampler.choose()
+    content = sampler.content
+    return sampler.choose(), content
 
 
 def _numbers_if_all(ids: list[str]) -> NDArray[Any]:

@@ -27,6 +27,8 @@ pub struct Sample {
     num_features: usize,
     /// Where the next batch begins, for messages.
     rows_seen: usize,
+    /// The sum of all hashes seen.
+    content: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -72,12 +74,18 @@ impl Sample {
             rows,
             num_features,
             rows_seen: 0,
+            content: 0,
         }
     }
 
     /// The number of features seen.
     pub fn num_features(&self) -> usize {
         self.num_features
+    }
+
+    /// A number for all rows seen, in any order: the sum of their hashes.
+    pub fn content(&self) -> u64 {
+        self.content
     }
 
     /// Adds all rows of a table.
@@ -90,6 +98,7 @@ impl Sample {
     /// Adds all rows of a table whose [`row_hashes`] are known.
     pub fn push_hashed(&mut self, table: &dyn Cells, hashes: &[u64]) -> Result<()> {
         self.rows_seen += hashes.len();
+        self.content = hashes.iter().fold(self.content, |sum, &hash| sum.wrapping_add(hash));
         let groups = smallest_distinct(hashes, self.cutoff, self.limit);
         self.rows.push(table, &groups)?;
         self.num_features = self.num_features.max(table.num_features());

@@ -124,6 +124,12 @@ impl Builder {
         self.hashes.len()
     }
 
+    /// A number for all rows so far, in any order: that of a
+    /// [`Sample`](crate::bins::Sample::content) which has seen the same rows.
+    pub fn content(&self) -> u64 {
+        self.hashes.iter().fold(0, |sum, &hash| sum.wrapping_add(hash))
+    }
+
     /// Bins a batch of rows.
     pub fn push(&mut self, table: &dyn Cells, interrupt: &Interrupt) -> Result<()> {
         check_features(table, &self.binning)?;

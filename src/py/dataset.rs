@@ -120,6 +120,12 @@ impl Sampler {
         })
     }
 
+    /// A number for all rows seen; equal to that of a builder which is given the same rows.
+    #[getter]
+    fn content(&self) -> u64 {
+        lock(&self.sample).as_ref().map_or(0, Sample::content)
+    }
+
     fn choose(&self, py: Python<'_>) -> PyResult<Binning> {
         let binning = detached(py, self.batches.num_threads, |interrupt| {
             let sample = lock(&self.sample).take().ok_or_else(used_up)?;
@@ -185,6 +191,12 @@ impl Builder {
             let mut builder = lock(&self.builder);
             builder.as_mut().ok_or_else(used_up)?.push(&*cells, interrupt)
         })
+    }
+
+    /// A number for all rows so far.
+    #[getter]
+    fn content(&self) -> u64 {
+        lock(&self.builder).as_ref().map_or(0, data::Builder::content)
     }
 
     fn finish(&self, py: Python<'_>, rows: Rows<'_>) -> PyResult<Dataset> {

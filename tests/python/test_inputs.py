@@ -478,3 +478,15 @@ def test_a_p_value_of_nothing_is_a_dash() -> None:
         found = rr.compare([1, 2], [2, 1], [0, 0])
     assert repr(found).splitlines()[1].split()[5:7] == ["-", "-"]
     assert "nan" not in repr(found)
+
+
+def test_batches_with_other_values_the_second_time_are_refused() -> None:
+    passes = []
+
+    def batches() -> list[tuple[Any, Any, Any]]:
+        passes.append(1)
+        X = np.arange(40.0).reshape(20, 2) * len(passes)
+        return [(X, np.arange(20) % 2, np.arange(20) // 5)]
+
+    with pytest.raises(rr.DataError, match="read twice and were not the same: got other values"):
+        rr.Dataset.from_batches(batches)
