@@ -171,6 +171,9 @@ def _column(column: Any, rows: slice, name: str) -> Column:
         values = column[rows] if isinstance(column, np.ndarray) else _of_pandas(column, rows, what)
         return as_floats(values, what)
     kind = column.dtype if library(column) == "polars" else column.type
+    if str(kind) in ("Int128", "UInt128"):  # At which some versions of polars panic.
+        message = f"{what}: got {kind}, expected numbers"
+        raise TypeError(message)
     try:
         if library(column) == "polars":
             values = column[rows].to_numpy()
