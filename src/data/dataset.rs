@@ -37,23 +37,11 @@ impl Dataset {
         options.check()?;
         check_rows(table, &rows)?;
         let hashes = row_hashes(table, interrupt)?;
-        Self::of_checked(table, &hashes, rows, options, interrupt)
+        Self::of_hashed(table, &hashes, rows, options, interrupt)
     }
 
-    /// [`new`](Self::new), for a table whose rows were hashed while they were read.
+    /// A dataset of a table whose rows pass [`check_rows`] and have these hashes.
     pub(super) fn of_hashed(
-        table: &dyn Cells,
-        hashes: &[u64],
-        rows: RowData,
-        options: &BinOptions,
-        interrupt: &Interrupt,
-    ) -> Result<Self> {
-        options.check()?;
-        check_rows(table, &rows)?;
-        Self::of_checked(table, hashes, rows, options, interrupt)
-    }
-
-    fn of_checked(
         table: &dyn Cells,
         hashes: &[u64],
         rows: RowData,
@@ -247,7 +235,8 @@ pub(super) fn check_features(table: &dyn Cells, binning: &Binning) -> Result<()>
     Err(Error::data("features", what).got(got).expected(expected))
 }
 
-fn check_rows(table: &dyn Cells, rows: &RowData) -> Result<()> {
+/// Refuses rows of which no dataset can be made.
+pub(super) fn check_rows(table: &dyn Cells, rows: &RowData) -> Result<()> {
     if table.num_features() == 0 {
         return Err(Error::data("features", "the table has no features"));
     }

@@ -8,7 +8,7 @@
 //! same whichever way was taken.
 
 use super::builder::{Builder, RowData};
-use super::dataset::Dataset;
+use super::dataset::{Dataset, check_rows};
 use super::letor::LetorOptions;
 use super::lines::{LineOptions, LineSource, Piece};
 use super::parsed::{Chunk, Parsed, Parser};
@@ -93,6 +93,7 @@ pub fn load_from(
     let (rows, query_ids) = heads.finish().map_err(|error| error.path(source.path()))?;
     let dataset = match sink {
         Sink::Buffer(table) => {
+            check_rows(&table, &rows)?;
             Dataset::of_hashed(&table, &table.hashes(interrupt)?, rows, &options.bins, interrupt)?
         }
         Sink::Bins(builder) => builder.finish(rows)?,
