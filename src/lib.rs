@@ -40,9 +40,12 @@
 pub mod bins;
 pub mod data;
 mod error;
+mod gradient;
 pub mod hash;
 mod interrupt;
 pub mod metric;
+pub mod model;
+pub mod objective;
 mod progress;
 #[cfg(feature = "python")]
 mod py;
@@ -51,6 +54,7 @@ pub mod simd;
 
 pub use data::Dataset;
 pub use error::{Error, ErrorKind, Fault, Place, Result};
+pub use gradient::Gradient;
 pub use interrupt::Interrupt;
 pub use metric::{Convention, Empty, Gain, Mean, Measure, Metric, SwapDelta, Ties};
 pub use progress::Progress;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Lowest first; modules of one layer do not see each other unless `ALLOWED` says so.
 const LAYERS: &[&[&str]] = &[
     &["error"],
-    &["hash", "interrupt", "progress", "simd"],
+    &["gradient", "hash", "interrupt", "progress", "simd"],
     &["queries", "bins", "model", "comm"],
     &["metric", "data"],
     &["grow", "objective", "combine"],
@@ -24,6 +24,7 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("objective", "bins"),
     ("objective", "model"),
     ("model", "hash"),
+    ("model", "gradient"),
     ("model", "interrupt"),
     ("combine", "model"),
 ];

@@ -1,0 +1,92 @@
+//! A regression tree.
+
+/// Where a split sends a doc.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Child {
+    /// To the split of this number.
+    Split(u32),
+    /// To the leaf of this number.
+    Leaf(u32),
+}
+
+/// An inner node: a doc goes left iff its cell is at most the threshold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Split {
+    /// The feature that is looked at.
+    pub feature: u32,
+    /// The largest cell that goes left.
+    pub threshold: f64,
+    /// Whether a missing cell goes left.
+    pub missing_left: bool,
+    /// Where cells at or below the threshold go.
+    pub left: Child,
+    /// Where cells above the threshold go.
+    pub right: Child,
+    /// What the split took off the loss in training.
+    pub reduction: f64,
+    /// The sum of the hessians of the training docs that came here.
+    pub cover: f64,
+    /// The number of training docs that came here.
+    pub docs: u64,
+}
+
+/// An outer node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Leaf {
+    /// What is added to the score.
+    pub value: f64,
+    /// The sum of the hessians of the training docs that came here.
+    pub cover: f64,
+    /// The number of training docs that came here.
+    pub docs: u64,
+}
+
+/// A tree whose root is split 0, or a single leaf where there is no split.
+///
+/// Children come after their parents, so one pass over `splits` meets every node from the top.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tree {
+    splits: Vec<Split>,
+    leaves: Vec<Leaf>,
+}
+
+impl Tree {
+    /// A tree of one leaf more than splits.
+    pub fn new(splits: Vec<Split>, leaves: Vec<Leaf>) -> Self {
+        debug_assert_eq!(splits.len() + 1, leaves.len());
+        Self { splits, leaves }
+    }
+
+    /// The inner nodes; the first is the root.
+    pub fn splits(&self) -> &[Split] {
+        &self.splits
+    }
+
+    /// The outer nodes.
+    pub fn leaves(&self) -> &[Leaf] {
+        &self.leaves
+    }
+
+    /// Multiplies all leaf values.
+    pub fn scale(&mut self, factor: f64) {
+        for leaf in &mut self.leaves {
+            leaf.value *= factor;
+        }
+    }
+
+    /// The leaf that a row of cells falls into: the plain version of what the scorer does.
+    pub fn leaf_of(&self, cell: impl Fn(u32) -> f64) -> usize {
+        let mut at = if self.splits.is_empty() { Child::Leaf(0) } else { Child::Split(0) };
+        loop {
+            match at {
+                Child::Leaf(leaf) => return leaf as usize,
+                Child::Split(split) => {
+                    let split = &self.splits[split as usize];
+                    let x = cell(split.feature);
+                    let left = if x.is_nan() { split.missing_left } else { x <= split.threshold };
+                    at = if left { split.left } else { split.right };
+                }
+            }
+        }
+    }
+}
