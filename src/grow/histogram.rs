@@ -9,15 +9,13 @@
 //! of rows is read once, and each addition is one instruction on one cache line. Threads take
 //! groups of columns, so that none waits for another's sums.
 
-use super::kernel::{self, Block};
+use super::kernel::{self, Block, LINE};
 use crate::bins::Matrix;
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 
 /// Docs of a block: their gradients are gathered once for all tiles.
 const BLOCK: usize = 512;
-/// The bytes of a cache line.
-const LINE: usize = 64;
 /// The cells of a node below which one thread is faster than waking another.
 const FEW_CELLS: usize = 1 << 16;
 
@@ -95,13 +93,17 @@ pub(super) fn fill(source: &Source<'_>, shape: &Shape, columns: &[u32], to: &mut
 
 /// The sums of some columns, block after block of docs, tile after tile.
 fn fill_columns(source: &Source<'_>, shape: &Shape, columns: &[u32], sums: &mut [u64]) {
-    sums.fill(0);
     let (Some(&first), Some(&last)) = (columns.first(), columns.last()) else { return };
+    if source.docs.is_empty() {
+        return sums.fill(0);
+    }
     let num_tiles = columns.len().div_ceil(shape.tile());
     let bounds = |tile: usize| columns.len() * tile / num_tiles;
     let lines = (last - first) as usize / LINE + 1;
     let mut gathered = [0u64; BLOCK];
     let mut blocks = source.docs.chunks(BLOCK).peekable();
+    let mut is_first = true;
+    kernel::fetch(source.matrix, &source.docs[..BLOCK.min(source.docs.len())], first..last + 1);
     while let Some(docs) = blocks.next() {
         let next = blocks.peek().copied().unwrap_or_default();
         let gradients = &mut gathered[..docs.len()];
@@ -113,11 +115,16 @@ fn fill_columns(source: &Source<'_>, shape: &Shape, columns: &[u32], sums: &mut 
             let columns = &columns[bounds(tile)..bounds(tile + 1)];
             let (sums, after) = rest.split_at_mut(columns.len() * shape.stride);
             rest = after;
+            if is_first {
+                // Not before: a small node's sums are still in the cache when they are added to.
+                sums.fill(0);
+            }
             // Each tile asks for its share of the lines of the next rows: mostly one or none.
             let next = if tile < lines { next } else { &[] };
             let next_byte = first as usize + LINE * tile;
             let block = Block { matrix: source.matrix, docs, gradients, columns, next, next_byte };
             kernel::add(block, shape.stride, sums);
         }
+        is_first = false;
     }
 }

@@ -13,6 +13,9 @@ pub(crate) const MOST_COLUMNS: usize = 24;
 /// The most sums of a tile: 48 KB, the first-level cache.
 pub(crate) const TILE_SUMS: usize = 24 * 256;
 
+/// The bytes of a cache line.
+pub(crate) const LINE: usize = 64;
+
 /// Some docs of a table, and some of its columns.
 #[derive(Clone, Copy)]
 pub(crate) struct Block<'a> {
@@ -103,6 +106,16 @@ pub(crate) fn plain(block: Block<'_>, stride: usize, sums: &mut [u64]) {
         for (sums, &column) in sums.chunks_exact_mut(stride).zip(block.columns) {
             let sum = &mut sums[usize::from(cells[column as usize])];
             *sum = sum.wrapping_add(gradient);
+        }
+    }
+}
+
+/// Asks for the cells of some columns of some docs, which lie anywhere in the table.
+pub(crate) fn fetch(matrix: &Matrix, docs: &[u32], columns: Range<u32>) {
+    for &doc in docs {
+        let row = (doc as usize).wrapping_mul(matrix.width());
+        for column in columns.clone().step_by(LINE).chain([columns.end - 1]) {
+            prefetch(matrix.bytes(), row.wrapping_add(column as usize));
         }
     }
 }

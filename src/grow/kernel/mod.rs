@@ -11,7 +11,7 @@ mod avx512;
 mod part;
 mod search;
 
-pub(super) use add::{Block, MOST_COLUMNS, TILE_SUMS, add};
+pub(super) use add::{Block, LINE, MOST_COLUMNS, TILE_SUMS, add, fetch};
 pub(super) use part::{Cells, Side, part};
 pub(super) use search::Search;
 
