@@ -7,6 +7,8 @@ from rustrank import datasets
 from rustrank._errors import (
     DataError,
     InternalError,
+    ModelFormatError,
+    ModelVersionError,
     ParamError,
     ResourceError,
     RustrankError,
@@ -25,6 +27,8 @@ __all__ = [
     "InternalError",
     "MetricComparison",
     "MetricValue",
+    "ModelFormatError",
+    "ModelVersionError",
     "ParamError",
     "ResourceError",
     "RustrankError",
