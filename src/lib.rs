@@ -41,6 +41,7 @@ pub mod bins;
 pub mod data;
 mod error;
 mod gradient;
+pub mod grow;
 pub mod hash;
 mod interrupt;
 pub mod metric;
