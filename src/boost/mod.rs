@@ -16,6 +16,7 @@
 //! watched set a walk down one tree and its share of the metrics.
 
 mod diagnosis;
+mod importance;
 mod notes;
 mod params;
 mod sampler;
@@ -24,6 +25,7 @@ mod stopping;
 mod trainer;
 mod watch;
 
+pub use importance::permutation_importance;
 pub use params::Params;
 pub use start::score_dataset;
 pub use stopping::{End, Patience};
