@@ -38,6 +38,7 @@
 //! ```
 
 pub mod bins;
+pub mod boost;
 pub mod data;
 mod error;
 mod gradient;
