@@ -11,7 +11,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rustrank::data::letor::LetorOptions;
 use rustrank::data::lines::{LineOptions, LineSource, Piece};
 use rustrank::data::pieces::for_each_piece;
-use rustrank::data::scan::usual_cells;
+use rustrank::data::scan::{Each, usual_cells};
 use rustrank::simd::Level;
 use rustrank::{Interrupt, hash};
 use std::fmt::Write as _;
@@ -83,7 +83,7 @@ fn usual(level: Level, text: &[u8]) -> usize {
         let mut push = |index, cell| cells.push((index, cell));
         let head = line.iter().position(|&byte| byte == b':').unwrap();
         let blank = head + line[head..].iter().position(|&byte| byte == b' ').unwrap();
-        usual_cells(level, line, blank, 1..=1 << 20, &mut push);
+        usual_cells(level, line, blank, 1..=1 << 20, &mut Each(&mut push));
         count += black_box(&cells).len();
     }
     count
