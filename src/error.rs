@@ -22,6 +22,10 @@ pub enum ErrorKind {
     Data(Fault),
     /// A parameter is unknown or out of range.
     Param(Fault),
+    /// A model, or a file of one, cannot be used.
+    ModelFormat(Fault),
+    /// A model file is of a format that this build does not read.
+    ModelVersion(Fault),
     /// A table would not fit into memory.
     Resource(Fault),
     /// The operating system refused to read or write a file.
@@ -83,6 +87,21 @@ impl Error {
         Self(Box::new(ErrorKind::Param(Fault { code, what: what.into(), ..Fault::default() })))
     }
 
+    /// The model, or its file, cannot be used.
+    pub fn model(code: &'static str, what: impl Into<String>) -> Self {
+        Self(Box::new(ErrorKind::ModelFormat(Fault {
+            code,
+            what: what.into(),
+            ..Fault::default()
+        })))
+    }
+
+    /// The model file is of a format that this build does not read.
+    pub fn model_version(what: impl Into<String>) -> Self {
+        let fault = Fault { code: "model.version", what: what.into(), ..Fault::default() };
+        Self(Box::new(ErrorKind::ModelVersion(fault)))
+    }
+
     /// A table of `bytes` for `what` would not fit.
     pub fn resource(what: &str, bytes: u64) -> Self {
         let what = format!("{what} needs {} MiB of memory", bytes.div_ceil(1 << 20));
@@ -113,7 +132,11 @@ impl Error {
     /// The facts of a refusal; `None` for a failure of the system, an interrupt or a bug.
     pub fn fault(&self) -> Option<&Fault> {
         match &*self.0 {
-            ErrorKind::Data(f) | ErrorKind::Param(f) | ErrorKind::Resource(f) => Some(f),
+            ErrorKind::Data(f)
+            | ErrorKind::Param(f)
+            | ErrorKind::ModelFormat(f)
+            | ErrorKind::ModelVersion(f)
+            | ErrorKind::Resource(f) => Some(f),
             ErrorKind::Io { .. } | ErrorKind::Interrupted | ErrorKind::Internal(_) => None,
         }
     }
@@ -174,7 +197,11 @@ impl Error {
 
     fn with(mut self, change: impl FnOnce(&mut Fault)) -> Self {
         match &mut *self.0 {
-            ErrorKind::Data(f) | ErrorKind::Param(f) | ErrorKind::Resource(f) => change(f),
+            ErrorKind::Data(f)
+            | ErrorKind::Param(f)
+            | ErrorKind::ModelFormat(f)
+            | ErrorKind::ModelVersion(f)
+            | ErrorKind::Resource(f) => change(f),
             ErrorKind::Io { .. } | ErrorKind::Interrupted | ErrorKind::Internal(_) => {}
         }
         self
@@ -193,9 +220,11 @@ impl std::error::Error for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            ErrorKind::Data(fault) | ErrorKind::Param(fault) | ErrorKind::Resource(fault) => {
-                fault.fmt(f)
-            }
+            ErrorKind::Data(fault)
+            | ErrorKind::Param(fault)
+            | ErrorKind::ModelFormat(fault)
+            | ErrorKind::ModelVersion(fault)
+            | ErrorKind::Resource(fault) => fault.fmt(f),
             ErrorKind::Io { path, source } => write!(f, "{}: {source}", path.display()),
             ErrorKind::Interrupted => f.write_str("interrupted"),
             ErrorKind::Internal(what) => {

@@ -7,30 +7,40 @@ from rustrank import datasets
 from rustrank._errors import (
     DataError,
     InternalError,
+    ModelFormatError,
+    ModelVersionError,
     ParamError,
     ResourceError,
     RustrankError,
     RustrankWarning,
 )
 from rustrank._rustrank import __version__
+from rustrank.booster import Booster
 from rustrank.comparison import Comparison, MetricComparison, compare
 from rustrank.dataset import Dataset
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
+from rustrank.training import EarlyStopping, Round, train
 
 __all__ = [
+    "Booster",
     "Comparison",
     "DataError",
     "Dataset",
+    "EarlyStopping",
     "Evaluation",
     "InternalError",
     "MetricComparison",
     "MetricValue",
+    "ModelFormatError",
+    "ModelVersionError",
     "ParamError",
     "ResourceError",
+    "Round",
     "RustrankError",
     "RustrankWarning",
     "__version__",
     "compare",
     "datasets",
     "evaluate",
+    "train",
 ]

@@ -7,6 +7,8 @@ from typing import Any
 __all__ = [
     "DataError",
     "InternalError",
+    "ModelFormatError",
+    "ModelVersionError",
     "ParamError",
     "ResourceError",
     "RustrankError",
@@ -72,6 +74,14 @@ class UnknownNameError(ParamError, KeyError):
 
     # KeyError would show the message quoted, as if it were the key.
     __str__ = Exception.__str__
+
+
+class ModelFormatError(RustrankError, ValueError):
+    """A model, or a file of one, cannot be used."""
+
+
+class ModelVersionError(ModelFormatError):
+    """A model file is of a format that this version does not read."""
 
 
 class ResourceError(RustrankError, MemoryError):

@@ -1,7 +1,23 @@
 //! Models: what scores.
 //!
-//! Knows nothing of the rest of the crate but its errors, so that a service can embed it alone.
+//! A [`Model`] is an intercept and a weighted sum of [`Component`]s: forests, linear parts, other
+//! models. It can hold only what has been checked, so that whatever scores it need not check again.
+//! Its text (the grammar is in [`format`]) reads back to the same bits or is refused.
+//!
+//! Knows nothing of the rest of the crate but its errors and the list of vector instructions, so
+//! that a service can embed it alone.
 
+mod composite;
+mod file;
+mod forest;
+pub mod format;
+mod linear;
+mod read;
 mod tree;
+mod write;
 
+pub use composite::{Component, Model, Normalisation, Part};
+pub use file::write_whole;
+pub use forest::{Cells, Forest, Set};
+pub use linear::Linear;
 pub use tree::{Child, Leaf, Split, Tree};

@@ -1,5 +1,7 @@
 //! A regression tree.
 
+use crate::error::{Error, Result};
+
 /// Where a split sends a doc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Child {
@@ -65,6 +67,51 @@ impl Tree {
     /// The outer nodes.
     pub fn leaves(&self) -> &[Leaf] {
         &self.leaves
+    }
+
+    /// An error unless rows of `num_features` cells can be sent down the tree.
+    ///
+    /// One pass: every child stands after its parent and has no other, every number is finite. Then
+    /// each walk ends in a leaf after fewer steps than there are leaves. `number` is the tree's
+    /// place in its forest, for the message.
+    pub(crate) fn check(&self, number: usize, num_features: usize) -> Result<()> {
+        let fault = |code, what: String| Error::model(code, format!("tree {number} {what}"));
+        if self.leaves.len() != self.splits.len() + 1 {
+            let (splits, leaves) = (self.splits.len(), self.leaves.len());
+            let what = format!("has {splits} splits and {leaves} leaves");
+            return Err(fault("model.tree", what).expected("one leaf more than splits"));
+        }
+        let mut has_parent = (vec![false; self.splits.len()], vec![false; self.leaves.len()]);
+        for (i, split) in self.splits.iter().enumerate() {
+            if split.feature as usize >= num_features {
+                let what = format!("split {i} looks at feature {}", split.feature);
+                return Err(fault("model.feature", what).expected(format!("< {num_features}")));
+            }
+            if ![split.threshold, split.reduction, split.cover].iter().all(|x| x.is_finite()) {
+                let what = format!("split {i} has a number that is not finite");
+                return Err(fault("model.number", what));
+            }
+            for child in [split.left, split.right] {
+                let (name, at, first, seen) = match child {
+                    Child::Split(at) => ("split", at as usize, i + 1, &mut has_parent.0),
+                    Child::Leaf(at) => ("leaf", at as usize, 0, &mut has_parent.1),
+                };
+                if at < first || at >= seen.len() {
+                    let what = format!("split {i} has child {name} {at}");
+                    let range = format!("{first}..{}", seen.len());
+                    return Err(fault("model.child", what).expected(range));
+                }
+                if std::mem::replace(&mut seen[at], true) {
+                    return Err(fault("model.child", format!("{name} {at} has two parents")));
+                }
+            }
+        }
+        let finite = |leaf: &Leaf| leaf.value.is_finite() && leaf.cover.is_finite();
+        match self.leaves.iter().position(|leaf| !finite(leaf)) {
+            Some(i) => Err(fault("model.number", format!("leaf {i} is not finite"))),
+            // As many children as nodes but the root, none twice: none is left without a parent.
+            None => Ok(()),
+        }
     }
 
     /// Multiplies all leaf values.

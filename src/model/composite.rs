@@ -1,0 +1,304 @@
+//! The model: an intercept and a weighted sum of components.
+//!
+//! The score of a row is summed in one fixed order, in `f64`: the intercept, then component by
+//! component. A component that is taken as it is (weight 1, no normalisation) adds its terms one by
+//! one to the sum so far, a forest tree by tree; any other adds up for itself first. So a forest
+//! that grows by a tree keeps the sum of the trees before, which is what a trainer holds.
+
+use super::forest::Forest;
+use super::linear::Linear;
+use super::tree::Tree;
+use crate::error::{Error, Result};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// How deep models may stand inside models.
+pub(super) const DEEPEST: usize = 8;
+
+/// What scores.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Model {
+    num_features: usize,
+    feature_names: Option<Vec<String>>,
+    attributes: BTreeMap<String, String>,
+    intercept: f64,
+    components: Vec<Component>,
+}
+
+/// A part of a model, with its place in the sum.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Component {
+    /// What its score is multiplied with.
+    pub weight: f64,
+    /// What is done to its score before that.
+    pub normalisation: Normalisation,
+    /// What scores.
+    pub part: Part,
+}
+
+/// What is done to a component's score before it is weighted.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Normalisation {
+    /// Nothing.
+    #[default]
+    AsIs,
+    /// `(score - mean) / scale`, the same for all docs.
+    Fixed {
+        /// What is subtracted.
+        mean: f64,
+        /// What is divided by; above 0.
+        scale: f64,
+    },
+    /// `(score - mean) / deviation` of the scores in the doc's query; 0 where they are all equal.
+    Query,
+}
+
+/// What scores in a component.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Part {
+    /// Trees.
+    Forest(Forest),
+    /// A weighted sum of values.
+    Linear(Linear),
+    /// Another model.
+    Model(Box<Model>),
+}
+
+impl Component {
+    /// A part that is taken as it is.
+    pub fn new(part: Part) -> Self {
+        Self { weight: 1.0, normalisation: Normalisation::AsIs, part }
+    }
+
+    /// Whether its terms are added one by one to the sum so far.
+    pub fn is_plain(&self) -> bool {
+        self.weight == 1.0 && self.normalisation == Normalisation::AsIs
+    }
+
+    fn check(&self, num_features: usize) -> Result<()> {
+        let is_scale = match self.normalisation {
+            Normalisation::Fixed { mean, scale } => {
+                mean.is_finite() && scale.is_finite() && scale > 0.0
+            }
+            Normalisation::AsIs | Normalisation::Query => true,
+        };
+        if !self.weight.is_finite() || !is_scale {
+            let what = "a component's weight and normalisation must be finite, its scale above 0";
+            return Err(Error::model("model.number", what));
+        }
+        let theirs = match &self.part {
+            Part::Forest(forest) => forest.num_features(),
+            Part::Model(model) => model.num_features,
+            Part::Linear(linear) => return linear.check(num_features),
+        };
+        if theirs == num_features {
+            return Ok(());
+        }
+        Err(Error::model("model.features", "a component has another number of features")
+            .got(theirs)
+            .expected(num_features))
+    }
+}
+
+impl Model {
+    /// A model that scores rows of `num_features` values 0.
+    pub fn new(num_features: usize) -> Self {
+        Self { num_features, ..Self::default() }
+    }
+
+    /// The weighted sum of models, each with its weight.
+    pub fn sum(parts: Vec<(f64, Self)>) -> Result<Self> {
+        let first = parts.first().map(|(_, model)| model);
+        let mut sum = Self::new(first.map_or(0, Self::num_features));
+        sum.feature_names = first.and_then(|model| model.feature_names.clone());
+        for (weight, model) in parts {
+            let part = Part::Model(Box::new(model));
+            sum.add(Component { weight, ..Component::new(part) })?;
+        }
+        Ok(sum)
+    }
+
+    /// Adds a tree: to the last component if that is a forest of ours taken as it is, else to a new
+    /// one.
+    pub fn push(&mut self, tree: Tree) -> Result<()> {
+        if let Some(last) = self.components.last_mut()
+            && last.is_plain()
+            && let Part::Forest(forest) = &mut last.part
+            && forest.is_native()
+        {
+            return forest.push(tree);
+        }
+        let mut forest = Forest::new(self.num_features);
+        forest.push(tree)?;
+        self.components.push(Component::new(Part::Forest(forest)));
+        Ok(())
+    }
+
+    /// Adds a component at the end.
+    pub fn add(&mut self, component: Component) -> Result<()> {
+        component.check(self.num_features)?;
+        if let Part::Model(model) = &component.part
+            && model.depth() >= DEEPEST
+        {
+            let what = "models stand too deep inside each other";
+            return Err(Error::model("model.depth", what).expected(format!("<= {DEEPEST}")));
+        }
+        self.components.push(component);
+        Ok(())
+    }
+
+    /// The number of models on the longest way inward, this one counted.
+    pub(super) fn depth(&self) -> usize {
+        let inner = self.components.iter().map(|component| match &component.part {
+            Part::Model(model) => model.depth(),
+            Part::Forest(_) | Part::Linear(_) => 0,
+        });
+        1 + inner.max().unwrap_or(0)
+    }
+
+    /// The number of values in a row.
+    pub fn num_features(&self) -> usize {
+        self.num_features
+    }
+
+    /// The names of the features, where they have some.
+    pub fn feature_names(&self) -> Option<&[String]> {
+        self.feature_names.as_deref()
+    }
+
+    /// Names the features, or takes their names away.
+    pub fn set_feature_names(&mut self, names: Option<Vec<String>>) -> Result<()> {
+        if let Some(names) = &names
+            && names.len() != self.num_features
+        {
+            return Err(Error::data("names.length", "a name is needed for each feature")
+                .got(format!("{} names", names.len()))
+                .expected(self.num_features));
+        }
+        self.feature_names = names;
+        Ok(())
+    }
+
+    /// What the trainer noted down: the objective, parameters, the best round.
+    pub fn attributes(&self) -> &BTreeMap<String, String> {
+        &self.attributes
+    }
+
+    /// Notes something down, in the place of what had the same name.
+    pub fn set_attribute(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.attributes.insert(name.into(), value.into());
+    }
+
+    /// Takes a note away.
+    pub fn remove_attribute(&mut self, name: &str) -> Option<String> {
+        self.attributes.remove(name)
+    }
+
+    /// What the sum starts from.
+    pub fn intercept(&self) -> f64 {
+        self.intercept
+    }
+
+    /// Sets what the sum starts from.
+    pub fn set_intercept(&mut self, intercept: f64) -> Result<()> {
+        if !intercept.is_finite() {
+            return Err(Error::model("model.number", "the intercept is not finite").got(intercept));
+        }
+        self.intercept = intercept;
+        Ok(())
+    }
+
+    /// The parts of the sum, in order.
+    pub fn components(&self) -> &[Component] {
+        &self.components
+    }
+
+    /// Gives component `at` another weight.
+    pub fn set_weight(&mut self, at: usize, weight: f64) -> Result<()> {
+        let count = self.components.len();
+        let Some(component) = self.components.get_mut(at) else {
+            let what = format!("the model has no component {at}");
+            return Err(Error::param("model.component", what).expected(format!("< {count}")));
+        };
+        if !weight.is_finite() {
+            return Err(Error::param("model.weight", "a weight must be finite").got(weight));
+        }
+        component.weight = weight;
+        Ok(())
+    }
+
+    /// Multiplies every score: the intercept and the weights, never what is inside components.
+    pub fn scale(&mut self, factor: f64) -> Result<()> {
+        let weights = self.components.iter().map(|component| component.weight * factor);
+        if !(weights.chain([self.intercept * factor, factor]).all(f64::is_finite)) {
+            return Err(Error::param("model.weight", "a scaled weight must be finite").got(factor));
+        }
+        self.intercept *= factor;
+        for component in &mut self.components {
+            component.weight *= factor;
+        }
+        Ok(())
+    }
+
+    /// The trees of the model's own forests, in order; not those of models inside it.
+    pub fn trees(&self) -> impl Iterator<Item = &Tree> {
+        self.forests().flat_map(Forest::trees)
+    }
+
+    /// The number of [`trees`](Self::trees).
+    pub fn num_trees(&self) -> usize {
+        self.forests().map(|forest| forest.trees().len()).sum()
+    }
+
+    /// The model's own forests, in order.
+    pub fn forests(&self) -> impl Iterator<Item = &Forest> {
+        self.components.iter().filter_map(|component| match &component.part {
+            Part::Forest(forest) => Some(forest),
+            Part::Linear(_) | Part::Model(_) => None,
+        })
+    }
+
+    /// Drops all but the first `count` [`trees`](Self::trees); whatever else there is stays.
+    pub fn truncate(&mut self, count: usize) {
+        self.keep(0..count);
+    }
+
+    /// The part of the model that is in the trees of `range`.
+    ///
+    /// The intercept, and whatever else is no tree, belongs to a range that starts at 0: ranges that
+    /// follow each other sum to the model.
+    #[must_use]
+    pub fn slice(&self, range: Range<usize>) -> Self {
+        let mut part = self.clone();
+        if range.start > 0 {
+            part.intercept = 0.0;
+            part.components.retain(|component| matches!(component.part, Part::Forest(_)));
+        }
+        part.keep(range);
+        part
+    }
+
+    fn keep(&mut self, range: Range<usize>) {
+        let mut before = 0;
+        for component in &mut self.components {
+            if let Part::Forest(forest) = &mut component.part {
+                let count = forest.trees().len();
+                let start = range.start.saturating_sub(before);
+                forest.keep(start..range.end.saturating_sub(before).max(start));
+                before += count;
+            }
+        }
+        self.components.retain(
+            |component| !matches!(&component.part, Part::Forest(f) if f.trees().is_empty()),
+        );
+    }
+
+    /// Whether scores depend on the other docs of the query.
+    pub fn needs_queries(&self) -> bool {
+        self.components.iter().any(|component| {
+            component.normalisation == Normalisation::Query
+                || matches!(&component.part, Part::Model(model) if model.needs_queries())
+        })
+    }
+}

@@ -1,0 +1,140 @@
+//! A forest: trees whose leaf values are summed in order.
+
+use super::tree::Tree;
+use crate::error::{Error, Result};
+
+/// What becomes of a value before a split looks at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Cells {
+    /// The nearest `f32`: what our own training sees, and XGBoost and CatBoost.
+    #[default]
+    F32,
+    /// The value itself, as an `f64`: LightGBM.
+    F64,
+}
+
+/// The categories that go left at a split of a foreign model.
+///
+/// A split looks at set `i` as if it were a feature, number `num_features + i`, whose cell is 0
+/// for a value in the set and 1 for any other, missing ones too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Set {
+    /// The feature that holds the category.
+    pub feature: u32,
+    /// The categories, rising; a value counts as its integer part.
+    pub categories: Vec<u32>,
+}
+
+impl Set {
+    /// Whether a value is in the set.
+    pub fn contains(&self, value: f64) -> bool {
+        // Values just above -1 have the integer part 0.
+        let is_category = value > -1.0 && value < f64::from(u32::MAX) + 1.0;
+        is_category && self.categories.binary_search(&(value as u32)).is_ok()
+    }
+}
+
+/// Trees, in the order in which their leaf values are summed.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Forest {
+    num_features: usize,
+    cells: Cells,
+    zero_is_missing: Vec<u32>,
+    sets: Vec<Set>,
+    trees: Vec<Tree>,
+}
+
+impl Forest {
+    /// A forest without trees, on rows of `num_features` values.
+    pub fn new(num_features: usize) -> Self {
+        Self { num_features, ..Self::default() }
+    }
+
+    /// A forest of another library's kind: `zero_is_missing` are features, rising, in which a zero
+    /// (up to 1e-35 either way) counts as missing.
+    pub fn foreign(
+        num_features: usize,
+        cells: Cells,
+        zero_is_missing: Vec<u32>,
+        sets: Vec<Set>,
+    ) -> Result<Self> {
+        let beyond = |feature: u32| {
+            let what = format!("feature {feature} is beyond the model's {num_features}");
+            Error::model("model.feature", what)
+        };
+        let rises = |list: &[u32]| list.windows(2).all(|pair| pair[0] < pair[1]);
+        let zeros_rise = rises(&zero_is_missing);
+        if !zeros_rise || !sets.iter().all(|set| rises(&set.categories)) {
+            return Err(Error::model("model.order", "a list of features or categories must rise"));
+        }
+        let used = zero_is_missing.iter().copied().chain(sets.iter().map(|set| set.feature));
+        if let Some(feature) = used.into_iter().find(|&f| f as usize >= num_features) {
+            return Err(beyond(feature));
+        }
+        Ok(Self { num_features, cells, zero_is_missing, sets, trees: Vec::new() })
+    }
+
+    /// Adds a tree at the end.
+    pub fn push(&mut self, tree: Tree) -> Result<()> {
+        tree.check(self.trees.len(), self.num_features + self.sets.len())?;
+        self.trees.push(tree);
+        Ok(())
+    }
+
+    /// The number of values in a row.
+    pub fn num_features(&self) -> usize {
+        self.num_features
+    }
+
+    /// What becomes of a value before a split looks at it.
+    pub fn cells(&self) -> Cells {
+        self.cells
+    }
+
+    /// The features, rising, in which a zero counts as missing.
+    pub fn zero_is_missing(&self) -> &[u32] {
+        &self.zero_is_missing
+    }
+
+    /// The sets of categories.
+    pub fn sets(&self) -> &[Set] {
+        &self.sets
+    }
+
+    /// The trees.
+    pub fn trees(&self) -> &[Tree] {
+        &self.trees
+    }
+
+    /// Whether nothing but the trees tells it from a forest that our training grows.
+    pub fn is_native(&self) -> bool {
+        self.cells == Cells::F32 && self.zero_is_missing.is_empty() && self.sets.is_empty()
+    }
+
+    /// Keeps the trees of `range`, which may end beyond the last.
+    pub(super) fn keep(&mut self, range: std::ops::Range<usize>) {
+        self.trees.truncate(range.end);
+        self.trees.drain(..range.start.min(self.trees.len()));
+    }
+
+    /// The cell that a split on `feature`, which may be a set, sees of a row.
+    pub fn cell(&self, feature: u32, row: &[f64]) -> f64 {
+        if let Some(set) = (feature as usize).checked_sub(self.num_features) {
+            let set = &self.sets[set];
+            return f64::from(u8::from(!set.contains(row[set.feature as usize])));
+        }
+        let value = row[feature as usize];
+        if self.zero_is_missing.binary_search(&feature).is_ok() && is_zero(value) {
+            return f64::NAN;
+        }
+        match self.cells {
+            Cells::F32 => f64::from(value as f32),
+            Cells::F64 => value,
+        }
+    }
+}
+
+/// LightGBM's zero: at most the `f32` nearest to 1e-35.
+pub(super) fn is_zero(value: f64) -> bool {
+    value.abs() <= f64::from(1e-35f32)
+}

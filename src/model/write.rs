@@ -1,0 +1,113 @@
+//! A model to text; [`format`](super::format) has the grammar.
+
+use super::composite::{Component, Model, Normalisation, Part};
+use super::forest::{Cells, Forest};
+use super::format::{MAGIC, VERSION, checksum_line, escape};
+use super::linear::Linear;
+use super::tree::{Child, Tree};
+use std::fmt::{self, Display, Write};
+
+impl Model {
+    /// The model as text, which is what a file of it holds. Equal models have equal texts.
+    pub fn to_text(&self) -> String {
+        let mut body = String::new();
+        model(&mut body, self);
+        let after = body.len() + checksum_line(&[]).len();
+        let mut text = format!("{MAGIC}{VERSION}\nbytes {after}\n{body}");
+        text.push_str(&checksum_line(text.as_bytes()));
+        text
+    }
+}
+
+/// Writing to a `String` cannot fail.
+fn put(text: &mut String, what: fmt::Arguments<'_>) {
+    text.write_fmt(what).expect("a string takes all that is written");
+}
+
+fn model(text: &mut String, model: &Model) {
+    put(text, format_args!("features {}\n", model.num_features()));
+    let names = model.feature_names().unwrap_or_default();
+    put(text, format_args!("names {}\n", names.len()));
+    for name in names {
+        put(text, format_args!("{}\n", escape(name, false)));
+    }
+    put(text, format_args!("attributes {}\n", model.attributes().len()));
+    for (name, value) in model.attributes() {
+        put(text, format_args!("{} {}\n", escape(name, true), escape(value, false)));
+    }
+    put(text, format_args!("intercept {:?}\n", model.intercept()));
+    put(text, format_args!("components {}\n", model.components().len()));
+    for each in model.components() {
+        component(text, each);
+    }
+}
+
+fn component(text: &mut String, component: &Component) {
+    put(text, format_args!("component {:?} ", component.weight));
+    match component.normalisation {
+        Normalisation::AsIs => text.push_str("as-is\n"),
+        Normalisation::Query => text.push_str("query\n"),
+        Normalisation::Fixed { mean, scale } => {
+            put(text, format_args!("fixed {mean:?} {scale:?}\n"));
+        }
+    }
+    match &component.part {
+        Part::Forest(part) => forest(text, part),
+        Part::Linear(part) => linear(text, part),
+        Part::Model(part) => {
+            text.push_str("model\n");
+            model(text, part);
+        }
+    }
+}
+
+fn forest(text: &mut String, forest: &Forest) {
+    let cells = match forest.cells() {
+        Cells::F32 => "f32",
+        Cells::F64 => "f64",
+    };
+    put(text, format_args!("forest {cells} {}\n", forest.trees().len()));
+    put(text, format_args!("zeros {}", forest.zero_is_missing().len()));
+    list(text, forest.zero_is_missing());
+    put(text, format_args!("sets {}\n", forest.sets().len()));
+    for set in forest.sets() {
+        put(text, format_args!("set {} {}", set.feature, set.categories.len()));
+        list(text, &set.categories);
+    }
+    for each in forest.trees() {
+        tree(text, each);
+    }
+}
+
+/// The rest of a line.
+fn list(text: &mut String, items: &[impl Display]) {
+    for item in items {
+        put(text, format_args!(" {item}"));
+    }
+    text.push('\n');
+}
+
+fn tree(text: &mut String, tree: &Tree) {
+    put(text, format_args!("tree {}\n", tree.splits().len()));
+    for split in tree.splits() {
+        put(text, format_args!("{} {:?} ", split.feature, split.threshold));
+        text.push_str(if split.missing_left { "l" } else { "r" });
+        for child in [split.left, split.right] {
+            match child {
+                Child::Split(at) => put(text, format_args!(" s{at}")),
+                Child::Leaf(at) => put(text, format_args!(" l{at}")),
+            }
+        }
+        put(text, format_args!(" {:?} {:?} {}\n", split.reduction, split.cover, split.docs));
+    }
+    for leaf in tree.leaves() {
+        put(text, format_args!("{:?} {:?} {}\n", leaf.value, leaf.cover, leaf.docs));
+    }
+}
+
+fn linear(text: &mut String, linear: &Linear) {
+    put(text, format_args!("linear {}\n", linear.terms().len()));
+    for (feature, weight) in linear.terms() {
+        put(text, format_args!("{feature} {weight:?}\n"));
+    }
+}
