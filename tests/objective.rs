@@ -396,7 +396,7 @@ fn every_level_gives_the_same_bits() {
 fn permuted(data: &Data) -> (Data, Vec<usize>) {
     let mut from: Vec<usize> = (0..data.labels.len()).collect();
     for docs in data.queries.ranges() {
-        from[docs].sort_by_key(|doc| hash::mix(*doc as u64 ^ 77));
+        from[docs].sort_by_key(|doc| hash::draw(77, 0, *doc as u64));
     }
     let mut other = data.clone();
     for (to, &from) in from.iter().enumerate() {
