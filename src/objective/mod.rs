@@ -1,5 +1,6 @@
 //! Objectives: from scores and labels to gradients, query by query. They never see trees.
 
+mod expected;
 mod kernel;
 mod lambda;
 mod options;

@@ -63,8 +63,7 @@ const QUERY_NORMALISERS: &[(&str, QueryNormaliser)] =
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TiedPairs {
-    /// The expectation over all orders, for NDCG, DCG, precision, recall and pairs without a metric;
-    /// other metrics draw.
+    /// The expectation over all orders; for ERR and pairwise accuracy an order that is drawn.
     Expected,
     /// One order, drawn anew each round from the contents of the docs.
     Drawn,

@@ -195,7 +195,7 @@ impl Arena {
         if plan.drawn {
             self.tables.fill(plan.rule, plan.ranks, &gain[..num_docs]);
         } else {
-            self.tables.expect(plan.rule, plan.ranks, (&self.order.blocks, num_docs));
+            self.tables.expect(plan.rule, plan.ranks, (&gain[..num_docs], &self.order.blocks));
         }
         if let Some(swap) = &mut self.swap {
             self.rank_scores.clear();
@@ -220,8 +220,9 @@ impl Arena {
             return;
         }
         let factor = if shape & GAP == 0 { 1.0 } else { 100.0 };
-        for block in self.order.blocks.iter().take_while(|block| block.start < uppers) {
-            let factor = factor * plan.ranks.inside(plan.rule, block);
+        let blocks = self.order.blocks.iter().take_while(|block| block.start < uppers);
+        for (block, inside) in blocks.zip(&self.tables.inside) {
+            let factor = factor * inside;
             let gains = (&self.ranked.gain[..], shape & SIGN != 0);
             let sums = (&mut self.ranked.grad[..], &mut self.ranked.hess[..]);
             self.total += ties::add(block, gains, factor, sums);
@@ -231,8 +232,9 @@ impl Arena {
     /// The deltas of the doc at a rank with all others, as the tables of one row.
     fn swap_row(&mut self, rank: usize) {
         if let Some(swap) = &self.swap {
-            swap.fill(rank, 0..self.order.docs.len(), &mut self.deltas);
-            for (below, delta) in self.tables.below[0].iter_mut().zip(&self.deltas) {
+            let lower = rank + 1..self.order.docs.len();
+            swap.fill(rank, lower.clone(), &mut self.deltas);
+            for (below, delta) in self.tables.below[0][lower].iter_mut().zip(&self.deltas) {
                 *below = delta.abs() as f32;
             }
         }

@@ -27,7 +27,7 @@
 //!
 //! Sums run from the far end, so that small differences deep down keep their digits.
 //!
-//! Tied docs, for a discount and for no metric: the expectation over the orders of each block, of
+//! Tied docs, for a discount and for no metric (`expected.rs` for AP and RR): the expectation over the orders of each block, of
 //! pairs with the upper one within `pairs_to`. Docs of two blocks take their ranks independently, so
 //! above is the mean over the block of `d` within `pairs_to`, share the part of the block within it,
 //! and below the mean of `d`. Pairs inside a block weigh the difference of their gains times the mean
@@ -68,7 +68,7 @@ impl Rule {
 
     /// Whether tied docs count with their expectation, exactly.
     pub(super) fn has_expectation(self) -> bool {
-        matches!(self, Self::Discount | Self::One)
+        matches!(self, Self::Discount | Self::One | Self::Precisions | Self::First)
     }
 }
 
@@ -108,14 +108,24 @@ impl Ranks {
         Self { cut, depth, worth, worth32, sums }
     }
 
+    /// 1/rank of a rank counted from 0; 0 below the cut.
+    pub(super) fn reciprocal(&self, rank: usize) -> f64 {
+        if rank < self.cut { ((rank + 1) as f64).recip() } else { 0.0 }
+    }
+
     /// What a run of ranks is worth.
     pub(super) fn sum(&self, ranks: Range<usize>) -> f64 {
         self.sums[ranks.end] - self.sums[ranks.start]
     }
 
+    /// The part of a block within `depth`.
+    fn share(&self, block: &Range<usize>) -> f64 {
+        (block.end.min(self.depth).max(block.start) - block.start) as f64 / block.len() as f64
+    }
+
     /// The mean of `d_p - d_q` over the pairs of ranks p < q of a block of at least two, p below
     /// `depth` counting as 0; without a metric, of 1.
-    pub(super) fn inside(&self, rule: Rule, block: &Range<usize>) -> f64 {
+    fn inside(&self, rule: Rule, block: &Range<usize>) -> f64 {
         let pairs = (block.len() * (block.len() - 1) / 2) as f64;
         let uppers = block.start..block.end.min(self.depth);
         let worth = |p: usize| {
@@ -138,34 +148,54 @@ pub(super) struct Tables {
     pub(super) lower_from: Column<u32>,
     /// How many docs are upper ones.
     pub(super) uppers: usize,
+    /// Of each block of tied docs: what a pair inside it weighs, but for the gains.
+    pub(super) inside: Vec<f64>,
+    /// See `expected.rs`.
+    pub(super) next: Vec<f64>,
 }
 
 impl Tables {
-    /// Fills the tables by expectation over the blocks of tied docs.
+    /// Fills the tables by expectation over the blocks of tied docs; `gains` are by rank.
     pub(super) fn expect(
         &mut self,
         rule: Rule,
         ranks: &Ranks,
-        (blocks, num_docs): (&[Range<usize>], usize),
+        (gains, blocks): (&[f32], &[Range<usize>]),
     ) {
-        self.start(rule, ranks, num_docs);
+        if blocks.is_empty() {
+            return self.fill(rule, ranks, gains);
+        }
+        self.start(rule, ranks, gains.len());
         for block in blocks {
-            let size = block.len() as f64;
-            let known = block.end.min(ranks.depth).max(block.start);
-            let share = (known - block.start) as f64 / size;
-            let (above, below) = match rule {
-                Rule::Discount => {
-                    (ranks.sum(block.start..known) / size, ranks.sum(block.clone()) / size)
-                }
-                _ => (share, 0.0),
-            };
-            self.above[0][block.clone()].fill(above as f32);
-            self.below[0][block.clone()].fill(below as f32);
+            let share = ranks.share(block);
             self.share[block.clone()].fill(share as f32);
             self.lower_from[block.clone()].fill(block.end as u32);
             if block.contains(&(self.uppers.max(1) - 1)) {
                 self.uppers = block.end;
             }
+        }
+        self.inside.clear();
+        self.inside.resize(blocks.len(), 0.0);
+        match rule {
+            Rule::Precisions => self.expect_precisions(ranks, gains, blocks),
+            Rule::First => self.expect_first(ranks, gains, blocks),
+            _ => self.expect_by_rank(rule, ranks, blocks),
+        }
+    }
+
+    fn expect_by_rank(&mut self, rule: Rule, ranks: &Ranks, blocks: &[Range<usize>]) {
+        for (inside, block) in self.inside.iter_mut().zip(blocks) {
+            let size = block.len() as f64;
+            let known = block.end.min(ranks.depth).max(block.start);
+            let (above, below) = match rule {
+                Rule::Discount => {
+                    (ranks.sum(block.start..known) / size, ranks.sum(block.clone()) / size)
+                }
+                _ => (ranks.share(block), 0.0),
+            };
+            self.above[0][block.clone()].fill(above as f32);
+            self.below[0][block.clone()].fill(below as f32);
+            *inside = ranks.inside(rule, block);
         }
     }
 
