@@ -106,7 +106,8 @@ proptest! {
         let total = |yes: bool| -> f64 {
             (0..DOCS).map(|d| soft.weight(d) * if yes { p(d) } else { 1.0 - p(d) }).sum()
         };
-        let [no, yes] = [total(false), total(true)].map(|class| (total(false) + total(true)) / 2.0 / class);
+        let [no, yes] = [total(false), total(true)]
+            .map(|class| f64::midpoint(total(false), total(true)) / class);
         let balanced = BalancedLogistic::new(None).unwrap();
         differences_agree(&soft, &balanced, |doc, s| {
             p(doc) * yes * (1.0 + (-s).exp()).ln() + (1.0 - p(doc)) * no * (1.0 + s.exp()).ln()

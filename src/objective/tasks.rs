@@ -11,8 +11,8 @@ use crate::interrupt::Interrupt;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The cost of a task, in the units of the objective: about half a millisecond.
-const TASK: u64 = 1 << 19;
+/// The cost of a task, in the units of the objective: about a tenth of a millisecond.
+const TASK: u64 = 1 << 17;
 
 /// One query as an objective sees it.
 #[derive(Debug, Clone, Copy)]

@@ -18,6 +18,8 @@ pub(super) trait Lanes: Copy {
     fn if_positive(self, yes: Self, no: Self) -> Self;
     /// This plus 1 in the lanes where `a < b`.
     fn count_less(self, a: Self, b: Self) -> Self;
+    /// The sum of all lanes, by halves: the first eight plus the last eight, and so on.
+    fn sum(self) -> f32;
     /// 2^n from a whole number n that was rounded by adding [`ROUNDER`], n from -126 to 127.
     fn power_of_rounded(self) -> Self;
 }
@@ -87,6 +89,18 @@ impl Lanes for [f32; LANES] {
     }
 
     #[inline(always)]
+    fn sum(mut self) -> f32 {
+        let mut half = LANES / 2;
+        while half > 0 {
+            for lane in 0..half {
+                self[lane] += self[lane + half];
+            }
+            half /= 2;
+        }
+        self[0]
+    }
+
+    #[inline(always)]
     fn power_of_rounded(self) -> Self {
         self.map(|n| f32::from_bits(n.to_bits().wrapping_add(EXPONENT.cast_unsigned()) << 23))
     }
@@ -99,21 +113,6 @@ fn each(a: [f32; LANES], b: [f32; LANES], operation: impl Fn(f32, f32) -> f32) -
         result[lane] = operation(a[lane], b[lane]);
     }
     result
-}
-
-/// The sum of sixteen numbers, by halves.
-#[inline(always)]
-pub(super) fn sum(lanes: impl Lanes) -> f32 {
-    let mut sums = [0.0; LANES];
-    lanes.store(&mut sums);
-    let mut half = LANES / 2;
-    while half > 0 {
-        for lane in 0..half {
-            sums[lane] += sums[lane + half];
-        }
-        half /= 2;
-    }
-    sums[0]
 }
 
 /// exp(x) for x from -87 to 0, and exp(-87) below; relative error below 2e-7.
@@ -153,6 +152,6 @@ mod tests {
     fn lanes_are_added_by_halves() {
         let mut lanes = [0.0; LANES];
         (0..LANES).for_each(|lane| lanes[lane] = (lane * lane) as f32);
-        assert_eq!(sum(lanes), 1240.0);
+        assert_eq!(lanes.sum(), 1240.0);
     }
 }

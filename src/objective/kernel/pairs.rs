@@ -5,7 +5,7 @@
 //! docs. The steps are aligned, so that a lower doc's sums are read from where they were written.
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
-use super::lanes::{Lanes, exp, sum};
+use super::lanes::{Lanes, exp};
 use super::{GAP, LANES, SIGN, TWO, WIDE};
 use std::ops::Range;
 
@@ -125,11 +125,11 @@ pub(super) fn run<L: Lanes, const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
             }
             sums = step::<L, SHAPE>(&mut steps, last, upper, (Some(end), sums));
         }
-        pairs.grad[i] -= sum(sums.grad);
-        pairs.hess[i] += sum(sums.hess);
+        pairs.grad[i] -= sums.grad.sum();
+        pairs.hess[i] += sums.hess.sum();
         total = sums.magnitude;
     }
-    sum(total)
+    total.sum()
 }
 
 #[inline(always)]

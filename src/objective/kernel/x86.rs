@@ -5,14 +5,16 @@ use super::lanes::{EXPONENT, Lanes};
 use super::{LANES, Pairs, math, pairs as loops};
 use crate::simd::Level;
 use std::arch::x86_64::{
-    __m256, __m512, _CMP_GT_OQ, _CMP_LT_OQ, _mm256_add_epi32, _mm256_add_ps, _mm256_and_ps,
-    _mm256_andnot_ps, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_cmp_ps,
-    _mm256_div_ps, _mm256_loadu_ps, _mm256_mul_ps, _mm256_set1_epi32, _mm256_set1_ps,
-    _mm256_setzero_ps, _mm256_slli_epi32, _mm256_storeu_ps, _mm256_sub_ps, _mm512_abs_ps,
-    _mm512_add_epi32, _mm512_add_ps, _mm512_castps_si512, _mm512_castsi512_ps, _mm512_cmp_ps_mask,
-    _mm512_div_ps, _mm512_loadu_ps, _mm512_mask_add_ps, _mm512_mask_blend_ps, _mm512_mul_ps,
-    _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_ps, _mm512_slli_epi32, _mm512_storeu_ps,
-    _mm512_sub_ps,
+    __m256, __m512, _CMP_GT_OQ, _CMP_LT_OQ, _mm_add_ps, _mm_add_ss, _mm_cvtss_f32, _mm_movehl_ps,
+    _mm_shuffle_ps, _mm256_add_epi32, _mm256_add_ps, _mm256_and_ps, _mm256_andnot_ps,
+    _mm256_blendv_ps, _mm256_castps_si256, _mm256_castps256_ps128, _mm256_castsi256_ps,
+    _mm256_cmp_ps, _mm256_div_ps, _mm256_extractf128_ps, _mm256_loadu_ps, _mm256_mul_ps,
+    _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_ps, _mm256_slli_epi32, _mm256_storeu_ps,
+    _mm256_sub_ps, _mm512_abs_ps, _mm512_add_epi32, _mm512_add_ps, _mm512_castps_si512,
+    _mm512_castps512_ps256, _mm512_castsi512_ps, _mm512_cmp_ps_mask, _mm512_div_ps,
+    _mm512_extractf32x8_ps, _mm512_loadu_ps, _mm512_mask_add_ps, _mm512_mask_blend_ps,
+    _mm512_mul_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_ps, _mm512_slli_epi32,
+    _mm512_storeu_ps, _mm512_sub_ps,
 };
 
 /// One register of sixteen.
@@ -53,6 +55,10 @@ impl Lanes for Wide {
         count_less(self: Self, a: Self, b: Self) -> Self = {
             let less = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a.0, b.0);
             Self(_mm512_mask_add_ps(self.0, less, self.0, _mm512_set1_ps(1.0)))
+        };
+        sum(self: Self) -> f32 = {
+            let high = _mm512_extractf32x8_ps::<1>(self.0);
+            Halves(_mm512_castps512_ps256(self.0), high).sum()
         };
         power_of_rounded(self: Self) -> Self = {
             let bits = _mm512_add_epi32(_mm512_castps_si512(self.0), _mm512_set1_epi32(EXPONENT));
@@ -99,6 +105,13 @@ impl Lanes for Halves {
             let less = _mm256_and_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(a.0, b.0), one);
             let less_too = _mm256_and_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(a.1, b.1), one);
             Self(_mm256_add_ps(self.0, less), _mm256_add_ps(self.1, less_too))
+        };
+        sum(self: Self) -> f32 = {
+            let eight = _mm256_add_ps(self.0, self.1);
+            let high = _mm256_extractf128_ps::<1>(eight);
+            let four = _mm_add_ps(_mm256_castps256_ps128(eight), high);
+            let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps::<1>(two, two)))
         };
         power_of_rounded(self: Self) -> Self = {
             let offset = _mm256_set1_epi32(EXPONENT);
