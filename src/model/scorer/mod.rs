@@ -29,6 +29,7 @@ use super::forest::Forest;
 use crate::error::{Error, Result};
 use crate::simd::Level;
 use block::{Context, Scratch};
+use kernel::Kernels;
 use plan::{Plan, Planner};
 use program::{Program, Step};
 use rayon::prelude::*;
@@ -36,7 +37,7 @@ use rows::Rows;
 
 /// The docs of a block: the more, the less a split costs, until a block leaves the first cache.
 const BLOCK: usize = 256;
-/// Up to so many docs walk.
+/// So many docs at most walk at once.
 const FEW: usize = 8;
 /// About so many splits of docs are worth waking another thread.
 const WORTH_A_THREAD: usize = 1_000_000;
@@ -45,7 +46,7 @@ const WORTH_A_THREAD: usize = 1_000_000;
 #[derive(Debug)]
 pub struct Scorer {
     num_features: usize,
-    level: Level,
+    kernels: Kernels,
     plan: Plan,
     program: Program,
     /// The components whose scores are normalised within the query.
@@ -60,8 +61,8 @@ impl Model {
 }
 
 impl Scorer {
-    /// The same scores with the instructions of `level`, which must be available: for tests and
-    /// benches.
+    /// The same scores with the instructions of `level`, for tests and benches; the portable ones
+    /// if this machine does not have them.
     pub fn at_level(model: &Model, level: Level) -> Self {
         let mut planner = Planner::default();
         visit(model, &mut |forest| planner.add(forest));
@@ -72,7 +73,7 @@ impl Scorer {
             Build { level, plan: &mut plan, program: &mut program, within: &mut within };
         build.model(model);
         let num_features = model.num_features();
-        Self { num_features, level, plan, program, within }
+        Self { num_features, kernels: Kernels::new(level), plan, program, within }
     }
 
     /// The number of values in a row.
@@ -145,9 +146,10 @@ impl Scorer {
             self.block(scratch, &context, scores);
         };
         if threads < 2 || docs <= 64 {
+            let each = if docs <= self.program.few() { FEW } else { BLOCK };
             return Scratch::with(|scratch| {
-                for (i, scores) in scores.chunks_mut(BLOCK).enumerate() {
-                    block(scratch, i * BLOCK, scores);
+                for (i, scores) in scores.chunks_mut(each).enumerate() {
+                    block(scratch, i * each, scores);
                 }
             });
         }

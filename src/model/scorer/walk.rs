@@ -25,6 +25,13 @@ pub(super) struct Walk {
     tree: u32,
 }
 
+impl Walk {
+    /// The steps to the deepest leaf.
+    pub(super) fn steps(self) -> usize {
+        self.steps as usize
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Node {
     /// The left child; the right one is next. A leaf's is itself.
