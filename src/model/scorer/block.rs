@@ -88,7 +88,7 @@ impl Scorer {
 
     /// Whether so many docs walk down all trees.
     fn walks(&self, docs: usize) -> bool {
-        docs <= FEW.min(self.program.few())
+        docs <= FEW.min(self.few)
     }
 
     /// The steps that add to the sum on top.
@@ -180,26 +180,14 @@ impl Scorer {
     /// The same for docs that walk: [`FEW`] bytes a column.
     fn encode_few<T: Value>(&self, few: &mut Vec<u8>, context: &Context<'_, T>) {
         few.resize(self.plan.columns() * FEW, 0);
-        let (mut narrow, mut wide) = ([0.0; FEW], [0.0; FEW]);
-        let (narrow, wide) = (&mut narrow[..context.docs], &mut wide[..context.docs]);
         for search in self.plan.searches() {
-            let mut put = |doc: usize, code: u8, is_missing: bool| {
+            for doc in 0..context.docs {
+                let (code, is_missing) = search.code(context.rows, doc);
                 if let Some(column) = search.left {
                     few[column * FEW + doc] = code;
                 }
                 if let Some(column) = search.right {
                     few[column * FEW + doc] = if is_missing { u8::MAX } else { code };
-                }
-            };
-            if let (Some(table), false) = (&search.wide, is_f32::<T>()) {
-                search.gather_wide(context.rows, wide);
-                for (doc, &cell) in wide.iter().enumerate() {
-                    put(doc, table.code(cell), cell.is_nan());
-                }
-            } else {
-                search.gather_narrow(context.rows, narrow);
-                for (doc, &cell) in narrow.iter().enumerate() {
-                    put(doc, search.narrow.code(cell), cell.is_nan());
                 }
             }
         }
@@ -207,6 +195,24 @@ impl Scorer {
 }
 
 impl Search {
+    /// The code of one doc's cell, and whether it is missing.
+    #[inline]
+    fn code<T: Value>(&self, rows: Rows<'_, T>, doc: usize) -> (u8, bool) {
+        let cell: f64 = match &self.source {
+            Source::Feature(feature) if is_f32::<T>() || self.wide.is_none() => {
+                let cell = rows.value(doc, *feature).nearest();
+                return (self.narrow.code(cell), cell.is_nan());
+            }
+            Source::Feature(feature) => rows.value(doc, *feature).into(),
+            Source::ZeroAsMissing(feature) => zero_as_missing(rows.value(doc, *feature).into()),
+            Source::Set(set) => f64::from(set.cell(rows.value(doc, set.feature).into())),
+        };
+        match &self.wide {
+            Some(table) => (table.code(cell), cell.is_nan()),
+            None => (self.narrow.code(cell as f32), cell.is_nan()),
+        }
+    }
+
     fn gather_narrow<T: Value>(&self, rows: Rows<'_, T>, cells: &mut [f32]) {
         match &self.source {
             Source::Feature(feature) => rows.gather(*feature, cells, T::nearest),

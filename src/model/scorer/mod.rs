@@ -49,6 +49,8 @@ pub struct Scorer {
     kernels: Kernels,
     plan: Plan,
     program: Program,
+    /// Up to so many docs walk.
+    few: usize,
     /// The components whose scores are normalised within the query.
     within: Vec<Scorer>,
 }
@@ -73,7 +75,9 @@ impl Scorer {
             Build { level, plan: &mut plan, program: &mut program, within: &mut within };
         build.model(model);
         let num_features = model.num_features();
-        Self { num_features, kernels: Kernels::new(level), plan, program, within }
+        let kernels = Kernels::new(level);
+        let few = program.few(kernels.picoseconds());
+        Self { num_features, kernels, plan, program, few, within }
     }
 
     /// The number of values in a row.
@@ -146,7 +150,7 @@ impl Scorer {
             self.block(scratch, &context, scores);
         };
         if threads < 2 || docs <= 64 {
-            let each = if docs <= self.program.few() { FEW } else { BLOCK };
+            let each = if docs <= self.few { FEW } else { BLOCK };
             return Scratch::with(|scratch| {
                 for (i, scores) in scores.chunks_mut(each).enumerate() {
                     block(scratch, i * each, scores);

@@ -66,11 +66,13 @@ impl Program {
         self.num_splits
     }
 
-    /// Up to so many docs walk faster than a block of 64 goes through the circuits.
-    pub(super) fn few(&self) -> usize {
-        // In thousandths of a nanosecond, from `benches/score.rs`: a step of a walk, a split of 64.
-        let (walk, split) = (600 * self.num_steps, 1_500 * self.num_splits);
-        split.checked_div(walk).unwrap_or_default().clamp(1, 64)
+    /// Up to so many docs walk faster than a block of 64 goes through the circuits, where a split of
+    /// 64 docs takes `split` picoseconds.
+    pub(super) fn few(&self, split: usize) -> usize {
+        /// A step of a walk.
+        const STEP: usize = 600;
+        let (walks, block) = (STEP * self.num_steps, split * self.num_splits);
+        block.checked_div(walks).unwrap_or_default().clamp(1, 64)
     }
 
     pub(super) fn push(&mut self, step: Step) {

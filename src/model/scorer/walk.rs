@@ -120,7 +120,7 @@ impl Walks {
     #[inline]
     fn step(&self, at: u32, code: impl Fn(u32) -> u8) -> u32 {
         let node = self.nodes[at as usize];
-        node.left + u32::from(code(node.column) > node.threshold)
+        node.left.wrapping_add(u32::from(code(node.column) > node.threshold))
     }
 
     /// The number of trees.

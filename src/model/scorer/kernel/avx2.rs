@@ -6,11 +6,10 @@ use super::{Kernels, Lane, Op, SLOTS, Sheet, Slots};
 use crate::simd::Level;
 use std::arch::x86_64::{
     __m256, __m256i, _CMP_LT_OQ, _mm256_add_epi8, _mm256_add_epi32, _mm256_and_si256,
-    _mm256_blendv_epi8, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps,
-    _mm256_cmp_ps, _mm256_cmpgt_epi8, _mm256_i32gather_ps, _mm256_load_si256, _mm256_loadu_ps,
+    _mm256_blendv_epi8, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_cmp_ps,
+    _mm256_cmpgt_epi8, _mm256_i32gather_ps, _mm256_load_si256, _mm256_loadu_ps,
     _mm256_permutevar8x32_ps, _mm256_set1_epi8, _mm256_set1_epi32, _mm256_setzero_si256,
-    _mm256_slli_epi32, _mm256_store_si256, _mm256_storeu_si256, _mm256_sub_epi32,
-    _mm256_xor_si256,
+    _mm256_slli_epi32, _mm256_store_si256, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_xor_si256,
 };
 
 pub(super) fn circuit(kernels: Kernels, sheet: Sheet<'_>, ops: &[Op], slots: &mut Slots) {
@@ -73,7 +72,7 @@ pub(super) fn encode(kernels: Kernels, table: &Table<f32>, cells: &[f32], codes:
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn search(table: &Table<f32>, cells: &[f32], codes: &mut [u8]) {
     let places = table.places();
-    let last = _mm256_set1_epi32(places.len() as i32 - 1);
+    let last = _mm256_set1_epi32((1 << table.levels()) - 1);
     let codes = &mut codes[..cells.len()];
     let (cells, last_cells) = cells.as_chunks::<8>();
     let (codes, last_codes) = codes.as_chunks_mut::<8>();

@@ -79,6 +79,15 @@ impl Kernels {
         Self(if level.is_available() { level } else { Level::Portable })
     }
 
+    /// About how many picoseconds an op takes for 64 docs; `benches/score.rs` measures it.
+    pub(super) fn picoseconds(self) -> usize {
+        match self.0 {
+            Level::Avx512 => 1_200,
+            Level::Avx2 => 2_000,
+            Level::Portable => 4_000,
+        }
+    }
+
     /// Evaluates a circuit; the leaf numbers are in the [root slot](Slots::root).
     pub(super) fn circuit(self, sheet: Sheet<'_>, ops: &[Op], slots: &mut Slots) {
         match self.0 {
