@@ -5,6 +5,8 @@
 //! are fixed for ever: a change would change models.
 
 /// Mixes 64 bits so that every input bit reaches every output bit (a bijection).
+#[expect(clippy::inline_always, reason = "kernels compile it with the features of their level")]
+#[inline(always)]
 pub fn mix(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -13,7 +15,19 @@ pub fn mix(x: u64) -> u64 {
 
 /// The draw of `id` in `stream` (a round, a replicate) under `seed`: 64 uniform bits.
 pub fn draw(seed: u64, stream: u64, id: u64) -> u64 {
-    mix(mix(mix(seed ^ 0x9e37_79b9_7f4a_7c15) ^ stream).wrapping_add(id))
+    draw_in(start(seed, stream), id)
+}
+
+/// What all draws of a stream begin with: `draw(seed, stream, id) = draw_in(start(seed, stream), id)`.
+pub(crate) fn start(seed: u64, stream: u64) -> u64 {
+    mix(mix(seed ^ 0x9e37_79b9_7f4a_7c15) ^ stream)
+}
+
+/// The draw of `id` in a stream that is made ready: two multiplications.
+#[expect(clippy::inline_always, reason = "kernels compile it with the features of their level")]
+#[inline(always)]
+pub(crate) fn draw_in(start: u64, id: u64) -> u64 {
+    mix(start.wrapping_add(id))
 }
 
 /// Maps 64 uniform bits to an integer below `n`.

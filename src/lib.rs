@@ -38,9 +38,11 @@
 //! ```
 
 pub mod bins;
+pub mod boost;
 pub mod data;
 mod error;
 mod gradient;
+pub mod grow;
 pub mod hash;
 mod interrupt;
 pub mod metric;

@@ -15,14 +15,18 @@ from rustrank._errors import (
     RustrankWarning,
 )
 from rustrank._rustrank import __version__
+from rustrank.booster import Booster
 from rustrank.comparison import Comparison, MetricComparison, compare
 from rustrank.dataset import Dataset
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
+from rustrank.training import EarlyStopping, Round, train
 
 __all__ = [
+    "Booster",
     "Comparison",
     "DataError",
     "Dataset",
+    "EarlyStopping",
     "Evaluation",
     "InternalError",
     "MetricComparison",
@@ -31,10 +35,12 @@ __all__ = [
     "ModelVersionError",
     "ParamError",
     "ResourceError",
+    "Round",
     "RustrankError",
     "RustrankWarning",
     "__version__",
     "compare",
     "datasets",
     "evaluate",
+    "train",
 ]

@@ -442,6 +442,14 @@ class Dataset:
         raise TypeError(message)
 
 
+def as_dataset(value: Any, name: str) -> Dataset:
+    """Take a dataset."""
+    if not isinstance(value, Dataset):
+        message = f"{name}: got {shown(value)}, expected a Dataset"
+        raise ParamKindError(message, code=name)
+    return value
+
+
 def _built(
     table: Table, rows: _Rows, bins: _rustrank.Binning | tuple[int, int], reading: _Reading
 ) -> _rustrank.Dataset:

@@ -78,6 +78,15 @@ impl Matrix {
         place.code(self.bytes[row * self.width + place.column as usize])
     }
 
+    /// Gives a row another code of a feature.
+    pub(crate) fn set_code(&mut self, row: usize, place: Place, code: u8) {
+        let old = self.code(row, place);
+        let byte = &mut self.bytes[row * self.width + place.column as usize];
+        // The digits of other features stay as they are.
+        let others = u16::from(*byte) - u16::from(old) * place.stride;
+        *byte = (others + u16::from(code) * place.stride) as u8;
+    }
+
     /// The table whose row `i` is the row `order[i]` of this one.
     pub(crate) fn in_order(self, order: &[u32]) -> Result<Self> {
         const ROWS: usize = 1024;

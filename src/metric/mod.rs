@@ -47,6 +47,10 @@ pub use delta::SwapDelta;
 pub use evaluate::{evaluate, evaluate_rows};
 pub use mean::Mean;
 
+pub(crate) use gains::LabelFacts;
+pub(crate) use judge::Judge;
+pub(crate) use name::{of as name_of, pick};
+
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::queries::Queries;

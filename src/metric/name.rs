@@ -87,12 +87,12 @@ impl fmt::Display for Metric {
 }
 
 /// The name of an option.
-pub(super) fn of<T: Copy + PartialEq>(value: T, options: &[(&'static str, T)]) -> &'static str {
+pub(crate) fn of<T: Copy + PartialEq>(value: T, options: &[(&'static str, T)]) -> &'static str {
     options.iter().find(|(_, v)| *v == value).map_or("?", |(name, _)| name)
 }
 
 /// The option called `text`, or an error that offers the nearest ones.
-pub(super) fn pick<T: Copy>(
+pub(crate) fn pick<T: Copy>(
     code: &'static str,
     what: &str,
     text: &str,

@@ -1,5 +1,24 @@
 //! Objectives: from scores and labels to gradients, query by query. They never see trees.
 
+mod kernel;
+mod lambda;
+mod options;
+mod order;
+mod pairwise;
+mod pointwise;
+mod tasks;
+mod ties;
+mod values;
+mod weight;
+mod xendcg;
+
+pub use lambda::{LambdaRank, RankNet};
+pub use options::{
+    Kind, LambdaOptions, ObjectiveOptions, PairNormaliser, QueryNormaliser, ScoreNoise, TiedPairs,
+};
+pub use pointwise::{BalancedLogistic, Logistic, Regression};
+pub use xendcg::XeNdcg;
+
 use crate::error::Result;
 use crate::gradient::Gradient;
 use crate::{Interrupt, Queries};

@@ -16,9 +16,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// How raw values are read and on how many threads: the attributes of a Python object.
 #[derive(FromPyObject)]
 pub(super) struct Reading {
-    missing: Option<f64>,
-    infinite: String,
-    num_threads: Option<usize>,
+    pub(super) missing: Option<f64>,
+    pub(super) infinite: String,
+    pub(super) num_threads: Option<usize>,
 }
 
 /// Labels, queries and weights: the attributes of a Python object.
@@ -233,7 +233,7 @@ impl QueryArg<'_> {
 /// A binned dataset.
 #[pyclass(frozen)]
 pub(super) struct Dataset {
-    inner: Arc<data::Dataset>,
+    pub(super) inner: Arc<data::Dataset>,
 }
 
 #[pymethods]
@@ -323,6 +323,25 @@ impl Dataset {
             sizes[q as usize] = docs.len().cast_signed() as i64;
         }
         sizes.to_pyarray(py)
+    }
+
+    /// The number of the query of each of the caller's rows.
+    fn query_codes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        let mut codes = vec![0u32; self.inner.num_docs()];
+        for (docs, &q) in self.inner.queries().ranges().zip(self.inner.query_of()) {
+            codes[docs].fill(q);
+        }
+        self.inner.by_row(&codes).to_pyarray(py)
+    }
+
+    /// The weight of each of the caller's queries, where given.
+    fn query_weight<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        let weight = self.inner.query_weight()?;
+        let mut by_query = vec![0.0; weight.len()];
+        for (&q, &weight) in self.inner.query_of().iter().zip(weight) {
+            by_query[q as usize] = weight;
+        }
+        Some(by_query.to_pyarray(py))
     }
 
     /// A hash of all that training can see; equal for any order of the rows.

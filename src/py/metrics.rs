@@ -29,7 +29,7 @@ pub(super) struct Judging {
     empty: String,
     relevant_from: f64,
     max_label: Option<f64>,
-    num_threads: Option<usize>,
+    pub(super) num_threads: Option<usize>,
 }
 
 /// The name of a gain, or its table.
@@ -49,6 +49,20 @@ pub(super) struct Drawing {
 
 impl Judging {
     fn metrics(&self) -> Result<Vec<Metric>> {
+        self.metrics.iter().map(|name| self.metric(name)).collect()
+    }
+
+    /// The first metric.
+    pub(super) fn first(&self) -> Result<Metric> {
+        self.metric(self.metrics.first().map_or("", String::as_str))
+    }
+
+    /// The metric of that name under the convention.
+    pub(super) fn metric(&self, name: &str) -> Result<Metric> {
+        name.parse::<Metric>()?.with_convention(&self.convention()?)
+    }
+
+    fn convention(&self) -> Result<Convention> {
         let convention = Convention {
             gain: match &self.gain {
                 GainArg::Name(name) => name.parse()?,
@@ -60,8 +74,7 @@ impl Judging {
             max_label: self.max_label.map(|label| label as f32),
         };
         convention.check()?;
-        let named = |name: &String| name.parse::<Metric>()?.with_convention(&convention);
-        self.metrics.iter().map(named).collect()
+        Ok(convention)
     }
 }
 

@@ -5,18 +5,23 @@
 #![expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
 
 mod arrays;
+mod booster;
+mod callables;
 mod dataset;
 mod door;
 mod errors;
 mod metrics;
 mod pool;
 mod text;
+mod trainer;
 
 use pyo3::prelude::*;
 
 /// The compiled half of rustrank; the package in front of it is what people use.
 #[pymodule(gil_used = false)]
 mod _rustrank {
+    #[pymodule_export]
+    use super::booster::Booster;
     #[pymodule_export]
     use super::dataset::{Binning, Builder, Dataset, Sampler};
     #[pymodule_export]
@@ -25,6 +30,8 @@ mod _rustrank {
     use super::metrics::{bootstrap, evaluate, mean, measures, randomisation_test, t_test, tally};
     #[pymodule_export]
     use super::text::{inspect_letor, read_labels, read_scores, read_trec};
+    #[pymodule_export]
+    use super::trainer::Trainer;
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 

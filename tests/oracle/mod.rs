@@ -17,7 +17,7 @@ impl Query {
 }
 
 /// Every order of the retrieved docs that falls by score.
-fn orders(query: &Query) -> Vec<Vec<usize>> {
+pub(crate) fn orders(query: &Query) -> Vec<Vec<usize>> {
     fn extend(query: &Query, order: &mut Vec<usize>, all: &mut Vec<Vec<usize>>) {
         let left = (0..query.len())
             .filter(|doc| !order.contains(doc) && query.scores[*doc] != f64::NEG_INFINITY);

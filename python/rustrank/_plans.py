@@ -1,0 +1,280 @@
+"""What to train, checked: each option by its own name, before the compiled half sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from rustrank._callables import Loss, Measurement, name_of
+from rustrank._errors import DataError, ParamError, ParamKindError, UnknownNameError, shown
+from rustrank._options import real, text, threads, whole
+from rustrank.booster import Booster
+from rustrank.dataset import Dataset, as_dataset
+from rustrank.evaluation import Judging
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rustrank import _rustrank
+
+#: Our names for what the papers call an objective.
+_OBJECTIVES = {"lambdamart": "lambdarank"}
+#: Metrics that mean nothing without their cut.
+_NEED_CUT = ("precision", "recall")
+_MOST = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class EarlyStopping:
+    """When to end training early.
+
+    Parameters
+    ----------
+    rounds : int
+        How many rounds without a new best value are waited for.
+    metric : str, optional
+        The metric to look at; the first one by default.
+    valid : str, optional
+        The name of the validation set to look at; the first one by default.
+    """
+
+    rounds: int
+    metric: str | None = None
+    valid: str | None = None
+
+
+@dataclass(frozen=True)
+class Boosting:
+    """Rounds and steps."""
+
+    num_trees: int
+    learning_rate: float
+    queries_per_tree: float
+    docs_per_tree: float
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Boosting:
+        """Check the kinds of options; the core checks their ranges."""
+        return cls(
+            whole("num_trees", options["num_trees"], 1, 2**20),
+            *(real(n, options[n]) for n in ("learning_rate", "queries_per_tree", "docs_per_tree")),
+        )
+
+
+@dataclass(frozen=True)
+class Growing:
+    """How trees are grown."""
+
+    num_leaves: int
+    max_depth: int | None
+    min_leaf_docs: int
+    min_leaf_hess: float
+    l2: float
+    min_reduction: float
+    criterion: str
+    features_per_tree: float
+    features_per_node: float
+    rows_per_node: float
+    seed: int
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Growing:
+        """Check the kinds of options; the core checks their ranges."""
+        depth = options["max_depth"]
+        return cls(
+            num_leaves=whole("num_leaves", options["num_leaves"], 2, 65_536),
+            max_depth=None if depth is None else whole("max_depth", depth, 1, _MOST, ", or None"),
+            min_leaf_docs=whole("min_leaf_docs", options["min_leaf_docs"], 1, _MOST),
+            min_leaf_hess=real("min_leaf_hess", options["min_leaf_hess"]),
+            l2=real("l2", options["l2"]),
+            min_reduction=real("min_reduction", options["min_reduction"]),
+            criterion=text("criterion", options["criterion"]),
+            features_per_tree=real("features_per_tree", options["features_per_tree"]),
+            features_per_node=real("features_per_node", options["features_per_node"]),
+            rows_per_node=real("rows_per_node", options["rows_per_node"]),
+            seed=whole("seed", options["seed"], 0, 2**64 - 1),
+        )
+
+
+@dataclass(frozen=True)
+class Losing:
+    """A loss of ours."""
+
+    kind: str
+    metric: str
+    pairs_to: int | None
+    sigma: float
+    pair_normaliser: str
+    query_normaliser: str
+    noise_scale: float
+    noise_copies: int
+    tied_pairs: str
+    relevant_from: float | None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], metrics: Iterable[str | Any]) -> Losing:
+        """Check the kinds of options; the core checks names and ranges."""
+        kind = text("objective", options["objective"])
+        to, from_ = options["pairs_to"], options["relevant_from"]
+        return cls(
+            _OBJECTIVES.get(kind, kind),
+            _loss_metric(options["objective_metric"], metrics),
+            None if to is None else whole("pairs_to", to, 1, _MOST, ", or None for all pairs"),
+            real("sigma", options["sigma"]),
+            text("pair_normaliser", options["pair_normaliser"]),
+            text("query_normaliser", options["query_normaliser"]),
+            real("noise_scale", options["noise_scale"]),
+            whole("noise_copies", options["noise_copies"], 1, 64),
+            text("tied_pairs", options["tied_pairs"]),
+            None if from_ is None else real("relevant_from", from_),
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything but the training set."""
+
+    boosting: Boosting
+    growing: Growing
+    objective: Losing | tuple[str, Loss]
+    valid: list[tuple[str, _rustrank.Dataset]]
+    metrics: list[str | tuple[str, Measurement]]
+    judging: Judging
+    patience: tuple[int, int, int] | None
+    base: _rustrank.Booster | None
+    checkpoint: _rustrank.Booster | None
+    num_threads: int | None
+
+    @classmethod
+    def of(
+        cls,
+        dataset: Dataset,
+        options: Mapping[str, Any],
+        checkpoint: _rustrank.Booster | None,
+    ) -> Plan:
+        """Check all options of `train` that are about the model."""
+        metrics = _metrics(options["metric"])
+        valid = _valid(options["valid"], dataset)
+        objective = options["objective"]
+        relevant = options["relevant_from"]
+        gain, top = options["gain"], options["max_label"]
+        from_ = 1 if relevant is None else relevant
+        return cls(
+            Boosting.of(options),
+            Growing.of(options),
+            (name_of(objective), Loss(objective, dataset.query_ids))
+            if callable(objective)
+            else Losing.of(options, metrics),
+            [(name, given._core) for name, given in valid.items()],
+            metrics,
+            Judging.of("ndcg@10", gain, "expected", "skip", from_, top, None),
+            _patience(options["early_stopping"], list(valid), metrics),
+            _base(options["base"]),
+            checkpoint,
+            threads(options["num_threads"]),
+        )
+
+
+def refuse_unknown(unknown: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Name an option that there is not, and the one that was meant."""
+    for name in unknown:
+        names = list(known)
+        near = get_close_matches(name, names, 1)
+        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}"
+        message = f"there is no parameter {name}; {hint}"
+        raise UnknownNameError(message, code="param")
+
+
+def _metrics(given: Any) -> list[str | tuple[str, Measurement]]:
+    many = isinstance(given, Sequence) and not isinstance(given, (str, bytes))
+    metrics: list[str | tuple[str, Measurement]] = []
+    for metric in given if many else [given]:
+        if isinstance(metric, str):
+            metrics.append(str(metric))
+        elif callable(metric):
+            metrics.append((name_of(metric), Measurement(metric)))
+        else:
+            message = (
+                f"metric: got {shown(metric)}, expected a name such as 'ndcg@10' or a function "
+                "(scores, labels) -> float"
+            )
+            raise ParamKindError(message, code="metric")
+    names = [_name(metric) for metric in metrics]
+    for name in names:
+        if names.count(name) > 1:
+            message = f"metric: two are called {name}"
+            raise ParamError(message, code="metric")
+    return metrics
+
+
+def _name(metric: str | tuple[str, Measurement]) -> str:
+    return metric if isinstance(metric, str) else metric[0]
+
+
+def _loss_metric(given: Any, metrics: Iterable[str | Any]) -> str:
+    """Return what lambdas are weighted by: the first metric of ours, and all of its ranks."""
+    if given is not None:
+        return text("objective_metric", given)
+    first = next((metric for metric in metrics if isinstance(metric, str)), "ndcg")
+    return first if first.startswith(_NEED_CUT) else first.split("@")[0]
+
+
+def _valid(given: Any, dataset: Dataset) -> dict[str, Dataset]:
+    if given is None:
+        return {}
+    if isinstance(given, Dataset):
+        named = {"valid": given}
+    elif isinstance(given, Mapping):
+        named = {text("valid", name): value for name, value in given.items()}
+    elif isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
+        named = {f"valid_{at}": value for at, value in enumerate(given)}
+    else:
+        named = {"valid": given}
+    for name, value in named.items():
+        check_same_names(as_dataset(value, name)._names, dataset._names, name)
+    return named
+
+
+def check_same_names(names: list[str] | None, expected: list[str] | None, what: str) -> None:
+    """Refuse features that have other names, or another order, than those of the training set."""
+    if names is None or expected is None or len(names) != len(expected):
+        return
+    for number, (mine, theirs) in enumerate(zip(names, expected, strict=True)):
+        if mine != theirs:
+            message = (
+                f"feature {number} of {what} has another name: got {mine!r}, expected {theirs!r}"
+            )
+            raise DataError(message, code="features.names", feature=mine)
+
+
+def _patience(
+    given: Any, sets: list[str], metrics: list[str | tuple[str, Measurement]]
+) -> tuple[int, int, int] | None:
+    if given is None:
+        return None
+    rule = given if isinstance(given, EarlyStopping) else EarlyStopping(given)
+    rounds = whole("early_stopping", rule.rounds, 1, 2**31, ", or None")
+    if not sets or not metrics:
+        message = "early_stopping needs a validation set and a metric: pass valid="
+        raise ParamError(message, code="early_stopping")
+    places = []
+    names = [_name(metric) for metric in metrics]
+    for what, name, known in (("valid", rule.valid, sets), ("metric", rule.metric, names)):
+        if name is not None and name not in known:
+            message = (
+                f"early_stopping looks at {what} {shown(name)}: expected one of {', '.join(known)}"
+            )
+            raise UnknownNameError(message, code="early_stopping")
+        places.append(0 if name is None else known.index(name))
+    return rounds, places[0], places[1]
+
+
+def _base(given: Any) -> _rustrank.Booster | None:
+    if given is None:
+        return None
+    if not isinstance(given, Booster):
+        message = f"base: got {shown(given)}, expected a Booster"
+        raise ParamKindError(message, code="base")
+    return given._core

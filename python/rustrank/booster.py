@@ -1,0 +1,330 @@
+"""Boosters: trained models that score, evaluate, explain and save themselves."""
+
+from __future__ import annotations
+
+import math
+from os import fspath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank import _rustrank
+from rustrank._errors import DataError, ParamError, shown
+from rustrank._features import as_table
+from rustrank._options import real, text, threads, whole
+from rustrank._tables import count
+from rustrank.dataset import Dataset, as_dataset
+from rustrank.evaluation import Evaluation, Judging, judge, warn_of_nothing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from rustrank._features import Table
+
+__all__ = ["Booster"]
+
+
+class _Reading:
+    """How raw values are read."""
+
+    def __init__(self, missing: Any, infinite: Any, num_threads: Any) -> None:
+        self.missing = None if missing is None else real("missing", missing)
+        self.infinite = text("infinite", infinite)
+        self.num_threads = threads(num_threads)
+
+
+class Booster:
+    """A trained model. Nothing can change it; any number of threads may share it.
+
+    `rustrank.train` makes one, `Booster.load` reads one. Two are equal if they score, and are saved,
+    the same. Pickling and copying go through the text of the model file.
+
+    Attributes
+    ----------
+    best_round : int or None
+        With early stopping, the number of trees at which the metric was best: those that this
+        booster has. `all_rounds` has the others too.
+    history : mapping
+        The value of each metric on each validation set after each round:
+        ``history["valid"]["ndcg@10"][0]`` is that of the first. Not part of the model file.
+    """
+
+    _core: _rustrank.Booster
+    best_round: int | None
+    history: dict[str, dict[str, NDArray[np.float64]]]
+    _all: Booster | None
+
+    def __init__(self) -> None:
+        message = "a Booster is made by rustrank.train or Booster.load"
+        raise TypeError(message)
+
+    @classmethod
+    def _of(cls, core: _rustrank.Booster) -> Booster:
+        made = cls.__new__(cls)
+        made._core = core
+        made.best_round = None
+        made.history = {}
+        made._all = None
+        return made
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Booster:
+        """Read a model file, whole and checked, or raise `ModelFormatError`."""
+        return cls._of(_rustrank.Booster.load(fspath(path)))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file: the old file stays until the new one is whole."""
+        self._core.save(fspath(path))
+
+    @classmethod
+    def from_text(cls, text: str) -> Booster:
+        """Read the text of a model file."""
+        return cls._of(_rustrank.Booster.from_text(text))
+
+    def to_text(self) -> str:
+        """Return the text of the model file."""
+        return self._core.to_text()
+
+    @property
+    def num_trees(self) -> int:
+        """The number of trees."""
+        return self._core.num_trees
+
+    @property
+    def num_features(self) -> int:
+        """The number of features of the docs that it scores."""
+        return self._core.num_features
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the features; ``f0``, ``f1``, ... where the training set had none."""
+        return self._core.feature_names or [f"f{i}" for i in range(self.num_features)]
+
+    @property
+    def params(self) -> dict[str, str]:
+        """What training has noted down: its parameters and objective."""
+        return self._core.attributes()
+
+    @property
+    def all_rounds(self) -> Booster:
+        """The booster with all trees that were grown, those after the best round too.
+
+        Only a booster that comes straight from training has them.
+        """
+        return self if self._all is None else self._all
+
+    def truncate(self, num_trees: int) -> Booster:
+        """Return the booster of the first trees."""
+        most = whole("num_trees", num_trees, 0, self.num_trees)
+        return Booster._of(self._core.truncated(most))
+
+    def score(
+        self,
+        X: Any,
+        *,
+        missing: float = math.nan,
+        infinite: str = "error",
+        num_threads: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Score docs: the larger, the more relevant.
+
+        Parameters
+        ----------
+        X : array-like of shape (num_docs, num_features), or Dataset
+            Raw features, in anything that `Dataset` takes; one row may come as it is. Or a dataset
+            that was made ``like=`` the training set, whose base scores are part of the scores.
+        missing : float, default NaN
+            A value that means "missing", besides NaN.
+        infinite : {"error", "missing"}, default "error"
+            What infinite values are.
+        num_threads : int, optional
+            Threads to use; all cores by default. The scores do not depend on it.
+        """
+        reading = _Reading(missing, infinite, num_threads)
+        if isinstance(X, Dataset):
+            return self._core.score_dataset(X._core, reading.num_threads)
+        table = as_table(_as_rows(X))
+        self._check_table(table)
+        whole_table = table.whole()
+        if whole_table is not None:
+            return self._core.score(whole_table, reading)
+        parts = [self._core.score(block, reading) for block in table.blocks()]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def _check_table(self, table: Table) -> None:
+        if table.num_features != self.num_features:
+            message = (
+                "X has another number of features than the model: got "
+                f"{table.num_features}, expected {self.num_features}"
+            )
+            raise DataError(message, code="features")
+        expected = self._core.feature_names
+        for number, (mine, theirs) in enumerate(
+            zip(table.names or (), expected or (), strict=False)
+        ):
+            if mine != theirs:
+                message = (
+                    f"feature {number} of X has another name: got {mine!r}, expected {theirs!r}"
+                )
+                raise DataError(message, code="features.names", feature=mine)
+
+    def evaluate(
+        self,
+        dataset: Dataset,
+        metrics: str | Sequence[str] = ("ndcg@10",),
+        *,
+        gain: Any = "exp2",
+        ties: str = "expected",
+        empty: str = "skip",
+        relevant_from: float = 1,
+        max_label: float | None = None,
+        num_threads: int | None = None,
+    ) -> Evaluation:
+        """Measure how well the booster ranks the docs of a dataset.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            One that was made ``like=`` the training set.
+        metrics, gain, ties, empty, relevant_from, max_label, num_threads
+            As for `rustrank.evaluate`.
+        """
+        as_dataset(dataset, "dataset")
+        judging = Judging.of(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
+        scores = self.score(dataset, num_threads=num_threads)
+        core = dataset._core
+        queries = ((core.query_codes(), core.num_queries), dataset.query_ids)
+        result = judge(scores, dataset.labels, queries, judging, core.query_weight())
+        warn_of_nothing(result)
+        return result
+
+    def feature_importance(
+        self,
+        kind: str = "reduction",
+        *,
+        dataset: Dataset | None = None,
+        metric: str = "ndcg@10",
+        seed: int = 0,
+        gain: Any = "exp2",
+        relevant_from: float = 1,
+        max_label: float | None = None,
+        num_threads: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Return how much each feature matters.
+
+        Parameters
+        ----------
+        kind : {"reduction", "count", "permutation"}
+            What all splits on the feature took off the loss in training; how many there are; or what
+            the metric loses on ``dataset`` when the feature's values are shuffled among its docs.
+        dataset, metric, seed
+            For permutations: where, by what, and which.
+        gain, relevant_from, max_label, num_threads
+            As for `rustrank.evaluate`.
+        """
+        if kind in ("reduction", "count"):
+            reduction, number = self._core.splits()
+            return reduction if kind == "reduction" else number
+        if kind != "permutation":
+            message = f"kind: got {shown(kind)}, expected 'reduction', 'count' or 'permutation'"
+            raise ParamError(message, code="kind")
+        permuted = as_dataset(dataset, "dataset")
+        judging = Judging.of(
+            text("metric", metric), gain, "expected", "skip", relevant_from, max_label, num_threads
+        )
+        drawn = whole("seed", seed, 0, 2**64 - 1)
+        return self._core.permutation_importance(permuted._core, judging, drawn)
+
+    def dump(self) -> dict[str, Any]:
+        """Return all trees as dictionaries of plain values, which `json` can write."""
+        return {
+            "num_features": self.num_features,
+            "feature_names": self.feature_names,
+            "intercept": self._core.intercept,
+            "params": self.params,
+            "trees": [self._nested(number) for number in range(self.num_trees)],
+        }
+
+    def dump_text(self) -> str:
+        """Return all trees as indented text."""
+        lines = [f"{self!r}", f"intercept {self._core.intercept!r}"]
+        for number, tree in enumerate(self.dump()["trees"]):
+            lines.append(f"tree {number}")
+            _write(tree, self.feature_names, 1, lines)
+        return "\n".join(lines) + "\n"
+
+    def _nested(self, number: int) -> dict[str, Any]:
+        """Build nested nodes from the bottom up: children stand after their parents."""
+        flat = self._core.tree(number)
+        assert flat is not None  # noqa: S101 - numbers come from our own range
+        leaves = [
+            {"value": value, "docs": docs}
+            for value, docs in zip(flat["leaf_value"], flat["leaf_docs"], strict=True)
+        ]
+        nodes: dict[int, dict[str, Any]] = {}
+        for at in reversed(range(len(flat["feature"]))):
+            ends = (
+                leaves[-1 - end] if end < 0 else nodes.pop(end)
+                for end in (flat["left"][at], flat["right"][at])
+            )
+            fields = ("feature", "threshold", "missing_left", "reduction", "docs")
+            nodes[at] = {name: flat[name][at] for name in fields}
+            nodes[at]["left"], nodes[at]["right"] = ends
+        return nodes[0] if nodes else leaves[0]
+
+    def __repr__(self) -> str:
+        """Say what is in it in one line."""
+        return f"<Booster: {count(self.num_trees, 'tree')}, {count(self.num_features, 'feature')}>"
+
+    def __eq__(self, other: object) -> bool:
+        """Compare by the text of the model file."""
+        return isinstance(other, Booster) and self.to_text() == other.to_text()
+
+    def __hash__(self) -> int:
+        return hash(self.to_text())
+
+    def __copy__(self) -> Booster:
+        """Return the booster itself: nothing can change it."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Booster:
+        """Return the booster itself: nothing can change it."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self.to_text(), self.history, self.best_round)
+
+
+def _unpickled(
+    text: str, history: Mapping[str, dict[str, NDArray[np.float64]]], best_round: int | None
+) -> Booster:
+    made = Booster.from_text(text)
+    made.history, made.best_round = dict(history), best_round
+    return made
+
+
+def _as_rows(X: Any) -> Any:
+    """Take one row as a table of one."""
+    if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "fiub":
+        return X[None, :]
+    if isinstance(X, (list, tuple)) and X and all(isinstance(x, (int, float)) for x in X):
+        return [X]
+    return X
+
+
+def _write(node: dict[str, Any], names: Sequence[str], depth: int, lines: list[str]) -> None:
+    """Write a node and all below it."""
+    indent = "  " * depth
+    if "value" in node:
+        lines.append(f"{indent}{node['value']!r} ({count(node['docs'], 'doc')})")
+        return
+    missing = "left" if node["missing_left"] else "right"
+    lines.append(
+        f"{indent}{names[node['feature']]} <= {node['threshold']!r}, missing {missing} "
+        f"({count(node['docs'], 'doc')}, reduction {node['reduction']:.6g})"
+    )
+    _write(node["left"], names, depth + 1, lines)
+    _write(node["right"], names, depth + 1, lines)

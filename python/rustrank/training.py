@@ -1,0 +1,209 @@
+"""Training: gradient-boosted trees on ranking losses."""
+
+from __future__ import annotations
+
+import warnings
+from os import fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rustrank import _rustrank
+from rustrank._errors import ParamError, RustrankWarning
+from rustrank._options import flag
+from rustrank._plans import EarlyStopping, Plan, refuse_unknown
+from rustrank._rounds import Reporting, Round, booster_of
+from rustrank.dataset import Dataset, as_dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
+
+    from rustrank.booster import Booster
+
+__all__ = ["EarlyStopping", "Round", "train"]
+
+
+def train(
+    dataset: Dataset,
+    *,
+    objective: str | Callable[..., Any] = "lambdamart",
+    metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] = "ndcg@10",
+    num_trees: int = 100,
+    num_leaves: int = 31,
+    learning_rate: float = 0.1,
+    valid: Dataset | Sequence[Dataset] | Mapping[str, Dataset] | None = None,
+    early_stopping: int | EarlyStopping | None = None,
+    base: Booster | None = None,
+    progress: bool = False,
+    callbacks: Callable[[Round], object] | Sequence[Callable[[Round], object]] | None = None,
+    seed: int = 0,
+    num_threads: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    checkpoint_every: int = 10,
+    resume: bool = False,
+    snapshot: str | PathLike[str] | None = None,
+    snapshot_every: int = 100,
+    max_depth: int | None = None,
+    min_leaf_docs: int = 20,
+    min_leaf_hess: float = 1e-3,
+    l2: float = 0.0,
+    min_reduction: float = 0.0,
+    criterion: str = "second_order",
+    features_per_tree: float = 1.0,
+    features_per_node: float = 1.0,
+    rows_per_node: float = 1.0,
+    queries_per_tree: float = 1.0,
+    docs_per_tree: float = 1.0,
+    objective_metric: str | None = None,
+    pairs_to: int | None = 30,
+    sigma: float = 1.0,
+    pair_normaliser: str = "none",
+    query_normaliser: str = "none",
+    noise_scale: float = 0.0,
+    noise_copies: int = 5,
+    tied_pairs: str = "expected",
+    gain: Any = "exp2",
+    relevant_from: float | None = None,
+    max_label: float | None = None,
+    **unknown: Any,
+) -> Booster:
+    """Train a booster.
+
+    The result depends on the data and the options alone: not on the order of rows or queries, nor
+    on the number of threads.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The training set. Training starts from its base scores if it has some.
+    objective : str or callable, default "lambdamart"
+        The loss: ``lambdamart`` (pairs weighted by what their exchange changes a metric by),
+        ``ranknet`` (all pairs alike), ``xendcg``, ``regression``, ``logistic`` or
+        ``balanced_logistic``. Or a function ``(scores, labels, rows) -> (grad, hess)`` that sees
+        one query at a time; ``rows`` are the numbers of its rows in the training data.
+    metric : str or callable, or a sequence of these, default "ndcg@10"
+        What is evaluated on the validation sets after each round: names as for
+        `rustrank.evaluate`, or functions ``(scores, labels) -> float`` of one query, of which
+        larger values are better.
+    num_trees : int, default 100
+        The most trees to add.
+    num_leaves : int, default 31
+        The most leaves of a tree.
+    learning_rate : float, default 0.1
+        What leaf values are multiplied by.
+    valid : Dataset, or a sequence or mapping of them, optional
+        Validation sets, made ``like=`` the training set, by their names; the training set may be
+        one of them. A single one is called ``valid``.
+    early_stopping : int or EarlyStopping, optional
+        End training after so many rounds without a new best value of the first metric on the first
+        validation set, or as an `EarlyStopping` says. The booster then has the trees up to the best
+        round, and `Booster.all_rounds` all of them.
+    base : Booster, optional
+        A booster to go on from: one trained on the same bins, or any whose scores all datasets have
+        as their ``base_score``.
+    progress : bool, default False
+        Whether to show a progress bar; lines of text where standard error is no terminal.
+    callbacks : callable or sequence of callables, optional
+        Called with a `Round` after each round. One that returns true ends training; one that raises
+        ends it too, and the round's tree is not added.
+    seed : int, default 0
+        The seed of everything random.
+    num_threads : int, optional
+        Threads to use; all cores by default.
+    checkpoint : path-like, optional
+        A file that is rewritten every ``checkpoint_every`` rounds and when training ends, however
+        it ends. It is a model file, too.
+    resume : bool, default False
+        Go on from the checkpoint if the file exists. The result is that of a training that was never
+        interrupted; another dataset, other parameters or another base are refused.
+    snapshot : path-like, optional
+        Where to save the model every ``snapshot_every`` rounds: a path with ``{round}`` in it.
+    max_depth : int, optional
+        The most splits between the root of a tree and a leaf.
+    min_leaf_docs, min_leaf_hess : int, float
+        The fewest docs, and the least sum of hessians, of a leaf.
+    l2 : float, default 0
+        Added to the hessians of a leaf.
+    min_reduction : float, default 0
+        The least that a split must take off the loss.
+    criterion : {"second_order", "least_squares"}
+        What splits are chosen by.
+    features_per_tree, features_per_node, rows_per_node : float, default 1
+        The shares of features and docs that a tree, or a node, looks at.
+    queries_per_tree, docs_per_tree : float, default 1
+        The shares of the queries, and of their docs, that a tree is grown from.
+    objective_metric : str, optional
+        For ``lambdamart``: the metric whose changes weigh pairs; by default the first ``metric``,
+        at all ranks.
+    pairs_to : int, optional
+        Pairs count if one of their docs has at most this rank; None for all.
+    sigma : float, default 1
+        The steepness of the sigmoid.
+    pair_normaliser : {"none", "score_gap"}
+        Whether a pair's gradient is divided by the distance of its scores.
+    query_normaliser : {"none", "log_sum"}
+        Whether the gradients of a query are scaled by the logarithm of their sum.
+    noise_scale, noise_copies : float, int
+        Gradients averaged over ``noise_copies`` orders by scores with noise of that scale; 0 for no
+        noise.
+    tied_pairs : {"expected", "drawn"}
+        Docs with equal scores: the expectation over their orders, or one order drawn anew in each
+        round.
+    gain, relevant_from, max_label
+        As for `rustrank.evaluate`, in the objective and the metrics alike. With ``relevant_from``,
+        logistic losses tell relevant docs by it; without, labels are probabilities.
+
+    Returns
+    -------
+    Booster
+        The trained model.
+
+    Raises
+    ------
+    DataError
+        Nothing can be learned from the data, or a validation set does not fit them.
+    ParamError
+        An option is unknown or out of range.
+    KeyboardInterrupt
+        On Ctrl-C. Like any exception from here, it has the booster so far as ``.booster``.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> data = rr.datasets.make_polynomial(num_queries=50, seed=0)
+    >>> train = rr.Dataset(data.X, data.y, qid=data.qid)
+    >>> booster = rr.train(train, num_trees=5, num_leaves=8)
+    >>> booster
+    <Booster: 5 trees, 50 features>
+    >>> booster.score(data.X).shape == data.y.shape
+    True
+    """
+    options = dict(locals())
+    refuse_unknown(options.pop("unknown"), (name for name in options if name != "dataset"))
+    as_dataset(dataset, "dataset")
+    reporting = Reporting.of(options)
+    found = _found(reporting.checkpoint, flag("resume", resume))
+    plan = Plan.of(dataset, options, found)
+    trainer = _rustrank.Trainer(dataset._core, plan)
+    reporting.run(trainer, dataset._names, plan.boosting.num_trees)
+    if trainer.end == "nothing":
+        message = (
+            f"training ended early: the latest of {len(trainer.history())} rounds split nothing"
+        )
+        warnings.warn(message, RustrankWarning, stacklevel=2)
+    whole = booster_of(trainer, dataset._names)
+    if whole.best_round is None or whole.best_round == whole.num_trees:
+        return whole
+    best = whole.truncate(whole.best_round)
+    best.best_round, best.history, best._all = whole.best_round, whole.history, whole
+    return best
+
+
+def _found(checkpoint: str | None, resume: bool) -> _rustrank.Booster | None:
+    """Load the checkpoint to go on from, if there is one."""
+    if not resume:
+        return None
+    if checkpoint is None:
+        message = "resume needs a checkpoint: pass checkpoint="
+        raise ParamError(message, code="resume")
+    return _rustrank.Booster.load(fspath(checkpoint)) if Path(checkpoint).exists() else None

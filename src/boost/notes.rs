@@ -1,0 +1,117 @@
+//! What the trainer notes down in a model, and reads back from a checkpoint.
+//!
+//! Every model says what it was trained by. A checkpoint is a model with some more notes: which data
+//! and parameters its rounds depend on, and their history. So it can be used like any other model,
+//! is saved as atomically, and resuming needs nothing else: scores follow from the trees.
+
+use super::trainer::Plan;
+use super::watch::Watch;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::hash;
+use crate::model::Model;
+
+const DATASET: &str = "checkpoint.dataset";
+const WATCHED: &str = "checkpoint.watched";
+const BASE: &str = "checkpoint.base";
+const HISTORY: &str = "checkpoint.history";
+const PREFIX: &str = "checkpoint.";
+
+/// Notes the parameters of training.
+pub(super) fn write_params(model: &mut Model, plan: &Plan) {
+    for (name, value) in params(plan) {
+        model.set_attribute(name, value);
+    }
+}
+
+fn params(plan: &Plan) -> Vec<(&'static str, String)> {
+    let mut params = plan.params.named();
+    params.push(("objective", format!("{:?}", plan.objective)));
+    params
+}
+
+/// A model that training can be resumed from.
+pub(super) fn checkpoint(model: &Model, context: &Context<'_>, history: &[Vec<f64>]) -> Model {
+    let mut model = model.clone();
+    for (name, value) in context.facts() {
+        model.set_attribute(name, value);
+    }
+    let mut rounds = String::new();
+    for values in history {
+        let values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+        rounds.push_str(&values.join(" "));
+        rounds.push(';');
+    }
+    model.set_attribute(HISTORY, rounds);
+    model
+}
+
+/// The model and the history of a checkpoint, if it is one of this very training.
+pub(super) fn restore(mut model: Model, context: &Context<'_>) -> Result<(Model, Vec<Vec<f64>>)> {
+    for (name, expected) in context.facts().into_iter().chain(params(context.plan)) {
+        let got = model.attributes().get(name);
+        let Some(got) = got else {
+            return Err(Error::data("checkpoint", "the file is a model, and no checkpoint"));
+        };
+        if *got != expected {
+            return Err(other(name, got, &expected));
+        }
+    }
+    let names = context.watch.names().count();
+    let history = history(&model, names)
+        .filter(|history| context.num_before + history.len() == model.num_trees())
+        .ok_or_else(|| Error::data("checkpoint", "the checkpoint is damaged"))?;
+    let notes: Vec<String> =
+        model.attributes().keys().filter(|name| name.starts_with(PREFIX)).cloned().collect();
+    for name in notes {
+        model.remove_attribute(&name);
+    }
+    Ok((model, history))
+}
+
+/// What the rounds of a training depend on, besides the parameters.
+#[derive(Debug)]
+pub(super) struct Context<'a> {
+    pub(super) dataset: &'a Dataset,
+    pub(super) plan: &'a Plan,
+    pub(super) watch: &'a Watch,
+    /// The number of trees of the base.
+    pub(super) num_before: usize,
+}
+
+impl Context<'_> {
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let sets =
+            self.watch.sets().map(|set| format!("{}={:016x}", set.name, set.dataset.fingerprint()));
+        let metrics = self.watch.names().map(|(set, metric)| format!("{set}:{metric}"));
+        let watched: Vec<String> = sets.chain(metrics).collect();
+        let base = self.plan.base.as_ref().map_or(0, |base| hash::bytes(base.to_text().as_bytes()));
+        vec![
+            (DATASET, format!("{:016x}", self.dataset.fingerprint())),
+            (WATCHED, watched.join(" ")),
+            (BASE, format!("{base:016x}")),
+        ]
+    }
+}
+
+fn history(model: &Model, num_values: usize) -> Option<Vec<Vec<f64>>> {
+    let values = |round: &str| -> Option<Vec<f64>> {
+        let values = round.split(' ').filter(|value| !value.is_empty());
+        let values: Vec<f64> = values.map(|value| value.parse().ok()).collect::<Option<_>>()?;
+        (values.len() == num_values).then_some(values)
+    };
+    model.attributes().get(HISTORY)?.split_terminator(';').map(values).collect()
+}
+
+fn other(name: &str, got: &str, expected: &str) -> Error {
+    let what = match name {
+        DATASET => "the checkpoint is of another training set".to_owned(),
+        WATCHED => "the checkpoint is of a training that watched other sets or metrics".to_owned(),
+        BASE => "the checkpoint is of a training with another base".to_owned(),
+        param => format!("the checkpoint is of a training with another {param}"),
+    };
+    Error::data("checkpoint", what)
+        .got(got)
+        .expected(expected)
+        .hint("resume with what the training began with, or begin anew")
+}

@@ -1,0 +1,69 @@
+//! What training can be told, besides the loss.
+
+use crate::error::{Error, Result};
+use crate::grow::GrowOptions;
+
+/// How many trees, how large their steps, and what each may see.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Params {
+    /// The most trees to add: 1 to 2^20.
+    pub num_trees: usize,
+    /// What leaf values are multiplied by: above 0, up to 10.
+    pub learning_rate: f64,
+    /// The share of the queries that a tree is grown from: above 0, up to 1.
+    pub queries_per_tree: f64,
+    /// The share of the docs of these that a tree is grown from: above 0, up to 1.
+    pub docs_per_tree: f64,
+    /// How a tree is grown, and the seed of everything random.
+    pub grow: GrowOptions,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            num_trees: 100,
+            learning_rate: 0.1,
+            queries_per_tree: 1.0,
+            docs_per_tree: 1.0,
+            grow: GrowOptions::default(),
+        }
+    }
+}
+
+/// The most trees of one training.
+const MAX_TREES: usize = 1 << 20;
+
+impl Params {
+    /// Refuses what is out of range.
+    pub fn check(&self) -> Result<()> {
+        if !(1..=MAX_TREES).contains(&self.num_trees) {
+            return Err(Error::param("num_trees", "num_trees is out of range")
+                .got(self.num_trees)
+                .expected("1 to 2^20"));
+        }
+        above_zero("learning_rate", self.learning_rate, 10.0)?;
+        above_zero("queries_per_tree", self.queries_per_tree, 1.0)?;
+        above_zero("docs_per_tree", self.docs_per_tree, 1.0)?;
+        self.grow.check()
+    }
+
+    /// All that a tree depends on, by name; the number of trees is not part of it.
+    pub(super) fn named(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("learning_rate", self.learning_rate.to_string()),
+            ("queries_per_tree", self.queries_per_tree.to_string()),
+            ("docs_per_tree", self.docs_per_tree.to_string()),
+            ("growing", format!("{:?}", self.grow)),
+        ]
+    }
+}
+
+fn above_zero(name: &'static str, value: f64, most: f64) -> Result<()> {
+    // Written so that NaN is refused too.
+    if value > 0.0 && value <= most {
+        return Ok(());
+    }
+    Err(Error::param(name, format!("{name} is out of range"))
+        .got(value)
+        .expected(format!("a number above 0, up to {most}")))
+}

@@ -1,0 +1,110 @@
+//! Where training starts: from nothing, from scores, or from a model.
+
+use super::trainer::Plan;
+use super::watch::Watched;
+use crate::Interrupt;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::grow::CodedTree;
+use crate::model::{Model, Part};
+use crate::objective::Target;
+
+/// The model before the first round.
+pub(super) struct Start {
+    pub(super) model: Model,
+    /// The first of its trees that is not part of the datasets' base scores.
+    pub(super) first: usize,
+    /// What is added to the base scores, or to 0.
+    pub(super) offset: f64,
+}
+
+impl Start {
+    pub(super) fn new<'a>(
+        plan: &Plan,
+        dataset: &Dataset,
+        sets: impl Iterator<Item = &'a Watched>,
+    ) -> Result<Self> {
+        let Some(base) = &plan.base else {
+            let mut model = Model::new(dataset.num_features());
+            if dataset.base_score().is_none() {
+                model.set_intercept(plan.objective.start(&target(dataset)))?;
+            }
+            return Ok(Self { offset: model.intercept(), model, first: 0 });
+        };
+        if base.num_features() != dataset.num_features() {
+            return Err(Error::data("features", "the base has another number of features")
+                .got(base.num_features())
+                .expected(dataset.num_features()));
+        }
+        let model = base.clone();
+        if can_be_replayed(base, dataset) {
+            return Ok(Self { offset: model.intercept(), model, first: 0 });
+        }
+        let mut all = std::iter::once(dataset).chain(sets.map(|set| &*set.dataset));
+        if all.any(|dataset| dataset.base_score().is_none()) {
+            return Err(other_bins());
+        }
+        Ok(Self { first: model.num_trees(), model, offset: 0.0 })
+    }
+}
+
+/// Whether a model is a sum of trees of our own.
+fn is_plain(model: &Model) -> bool {
+    model.components().iter().all(|component| {
+        component.is_plain() && matches!(&component.part, Part::Forest(f) if f.is_native())
+    })
+}
+
+/// Whether binned docs are enough to score with the model.
+fn can_be_replayed(model: &Model, dataset: &Dataset) -> bool {
+    is_plain(model) && model.trees().all(|tree| CodedTree::new(tree, dataset.binning()).is_some())
+}
+
+/// The score of each doc of a dataset, its base score included.
+pub fn score_dataset(model: &Model, dataset: &Dataset, interrupt: &Interrupt) -> Result<Vec<f64>> {
+    if model.num_features() != dataset.num_features() {
+        let what = "the dataset has another number of features than the model";
+        return Err(Error::data("features", what)
+            .got(dataset.num_features())
+            .expected(model.num_features()));
+    }
+    if !is_plain(model) {
+        return Err(cannot_score());
+    }
+    let mut scores = start_scores(dataset, model.intercept());
+    for tree in model.trees() {
+        interrupt.check()?;
+        let tree = CodedTree::new(tree, dataset.binning()).ok_or_else(cannot_score)?;
+        tree.add_to(dataset.matrix(), &mut scores, interrupt)?;
+    }
+    Ok(scores)
+}
+
+fn cannot_score() -> Error {
+    Error::data("bins", "the model cannot score binned docs: its thresholds are not the dataset's")
+        .hint("score the raw features")
+}
+
+/// What an objective may know of a dataset.
+pub(super) fn target(dataset: &Dataset) -> Target<'_> {
+    Target {
+        labels: dataset.labels(),
+        queries: dataset.queries(),
+        query_weight: dataset.query_weight(),
+        row_weight: dataset.row_weight(),
+        doc_hash: dataset.doc_hash(),
+    }
+}
+
+/// The scores that trees are added to.
+pub(super) fn start_scores(dataset: &Dataset, offset: f64) -> Vec<f64> {
+    match dataset.base_score() {
+        Some(base) => base.iter().map(|score| score + offset).collect(),
+        None => vec![offset; dataset.num_docs()],
+    }
+}
+
+pub(super) fn other_bins() -> Error {
+    Error::data("base", "the base cannot score binned docs: its thresholds are not the dataset's")
+        .hint("train on the bins it was trained on, or give every Dataset the base's scores of its rows as base_score")
+}

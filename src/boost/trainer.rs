@@ -1,0 +1,334 @@
+//! Rounds: gradients, a tree, new scores, metrics.
+
+use super::notes::{self, Context};
+use super::sampler::Sampler;
+use super::start::{Start, other_bins, start_scores, target};
+use super::stopping::{best, is_fruitless};
+use super::watch::{Measured, Watch, Watched};
+use super::{End, Params, Patience, diagnosis};
+use crate::data::Dataset;
+use crate::error::{Error, Result, room_for};
+use crate::grow::{CodedTree, Grower, Job, Table};
+use crate::model::{Leaf, Model, Tree};
+use crate::objective::{Objective, State};
+use crate::{Gradient, Interrupt};
+use rayon::prelude::*;
+use std::fmt;
+use std::sync::Arc;
+
+/// Docs whose scores are updated by one task.
+const DOCS_A_TASK: usize = 1 << 15;
+
+/// What to train, besides the data.
+#[derive(Debug)]
+pub struct Plan {
+    /// Bounds and rates.
+    pub params: Params,
+    /// The loss.
+    pub objective: Box<dyn Objective>,
+    /// What is evaluated after each round; the training set may be among them.
+    pub watched: Vec<Watched>,
+    /// By which metrics.
+    pub metrics: Vec<Measured>,
+    /// When to end early.
+    pub patience: Option<Patience>,
+    /// What the new trees are added to: a model whose trees split at thresholds of the dataset's
+    /// bins, or any model whose scores all datasets have as their base scores.
+    pub base: Option<Model>,
+}
+
+/// What a round has brought.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Round {
+    /// The number of trees of the model after this round, those of the base included.
+    pub number: usize,
+    /// The mean of each metric on each watched set, set by set.
+    pub values: Vec<f64>,
+    /// Whether the value that early stopping looks at is the best so far.
+    pub is_best: bool,
+    /// The number of leaves of the new tree.
+    pub num_leaves: usize,
+}
+
+/// Training as a sequence of rounds.
+///
+/// A round that fails, or is interrupted, leaves no trace: the model is that of the rounds before,
+/// and the next call grows the same tree again.
+pub struct Trainer {
+    dataset: Arc<Dataset>,
+    plan: Plan,
+    watch: Watch,
+    grower: Grower,
+    sampler: Sampler,
+    model: Model,
+    /// How many of its trees are the base's.
+    num_before: usize,
+    /// The first tree that is not part of the base scores.
+    first: usize,
+    /// What all scores start from, besides base scores.
+    offset: f64,
+    history: Vec<Vec<f64>>,
+    scores: Vec<f64>,
+    gradients: Vec<Gradient>,
+    /// Whether scores are not those of `trees`.
+    is_stale: bool,
+}
+
+impl Trainer {
+    /// Checks everything that can be checked before a tree is grown.
+    pub fn new(dataset: Arc<Dataset>, plan: Plan, interrupt: &Interrupt) -> Result<Self> {
+        let mut trainer = Self::unready(dataset, plan)?;
+        trainer.make_ready(interrupt)?;
+        Ok(trainer)
+    }
+
+    /// A trainer whose scores are not computed yet.
+    fn unready(dataset: Arc<Dataset>, mut plan: Plan) -> Result<Self> {
+        plan.params.check()?;
+        let (sets, metrics) =
+            (std::mem::take(&mut plan.watched), std::mem::take(&mut plan.metrics));
+        let watch = Watch::new(sets, metrics, &dataset)?;
+        if let Some(patience) = &plan.patience {
+            watch.check(patience)?;
+        }
+        let needs_pairs = plan.objective.needs_pairs();
+        if needs_pairs {
+            dataset.require_pairs()?;
+        }
+        // Scores, gradients and lists of docs.
+        room_for("training", 32 * dataset.num_docs() as u64)?;
+        let grower = Grower::new(table(&dataset), plan.params.grow.clone())?;
+        let only_pairs = needs_pairs && !watch.lets_others_see_train();
+        let sampler = Sampler::new(&dataset, &plan.params, only_pairs);
+        let Start { mut model, first, offset } = Start::new(&plan, &dataset, watch.sets())?;
+        notes::write_params(&mut model, &plan);
+        Ok(Self {
+            gradients: vec![Gradient::default(); dataset.num_docs()],
+            num_before: model.num_trees(),
+            history: Vec::new(),
+            scores: Vec::new(),
+            is_stale: true,
+            dataset,
+            plan,
+            watch,
+            grower,
+            sampler,
+            model,
+            first,
+            offset,
+        })
+    }
+
+    fn make_ready(&mut self, interrupt: &Interrupt) -> Result<()> {
+        self.replay(interrupt)?;
+        self.check_values(interrupt)
+    }
+
+    /// Goes on from a checkpoint of a training with the same data, plan and base.
+    pub fn resume(
+        dataset: Arc<Dataset>,
+        plan: Plan,
+        checkpoint: Model,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let mut trainer = Self::unready(dataset, plan)?;
+        (trainer.model, trainer.history) = notes::restore(checkpoint, &trainer.context())?;
+        trainer.make_ready(interrupt)?;
+        Ok(trainer)
+    }
+
+    /// The model so far with all that is needed to [`resume`](Self::resume).
+    pub fn checkpoint(&self) -> Model {
+        notes::checkpoint(&self.model, &self.context(), &self.history)
+    }
+
+    fn context(&self) -> Context<'_> {
+        let Self { dataset, plan, watch, num_before, .. } = self;
+        Context { dataset, plan, watch, num_before: *num_before }
+    }
+
+    /// The next round; `None` once training has ended.
+    pub fn next_round(&mut self, interrupt: &Interrupt) -> Result<Option<Round>> {
+        if self.end().is_some() {
+            return Ok(None);
+        }
+        if self.is_stale {
+            self.replay(interrupt)?;
+        }
+        let tree = self.grow(interrupt)?;
+        let coded = CodedTree::new(&tree, self.dataset.binning());
+        let coded = coded.ok_or_else(|| Error::internal("a split outside of the bins"))?;
+        self.is_stale = true;
+        self.add_to_scores(&tree);
+        self.watch.add(&coded, interrupt)?;
+        let values = self.watch.values(&self.scores, interrupt)?;
+        let num_leaves = tree.leaves().len();
+        self.model.push(tree)?;
+        self.history.push(values.clone());
+        self.is_stale = false;
+        let number = self.num_trees();
+        Ok(Some(Round { number, values, is_best: self.best_round() == Some(number), num_leaves }))
+    }
+
+    /// Takes the latest round back, as if it had never been.
+    pub fn take_back(&mut self) {
+        if self.history.pop().is_some() {
+            self.model.truncate(self.num_trees() - 1);
+            self.is_stale = true;
+        }
+    }
+
+    /// Why there is no further round, if there is none.
+    pub fn end(&self) -> Option<End> {
+        let waited = self.best_round().map_or(0, |best| self.num_trees() - best);
+        if self.plan.patience.is_some_and(|patience| waited >= patience.rounds) {
+            Some(End::Patience)
+        } else if self.history.len() >= self.plan.params.num_trees {
+            Some(End::Done)
+        } else if is_fruitless(self.model.trees().skip(self.num_before)) {
+            Some(End::Nothing)
+        } else {
+            None
+        }
+    }
+
+    /// The number of trees at which the value that early stopping looks at was best; without early
+    /// stopping there is none.
+    pub fn best_round(&self) -> Option<usize> {
+        let patience = self.plan.patience.as_ref()?;
+        let round = best(&self.history, self.watch.index(patience.set, patience.metric))?;
+        Some(self.num_before + round + 1)
+    }
+
+    /// The values of each round so far, in the order of [`names`](Self::names).
+    pub fn history(&self) -> &[Vec<f64>] {
+        &self.history
+    }
+
+    /// The set and the metric of each value of a round.
+    pub fn names(&self) -> impl Iterator<Item = (&str, String)> {
+        self.watch.names()
+    }
+
+    /// The base and all trees so far.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The number of trees so far, those of the base included.
+    pub fn num_trees(&self) -> usize {
+        self.model.num_trees()
+    }
+
+    /// The number of trees that were there at the start.
+    pub fn num_before(&self) -> usize {
+        self.num_before
+    }
+
+    /// The scores of the starting point and all trees, from the beginning: the same sums in the
+    /// same order as round by round.
+    fn replay(&mut self, interrupt: &Interrupt) -> Result<()> {
+        let offset = self.offset;
+        self.scores = start_scores(&self.dataset, offset);
+        self.watch.start(|dataset| start_scores(dataset, offset));
+        for tree in self.model.trees().skip(self.first) {
+            interrupt.check()?;
+            let coded = CodedTree::new(tree, self.dataset.binning()).ok_or_else(other_bins)?;
+            coded.add_to(self.dataset.matrix(), &mut self.scores, interrupt)?;
+            self.watch.add(&coded, interrupt)?;
+        }
+        self.is_stale = false;
+        Ok(())
+    }
+
+    /// Evaluates once before the first round: labels that a metric cannot use are told at once.
+    fn check_values(&self, interrupt: &Interrupt) -> Result<()> {
+        let values = self.watch.values(&self.scores, interrupt)?;
+        let Some(patience) = &self.plan.patience else { return Ok(()) };
+        let at = self.watch.index(patience.set, patience.metric);
+        if !values[at].is_nan() {
+            return Ok(());
+        }
+        let names = self.watch.names().nth(at);
+        let (set, metric) = names.ok_or_else(|| Error::internal("a value without a name"))?;
+        let what = format!(
+            "the mean of {metric} on `{set}` is NaN: early stopping has nothing to look at"
+        );
+        Err(Error::data("metric.nan", what))
+    }
+
+    /// The tree of this round, its leaf values as they will be saved.
+    fn grow(&mut self, interrupt: &Interrupt) -> Result<Tree> {
+        let (dataset, round) = (&*self.dataset, self.num_trees() as u64);
+        let state = State { round, scores: &self.scores };
+        let target = target(dataset);
+        self.plan.objective.gradients(&target, state, &mut self.gradients, interrupt)?;
+        self.sampler.draw(dataset, &self.gradients, round);
+        let tree = if self.sampler.docs.is_empty() {
+            Tree::new(Vec::new(), vec![Leaf { value: 0.0, cover: 0.0, docs: 0 }])
+        } else {
+            let (docs, rest) = (&self.sampler.docs, &self.sampler.rest);
+            let job = Job { gradients: &self.gradients, docs, rest, round };
+            self.grower.grow(table(dataset), job, interrupt)?
+        };
+        if tree.splits().is_empty() && self.history.is_empty() {
+            let params = &self.plan.params;
+            return Err(diagnosis::of_no_split(
+                dataset,
+                params,
+                &self.gradients,
+                &self.sampler.docs,
+            ));
+        }
+        stepped(&tree, self.plan.params.learning_rate)
+    }
+
+    /// Adds the grown tree to the scores: which docs are in which leaf, the grower knows.
+    fn add_to_scores(&mut self, tree: &Tree) {
+        if self.sampler.docs.is_empty() {
+            return;
+        }
+        let grower = &self.grower;
+        let leaves = tree.leaves().iter().enumerate();
+        let parts: Vec<(f64, &[u32])> = leaves
+            .flat_map(|(at, leaf)| grower.docs_of(at).map(|docs| (leaf.value, docs)))
+            .collect();
+        let tasks = self.scores.par_chunks_mut(DOCS_A_TASK).enumerate();
+        tasks.for_each(|(task, scores)| {
+            let first = task * DOCS_A_TASK;
+            let end = first + scores.len();
+            for (value, docs) in &parts {
+                let from = docs.partition_point(|&doc| (doc as usize) < first);
+                let docs = docs[from..].iter().map(|&doc| doc as usize);
+                for doc in docs.take_while(|&doc| doc < end) {
+                    scores[doc - first] += value;
+                }
+            }
+        });
+    }
+}
+
+fn table(dataset: &Dataset) -> Table<'_> {
+    Table { matrix: dataset.matrix(), binning: dataset.binning(), doc_hash: dataset.doc_hash() }
+}
+
+impl fmt::Debug for Trainer {
+    /// In short: a training set may be large.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Trainer");
+        shown.field("plan", &self.plan).field("num_trees", &self.num_trees());
+        shown.field("history", &self.history).finish_non_exhaustive()
+    }
+}
+
+/// The tree as it is added: leaf values times the rate, in the precision of model files.
+fn stepped(tree: &Tree, rate: f64) -> Result<Tree> {
+    let leaves = tree.leaves().iter();
+    let step = |leaf: &Leaf| Leaf { value: f64::from((rate * leaf.value) as f32), ..leaf.clone() };
+    let leaves: Vec<Leaf> = leaves.map(step).collect();
+    if leaves.iter().all(|leaf| leaf.value.is_finite()) {
+        return Ok(Tree::new(tree.splits().to_vec(), leaves));
+    }
+    Err(Error::param("l2", "a leaf has no finite value: its hessians are too small")
+        .hint("set l2 or min_leaf_hess"))
+}

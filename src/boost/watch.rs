@@ -1,0 +1,226 @@
+//! What is looked at after each round: metrics on datasets.
+
+use super::Patience;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::grow::CodedTree;
+use crate::metric::{Mean, Metric, evaluate, evaluate_rows};
+use crate::{Grouping, Interrupt, Queries};
+use std::fmt;
+use std::sync::Arc;
+
+/// A metric that is not ours. Larger values are better.
+pub trait OtherMetric: Send + Sync + fmt::Debug {
+    /// What it is called in the history.
+    fn name(&self) -> &str;
+
+    /// The value of each query; NaN leaves a query out of the mean.
+    fn per_query(
+        &self,
+        dataset: &Dataset,
+        scores: &[f64],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<f64>>;
+}
+
+/// A metric of ours or of somebody else's.
+#[derive(Debug, Clone)]
+pub enum Measured {
+    /// One of ours.
+    Metric(Metric),
+    /// Another.
+    Other(Arc<dyn OtherMetric>),
+}
+
+impl fmt::Display for Measured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Metric(metric) => metric.fmt(f),
+            Self::Other(other) => f.write_str(other.name()),
+        }
+    }
+}
+
+/// A dataset to evaluate on; the training set itself is one like any other.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    /// What it is called in the history.
+    pub name: String,
+    /// Its docs, binned like the training set.
+    pub dataset: Arc<Dataset>,
+}
+
+/// Datasets with their scores, and the metrics.
+#[derive(Debug)]
+pub(super) struct Watch {
+    sets: Vec<Set>,
+    metrics: Vec<Measured>,
+}
+
+#[derive(Debug)]
+struct Set {
+    watched: Watched,
+    /// `None` for the training set, whose scores the trainer has.
+    scores: Option<Vec<f64>>,
+}
+
+impl Watch {
+    /// Refuses sets that training on `train` cannot score, and two of one name.
+    pub(super) fn new(
+        sets: Vec<Watched>,
+        metrics: Vec<Measured>,
+        train: &Arc<Dataset>,
+    ) -> Result<Self> {
+        for (at, set) in sets.iter().enumerate() {
+            check_bins(set, train)?;
+            if sets[..at].iter().any(|other| other.name == set.name) {
+                let what = format!("two sets are called `{}`", set.name);
+                return Err(Error::param("valid", what));
+            }
+        }
+        let own = |set: &Watched| (!Arc::ptr_eq(&set.dataset, train)).then(Vec::new);
+        let sets = sets.into_iter().map(|watched| Set { scores: own(&watched), watched }).collect();
+        Ok(Self { sets, metrics })
+    }
+
+    /// The names of all values, set by set.
+    pub(super) fn names(&self) -> impl Iterator<Item = (&str, String)> {
+        self.sets.iter().flat_map(|set| {
+            self.metrics.iter().map(|metric| (set.watched.name.as_str(), metric.to_string()))
+        })
+    }
+
+    /// The place of a metric on a set among the values.
+    pub(super) fn index(&self, set: usize, metric: usize) -> usize {
+        set * self.metrics.len() + metric
+    }
+
+    /// Refuses to wait for what is not watched.
+    pub(super) fn check(&self, patience: &Patience) -> Result<()> {
+        if patience.rounds == 0 {
+            return Err(Error::param("early_stopping", "early_stopping is out of range")
+                .got(0)
+                .expected("a number of rounds from 1"));
+        }
+        if patience.set < self.sets.len() && patience.metric < self.metrics.len() {
+            return Ok(());
+        }
+        Err(Error::param("early_stopping", "early stopping has no such set or metric to look at"))
+    }
+
+    /// The datasets.
+    pub(super) fn sets(&self) -> impl Iterator<Item = &Watched> {
+        self.sets.iter().map(|set| &set.watched)
+    }
+
+    /// Whether a metric that is not ours looks at the training set.
+    pub(super) fn lets_others_see_train(&self) -> bool {
+        let other = self.metrics.iter().any(|metric| matches!(metric, Measured::Other(_)));
+        other && self.sets.iter().any(|set| set.scores.is_none())
+    }
+
+    /// Sets the scores of all sets but the training set.
+    pub(super) fn start(&mut self, scores: impl Fn(&Dataset) -> Vec<f64>) {
+        for set in &mut self.sets {
+            if set.scores.is_some() {
+                set.scores = Some(scores(&set.watched.dataset));
+            }
+        }
+    }
+
+    /// Adds a tree to the scores of all sets but the training set.
+    pub(super) fn add(&mut self, tree: &CodedTree, interrupt: &Interrupt) -> Result<()> {
+        for set in &mut self.sets {
+            if let Some(scores) = &mut set.scores {
+                tree.add_to(set.watched.dataset.matrix(), scores, interrupt)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The mean of each metric on each set, in the order of [`names`](Self::names).
+    pub(super) fn values(&self, train_scores: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
+        let mut values = Vec::with_capacity(self.sets.len() * self.metrics.len());
+        for set in &self.sets {
+            let scores = set.scores.as_deref().unwrap_or(train_scores);
+            values.extend(set.values(&self.metrics, scores, interrupt)?);
+        }
+        Ok(values)
+    }
+}
+
+impl Set {
+    fn values(
+        &self,
+        metrics: &[Measured],
+        scores: &[f64],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<f64>> {
+        let dataset = &*self.watched.dataset;
+        let ours: Vec<Metric> = metrics
+            .iter()
+            .filter_map(|metric| match metric {
+                Measured::Metric(metric) => Some(metric.clone()),
+                Measured::Other(_) => None,
+            })
+            .collect();
+        let ours = evaluate(&ours, scores, dataset.labels(), dataset.queries(), interrupt)
+            .or_else(|_| by_rows(dataset, &ours, scores, interrupt))?;
+        let mut ours = ours.into_iter();
+        let mean = |metric: &Measured| {
+            let per_query = match metric {
+                Measured::Metric(_) => ours.next().unwrap_or_default(),
+                Measured::Other(other) => {
+                    let values = other.per_query(dataset, scores, interrupt)?;
+                    check_number(&values, dataset.queries(), other.name())?;
+                    values
+                }
+            };
+            Ok(Mean::of(&per_query, dataset.query_weight())?.value)
+        };
+        metrics.iter().map(mean).collect()
+    }
+}
+
+/// Evaluates in the caller's order, so that a fault names the caller's row and query.
+fn by_rows(
+    dataset: &Dataset,
+    metrics: &[Metric],
+    scores: &[f64],
+    interrupt: &Interrupt,
+) -> Result<Vec<Vec<f64>>> {
+    let mut codes = vec![0; dataset.num_docs()];
+    for (docs, &query) in dataset.queries().ranges().zip(dataset.query_of()) {
+        codes[docs].fill(query);
+    }
+    let grouping = Grouping::from_codes(&dataset.by_row(&codes), dataset.queries().len())?;
+    let (scores, labels) = (dataset.by_row(scores), dataset.by_row(dataset.labels()));
+    evaluate_rows(metrics, &scores, &labels, &grouping, interrupt)
+}
+
+fn check_number(values: &[f64], queries: &Queries, name: &str) -> Result<()> {
+    if values.len() == queries.len() {
+        return Ok(());
+    }
+    let what = format!("the metric {name} has another number of values than there are queries");
+    Err(Error::data("metric.values", what).got(values.len()).expected(queries.len()))
+}
+
+/// Trees split between the bins of the training set, so a set needs the same.
+fn check_bins(set: &Watched, train: &Arc<Dataset>) -> Result<()> {
+    let (ours, theirs) = (train.binning(), set.dataset.binning());
+    let name = &set.name;
+    if ours.num_features() != theirs.num_features() {
+        let what = format!("`{name}` has another number of features than the training set");
+        return Err(Error::data("features", what)
+            .got(theirs.num_features())
+            .expected(ours.num_features()));
+    }
+    let same = Arc::ptr_eq(ours, theirs)
+        || (ours.mappers() == theirs.mappers() && ours.layout() == theirs.layout());
+    if same {
+        return Ok(());
+    }
+    let what = format!("`{name}` has other bins than the training set");
+    Err(Error::data("bins", what).hint("make it with like=, from the training set"))
+}

@@ -1,0 +1,99 @@
+//! A tree in the codes of a binning: for tables that are binned already.
+
+use super::features::{Digit, Digits};
+use super::kernel::Side;
+use crate::bins::{Binning, Matrix};
+use crate::error::Result;
+use crate::interrupt::Interrupt;
+use crate::model::{Child, Tree};
+use rayon::prelude::*;
+
+/// Docs that go down a tree together: their rows stay in the second-level cache.
+const BLOCK: usize = 1024;
+
+/// A tree whose splits look at bytes of binned rows.
+///
+/// Exact: a byte holds all that the tree can ask of a cell.
+#[derive(Debug, Clone)]
+pub struct CodedTree {
+    splits: Vec<Coded>,
+    values: Vec<f64>,
+}
+
+#[derive(Debug, Clone)]
+struct Coded {
+    column: usize,
+    side: Side,
+    left: Child,
+    right: Child,
+}
+
+impl CodedTree {
+    /// The tree in the codes of `binning`; `None` where a threshold is none of its thresholds, or
+    /// the feature none of its features.
+    pub fn new(tree: &Tree, binning: &Binning) -> Option<Self> {
+        let digits = Digits::of(binning);
+        let coded = |split: &crate::model::Split| {
+            let mapper = binning.mappers().get(split.feature as usize)?;
+            let digit = digits.all().iter().find(|digit| digit.feature == split.feature)?;
+            let thresholds = mapper.thresholds();
+            let code = if split.threshold >= f64::from(f32::MAX) {
+                thresholds.len()
+            } else {
+                thresholds.iter().position(|&t| f64::from(t) == split.threshold)?
+            };
+            let Digit { column, .. } = *digit;
+            let side = digit.side(code as u8, split.missing_left);
+            Some(Coded { column: column as usize, side, left: split.left, right: split.right })
+        };
+        let splits = tree.splits().iter().map(coded).collect::<Option<_>>()?;
+        Some(Self { splits, values: tree.leaves().iter().map(|leaf| leaf.value).collect() })
+    }
+
+    /// Adds the value of each row's leaf to its score.
+    pub fn add_to(&self, matrix: &Matrix, scores: &mut [f64], interrupt: &Interrupt) -> Result<()> {
+        scores.par_chunks_mut(BLOCK).enumerate().try_for_each(|(block, scores)| {
+            interrupt.check()?;
+            self.add_to_block(matrix, block * BLOCK, scores);
+            Ok(())
+        })
+    }
+
+    /// Cuts the rows of a block in two at each split, as in training.
+    fn add_to_block(&self, matrix: &Matrix, first: usize, scores: &mut [f64]) {
+        let (width, bytes) = (matrix.width(), &matrix.bytes()[first * matrix.width()..]);
+        let mut rows = [0u16; BLOCK];
+        for (to, row) in rows.iter_mut().zip(0..scores.len() as u16) {
+            *to = row;
+        }
+        let mut others = [0u16; BLOCK];
+        let root = if self.splits.is_empty() { Child::Leaf(0) } else { Child::Split(0) };
+        let mut waiting = vec![(root, 0, scores.len())];
+        while let Some((node, start, end)) = waiting.pop() {
+            let rows = &mut rows[start..end];
+            match node {
+                Child::Leaf(leaf) => {
+                    let value = self.values[leaf as usize];
+                    for &row in &*rows {
+                        scores[row as usize] += value;
+                    }
+                }
+                Child::Split(split) => {
+                    let split = &self.splits[split as usize];
+                    let mut left = 0;
+                    for i in 0..rows.len() {
+                        let row = rows[i];
+                        let byte = bytes[row as usize * width + split.column];
+                        rows[left] = row;
+                        others[i - left] = row;
+                        left += usize::from(split.side.is_left(byte));
+                    }
+                    let right = rows.len() - left;
+                    rows[left..].copy_from_slice(&others[..right]);
+                    waiting.push((split.right, start + left, end));
+                    waiting.push((split.left, start, start + left));
+                }
+            }
+        }
+    }
+}

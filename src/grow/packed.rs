@@ -1,0 +1,162 @@
+//! Gradients as integers: two sums in one addition, the same in any order.
+//!
+//! A doc becomes one `u64`: its scaled gradient in the upper 32 bits, in two's complement, and its
+//! scaled hessian in the lower 32 (or a one, where splits are chosen by least squares).
+//!
+//! No sum can overflow, whatever the docs: the scales are such that, over all docs of a tree, the
+//! absolute gradients sum to less than 2³¹ and the hessians to less than 2³², with half a unit a doc
+//! left for rounding. So no carry ever leaves the lower half, and the sum over any set of docs is
+//! exact; subtracting a child from its parent is exact too. Where there are so many docs that half a
+//! unit each would take most of the room, values are cut towards zero instead of rounded.
+
+use super::options::Criterion;
+use crate::gradient::Gradient;
+use rayon::prelude::*;
+
+/// The sums over a set of docs, or one doc.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Sums {
+    /// Scaled gradients.
+    pub(super) grad: i32,
+    /// Scaled hessians, or docs.
+    pub(super) mass: u32,
+}
+
+impl Sums {
+    #[inline]
+    pub(super) fn of(packed: u64) -> Self {
+        Self { grad: (packed >> 32) as i32, mass: packed as u32 }
+    }
+}
+
+/// What one unit of the packed fields is worth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Scale {
+    pub(super) grad: f64,
+    pub(super) mass: f64,
+}
+
+/// Docs whose sums are added before they join the total: an order that no thread can change.
+const BLOCK: usize = 4096;
+/// Up to this many docs, rounding takes at most an eighth of the room.
+const MOST_ROUNDED: usize = 1 << 29;
+
+/// Packs gradients into `packed`, a slot a doc of the table, to be summed over `docs` or parts of them.
+pub(super) fn pack(
+    gradients: &[Gradient],
+    docs: &[u32],
+    criterion: Criterion,
+    packed: &mut [u64],
+) -> Scale {
+    let scale = scale_of(gradients, docs, criterion);
+    let half: f64 = if docs.len() <= MOST_ROUNDED { 0.5 } else { 0.0 };
+    let whole = |gradient: &Gradient| {
+        let grad = f64::from(gradient.grad) * scale.grad;
+        let grad = (grad + half.copysign(grad)) as i32;
+        let mass = match criterion {
+            Criterion::SecondOrder => (f64::from(gradient.hess) * scale.mass + half) as u32,
+            Criterion::LeastSquares => 1,
+        };
+        u64::from(grad as u32) << 32 | u64::from(mass)
+    };
+    // All slots are filled: docs beside `docs` cost little, and their slots are not looked at.
+    let pairs = packed.par_chunks_mut(BLOCK).zip(gradients.par_chunks(BLOCK));
+    pairs.for_each(|(packed, gradients)| {
+        for (packed, gradient) in packed.iter_mut().zip(gradients) {
+            *packed = whole(gradient);
+        }
+    });
+    Scale { grad: inverse(scale.grad), mass: inverse(scale.mass) }
+}
+
+/// What the gradients are multiplied by.
+fn scale_of(gradients: &[Gradient], docs: &[u32], criterion: Criterion) -> Scale {
+    let sums: Vec<(f64, f64)> = docs
+        .par_chunks(BLOCK)
+        .map(|docs| {
+            docs.iter().fold((0.0, 0.0), |(grad, hess), &doc| {
+                let gradient = &gradients[doc as usize];
+                (grad + f64::from(gradient.grad.abs()), hess + f64::from(gradient.hess))
+            })
+        })
+        .collect();
+    let (grad, hess) = sums.iter().fold((0.0, 0.0), |sum, more| (sum.0 + more.0, sum.1 + more.1));
+    // One part in 2^20 is left for the error of the sums themselves.
+    let left = if docs.len() <= MOST_ROUNDED { docs.len() as f64 / 2.0 } else { 0.0 } + 2048.0;
+    let scale = |room: f64, sum: f64| {
+        let scale = (room - left) / sum;
+        if sum > 0.0 { scale.min(f64::from(f32::MAX)) } else { 0.0 }
+    };
+    let mass = match criterion {
+        Criterion::SecondOrder => scale(4_294_967_295.0, hess),
+        Criterion::LeastSquares => 1.0,
+    };
+    Scale { grad: scale(2_147_483_647.0, grad), mass }
+}
+
+fn inverse(scale: f64) -> f64 {
+    if scale > 0.0 { 1.0 / scale } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(gradients: &[Gradient]) -> (Vec<u64>, Scale) {
+        let docs: Vec<u32> = (0..gradients.len() as u32).collect();
+        let mut packed = vec![0; gradients.len()];
+        let scale = pack(gradients, &docs, Criterion::SecondOrder, &mut packed);
+        (packed, scale)
+    }
+
+    /// The sums in as many bits as they need.
+    fn wide(packed: &[u64]) -> (i64, i64, u64) {
+        packed.iter().fold((0, 0, 0), |(grad, size, mass), &p| {
+            let one = Sums::of(p);
+            let g = i64::from(one.grad);
+            (grad + g, size + g.abs(), mass + u64::from(one.mass))
+        })
+    }
+
+    #[test]
+    fn extreme_gradients_do_not_overflow() {
+        let of = |grad: f32, hess: f32| Gradient { grad, hess };
+        for gradients in [
+            vec![of(f32::MAX, f32::MAX); 3],
+            vec![of(-f32::MAX, f32::MAX), of(f32::MAX, 0.0), of(f32::MIN_POSITIVE, 1e-45)],
+            vec![of(-1e-45, 1e-45); 1000],
+            vec![of(0.5, 0.25); 100_001],
+            (0..70_000).map(|i| of(if i == 7 { 1e30 } else { -1.0 }, 1e-3)).collect(),
+        ] {
+            let (packed, _) = packed(&gradients);
+            let (grad, size, mass) = wide(&packed);
+            assert!(size < 1 << 31 && mass < 1 << 32, "{size} {mass}");
+            let sum = packed.iter().fold(0u64, |sum, &p| sum.wrapping_add(p));
+            let sum = Sums::of(sum);
+            assert_eq!((i64::from(sum.grad), u64::from(sum.mass)), (grad, mass));
+        }
+    }
+
+    /// 50 million docs are too many for a test; the scale for them is not.
+    #[test]
+    fn fifty_million_docs_keep_room_for_rounding() {
+        let docs = 50_000_000.0f64;
+        let scale = (2_147_483_647.0 - docs / 2.0 - 2048.0) / docs;
+        // All docs of one size, each rounded up by at most half a unit.
+        assert!((scale + 0.5) * docs < 2f64.powi(31));
+        assert!(scale > 42.0, "a doc of average gradient is still {scale} units");
+    }
+
+    #[test]
+    fn a_unit_is_small_beside_the_average() {
+        let gradients: Vec<_> = (0..1000)
+            .map(|i| Gradient { grad: (i as f32 - 499.5) / 100.0, hess: 1.0 + i as f32 })
+            .collect();
+        let (packed, scale) = packed(&gradients);
+        for (packed, gradient) in packed.iter().zip(&gradients) {
+            let sums = Sums::of(*packed);
+            assert!((f64::from(sums.grad) * scale.grad - f64::from(gradient.grad)).abs() < 2e-6);
+            assert!((f64::from(sums.mass) * scale.mass - f64::from(gradient.hess)).abs() < 2e-4);
+        }
+    }
+}

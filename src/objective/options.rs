@@ -1,0 +1,243 @@
+//! What can be chosen of an objective, by name, and the checks.
+
+use super::{BalancedLogistic, LambdaRank, Logistic, Objective, RankNet, Regression, XeNdcg};
+use crate::error::{Error, Result};
+use crate::metric::{Metric, Ties, name_of, pick};
+use std::fmt;
+use std::str::FromStr;
+
+/// The objectives that have a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// [`LambdaRank`]: pairs weighted by what their exchange changes a metric by.
+    LambdaRank,
+    /// [`RankNet`]: all pairs weigh the same.
+    RankNet,
+    /// [`XeNdcg`]: cross entropy of the query's docs, a bound on NDCG.
+    XeNdcg,
+    /// [`Regression`]: squares of score minus label.
+    Regression,
+    /// [`Logistic`]: a doc is relevant or not.
+    Logistic,
+    /// [`BalancedLogistic`]: relevant and irrelevant docs weigh the same in total.
+    BalancedLogistic,
+}
+
+const KINDS: &[(&str, Kind)] = &[
+    ("lambdarank", Kind::LambdaRank),
+    ("ranknet", Kind::RankNet),
+    ("xendcg", Kind::XeNdcg),
+    ("regression", Kind::Regression),
+    ("logistic", Kind::Logistic),
+    ("balanced_logistic", Kind::BalancedLogistic),
+];
+
+/// Whether a pair's lambda depends on how far apart its scores are, beyond the sigmoid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PairNormaliser {
+    /// It does not.
+    None,
+    /// `LightGBM`'s: divided by `0.01 + |s_i - s_j|`, unless all scores of the query are equal.
+    ScoreGap,
+}
+
+const PAIR_NORMALISERS: &[(&str, PairNormaliser)] =
+    &[("none", PairNormaliser::None), ("score_gap", PairNormaliser::ScoreGap)];
+
+/// How the gradients of a query are scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum QueryNormaliser {
+    /// Not at all.
+    None,
+    /// `LightGBM`'s: by log2(1 + S) / S, where S is the sum of |lambda| over docs and pairs.
+    LogSum,
+}
+
+const QUERY_NORMALISERS: &[(&str, QueryNormaliser)] =
+    &[("none", QueryNormaliser::None), ("log_sum", QueryNormaliser::LogSum)];
+
+/// What becomes of docs with equal scores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TiedPairs {
+    /// The expectation over all orders, for NDCG, DCG, precision, recall and pairs without a metric;
+    /// other metrics draw.
+    Expected,
+    /// One order, drawn anew each round from the contents of the docs.
+    Drawn,
+}
+
+const TIED_PAIRS: &[(&str, TiedPairs)] =
+    &[("expected", TiedPairs::Expected), ("drawn", TiedPairs::Drawn)];
+
+/// Lambdas averaged over orders by perturbed scores.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ScoreNoise {
+    /// What the Gumbel noise is multiplied by, in units of the score.
+    pub scale: f64,
+    /// How many orders a round draws, from 1 to 64.
+    pub copies: usize,
+}
+
+/// The options of [`LambdaRank`]; [`RankNet`] takes those that are not about a metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LambdaOptions {
+    /// What is optimised. A cut counts in its deltas.
+    pub metric: Metric,
+    /// Pairs count if one of the two has at most this rank; `None` takes all.
+    pub pairs_to: Option<usize>,
+    /// The steepness of the sigmoid, above 0.
+    pub sigma: f64,
+    /// The scale of a pair.
+    pub pair_normaliser: PairNormaliser,
+    /// The scale of a query.
+    pub query_normaliser: QueryNormaliser,
+    /// Ranks from perturbed scores; the sigmoid still sees the clean ones.
+    pub noise: Option<ScoreNoise>,
+    /// Docs with equal scores; with noise there are none.
+    pub ties: TiedPairs,
+    /// The seed of all that is drawn.
+    pub seed: u64,
+}
+
+impl LambdaOptions {
+    /// The defaults for a metric: pairs to rank 30, sigma 1, no normaliser, no noise.
+    pub fn new(metric: Metric) -> Self {
+        Self {
+            metric,
+            pairs_to: Some(30),
+            sigma: 1.0,
+            pair_normaliser: PairNormaliser::None,
+            query_normaliser: QueryNormaliser::None,
+            noise: None,
+            ties: TiedPairs::Expected,
+            seed: 0,
+        }
+    }
+
+    /// An error that names the first option out of its range.
+    pub fn check(&self) -> Result<()> {
+        if self.metric.convention().ties != Ties::Expected {
+            return Err(Error::param("metric.ties", "deltas exist for ties by expectation only")
+                .got(self.metric.convention().ties)
+                .expected(Ties::Expected));
+        }
+        if self.pairs_to.is_some_and(|rank| rank == 0 || rank > u32::MAX as usize) {
+            return Err(Error::param("objective.pairs_to", "pairs_to is no rank")
+                .got(self.pairs_to.unwrap_or_default())
+                .expected("a whole number from 1 to 2^32 - 1"));
+        }
+        check_range("sigma", self.sigma, 1e-6, 1e6)?;
+        if let Some(noise) = self.noise {
+            check_range("noise.scale", noise.scale, 1e-6, 1e6)?;
+            if !(1..=64).contains(&noise.copies) {
+                return Err(Error::param("objective.noise.copies", "noise.copies")
+                    .got(noise.copies)
+                    .expected("a whole number from 1 to 64"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_range(name: &str, value: f64, least: f64, most: f64) -> Result<()> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    let code = if name == "sigma" { "objective.sigma" } else { "objective.noise.scale" };
+    Err(Error::param(code, name).got(value).expected(format!("a number from {least} to {most}")))
+}
+
+/// An objective by its name, with all options there are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ObjectiveOptions {
+    /// Which objective.
+    pub kind: Kind,
+    /// Pairs, and the seed of all that is drawn.
+    pub lambda: LambdaOptions,
+    /// Logistic: a doc is relevant iff its label is at least this; `None` takes the label itself as
+    /// the probability, from 0 to 1.
+    pub relevant_from: Option<f32>,
+}
+
+impl ObjectiveOptions {
+    /// The defaults of an objective.
+    pub fn new(kind: Kind, metric: Metric) -> Self {
+        Self { kind, lambda: LambdaOptions::new(metric), relevant_from: None }
+    }
+
+    /// The objective, if its options are in range.
+    pub fn build(&self) -> Result<Box<dyn Objective>> {
+        Ok(match self.kind {
+            Kind::LambdaRank => Box::new(LambdaRank::new(self.lambda.clone())?),
+            Kind::RankNet => Box::new(RankNet::new(self.lambda.clone())?),
+            Kind::XeNdcg => Box::new(XeNdcg::new(self.lambda.seed)),
+            Kind::Regression => Box::new(Regression),
+            Kind::Logistic => Box::new(Logistic::new(self.relevant_from)?),
+            Kind::BalancedLogistic => Box::new(BalancedLogistic::new(self.relevant_from)?),
+        })
+    }
+}
+
+impl FromStr for Kind {
+    type Err = Error;
+
+    /// `lambdarank`, `ranknet`, `xendcg`, `regression`, `logistic` or `balanced_logistic`.
+    fn from_str(text: &str) -> Result<Self> {
+        pick("objective.name", "objective", text, KINDS)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(name_of(*self, KINDS))
+    }
+}
+
+impl FromStr for PairNormaliser {
+    type Err = Error;
+
+    /// `none` or `score_gap`.
+    fn from_str(text: &str) -> Result<Self> {
+        pick("objective.pair_normaliser", "pair normaliser", text, PAIR_NORMALISERS)
+    }
+}
+
+impl fmt::Display for PairNormaliser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(name_of(*self, PAIR_NORMALISERS))
+    }
+}
+
+impl FromStr for QueryNormaliser {
+    type Err = Error;
+
+    /// `none` or `log_sum`.
+    fn from_str(text: &str) -> Result<Self> {
+        pick("objective.query_normaliser", "query normaliser", text, QUERY_NORMALISERS)
+    }
+}
+
+impl fmt::Display for QueryNormaliser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(name_of(*self, QUERY_NORMALISERS))
+    }
+}
+
+impl FromStr for TiedPairs {
+    type Err = Error;
+
+    /// `expected` or `drawn`.
+    fn from_str(text: &str) -> Result<Self> {
+        pick("objective.ties", "rule for tied pairs", text, TIED_PAIRS)
+    }
+}
+
+impl fmt::Display for TiedPairs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(name_of(*self, TIED_PAIRS))
+    }
+}

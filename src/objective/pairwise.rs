@@ -1,0 +1,286 @@
+//! Lambdas of the pairs of a query: what `LambdaRank` and `RankNet` share.
+//!
+//! Scores are taken from the query's best one and rounded to 32 bits; docs whose scores are then
+//! equal are tied. Pair sums are of 32 bits, in an order given by ranks alone.
+
+use super::kernel::{Column, GAP, Kernels, Pairs, SIGN, TWO, WIDE, WIDEST};
+use super::options::{LambdaOptions, PairNormaliser, QueryNormaliser, TiedPairs};
+use super::order::Order;
+use super::tasks::{Query, for_each_query};
+use super::ties;
+use super::values::Values;
+use super::weight::{Ranks, Rule, Tables};
+use super::{State, Target};
+use crate::error::Result;
+use crate::gradient::Gradient;
+use crate::hash;
+use crate::interrupt::Interrupt;
+use crate::metric::{Judge, LabelFacts, SwapDelta};
+
+/// Tells the draws of lambdas from others under the same seed.
+const PURPOSE: u64 = u64::from_le_bytes(*b"rrlambda");
+
+/// What is fixed for all queries of a call.
+#[derive(Debug)]
+struct Plan<'a> {
+    options: &'a LambdaOptions,
+    kernels: Kernels,
+    rule: Rule,
+    judge: Option<Judge>,
+    swap: Option<SwapDelta>,
+    ranks: Ranks,
+    /// Orders are drawn: no two docs but copies are tied.
+    drawn: bool,
+}
+
+/// The gradients of all docs; pairs weigh the same if `rule` is [`Rule::One`].
+pub(super) fn gradients(
+    (options, rule, kernels): (&LambdaOptions, Rule, Kernels),
+    (target, state): (&Target<'_>, &State<'_>),
+    gradients: &mut [Gradient],
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let place = |error: crate::Error| match error.fault().and_then(|fault| fault.place.row) {
+        Some(row) if row < target.queries.num_docs() => error.query(target.queries.of_doc(row)),
+        _ => error,
+    };
+    let facts = LabelFacts::scan(target.labels).map_err(place)?;
+    let judge = match rule {
+        Rule::One => None,
+        _ => Some(Judge::new(&options.metric, target.labels, facts).map_err(place)?),
+    };
+    let swap = match rule {
+        Rule::Swap => Some(options.metric.swap_delta(target.labels)?),
+        _ => None,
+    };
+    let longest = target.queries.ranges().map(|docs| docs.len()).max().unwrap_or_default();
+    let ranks = Ranks::new(judge.as_ref(), options.pairs_to, longest);
+    let drawn =
+        options.noise.is_some() || options.ties == TiedPairs::Drawn || !rule.has_expectation();
+    let copies = options.noise.map_or(1, |noise| noise.copies) as u64;
+    let depth = ranks.depth;
+    let cost = |docs: usize| docs as u64 * (copies * (20 + docs.min(depth) as u64 / 4));
+    let plan = Plan { options, kernels, rule, judge, swap, ranks, drawn };
+    let arena = || Arena { swap: plan.swap.clone(), ..Arena::default() };
+    let one = |arena: &mut Arena, query: Query<'_>, gradients: &mut [Gradient]| {
+        arena.gradients(&plan, query, gradients)
+    };
+    for_each_query((target, state), gradients, interrupt, cost, (arena, one))
+}
+
+/// What a thread keeps from query to query. Columns are by doc or by rank.
+#[derive(Debug, Default)]
+struct Arena {
+    values: Values,
+    order: Order,
+    tables: Tables,
+    swap: Option<SwapDelta>,
+    /// By doc: scores below the best one, their exponentials, and what ranks are from.
+    clean: Column<f32>,
+    exp: Column<f32>,
+    perturbed: Column<f32>,
+    /// By rank.
+    ranked: Ranked,
+    /// By doc, over all copies: grad and hess, but for the factor sigma.
+    sums: Vec<[f64; 2]>,
+    /// The sum of the magnitudes of all lambdas.
+    total: f64,
+    /// For [`Rule::Swap`]: scores by rank and a row of deltas.
+    rank_scores: Vec<f64>,
+    deltas: Vec<f64>,
+}
+
+#[derive(Debug, Default)]
+struct Ranked {
+    score: Column<f32>,
+    exp: Column<f32>,
+    gain: Column<f32>,
+    grad: Column<f32>,
+    hess: Column<f32>,
+}
+
+impl Arena {
+    fn gradients(
+        &mut self,
+        plan: &Plan<'_>,
+        query: Query<'_>,
+        gradients: &mut [Gradient],
+    ) -> Result<()> {
+        query.check_scores()?;
+        if !self.values.load(plan.judge.as_ref(), plan.rule, query.labels) {
+            gradients.fill(Gradient::default());
+            return Ok(());
+        }
+        let shape = self.shape(plan, query);
+        self.sums.clear();
+        self.sums.resize(query.scores.len(), [0.0; 2]);
+        self.total = 0.0;
+        let copies = plan.options.noise.map_or(1, |noise| noise.copies);
+        for copy in 0..copies as u64 {
+            self.rank(plan, query, copy);
+            self.weigh(plan, query)?;
+            self.add_pairs(plan, shape);
+            self.collect();
+        }
+        let sigma = plan.options.sigma;
+        let mut scale = 1.0 / copies as f64;
+        if plan.options.query_normaliser == QueryNormaliser::LogSum {
+            let sum = 2.0 * sigma * self.total * scale;
+            scale *= if sum > 0.0 { (1.0 + sum).log2() / sum } else { 1.0 };
+        }
+        for (doc, (gradient, [grad, hess])) in gradients.iter_mut().zip(&self.sums).enumerate() {
+            *gradient = query.gradient(doc, grad * sigma * scale, hess * sigma * sigma * scale)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in the scores; returns the shape of the pair loop.
+    fn shape(&mut self, plan: &Plan<'_>, query: Query<'_>) -> usize {
+        let best = query.scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        self.clean.reset(query.scores.len(), f32::NEG_INFINITY);
+        let mut worst = 0.0f32;
+        for (clean, score) in self.clean.iter_mut().zip(query.scores) {
+            *clean = ((score - best) as f32).max(f32::MIN);
+            worst = worst.min(*clean);
+        }
+        let sigma = plan.options.sigma as f32;
+        let mut shape = match plan.rule {
+            Rule::One | Rule::Swap => SIGN,
+            Rule::Precisions | Rule::First => TWO,
+            Rule::Discount | Rule::Stop => 0,
+        };
+        if plan.options.pair_normaliser == PairNormaliser::ScoreGap && worst < 0.0 {
+            shape |= GAP;
+        }
+        self.exp.reserve(query.scores.len());
+        if worst * sigma < -WIDEST {
+            self.exp.reset(query.scores.len(), 1.0);
+            shape |= WIDE;
+        } else {
+            plan.kernels.exps(sigma, &self.clean, &mut self.exp);
+        }
+        shape
+    }
+
+    /// Ranks the docs of a copy.
+    fn rank(&mut self, plan: &Plan<'_>, query: Query<'_>, copy: u64) {
+        let num_docs = query.scores.len();
+        let stream = hash::start(plan.options.seed ^ PURPOSE, query.round << 8 | copy);
+        let mut scores = &self.clean;
+        if let Some(noise) = plan.options.noise {
+            self.perturbed.reset(num_docs, f32::NEG_INFINITY);
+            let docs = (query.doc_hash, &self.clean[..num_docs]);
+            let noise = (noise.scale as f32, stream);
+            plan.kernels.perturb(noise, docs, &mut self.perturbed[..num_docs]);
+            scores = &self.perturbed;
+        }
+        let (gain, clean) = (&self.values.gain, &self.clean);
+        let content = |doc: u32| {
+            let gain = u64::from(!gain[doc as usize].to_bits());
+            gain << 32 | u64::from((clean[doc as usize] + 0.0).to_bits())
+        };
+        if plan.drawn {
+            let draw = |doc: u32| hash::draw_in(stream, query.doc_hash[doc as usize]);
+            self.order.rank(plan.kernels, (scores, num_docs), |doc| (draw(doc), content(doc)));
+        } else {
+            self.order.rank(plan.kernels, (scores, num_docs), |doc| (0, content(doc)));
+        }
+    }
+
+    /// Brings the docs into the order of their ranks and fills the tables.
+    fn weigh(&mut self, plan: &Plan<'_>, query: Query<'_>) -> Result<()> {
+        let num_docs = query.scores.len();
+        let Ranked { score, exp, gain, grad, hess } = &mut self.ranked;
+        score.reset(num_docs, 0.0);
+        exp.reset(num_docs, 1.0);
+        gain.reset(num_docs, 0.0);
+        grad.reset(num_docs, 0.0);
+        hess.reset(num_docs, 0.0);
+        for (rank, &doc) in self.order.docs.iter().enumerate() {
+            score[rank] = self.clean[doc as usize];
+            exp[rank] = self.exp[doc as usize];
+            gain[rank] = self.values.gain[doc as usize];
+        }
+        self.tables.start(&plan.ranks, num_docs);
+        if plan.drawn {
+            self.tables.fill(plan.rule, &plan.ranks, &gain[..num_docs]);
+        } else {
+            self.tables.expect(plan.rule, &plan.ranks, &self.order.blocks);
+        }
+        if let Some(swap) = &mut self.swap {
+            self.rank_scores.clear();
+            self.rank_scores.extend((0..num_docs).map(|rank| -(rank as f64)));
+            let labels = &gain[..num_docs];
+            swap.prepare(&self.rank_scores, labels)?;
+        }
+        Ok(())
+    }
+
+    fn add_pairs(&mut self, plan: &Plan<'_>, shape: usize) {
+        let uppers = self.tables.uppers;
+        if self.swap.is_some() {
+            for rank in 0..uppers {
+                self.swap_row(rank);
+                self.add_rows(plan, shape, rank..rank + 1);
+            }
+            return;
+        }
+        self.add_rows(plan, shape, 0..uppers);
+        if plan.drawn {
+            return;
+        }
+        let factor = if shape & GAP == 0 { 1.0 } else { 100.0 };
+        for block in self.order.blocks.iter().take_while(|block| block.start < uppers) {
+            let factor = factor * plan.ranks.inside(plan.rule, block);
+            let gains = (&self.ranked.gain[..], shape & SIGN != 0);
+            let sums = (&mut self.ranked.grad[..], &mut self.ranked.hess[..]);
+            self.total += ties::add(block, gains, factor, sums);
+        }
+    }
+
+    /// The deltas of the doc at a rank with all others, as the tables of one row.
+    fn swap_row(&mut self, rank: usize) {
+        if let Some(swap) = &self.swap {
+            swap.fill(rank, 0..self.order.docs.len(), &mut self.deltas);
+            for (below, delta) in self.tables.below[0].iter_mut().zip(&self.deltas) {
+                *below = delta.abs() as f32;
+            }
+        }
+    }
+
+    fn add_rows(&mut self, plan: &Plan<'_>, shape: usize, uppers: std::ops::Range<usize>) {
+        let Tables { above, below, share, lower_from, .. } = &self.tables;
+        let Ranked { score, exp, gain, grad, hess } = &mut self.ranked;
+        let mut pairs = Pairs {
+            uppers,
+            num_docs: self.order.docs.len(),
+            sigma: plan.options.sigma as f32,
+            lower_from,
+            score,
+            exp,
+            gain,
+            above: [&above[0], &above[1]],
+            below: [&below[0], &below[1]],
+            share,
+            grad,
+            hess,
+        };
+        self.total += f64::from(plan.kernels.pairs(shape, &mut pairs));
+    }
+
+    /// Adds the sums by rank to those by doc; docs that are alike share theirs.
+    fn collect(&mut self) {
+        let Ranked { grad, hess, .. } = &mut self.ranked;
+        for alike in &self.order.alike {
+            for column in [&mut *grad, &mut *hess] {
+                let values = &mut column[alike.clone()];
+                let sum: f64 = values.iter().map(|&value| f64::from(value)).sum();
+                values.fill((sum / alike.len() as f64) as f32);
+            }
+        }
+        for ((&doc, &grad), &hess) in self.order.docs.iter().zip(&**grad).zip(&**hess) {
+            let sums = &mut self.sums[doc as usize];
+            *sums = [sums[0] + f64::from(grad), sums[1] + f64::from(hess)];
+        }
+    }
+}

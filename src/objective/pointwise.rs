@@ -1,0 +1,215 @@
+//! Losses of a doc alone: squares and logistic.
+//!
+//! A strong baseline on small data with noisy labels. The loss of a doc is multiplied by its query's
+//! weight and its own.
+
+use super::tasks::for_each_query;
+use super::{Objective, State, Target};
+use crate::error::{Error, Result};
+use crate::gradient::Gradient;
+use crate::interrupt::Interrupt;
+
+/// (score - label)² / 2.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Regression;
+
+impl Objective for Regression {
+    fn gradients(
+        &self,
+        target: &Target<'_>,
+        state: State<'_>,
+        gradients: &mut [Gradient],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        each_doc((target, &state), gradients, interrupt, |score, label| {
+            (score - f64::from(label), 1.0)
+        })
+    }
+
+    /// The weighted mean of the labels.
+    fn start(&self, target: &Target<'_>) -> f64 {
+        let [sum, total] = weighted(target, |label| [f64::from(label), 1.0]);
+        if total > 0.0 { sum / total } else { 0.0 }
+    }
+
+    fn needs_pairs(&self) -> bool {
+        false
+    }
+}
+
+/// Which labels are relevant, as a probability.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Relevance {
+    from: Option<f32>,
+}
+
+impl Relevance {
+    fn new(from: Option<f32>) -> Result<Self> {
+        if from.is_some_and(|from| !from.is_finite()) {
+            return Err(Error::param("objective.relevant_from", "relevant_from")
+                .got(from.unwrap_or_default())
+                .expected("a finite number"));
+        }
+        Ok(Self { from })
+    }
+
+    fn of(self, label: f32) -> f64 {
+        self.from.map_or(f64::from(label), |from| f64::from(u8::from(label >= from)))
+    }
+
+    /// Without a threshold, labels are probabilities.
+    fn check(self, target: &Target<'_>) -> Result<()> {
+        let refused = |label: &f32| !(0.0..=1.0).contains(label);
+        let row = match self.from {
+            None => target.labels.iter().position(refused),
+            Some(_) => target.labels.iter().position(|label| label.is_nan()),
+        };
+        let Some(row) = row else { return Ok(()) };
+        let what = format!("label[{row}] = {:?}", target.labels[row]);
+        Err(Error::data("label.probability", what)
+            .row(row)
+            .query(target.queries.of_doc(row))
+            .expected("a number from 0 to 1")
+            .hint("relevant_from makes labels from that one on 1 and the others 0"))
+    }
+}
+
+/// Cross entropy: p = 1 / (1 + exp(-score)) is the probability that a doc is relevant.
+#[derive(Debug, Clone, Copy)]
+pub struct Logistic {
+    relevance: Relevance,
+}
+
+impl Logistic {
+    /// Docs with at least the label `relevant_from` are relevant; without it, labels are from 0 to 1
+    /// and are the probabilities themselves.
+    pub fn new(relevant_from: Option<f32>) -> Result<Self> {
+        Ok(Self { relevance: Relevance::new(relevant_from)? })
+    }
+}
+
+impl Objective for Logistic {
+    fn gradients(
+        &self,
+        target: &Target<'_>,
+        state: State<'_>,
+        gradients: &mut [Gradient],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        super::tasks::check(target, &state, gradients)?;
+        self.relevance.check(target)?;
+        cross_entropy((target, &state), gradients, interrupt, (self.relevance, [1.0; 2]))
+    }
+
+    /// The log-odds of the weighted share of relevant docs, at most 10 either way.
+    fn start(&self, target: &Target<'_>) -> f64 {
+        let [no, yes] = classes(target, self.relevance);
+        if no + yes > 0.0 { (yes / no).ln().clamp(-10.0, 10.0) } else { 0.0 }
+    }
+
+    fn needs_pairs(&self) -> bool {
+        false
+    }
+}
+
+/// Cross entropy in which relevant and irrelevant docs weigh the same in total.
+///
+/// With W1 the weighted sum of the probabilities of relevance and W0 that of their complements, what
+/// a doc loses as a relevant one is multiplied by (W0 + W1) / (2 W1), and as an irrelevant one by
+/// (W0 + W1) / (2 W0). The weights in total stay what they were.
+#[derive(Debug, Clone, Copy)]
+pub struct BalancedLogistic {
+    relevance: Relevance,
+}
+
+impl BalancedLogistic {
+    /// As [`Logistic::new`].
+    pub fn new(relevant_from: Option<f32>) -> Result<Self> {
+        Ok(Self { relevance: Relevance::new(relevant_from)? })
+    }
+}
+
+impl Objective for BalancedLogistic {
+    fn gradients(
+        &self,
+        target: &Target<'_>,
+        state: State<'_>,
+        gradients: &mut [Gradient],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        super::tasks::check(target, &state, gradients)?;
+        self.relevance.check(target)?;
+        let [no, yes] = classes(target, self.relevance);
+        if no <= 0.0 || yes <= 0.0 {
+            return Err(Error::data("label.classes", "there is nothing to balance")
+                .got(format!("{yes} relevant and {no} irrelevant docs, by weight"))
+                .expected("some of each"));
+        }
+        let half = f64::midpoint(no, yes);
+        cross_entropy(
+            (target, &state),
+            gradients,
+            interrupt,
+            (self.relevance, [half / no, half / yes]),
+        )
+    }
+
+    fn needs_pairs(&self) -> bool {
+        false
+    }
+}
+
+/// The weights of irrelevant and of relevant docs.
+fn classes(target: &Target<'_>, relevance: Relevance) -> [f64; 2] {
+    weighted(target, |label| [1.0 - relevance.of(label), relevance.of(label)])
+}
+
+fn cross_entropy(
+    data: (&Target<'_>, &State<'_>),
+    gradients: &mut [Gradient],
+    interrupt: &Interrupt,
+    (relevance, factors): (Relevance, [f64; 2]),
+) -> Result<()> {
+    each_doc(data, gradients, interrupt, |score, label| {
+        let yes = relevance.of(label) * factors[1];
+        let both = yes + (1.0 - relevance.of(label)) * factors[0];
+        // From the side where nothing cancels: 1 - p = 1 / (1 + exp(score)).
+        let odds = (-score.abs()).exp();
+        let (small, large) = (odds / (1.0 + odds), 1.0 / (1.0 + odds));
+        let (p, rest) = if score < 0.0 { (small, large) } else { (large, small) };
+        ((both - yes) * p - yes * rest, both * small * large)
+    })
+}
+
+/// Sums of what a label stands for, weighted, in the order of the docs.
+fn weighted(target: &Target<'_>, of: impl Fn(f32) -> [f64; 2]) -> [f64; 2] {
+    let mut sums = [0.0; 2];
+    for (number, docs) in target.queries.ranges().enumerate() {
+        let weight = target.query_weight.map_or(1.0, |weights| weights[number]);
+        for doc in docs {
+            let weight = weight * target.row_weight.map_or(1.0, |weights| weights[doc]);
+            let parts = of(target.labels[doc]);
+            sums = [sums[0] + weight * parts[0], sums[1] + weight * parts[1]];
+        }
+    }
+    sums
+}
+
+/// Gradients from the score and the label of each doc.
+fn each_doc(
+    data: (&Target<'_>, &State<'_>),
+    gradients: &mut [Gradient],
+    interrupt: &Interrupt,
+    derivatives: impl Fn(f64, f32) -> (f64, f64) + Sync + Send,
+) -> Result<()> {
+    let cost = |docs: usize| 10 * docs as u64;
+    let one = |(): &mut (), query: super::tasks::Query<'_>, gradients: &mut [Gradient]| {
+        query.check_scores()?;
+        for (doc, gradient) in gradients.iter_mut().enumerate() {
+            let (grad, hess) = derivatives(query.scores[doc], query.labels[doc]);
+            *gradient = query.gradient(doc, grad, hess)?;
+        }
+        Ok(())
+    };
+    for_each_query(data, gradients, interrupt, cost, (|| (), one))
+}

@@ -1,0 +1,152 @@
+//! Objectives' common ground: queries in parallel, with weights, checks and one place for faults.
+//!
+//! Queries are cut into tasks of about equal cost. Each query is computed alone, from its own docs,
+//! so neither the tasks nor the threads show in the result; of several faults the first query's is
+//! reported.
+
+use super::{State, Target};
+use crate::error::{Error, Result};
+use crate::gradient::Gradient;
+use crate::interrupt::Interrupt;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// The cost of a task, in the units of the objective: about half a millisecond.
+const TASK: u64 = 1 << 19;
+
+/// One query as an objective sees it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Query<'a> {
+    pub(super) number: usize,
+    pub(super) round: u64,
+    pub(super) scores: &'a [f64],
+    pub(super) labels: &'a [f32],
+    pub(super) doc_hash: &'a [u64],
+    weight: f64,
+    row_weight: Option<&'a [f64]>,
+}
+
+impl Query<'_> {
+    /// The weight of a doc: its query's times its own.
+    pub(super) fn weight(&self, doc: usize) -> f64 {
+        self.row_weight.map_or(self.weight, |weights| self.weight * weights[doc])
+    }
+
+    /// An error unless all scores are finite.
+    pub(super) fn check_scores(&self) -> Result<()> {
+        match self.scores.iter().find(|score| !score.is_finite()) {
+            None => Ok(()),
+            Some(score) => Err(Error::data("score.not_finite", "a score cannot be learned from")
+                .query(self.number)
+                .got(score)
+                .expected("a finite number")),
+        }
+    }
+
+    /// The gradient of a doc from the derivatives of its loss, weighted and checked.
+    pub(super) fn gradient(&self, doc: usize, grad: f64, hess: f64) -> Result<Gradient> {
+        let weight = self.weight(doc);
+        // + 0.0: a gradient of 0 has no sign.
+        let gradient =
+            Gradient { grad: (grad * weight) as f32 + 0.0, hess: (hess * weight) as f32 + 0.0 };
+        if gradient.grad.is_finite() && gradient.hess.is_finite() {
+            return Ok(gradient);
+        }
+        Err(self.not_finite(gradient))
+    }
+
+    #[cold]
+    fn not_finite(&self, gradient: Gradient) -> Error {
+        Error::data("gradient.not_finite", "a gradient overflows")
+            .query(self.number)
+            .got(format!("grad {}, hess {}", gradient.grad, gradient.hess))
+            .expected("finite numbers")
+            .hint("weights, sigma or labels may be very large")
+    }
+}
+
+/// What all objectives ask of their input.
+pub(super) fn check(target: &Target<'_>, state: &State<'_>, gradients: &[Gradient]) -> Result<()> {
+    let docs = target.queries.num_docs();
+    let queries = target.queries.len();
+    for (name, got, expected) in [
+        ("score", state.scores.len(), docs),
+        ("label", target.labels.len(), docs),
+        ("doc_hash", target.doc_hash.len(), docs),
+        ("gradients", gradients.len(), docs),
+        ("row_weight", target.row_weight.map_or(docs, <[f64]>::len), docs),
+        ("query_weight", target.query_weight.map_or(queries, <[f64]>::len), queries),
+    ] {
+        if got != expected {
+            let what = format!("{name} has the wrong length");
+            return Err(Error::data("length", what).got(got).expected(expected));
+        }
+    }
+    Ok(())
+}
+
+/// Runs `one` for each query; `arena` makes what a thread keeps from query to query, and `cost` says
+/// what a query of so many docs costs, in units of about a nanosecond.
+pub(super) fn for_each_query<A: Send>(
+    (target, state): (&Target<'_>, &State<'_>),
+    gradients: &mut [Gradient],
+    interrupt: &Interrupt,
+    cost: impl Fn(usize) -> u64,
+    (arena, one): (
+        impl Fn() -> A + Sync + Send,
+        impl Fn(&mut A, Query<'_>, &mut [Gradient]) -> Result<()> + Sync + Send,
+    ),
+) -> Result<()> {
+    check(target, state, gradients)?;
+    let tasks = tasks(target, gradients, cost);
+    let results: Vec<Result<()>> = tasks
+        .into_par_iter()
+        .map_init(arena, |arena, (queries, mut gradients)| {
+            interrupt.check()?;
+            for number in queries {
+                let docs = target.queries.range(number);
+                let (mine, rest) = gradients.split_at_mut(docs.len());
+                gradients = rest;
+                one(arena, query(target, state, number), mine)?;
+            }
+            Ok(())
+        })
+        .collect();
+    results.into_iter().collect()
+}
+
+fn query<'a>(target: &Target<'a>, state: &State<'a>, number: usize) -> Query<'a> {
+    let docs = target.queries.range(number);
+    Query {
+        number,
+        round: state.round,
+        scores: &state.scores[docs.clone()],
+        labels: &target.labels[docs.clone()],
+        doc_hash: &target.doc_hash[docs.clone()],
+        weight: target.query_weight.map_or(1.0, |weights| weights[number]),
+        row_weight: target.row_weight.map(|weights| &weights[docs]),
+    }
+}
+
+type Task<'a> = (Range<usize>, &'a mut [Gradient]);
+
+/// Consecutive queries, with the gradients of their docs.
+fn tasks<'a>(
+    target: &Target<'_>,
+    mut gradients: &'a mut [Gradient],
+    cost: impl Fn(usize) -> u64,
+) -> Vec<Task<'a>> {
+    let mut tasks = Vec::new();
+    let (mut first, mut docs, mut sum) = (0, 0, 0u64);
+    for (number, range) in target.queries.ranges().enumerate() {
+        docs += range.len();
+        sum = sum.saturating_add(cost(range.len()));
+        if sum >= TASK || number + 1 == target.queries.len() {
+            let (mine, rest) = std::mem::take(&mut gradients).split_at_mut(docs);
+            gradients = rest;
+            tasks.push((first..number + 1, mine));
+            (first, docs, sum) = (number + 1, 0, 0);
+        }
+    }
+    tasks
+}

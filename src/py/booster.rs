@@ -1,0 +1,197 @@
+//! Models for Python.
+
+use super::arrays::{Block, policy};
+use super::dataset::{Dataset, Reading};
+use super::door::detached;
+use super::errors::to_python;
+use super::metrics::Judging;
+use crate::Interrupt;
+use crate::bins::{Cells, block_rows};
+use crate::boost::{permutation_importance, score_dataset};
+use crate::error::{Error, Result};
+use crate::model::{Child, Model, Tree};
+use numpy::{PyArray1, ToPyArray};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rayon::prelude::*;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A model: immutable, shared by any number of threads.
+#[pyclass(frozen)]
+pub(super) struct Booster {
+    inner: Arc<Model>,
+}
+
+impl Booster {
+    pub(super) fn of(model: Model) -> Self {
+        Self { inner: Arc::new(model) }
+    }
+
+    pub(super) fn model(&self) -> &Model {
+        &self.inner
+    }
+}
+
+#[pymethods]
+impl Booster {
+    #[staticmethod]
+    fn from_text(py: Python<'_>, text: &str) -> PyResult<Self> {
+        detached(py, Some(1), |_| Model::from_text(text.as_bytes())).map(Self::of)
+    }
+
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        detached(py, Some(1), |_| Model::load(&path)).map(Self::of)
+    }
+
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        detached(py, Some(1), |_| self.inner.save(&path))
+    }
+
+    fn to_text(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, Some(1), |_| Ok(self.inner.to_text()))
+    }
+
+    #[getter]
+    fn num_trees(&self) -> usize {
+        self.inner.num_trees()
+    }
+
+    #[getter]
+    fn num_features(&self) -> usize {
+        self.inner.num_features()
+    }
+
+    #[getter]
+    fn intercept(&self) -> f64 {
+        self.inner.intercept()
+    }
+
+    #[getter]
+    fn feature_names(&self) -> Option<Vec<String>> {
+        self.inner.feature_names().map(<[String]>::to_vec)
+    }
+
+    /// What training has noted down.
+    fn attributes(&self) -> std::collections::BTreeMap<String, String> {
+        self.inner.attributes().clone()
+    }
+
+    /// The same model with names for its features, or without.
+    fn named(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Self> {
+        let mut model = Model::clone(&self.inner);
+        model.set_feature_names(names).map_err(|error| to_python(py, &error))?;
+        Ok(Self::of(model))
+    }
+
+    /// The model of the first trees.
+    fn truncated(&self, num_trees: usize) -> Self {
+        Self::of(self.inner.slice(0..num_trees))
+    }
+
+    /// The score of each row.
+    fn score<'py>(
+        &self,
+        py: Python<'py>,
+        block: Block<'_>,
+        reading: Reading,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let policy = policy(reading.missing, &reading.infinite);
+        let cells = block.cells(py, policy.map_err(|error| to_python(py, &error))?)?;
+        let scores =
+            detached(py, reading.num_threads, |interrupt| scores(&self.inner, &*cells, interrupt))?;
+        Ok(scores.to_pyarray(py))
+    }
+
+    /// The score of each of the caller's rows of a dataset.
+    fn score_dataset<'py>(
+        &self,
+        py: Python<'py>,
+        dataset: &Dataset,
+        num_threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let dataset = &*dataset.inner;
+        let scores = detached(py, num_threads, |interrupt| {
+            Ok(dataset.by_row(&score_dataset(&self.inner, dataset, interrupt)?))
+        })?;
+        Ok(scores.to_pyarray(py))
+    }
+
+    /// What the metric loses on a dataset when each feature is shuffled.
+    fn permutation_importance<'py>(
+        &self,
+        py: Python<'py>,
+        dataset: &Dataset,
+        judging: Judging,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let metric = judging.first().map_err(|error| to_python(py, &error))?;
+        let losses = detached(py, judging.num_threads, |interrupt| {
+            permutation_importance(&self.inner, &dataset.inner, &metric, seed, interrupt)
+        })?;
+        Ok(losses.to_pyarray(py))
+    }
+
+    /// The splits and leaves of a tree: lists by the names of their fields.
+    fn tree<'py>(&self, py: Python<'py>, number: usize) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(tree) = self.inner.trees().nth(number) else { return Ok(None) };
+        // A leaf is told from a split by its sign: leaf 0 is -1.
+        let child = |child: Child| match child {
+            Child::Split(at) => i64::from(at),
+            Child::Leaf(at) => -1 - i64::from(at),
+        };
+        let (splits, leaves) = (tree.splits(), tree.leaves());
+        let fields = PyDict::new(py);
+        fields.set_item("feature", splits.iter().map(|s| s.feature).collect::<Vec<_>>())?;
+        fields.set_item("threshold", splits.iter().map(|s| s.threshold).collect::<Vec<_>>())?;
+        fields
+            .set_item("missing_left", splits.iter().map(|s| s.missing_left).collect::<Vec<_>>())?;
+        fields.set_item("left", splits.iter().map(|s| child(s.left)).collect::<Vec<_>>())?;
+        fields.set_item("right", splits.iter().map(|s| child(s.right)).collect::<Vec<_>>())?;
+        fields.set_item("reduction", splits.iter().map(|s| s.reduction).collect::<Vec<_>>())?;
+        fields.set_item("docs", splits.iter().map(|s| s.docs).collect::<Vec<_>>())?;
+        fields.set_item("leaf_value", leaves.iter().map(|l| l.value).collect::<Vec<_>>())?;
+        fields.set_item("leaf_docs", leaves.iter().map(|l| l.docs).collect::<Vec<_>>())?;
+        Ok(Some(fields))
+    }
+
+    /// What all splits on each feature took off the loss, and how many there are.
+    fn splits<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>) {
+        let num_features = self.inner.num_features();
+        let (mut reduction, mut count) = (vec![0.0; num_features], vec![0.0; num_features]);
+        for split in self.inner.trees().flat_map(Tree::splits) {
+            reduction[split.feature as usize] += split.reduction;
+            count[split.feature as usize] += 1.0;
+        }
+        (reduction.to_pyarray(py), count.to_pyarray(py))
+    }
+}
+
+/// Walks down each tree.
+fn scores(model: &Model, cells: &dyn Cells, interrupt: &Interrupt) -> Result<Vec<f64>> {
+    let num_features = model.num_features();
+    if cells.num_features() != num_features {
+        let what = "the table has another number of features than the model";
+        return Err(Error::data("features", what).got(cells.num_features()).expected(num_features));
+    }
+    let mut scores = vec![0.0; cells.num_rows()];
+    let size = block_rows(num_features);
+    let tasks = scores.par_chunks_mut(size).enumerate();
+    tasks.try_for_each(|(task, scores)| -> Result<()> {
+        interrupt.check()?;
+        let first = task * size;
+        let mut tile = vec![0f32; scores.len() * num_features];
+        cells.read(first..first + scores.len(), &mut tile)?;
+        for (row, score) in tile.chunks_exact(num_features.max(1)).zip(scores) {
+            let cell = |feature: u32| f64::from(row[feature as usize]);
+            let leaves = model.trees().map(|t| t.leaves()[t.leaf_of(cell)].value);
+            *score = leaves.fold(model.intercept(), |sum, value| sum + value);
+        }
+        Ok(())
+    })?;
+    Ok(scores)
+}

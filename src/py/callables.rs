@@ -1,0 +1,138 @@
+//! Losses and metrics that are Python functions.
+//!
+//! They see one query at a time, its docs in the dataset's order, on a worker that takes the
+//! interpreter back for as long. What they raise is kept and raised again by the door; `training.py`
+//! has wrapped them so that what they return has the right type and length.
+
+use crate::boost::OtherMetric;
+use crate::data;
+use crate::error::{Error, Result};
+use crate::objective::{Objective, State, Target};
+use crate::{Gradient, Interrupt};
+use numpy::{PyReadonlyArray1, ToPyArray};
+use pyo3::prelude::*;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a function raised, until the door raises it again.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Raised(Arc<Mutex<Option<PyErr>>>);
+
+impl Raised {
+    /// What was raised in place of the error by which the core ended.
+    pub(super) fn or(&self, error: PyErr) -> PyErr {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(error)
+    }
+
+    fn keep(&self, error: PyErr) -> Error {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        Error::interrupted()
+    }
+}
+
+/// A Python function of scores, labels, rows and the number of the query.
+pub(super) struct Function {
+    pub(super) name: String,
+    pub(super) called: Py<PyAny>,
+    pub(super) raised: Raised,
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Function").field(&self.name).finish()
+    }
+}
+
+impl Function {
+    /// Calls the function for each query and gives what it returns to `take`.
+    fn each_query(
+        &self,
+        dataset: &data::Dataset,
+        scores: &[f64],
+        interrupt: &Interrupt,
+        mut take: impl FnMut(usize, Range<usize>, &Bound<'_, PyAny>) -> PyResult<()>,
+    ) -> Result<()> {
+        for (query, docs) in dataset.queries().ranges().enumerate() {
+            interrupt.check()?;
+            let called = Python::attach(|py| {
+                let arguments = (
+                    scores[docs.clone()].to_pyarray(py),
+                    dataset.labels()[docs.clone()].to_pyarray(py),
+                    dataset.rows()[docs.clone()].to_pyarray(py),
+                    dataset.query_of()[query],
+                );
+                take(query, docs, self.called.bind(py).call1(arguments)?.as_any())
+            });
+            called.map_err(|error| self.raised.keep(error))?;
+        }
+        Ok(())
+    }
+}
+
+/// A loss; its function returns gradients and hessians.
+#[derive(Debug)]
+pub(super) struct FunctionObjective {
+    pub(super) function: Function,
+    pub(super) dataset: Arc<data::Dataset>,
+}
+
+impl Objective for FunctionObjective {
+    fn gradients(
+        &self,
+        target: &Target<'_>,
+        state: State<'_>,
+        gradients: &mut [Gradient],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let take = |query: usize, docs: Range<usize>, given: &Bound<'_, PyAny>| {
+            let (grad, hess): (PyReadonlyArray1<'_, f64>, PyReadonlyArray1<'_, f64>) =
+                given.extract()?;
+            let pairs = grad.as_array().into_iter().zip(hess.as_array()).map(|(&g, &h)| (g, h));
+            let of_query = target.query_weight.map_or(1.0, |weight| weight[query]);
+            for (doc, (grad, hess)) in docs.zip(pairs.collect::<Vec<_>>()) {
+                let weight = of_query * target.row_weight.map_or(1.0, |weight| weight[doc]);
+                gradients[doc] =
+                    Gradient { grad: (weight * grad) as f32, hess: (weight * hess) as f32 };
+            }
+            Ok(())
+        };
+        self.function.each_query(&self.dataset, state.scores, interrupt, take)?;
+        let finite = |g: &Gradient| g.grad.is_finite() && g.hess.is_finite();
+        match gradients.iter().position(|gradient| !finite(gradient)) {
+            None => Ok(()),
+            Some(doc) => {
+                Err(Error::data("gradient", "a gradient is too large for single precision")
+                    .row(self.dataset.rows()[doc] as usize))
+            }
+        }
+    }
+
+    fn needs_pairs(&self) -> bool {
+        false
+    }
+}
+
+/// A metric; its function returns the value of a query.
+#[derive(Debug)]
+pub(super) struct FunctionMetric(pub(super) Function);
+
+impl OtherMetric for FunctionMetric {
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    fn per_query(
+        &self,
+        dataset: &data::Dataset,
+        scores: &[f64],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<f64>> {
+        let mut values = Vec::with_capacity(dataset.queries().len());
+        self.0.each_query(dataset, scores, interrupt, |_, _, given| {
+            values.push(given.extract()?);
+            Ok(())
+        })?;
+        Ok(values)
+    }
+}

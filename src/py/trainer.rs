@@ -1,0 +1,272 @@
+//! Training for Python: a plan, and its rounds one by one.
+
+use super::booster::Booster;
+use super::callables::{Function, FunctionMetric, FunctionObjective, Raised};
+use super::dataset::Dataset;
+use super::door::detached;
+use super::errors::to_python;
+use super::metrics::Judging;
+use crate::boost::{self, End, Measured, Params, Patience, Plan, Watched};
+use crate::data;
+use crate::error::{Error, Result};
+use crate::grow::{Criterion, GrowOptions};
+use crate::objective::{LambdaOptions, Objective, ObjectiveOptions, ScoreNoise};
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+
+/// Everything but the data: the attributes of a Python object.
+#[derive(FromPyObject)]
+pub(super) struct Planned {
+    boosting: Boosting,
+    growing: Growing,
+    objective: ObjectiveArg,
+    valid: Vec<(String, Py<Dataset>)>,
+    metrics: Vec<MetricArg>,
+    /// What metrics mean.
+    judging: Judging,
+    /// Rounds, the place of the set, the place of the metric.
+    patience: Option<(usize, usize, usize)>,
+    base: Option<Py<Booster>>,
+    checkpoint: Option<Py<Booster>>,
+    num_threads: Option<usize>,
+}
+
+/// Rounds and steps: the attributes of a Python object.
+#[derive(FromPyObject)]
+pub(super) struct Boosting {
+    num_trees: usize,
+    learning_rate: f64,
+    queries_per_tree: f64,
+    docs_per_tree: f64,
+}
+
+/// How trees are grown: the attributes of a Python object.
+#[derive(FromPyObject)]
+pub(super) struct Growing {
+    num_leaves: usize,
+    max_depth: Option<u32>,
+    min_leaf_docs: u32,
+    min_leaf_hess: f64,
+    l2: f64,
+    min_reduction: f64,
+    criterion: String,
+    features_per_tree: f64,
+    features_per_node: f64,
+    rows_per_node: f64,
+    seed: u64,
+}
+
+/// A loss of ours, or a function with its name.
+#[derive(FromPyObject)]
+pub(super) enum ObjectiveArg {
+    Ours(Losing),
+    Function(String, Py<PyAny>),
+}
+
+/// A loss of ours: the attributes of a Python object.
+#[derive(FromPyObject)]
+pub(super) struct Losing {
+    kind: String,
+    metric: String,
+    pairs_to: Option<usize>,
+    sigma: f64,
+    pair_normaliser: String,
+    query_normaliser: String,
+    noise_scale: f64,
+    noise_copies: usize,
+    tied_pairs: String,
+    relevant_from: Option<f64>,
+}
+
+/// The name of a metric of ours, or a function with its name.
+#[derive(FromPyObject)]
+pub(super) enum MetricArg {
+    Ours(String),
+    Function(String, Py<PyAny>),
+}
+
+impl Growing {
+    fn options(&self) -> Result<GrowOptions> {
+        let criterion = match &*self.criterion {
+            "second_order" => Criterion::SecondOrder,
+            "least_squares" => Criterion::LeastSquares,
+            other => {
+                return Err(Error::param("criterion", "criterion is not known")
+                    .got(format!("\"{other}\""))
+                    .expected("\"second_order\" or \"least_squares\""));
+            }
+        };
+        Ok(GrowOptions {
+            num_leaves: self.num_leaves,
+            max_depth: self.max_depth,
+            min_leaf_docs: self.min_leaf_docs,
+            min_leaf_hess: self.min_leaf_hess,
+            l2: self.l2,
+            min_reduction: self.min_reduction,
+            criterion,
+            features_per_tree: self.features_per_tree,
+            features_per_node: self.features_per_node,
+            rows_per_node: self.rows_per_node,
+            seed: self.seed,
+        })
+    }
+}
+
+impl Losing {
+    fn built(&self, judging: &Judging, seed: u64) -> Result<Box<dyn Objective>> {
+        let (scale, copies) = (self.noise_scale, self.noise_copies);
+        let lambda = LambdaOptions {
+            pairs_to: self.pairs_to,
+            sigma: self.sigma,
+            pair_normaliser: self.pair_normaliser.parse()?,
+            query_normaliser: self.query_normaliser.parse()?,
+            noise: (scale != 0.0).then_some(ScoreNoise { scale, copies }),
+            ties: self.tied_pairs.parse()?,
+            seed,
+            ..LambdaOptions::new(judging.metric(&self.metric)?)
+        };
+        let relevant_from = self.relevant_from.map(|label| label as f32);
+        ObjectiveOptions { kind: self.kind.parse()?, lambda, relevant_from }.build()
+    }
+}
+
+impl Planned {
+    /// The plan as the core takes it.
+    fn plan(&self, dataset: &Arc<data::Dataset>, raised: &Raised) -> Result<Plan> {
+        let grow = self.growing.options()?;
+        let function = |name: &String, called: &Py<PyAny>| Function {
+            name: name.clone(),
+            called: Python::attach(|py| called.clone_ref(py)),
+            raised: raised.clone(),
+        };
+        let objective: Box<dyn Objective> = match &self.objective {
+            ObjectiveArg::Ours(losing) => losing.built(&self.judging, grow.seed)?,
+            ObjectiveArg::Function(name, called) => Box::new(FunctionObjective {
+                function: function(name, called),
+                dataset: dataset.clone(),
+            }),
+        };
+        let metric = |metric: &MetricArg| {
+            Ok(match metric {
+                MetricArg::Ours(name) => Measured::Metric(self.judging.metric(name)?),
+                MetricArg::Function(name, called) => {
+                    Measured::Other(Arc::new(FunctionMetric(function(name, called))))
+                }
+            })
+        };
+        let watched = |(name, set): &(String, Py<Dataset>)| Watched {
+            name: name.clone(),
+            dataset: set.get().inner.clone(),
+        };
+        let Boosting { num_trees, learning_rate, queries_per_tree, docs_per_tree } = self.boosting;
+        let patience = |(rounds, set, metric)| Patience { rounds, set, metric };
+        Ok(Plan {
+            params: Params { num_trees, learning_rate, queries_per_tree, docs_per_tree, grow },
+            objective,
+            watched: self.valid.iter().map(watched).collect(),
+            metrics: self.metrics.iter().map(metric).collect::<Result<_>>()?,
+            patience: self.patience.map(patience),
+            base: self.base.as_ref().map(|base| base.get().model().clone()),
+        })
+    }
+}
+
+/// Training, round by round.
+#[pyclass(frozen)]
+pub(super) struct Trainer {
+    inner: Mutex<boost::Trainer>,
+    raised: Raised,
+    num_threads: Option<usize>,
+}
+
+/// The number of a round, its values, whether it is the best, and the number of its leaves.
+type RoundFacts = (usize, Vec<f64>, bool, usize);
+
+#[pymethods]
+impl Trainer {
+    #[new]
+    fn new(py: Python<'_>, dataset: &Dataset, planned: Planned) -> PyResult<Self> {
+        let (raised, dataset) = (Raised::default(), dataset.inner.clone());
+        let plan = planned.plan(&dataset, &raised).map_err(|error| to_python(py, &error))?;
+        let checkpoint = planned.checkpoint.as_ref().map(|model| model.get().model().clone());
+        let made = detached(py, planned.num_threads, |interrupt| match checkpoint {
+            Some(model) => boost::Trainer::resume(dataset, plan, model, interrupt),
+            None => boost::Trainer::new(dataset, plan, interrupt),
+        });
+        let inner = Mutex::new(made.map_err(|error| raised.or(error))?);
+        Ok(Self { inner, raised, num_threads: planned.num_threads })
+    }
+
+    /// Grows the next tree; None once training has ended.
+    fn next_round(&self, py: Python<'_>) -> PyResult<Option<RoundFacts>> {
+        let round = detached(py, self.num_threads, |interrupt| self.lock()?.next_round(interrupt));
+        let round = round.map_err(|error| self.raised.or(error))?;
+        Ok(round.map(|round| (round.number, round.values, round.is_best, round.num_leaves)))
+    }
+
+    /// Drops the latest round.
+    fn take_back(&self, py: Python<'_>) -> PyResult<()> {
+        self.look(py, boost::Trainer::take_back)
+    }
+
+    /// The model so far.
+    fn booster(&self, py: Python<'_>) -> PyResult<Booster> {
+        self.look(py, |trainer| Booster::of(trainer.model().clone()))
+    }
+
+    /// The model so far, with what is needed to go on from it.
+    fn checkpoint(&self, py: Python<'_>) -> PyResult<Booster> {
+        self.look(py, |trainer| Booster::of(trainer.checkpoint()))
+    }
+
+    /// The set and the metric of each value of a round.
+    fn names(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+        let owned = |(set, metric): (&str, String)| (set.to_owned(), metric);
+        self.look(py, |trainer| trainer.names().map(owned).collect())
+    }
+
+    /// The values of each round.
+    fn history(&self, py: Python<'_>) -> PyResult<Vec<Vec<f64>>> {
+        self.look(py, |trainer| trainer.history().to_vec())
+    }
+
+    /// The number of trees there were at the start.
+    #[getter]
+    fn num_before(&self, py: Python<'_>) -> PyResult<usize> {
+        self.look(py, |trainer| trainer.num_before())
+    }
+
+    /// The number of trees at the best value.
+    #[getter]
+    fn best_round(&self, py: Python<'_>) -> PyResult<Option<usize>> {
+        self.look(py, |trainer| trainer.best_round())
+    }
+
+    /// Why training has ended, if it has: "done", "patience" or "nothing".
+    #[getter]
+    fn end(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
+        let name = |end| match end {
+            End::Done => "done",
+            End::Patience => "patience",
+            End::Nothing => "nothing",
+        };
+        self.look(py, |trainer| trainer.end().map(name))
+    }
+}
+
+impl Trainer {
+    /// Not waited for: who holds it may be waiting for the interpreter.
+    fn lock(&self) -> Result<MutexGuard<'_, boost::Trainer>> {
+        match self.inner.try_lock() {
+            Ok(guard) => Ok(guard),
+            Err(TryLockError::Poisoned(guard)) => Ok(guard.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                Err(Error::internal("a trainer was used while a round was under way"))
+            }
+        }
+    }
+
+    fn look<T>(&self, py: Python<'_>, take: impl FnOnce(&mut boost::Trainer) -> T) -> PyResult<T> {
+        self.lock().map(|mut trainer| take(&mut trainer)).map_err(|error| to_python(py, &error))
+    }
+}

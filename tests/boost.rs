@@ -1,0 +1,485 @@
+//! Training: what a run gives depends on the data, the plan and nothing else.
+
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use rustrank::bins::BinOptions;
+use rustrank::boost::{End, Measured, OtherMetric, Params, Patience, Plan, Trainer, Watched};
+use rustrank::data::{Dataset, Policy, RowData, Strided};
+use rustrank::grow::GrowOptions;
+use rustrank::hash::draw;
+use rustrank::model::Model;
+use rustrank::objective::{Objective, State, Target};
+use rustrank::{Error, Gradient, Grouping, Interrupt, Mean, Metric, Result};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const FEATURES: usize = 5;
+
+/// Squared error.
+#[derive(Debug)]
+struct Squares;
+
+impl Objective for Squares {
+    fn gradients(
+        &self,
+        target: &Target<'_>,
+        state: State<'_>,
+        gradients: &mut [Gradient],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        interrupt.check()?;
+        for (doc, gradient) in gradients.iter_mut().enumerate() {
+            let grad = (state.scores[doc] - f64::from(target.labels[doc])) as f32;
+            *gradient = Gradient { grad, hess: 1.0 };
+        }
+        Ok(())
+    }
+
+    fn start(&self, target: &Target<'_>) -> f64 {
+        f64::from(target.labels.iter().sum::<f32>()) / target.labels.len() as f64
+    }
+
+    fn needs_pairs(&self) -> bool {
+        false
+    }
+}
+
+/// The logistic loss of all pairs.
+#[derive(Debug)]
+struct Pairs;
+
+impl Objective for Pairs {
+    fn gradients(
+        &self,
+        target: &Target<'_>,
+        state: State<'_>,
+        gradients: &mut [Gradient],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        interrupt.check()?;
+        gradients.fill(Gradient::default());
+        for docs in target.queries.ranges() {
+            for (i, j) in docs.clone().flat_map(|i| docs.clone().map(move |j| (i, j))) {
+                if target.labels[i] > target.labels[j] {
+                    let rho = 1.0 / (1.0 + (state.scores[i] - state.scores[j]).exp());
+                    gradients[i].grad -= rho as f32;
+                    gradients[j].grad += rho as f32;
+                    let hess = (rho * (1.0 - rho)) as f32;
+                    gradients[i].hess += hess;
+                    gradients[j].hess += hess;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn needs_pairs(&self) -> bool {
+        true
+    }
+}
+
+/// A metric that fails when it is called for the given time.
+#[derive(Debug)]
+struct Failing(AtomicUsize);
+
+impl OtherMetric for Failing {
+    fn name(&self) -> &'static str {
+        "failing"
+    }
+
+    fn per_query(&self, dataset: &Dataset, _: &[f64], _: &Interrupt) -> Result<Vec<f64>> {
+        match self.0.fetch_sub(1, Ordering::Relaxed) {
+            1 => Err(Error::data("test", "failed")),
+            _ => Ok(vec![0.5; dataset.queries().len()]),
+        }
+    }
+}
+
+/// Rows in one order or another: labels that two features tell, queries of 1 to 12 docs.
+#[derive(Clone)]
+struct Rows {
+    cells: Vec<f32>,
+    labels: Vec<f32>,
+    codes: Vec<u32>,
+}
+
+impl Rows {
+    fn new(num_queries: u64, seed: u64) -> Self {
+        let mut rows = Self { cells: Vec::new(), labels: Vec::new(), codes: Vec::new() };
+        for query in 0..num_queries {
+            for doc in 0..=draw(seed, 1, query) % 12 {
+                let id = query * 100 + doc;
+                let cell = |f: usize| (draw(seed, 2 + f as u64, id) % 37) as f32;
+                let cells: Vec<f32> = (0..FEATURES).map(cell).collect();
+                let noise = (draw(seed, 99, id) % 8) as f32;
+                rows.labels.push(((cells[0] + cells[1] / 2.0 + noise) / 20.0).floor());
+                rows.cells.extend(cells.iter().map(|&c| if c == 7.0 { f32::NAN } else { c }));
+                rows.codes.push(query as u32);
+            }
+        }
+        rows
+    }
+
+    fn shuffled(&self, seed: u64) -> Self {
+        let mut order: Vec<usize> = (0..self.labels.len()).collect();
+        order.sort_by_key(|&row| draw(seed, 7, row as u64));
+        let cells = |&row: &usize| self.cells[row * FEATURES..][..FEATURES].to_vec();
+        Self {
+            cells: order.iter().flat_map(cells).collect(),
+            labels: order.iter().map(|&row| self.labels[row]).collect(),
+            codes: order.iter().map(|&row| self.codes[row]).collect(),
+        }
+    }
+
+    fn data(&self) -> RowData {
+        let mut seen: Vec<u32> = Vec::new();
+        let codes: Vec<u32> = self
+            .codes
+            .iter()
+            .map(|code| {
+                seen.iter().position(|other| other == code).unwrap_or_else(|| {
+                    seen.push(*code);
+                    seen.len() - 1
+                }) as u32
+            })
+            .collect();
+        RowData::new(self.labels.clone(), Grouping::from_codes(&codes, seen.len()).unwrap())
+    }
+
+    fn table(&self) -> Strided<'_, f32> {
+        Strided::by_row(&self.cells, FEATURES, Policy::default())
+    }
+
+    fn dataset(&self) -> Arc<Dataset> {
+        self.dataset_of(self.data())
+    }
+
+    fn dataset_of(&self, data: RowData) -> Arc<Dataset> {
+        let options = BinOptions::default();
+        Arc::new(Dataset::new(&self.table(), data, &options, &Interrupt::new()).unwrap())
+    }
+
+    fn like(&self, train: &Dataset) -> Arc<Dataset> {
+        let binning = train.binning().clone();
+        Arc::new(Dataset::like(&self.table(), self.data(), binning, &Interrupt::new()).unwrap())
+    }
+}
+
+fn params() -> Params {
+    let grow = GrowOptions { num_leaves: 6, min_leaf_docs: 3, ..GrowOptions::default() };
+    Params { num_trees: 12, grow, ..Params::default() }
+}
+
+/// Everything random at once.
+fn random() -> Params {
+    let mut params = params();
+    (params.queries_per_tree, params.docs_per_tree) = (0.7, 0.8);
+    params.grow.features_per_tree = 0.8;
+    params.grow.seed = 3;
+    params
+}
+
+fn plan(params: Params) -> Plan {
+    Plan {
+        params,
+        objective: Box::new(Pairs),
+        watched: Vec::new(),
+        metrics: vec![Measured::Metric("ndcg@5".parse().unwrap())],
+        patience: None,
+        base: None,
+    }
+}
+
+fn watched(name: &str, dataset: &Arc<Dataset>) -> Watched {
+    Watched { name: name.to_owned(), dataset: dataset.clone() }
+}
+
+fn trainer(dataset: &Arc<Dataset>, plan: Plan) -> Result<Trainer> {
+    Trainer::new(dataset.clone(), plan, &Interrupt::new())
+}
+
+fn run(trainer: &mut Trainer) -> String {
+    while trainer.next_round(&Interrupt::new()).unwrap().is_some() {}
+    trainer.model().to_text()
+}
+
+fn trained(dataset: &Arc<Dataset>, plan: Plan) -> String {
+    run(&mut trainer(dataset, plan).unwrap())
+}
+
+fn refused(outcome: Result<Trainer>) -> String {
+    outcome.unwrap_err().to_string()
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bytes() {
+    let (train, valid) = (Rows::new(150, 1), Rows::new(40, 2));
+    let mut seen = Vec::new();
+    for threads in [1, 2, 4] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        seen.push(pool.install(|| {
+            let train = train.dataset();
+            let watched = vec![watched("valid", &valid.like(&train)), watched("train", &train)];
+            let mut trainer = trainer(&train, Plan { watched, ..plan(random()) }).unwrap();
+            (run(&mut trainer), trainer.history().to_vec())
+        }));
+    }
+    assert!(seen[0] == seen[1] && seen[0] == seen[2]);
+    assert_eq!(seen[0].1.len(), 12);
+}
+
+#[test]
+fn any_order_of_rows_gives_the_same_bytes() {
+    let rows = Rows::new(60, 4);
+    let first = trained(&rows.dataset(), plan(random()));
+    for seed in 0..3 {
+        assert_eq!(trained(&rows.shuffled(seed).dataset(), plan(random())), first);
+    }
+}
+
+#[test]
+fn resuming_from_any_round_gives_the_same_bytes() {
+    let train = Rows::new(60, 5).dataset();
+    let valid = Rows::new(20, 6).like(&train);
+    let watching = || Plan { watched: vec![watched("valid", &valid)], ..plan(random()) };
+    let mut whole = trainer(&train, watching()).unwrap();
+    let expected = run(&mut whole);
+    let mut begun = trainer(&train, watching()).unwrap();
+    for _ in 0..=12 {
+        let text = begun.checkpoint().to_text();
+        let checkpoint = Model::from_text(text.as_bytes()).unwrap();
+        let never = Interrupt::new();
+        let resumed = Trainer::resume(train.clone(), watching(), checkpoint, &never);
+        let mut resumed = resumed.unwrap();
+        assert_eq!(run(&mut resumed), expected);
+        assert_eq!(resumed.history(), whole.history());
+        begun.next_round(&never).unwrap();
+    }
+}
+
+#[test]
+fn a_checkpoint_of_another_training_is_refused() {
+    let train = Rows::new(30, 5).dataset();
+    let mut begun = trainer(&train, plan(params())).unwrap();
+    begun.next_round(&Interrupt::new()).unwrap();
+    let resume = |dataset: &Arc<Dataset>, plan, checkpoint| {
+        refused(Trainer::resume(dataset.clone(), plan, checkpoint, &Interrupt::new()))
+    };
+    let said = resume(&Rows::new(30, 6).dataset(), plan(params()), begun.checkpoint());
+    assert!(said.starts_with("the checkpoint is of another training set"), "{said}");
+    let slower = Params { learning_rate: 0.05, ..params() };
+    let said = resume(&train, plan(slower), begun.checkpoint());
+    assert!(said.contains("another learning_rate: got 0.1, expected 0.05"), "{said}");
+    let watching = Plan { watched: vec![watched("train", &train)], ..plan(params()) };
+    let said = resume(&train, watching, begun.checkpoint());
+    assert!(said.contains("other sets or metrics"), "{said}");
+    let said = resume(&train, plan(params()), begun.model().clone());
+    assert!(said.contains("no checkpoint"), "{said}");
+}
+
+#[test]
+fn ten_and_ten_rounds_are_twenty() {
+    let train = Rows::new(60, 7).dataset();
+    for objective in [true, false] {
+        let plan = |num_trees, base| {
+            let plan = Plan { base, ..plan(Params { num_trees, ..random() }) };
+            if objective { plan } else { Plan { objective: Box::new(Squares), ..plan } }
+        };
+        let twenty = trained(&train, plan(20, None));
+        let ten = Model::from_text(trained(&train, plan(10, None)).as_bytes()).unwrap();
+        let mut more = trainer(&train, plan(10, Some(ten))).unwrap();
+        assert_eq!((more.num_trees(), more.num_before()), (10, 10));
+        assert_eq!(run(&mut more), twenty);
+    }
+}
+
+#[test]
+fn base_scores_stand_for_a_base_of_other_bins() {
+    let rows = Rows::new(60, 8);
+    let train = rows.dataset();
+    let moved = rows.cells.iter().map(|cell| cell * 1.01).collect();
+    let other = Rows { cells: moved, ..rows.clone() }.dataset();
+    let text = trained(&other, Plan { objective: Box::new(Squares), ..plan(params()) });
+    let base = || Model::from_text(text.as_bytes()).unwrap();
+    let with = |base| Plan { base: Some(base), ..plan(params()) };
+    let said = refused(trainer(&train, with(base())));
+    assert!(said.contains("the base cannot score binned docs"), "{said}");
+
+    let mut data = rows.data();
+    data.base_score = Some(data.grouping.scatter(&scores(&base(), &rows)));
+    let scored = rows.dataset_of(data);
+    let mut both = trainer(&scored, with(base())).unwrap();
+    run(&mut both);
+    assert_eq!((both.num_before(), both.num_trees()), (12, 24));
+    assert_eq!(both.model().intercept(), base().intercept());
+}
+
+/// The scores of rows in the order of docs of their grouping, one leaf after the other.
+fn scores(model: &Model, rows: &Rows) -> Vec<f64> {
+    let grouping = rows.data().grouping;
+    let score = |&row: &u32| {
+        let cells = &rows.cells[row as usize * FEATURES..][..FEATURES];
+        let cell = |feature: u32| f64::from(cells[feature as usize]);
+        let leaves = model.trees().map(|tree| tree.leaves()[tree.leaf_of(cell)].value);
+        leaves.fold(model.intercept(), |sum, value| sum + value)
+    };
+    grouping.rows.iter().map(score).collect()
+}
+
+#[test]
+fn the_history_holds_the_metrics_of_the_model() {
+    let (rows, valid_rows) = (Rows::new(60, 9), Rows::new(30, 10));
+    let train = rows.dataset();
+    let watched = vec![watched("valid", &valid_rows.like(&train)), watched("train", &train)];
+    for params in [params(), random()] {
+        let watched = watched.clone();
+        let metrics = ["ndcg@5", "map"].map(|name| Measured::Metric(name.parse().unwrap()));
+        let mut trainer =
+            trainer(&train, Plan { watched, metrics: metrics.to_vec(), ..plan(params) }).unwrap();
+        let names: Vec<String> =
+            trainer.names().map(|(set, metric)| format!("{set} {metric}")).collect();
+        assert_eq!(names, ["valid ndcg@5", "valid map", "train ndcg@5", "train map"]);
+        while let Some(round) = trainer.next_round(&Interrupt::new()).unwrap() {
+            let mut expected = Vec::new();
+            for rows in [&valid_rows, &rows] {
+                for metric in ["ndcg@5", "map"] {
+                    let metric: Metric = metric.parse().unwrap();
+                    let (data, scores) = (rows.data(), scores(trainer.model(), rows));
+                    let labels = data.grouping.gather(&data.labels);
+                    let queries = &data.grouping.queries;
+                    let values = metric.per_query(&scores, &labels, queries, &Interrupt::new());
+                    expected.push(Mean::of(&values.unwrap(), None).unwrap().value);
+                }
+            }
+            assert_eq!(round.values, expected, "round {}", round.number);
+        }
+    }
+}
+
+#[test]
+fn a_round_that_fails_or_is_taken_back_leaves_no_trace() {
+    let train = Rows::new(40, 11).dataset();
+    let expected = trained(&train, plan(random()));
+    let mut trainer = trainer(&train, {
+        let failing = Measured::Other(Arc::new(Failing(AtomicUsize::new(4))));
+        let watched = vec![watched("train", &train)];
+        Plan { watched, metrics: vec![failing], ..plan(random()) }
+    })
+    .unwrap();
+    let never = Interrupt::new();
+    trainer.next_round(&never).unwrap();
+    let raised = Interrupt::new();
+    raised.raise();
+    assert_eq!(trainer.next_round(&raised).unwrap_err().to_string(), "interrupted");
+    trainer.next_round(&never).unwrap();
+    assert_eq!(trainer.next_round(&never).unwrap_err().to_string(), "failed");
+    assert_eq!((trainer.num_trees(), trainer.history().len()), (2, 2));
+    trainer.next_round(&never).unwrap();
+    trainer.take_back();
+    assert_eq!((trainer.num_trees(), trainer.history().len()), (2, 2));
+    assert_eq!(run(&mut trainer), expected);
+}
+
+#[test]
+fn early_stopping_waits_and_keeps_the_first_best_round() {
+    let train = Rows::new(40, 12).dataset();
+    let valid = Rows::new(15, 13).like(&train);
+    let mut stopped = trainer(&train, {
+        let patience = Some(Patience { rounds: 3, set: 0, metric: 0 });
+        let params = Params { num_trees: 500, learning_rate: 1.0, ..params() };
+        Plan { watched: vec![watched("valid", &valid)], patience, ..plan(params) }
+    })
+    .unwrap();
+    run(&mut stopped);
+    assert_eq!(stopped.end(), Some(End::Patience));
+    let best = stopped.best_round().unwrap();
+    assert_eq!(stopped.num_trees(), best + 3);
+    let values: Vec<f64> = stopped.history().iter().map(|values| values[0]).collect();
+    let most = values.iter().copied().fold(0.0, f64::max);
+    assert_eq!(values.iter().position(|&value| value == most), Some(best - 1));
+}
+
+#[test]
+fn docs_that_have_no_pairs_change_nothing() {
+    let rows = Rows::new(40, 14);
+    let mut data = rows.data();
+    let dull = data.grouping.queries.len() - 1;
+    for doc in data.grouping.queries.range(dull) {
+        data.labels[data.grouping.rows[doc] as usize] = 1.0;
+    }
+    let train = rows.dataset_of(data);
+    let plain = trained(&train, plan(params()));
+    // With another's metric on the training set, all docs are sent down the trees.
+    let failing = Measured::Other(Arc::new(Failing(AtomicUsize::new(0))));
+    let watched = vec![watched("train", &train)];
+    assert_eq!(trained(&train, Plan { watched, metrics: vec![failing], ..plan(params()) }), plain);
+}
+
+#[test]
+fn what_keeps_a_first_tree_from_splitting_is_told() {
+    let rows = Rows::new(30, 15);
+    let train = rows.dataset();
+    let first = |dataset: &Arc<Dataset>, plan: Plan| {
+        let mut trainer = trainer(dataset, plan).unwrap();
+        trainer.next_round(&Interrupt::new()).unwrap_err().to_string()
+    };
+    let mut large = params();
+    large.grow.min_leaf_docs = 1_000;
+    let said = first(&train, plan(large));
+    assert!(said.contains("min_leaf_docs is too large for the data: got 1000"), "{said}");
+    let mut heavy = params();
+    heavy.grow.min_leaf_hess = 1e6;
+    let said = first(&train, plan(heavy));
+    assert!(said.contains("min_leaf_hess is too large for the data"), "{said}");
+    let mut demanding = params();
+    demanding.grow.min_reduction = 1e9;
+    let said = first(&train, plan(demanding));
+    assert!(said.contains("min_reduction is too large for the data"), "{said}");
+    let same = Rows { labels: vec![1.0; rows.labels.len()], ..rows.clone() };
+    let said = refused(trainer(&same.dataset(), plan(params())));
+    assert!(said.starts_with("no pairs to learn from"), "{said}");
+    let squares = Plan { objective: Box::new(Squares), ..plan(params()) };
+    let said = first(&same.dataset(), squares);
+    assert!(said.contains("all gradients are 0"), "{said}");
+    let flat = Rows { cells: vec![1.0; rows.cells.len()], ..rows.clone() };
+    let said = first(&flat.dataset(), plan(params()));
+    assert!(said.contains("no feature has two values"), "{said}");
+}
+
+#[test]
+fn sets_of_other_features_or_bins_are_refused() {
+    let rows = Rows::new(30, 16);
+    let train = rows.dataset();
+    let with = |set: &Arc<Dataset>| Plan { watched: vec![watched("test", set)], ..plan(params()) };
+    let said = refused(trainer(&train, with(&Rows::new(30, 17).dataset())));
+    assert!(said.starts_with("`test` has other bins than the training set"), "{said}");
+    let cells: Vec<f32> = rows.labels.iter().flat_map(|&label| [label, -label]).collect();
+    let table = Strided::by_row(&cells, 2, Policy::default());
+    let narrow = Dataset::new(&table, rows.data(), &BinOptions::default(), &Interrupt::new());
+    let said = refused(trainer(&train, with(&Arc::new(narrow.unwrap()))));
+    assert!(said.contains("another number of features"), "{said}");
+    // The same bins by themselves are the same bins.
+    assert!(trainer(&train, with(&rows.dataset())).is_ok());
+    let twice = vec![watched("a", &train), watched("a", &train)];
+    let said = refused(trainer(&train, Plan { watched: twice, ..plan(params()) }));
+    assert!(said.contains("two sets are called `a`"), "{said}");
+}
+
+#[test]
+fn parameters_out_of_range_are_named() {
+    let train = Rows::new(30, 18).dataset();
+    let said = |params: Params| refused(trainer(&train, plan(params)));
+    for rate in [f64::NAN, 0.0, -0.1, f64::INFINITY] {
+        let said = said(Params { learning_rate: rate, ..params() });
+        let expected = format!(
+            "learning_rate is out of range: got {rate}, expected a number above 0, up to 10"
+        );
+        assert_eq!(said, expected);
+    }
+    assert!(said(Params { num_trees: 0, ..params() }).contains("num_trees is out of range"));
+    assert!(said(Params { queries_per_tree: 1.5, ..params() }).contains("queries_per_tree"));
+    assert!(said(Params { docs_per_tree: 0.0, ..params() }).contains("docs_per_tree"));
+    let mut one = params();
+    one.grow.num_leaves = 1;
+    assert!(said(one).contains("num_leaves is out of range"));
+}

@@ -1,0 +1,323 @@
+//! Trees: against a naive grower, and blind to threads, sampling order and the form of the table.
+
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use proptest::prelude::*;
+use rustrank::bins::{BinOptions, Binning, Matrix};
+use rustrank::data::{Policy, Strided};
+use rustrank::grow::{CodedTree, Criterion, GrowOptions, Grower, Job, Table};
+use rustrank::hash::draw;
+use rustrank::model::{Child, Tree};
+use rustrank::{Gradient, Interrupt};
+
+struct World {
+    cells: Vec<f32>,
+    num_features: usize,
+    binning: Binning,
+    matrix: Matrix,
+    doc_hash: Vec<u64>,
+    gradients: Vec<Gradient>,
+}
+
+fn unit(stream: u64, id: usize) -> f64 {
+    (draw(11, stream, id as u64) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// Features of many kinds: continuous, few values, flags, with missing cells, constant.
+fn cell(seed: u64, row: usize, feature: usize) -> f32 {
+    let u = unit(1000 * seed + feature as u64, row);
+    match feature % 6 {
+        1 => (u * 5.0).floor() as f32,
+        2 => f32::from(u < 0.3),
+        3 if u < 0.4 => f32::NAN,
+        3 => (u * 40.0).floor() as f32,
+        4 if u < 0.9 => 0.0,
+        0 | 4 => u as f32,
+        _ => 7.0,
+    }
+}
+
+impl World {
+    fn new(seed: u64, num_docs: usize, num_features: usize, equal_hess: bool) -> Self {
+        let cells: Vec<f32> = (0..num_docs * num_features)
+            .map(|i| cell(seed, i / num_features, i % num_features))
+            .collect();
+        let never = Interrupt::new();
+        let table = Strided::by_row(&cells, num_features, Policy::default());
+        let options = BinOptions { max_bins: 60, ..BinOptions::default() };
+        let binning = Binning::of(&table, &options, &never).unwrap();
+        let order: Vec<u32> = (0..num_docs as u32).collect();
+        let matrix = binning.encode_in_order(&table, &order, &never).unwrap();
+        let gradient = |row: usize| {
+            let pull: f64 = cells[row * num_features..][..num_features]
+                .iter()
+                .map(|&x| if x.is_nan() { 0.4 } else { f64::from(x).min(3.0) })
+                .sum();
+            let hess = if equal_hess { 1.0 } else { (0.05 + unit(seed + 77, row)) as f32 };
+            let grad = (pull - 1.5 + 2.0 * unit(seed + 78, row)) as f32 * hess;
+            Gradient { grad, hess }
+        };
+        let gradients = (0..num_docs).map(gradient).collect();
+        let doc_hash = (0..num_docs as u64).map(|doc| draw(5, 5, doc)).collect();
+        Self { cells, num_features, binning, matrix, doc_hash, gradients }
+    }
+
+    fn table(&self) -> Table<'_> {
+        Table { matrix: &self.matrix, binning: &self.binning, doc_hash: &self.doc_hash }
+    }
+
+    fn num_docs(&self) -> usize {
+        self.gradients.len()
+    }
+
+    fn grow(&self, options: &GrowOptions) -> Tree {
+        let docs: Vec<u32> = (0..self.num_docs() as u32).collect();
+        let mut grower = Grower::new(self.table(), options.clone()).unwrap();
+        let job = Job { gradients: &self.gradients, docs: &docs, rest: &[], round: 3 };
+        grower.grow(self.table(), job, &Interrupt::new()).unwrap()
+    }
+
+    fn leaf_of(&self, tree: &Tree, doc: usize) -> usize {
+        tree.leaf_of(|f| f64::from(self.cells[doc * self.num_features + f as usize]))
+    }
+}
+
+/// A leaf of the naive tree: its docs, and its path as (feature, threshold, missing left, is left).
+#[derive(Clone)]
+struct NaiveLeaf {
+    docs: Vec<usize>,
+    depth: u32,
+}
+
+/// The best split of some docs by brute force over raw cells: both sides and the reduction.
+fn naive_split(
+    world: &World,
+    docs: &[usize],
+    options: &GrowOptions,
+) -> Option<(f64, Vec<usize>, Vec<usize>)> {
+    let sums = |docs: &[usize]| {
+        docs.iter().fold((0.0, 0.0), |(g, h), &doc| {
+            let gradient = world.gradients[doc];
+            (g + f64::from(gradient.grad), h + f64::from(gradient.hess))
+        })
+    };
+    let least_squares = options.criterion == Criterion::LeastSquares;
+    let mass = |docs: &[usize]| if least_squares { docs.len() as f64 } else { sums(docs).1 };
+    let l2 = if least_squares { 0.0 } else { options.l2 };
+    let value = |docs: &[usize]| sums(docs).0.powi(2) / (mass(docs) + l2);
+    let of_docs = f64::from(options.min_leaf_docs) * mass(docs) / docs.len() as f64;
+    let least = if least_squares { of_docs } else { of_docs.max(options.min_leaf_hess) };
+    let half = if least_squares { 1.0 } else { 0.5 };
+    let mut best: Option<(f64, Vec<usize>, Vec<usize>)> = None;
+    for feature in 0..world.num_features {
+        let cell = |doc: usize| world.cells[doc * world.num_features + feature];
+        let mut thresholds = world.binning.mappers()[feature].thresholds().to_vec();
+        thresholds.push(f32::MAX);
+        for missing_left in [false, true] {
+            for &threshold in &thresholds {
+                let goes = |&doc: &usize| {
+                    if cell(doc).is_nan() { missing_left } else { cell(doc) <= threshold }
+                };
+                let (left, right): (Vec<usize>, Vec<usize>) = docs.iter().partition(|d| goes(d));
+                // A rounded unit of slack, as the packed sums have.
+                let fits = |docs: &[usize]| !docs.is_empty() && mass(docs) >= least * (1.0 - 1e-7);
+                if !fits(&left) || !fits(&right) {
+                    continue;
+                }
+                let reduction = half * (value(&left) + value(&right) - value(docs));
+                if best.as_ref().is_none_or(|best| reduction > best.0 * (1.0 + 1e-6)) {
+                    best = Some((reduction, left, right));
+                }
+            }
+        }
+    }
+    best.filter(|best| best.0 > options.min_reduction.max(1e-9 * value(docs)))
+}
+
+/// The leaves of the naive tree, as sets of docs, and the reduction of each split.
+fn naive_tree(world: &World, options: &GrowOptions) -> (Vec<Vec<usize>>, Vec<f64>) {
+    let mut leaves = vec![NaiveLeaf { docs: (0..world.num_docs()).collect(), depth: 0 }];
+    let mut reductions = Vec::new();
+    while leaves.len() < options.num_leaves {
+        let splits = leaves.iter().enumerate().filter_map(|(at, leaf)| {
+            let may = options.max_depth.is_none_or(|most| leaf.depth < most);
+            may.then(|| naive_split(world, &leaf.docs, options)).flatten().map(|s| (at, s))
+        });
+        let best = splits.reduce(|a, b| if b.1.0 > a.1.0 { b } else { a });
+        let Some((at, (reduction, left, right))) = best else { break };
+        reductions.push(reduction);
+        let depth = leaves[at].depth + 1;
+        leaves[at] = NaiveLeaf { docs: left, depth };
+        leaves.push(NaiveLeaf { docs: right, depth });
+    }
+    (leaves.into_iter().map(|leaf| leaf.docs).collect(), reductions)
+}
+
+fn assert_same(world: &World, options: &GrowOptions) {
+    let tree = world.grow(options);
+    let (leaves, reductions) = naive_tree(world, options);
+    let mut docs_of = vec![Vec::new(); tree.leaves().len()];
+    (0..world.num_docs()).for_each(|doc| docs_of[world.leaf_of(&tree, doc)].push(doc));
+    assert_eq!(docs_of, leaves, "{options:?}");
+    for (split, expected) in tree.splits().iter().zip(&reductions) {
+        assert!((split.reduction - expected).abs() < 1e-4 * expected, "{split:?} {expected}");
+    }
+    for (leaf, docs) in tree.leaves().iter().zip(&leaves) {
+        let sum = |of: fn(&Gradient) -> f32| -> f64 {
+            docs.iter().map(|&doc| f64::from(of(&world.gradients[doc]))).sum()
+        };
+        let expected = -sum(|g| g.grad) / (sum(|g| g.hess) + options.l2);
+        assert!((leaf.value - expected).abs() < 1e-5 * (1.0 + expected.abs()));
+        assert!((leaf.cover - sum(|g| g.hess)).abs() < 1e-4 * leaf.cover);
+        assert_eq!(leaf.docs, docs.len() as u64);
+    }
+}
+
+#[test]
+fn trees_are_those_of_a_naive_grower() {
+    let base = GrowOptions { num_leaves: 8, min_leaf_docs: 5, ..GrowOptions::default() };
+    for seed in 0..6 {
+        for equal_hess in [false, true] {
+            let world = World::new(seed, 300, 9, equal_hess);
+            assert_same(&world, &base);
+            assert_same(&world, &GrowOptions { l2: 3.0, max_depth: Some(2), ..base.clone() });
+            assert_same(&world, &GrowOptions { min_leaf_hess: 12.0, ..base.clone() });
+            let criterion = Criterion::LeastSquares;
+            assert_same(&world, &GrowOptions { criterion, min_leaf_docs: 1, ..base.clone() });
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #[test]
+    fn small_trees_of_any_shape_are_naive_too(
+        seed in 0u64..10_000, num_docs in 2usize..60, num_features in 1usize..7,
+        num_leaves in 2usize..12, min_leaf_docs in 1u32..6,
+    ) {
+        let world = World::new(seed, num_docs, num_features, false);
+        assert_same(&world, &GrowOptions { num_leaves, min_leaf_docs, ..GrowOptions::default() });
+    }
+}
+
+fn in_pool<T: Send>(num_threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap().install(work)
+}
+
+#[test]
+fn threads_cannot_be_seen() {
+    let world = World::new(1, 50_000, 40, false);
+    for rows_per_node in [1.0, 0.7] {
+        let options = GrowOptions {
+            num_leaves: 64,
+            features_per_tree: 0.8,
+            features_per_node: 0.5,
+            rows_per_node,
+            ..GrowOptions::default()
+        };
+        let one = in_pool(1, || world.grow(&options));
+        assert_eq!(one.leaves().len(), 64);
+        for num_threads in [2, 3, 4] {
+            assert!(in_pool(num_threads, || world.grow(&options)) == one, "{num_threads}");
+        }
+    }
+}
+
+#[test]
+fn docs_of_a_leaf_are_those_that_the_tree_sends_there() {
+    let world = World::new(2, 3000, 12, false);
+    let (docs, rest): (Vec<u32>, Vec<u32>) = (0..3000u32).partition(|doc| doc % 3 > 0);
+    let mut grower = Grower::new(world.table(), GrowOptions::default()).unwrap();
+    let job = Job { gradients: &world.gradients, docs: &docs, rest: &rest, round: 0 };
+    let tree = grower.grow(world.table(), job, &Interrupt::new()).unwrap();
+    let mut scores = vec![0.0; 3000];
+    for (at, leaf) in tree.leaves().iter().enumerate() {
+        let [of_docs, of_rest] = grower.docs_of(at);
+        assert_eq!(leaf.docs, of_docs.len() as u64);
+        assert!(of_docs.is_sorted() && of_rest.is_sorted());
+        assert!(of_docs.iter().all(|doc| doc % 3 > 0) && of_rest.iter().all(|doc| doc % 3 == 0));
+        for &doc in of_docs.iter().chain(of_rest) {
+            assert_eq!(world.leaf_of(&tree, doc as usize), at);
+            scores[doc as usize] = leaf.value;
+        }
+    }
+    let coded = CodedTree::new(&tree, &world.binning).unwrap();
+    let mut added = vec![0.0; 3000];
+    coded.add_to(&world.matrix, &mut added, &Interrupt::new()).unwrap();
+    assert_eq!(added, scores);
+}
+
+#[test]
+fn a_tree_of_other_thresholds_has_no_codes() {
+    let world = World::new(3, 500, 6, false);
+    let tree = world.grow(&GrowOptions::default());
+    let other = World::new(4, 500, 6, false);
+    assert!(CodedTree::new(&tree, &world.binning).is_some());
+    assert!(CodedTree::new(&tree, &other.binning).is_none());
+}
+
+#[test]
+fn nothing_to_split_gives_one_leaf() {
+    let mut world = World::new(5, 200, 6, false);
+    let big = GrowOptions { min_leaf_docs: 101, ..GrowOptions::default() };
+    assert_eq!(world.grow(&big).leaves().len(), 1);
+    world.gradients.fill(Gradient { grad: 0.0, hess: 0.0 });
+    let tree = world.grow(&GrowOptions::default());
+    assert_eq!((tree.leaves().len(), tree.leaves()[0].value), (1, 0.0));
+    world.gradients.fill(Gradient { grad: -0.3, hess: 0.6 });
+    let tree = world.grow(&GrowOptions::default());
+    assert_eq!(tree.leaves().len(), 1, "all docs alike: nothing to gain");
+    assert!((tree.leaves()[0].value - 0.5).abs() < 1e-6);
+}
+
+#[test]
+fn sampling_draws_the_asked_part_and_differs_between_rounds() {
+    let world = World::new(6, 2000, 36, false);
+    let used = |round: u64| {
+        let options = GrowOptions { features_per_tree: 0.25, ..GrowOptions::default() };
+        let docs: Vec<u32> = (0..2000).collect();
+        let mut grower = Grower::new(world.table(), options).unwrap();
+        let job = Job { gradients: &world.gradients, docs: &docs, rest: &[], round };
+        let tree = grower.grow(world.table(), job, &Interrupt::new()).unwrap();
+        let mut used: Vec<u32> = tree.splits().iter().map(|split| split.feature).collect();
+        used.sort_unstable();
+        used.dedup();
+        used
+    };
+    let [first, second] = [used(0), used(1)];
+    // Six of the 36 features are constant: a quarter of 30.
+    assert!(first.len() <= 8 && second.len() <= 8);
+    assert_ne!(first, second);
+    assert_eq!(first, used(0));
+}
+
+#[test]
+fn children_come_after_their_parents() {
+    let tree = World::new(7, 5000, 12, false).grow(&GrowOptions::default());
+    for (at, split) in tree.splits().iter().enumerate() {
+        for child in [split.left, split.right] {
+            assert!(!matches!(child, Child::Split(below) if below as usize <= at));
+        }
+    }
+    let root = &tree.splits()[0];
+    assert_eq!(root.docs, 5000);
+    let cover: f64 = tree.leaves().iter().map(|leaf| leaf.cover).sum();
+    assert!((root.cover - cover).abs() < 1e-9 * cover);
+}
+
+#[test]
+fn options_out_of_range_are_refused() {
+    let base = GrowOptions::default;
+    for (name, options) in [
+        ("num_leaves", GrowOptions { num_leaves: 1, ..base() }),
+        ("max_depth", GrowOptions { max_depth: Some(0), ..base() }),
+        ("min_leaf_docs", GrowOptions { min_leaf_docs: 0, ..base() }),
+        ("l2", GrowOptions { l2: f64::NAN, ..base() }),
+        ("min_leaf_hess", GrowOptions { min_leaf_hess: -1.0, ..base() }),
+        ("features_per_tree", GrowOptions { features_per_tree: 0.0, ..base() }),
+        ("rows_per_node", GrowOptions { rows_per_node: 1.5, ..base() }),
+    ] {
+        let error = options.check().unwrap_err().to_string();
+        assert!(error.starts_with(name), "{error}");
+    }
+}
