@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 /// What becomes of a value before a split looks at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Cells {
-    /// The nearest `f32`: what our own training sees, and XGBoost and CatBoost.
+    /// The nearest `f32`, for finite values a finite one: what our own training sees, and XGBoost
+    /// and CatBoost.
     #[default]
     F32,
     /// The value itself, as an `f64`: LightGBM.
@@ -132,10 +133,17 @@ impl Forest {
             return f64::NAN;
         }
         match self.cells {
-            Cells::F32 => f64::from(value as f32),
+            Cells::F32 => f64::from(nearest(value)),
             Cells::F64 => value,
         }
     }
+}
+
+/// The nearest `f32`; the largest finite one for any finite value beyond.
+#[inline]
+pub(super) fn nearest(value: f64) -> f32 {
+    let near = value as f32;
+    if near.is_infinite() && value.is_finite() { f32::MAX.copysign(near) } else { near }
 }
 
 /// LightGBM's zero: at most the `f32` nearest to 1e-35.

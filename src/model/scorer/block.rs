@@ -209,7 +209,7 @@ impl Search {
         };
         match &self.wide {
             Some(table) => (table.code(cell), cell.is_nan()),
-            None => (self.narrow.code(cell as f32), cell.is_nan()),
+            None => (self.narrow.code(cell.nearest()), cell.is_nan()),
         }
     }
 
@@ -219,7 +219,7 @@ impl Search {
             Source::ZeroAsMissing(feature) => {
                 rows.gather(*feature, cells, |value| {
                     let value: f64 = value.into();
-                    zero_as_missing(value) as f32
+                    zero_as_missing(value).nearest()
                 });
             }
             Source::Set(set) => rows.gather(set.feature, cells, |value| set.cell(value.into())),

@@ -1,10 +1,10 @@
 //! Rows of values as callers have them.
 
-use super::super::forest::is_zero;
+use super::super::forest::{is_zero, nearest};
 
 /// A value of a feature: `f32` or `f64`.
 pub trait Value: Copy + Send + Sync + Into<f64> + sealed::Sealed + 'static {
-    /// The nearest `f32`.
+    /// The nearest `f32`; the largest finite one for any finite value beyond.
     fn nearest(self) -> f32;
 }
 
@@ -18,7 +18,7 @@ impl Value for f32 {
 impl Value for f64 {
     #[inline]
     fn nearest(self) -> f32 {
-        self as f32
+        nearest(self)
     }
 }
 
