@@ -1,7 +1,8 @@
-//! Growing trees, one core: prints CPU time, the least of some runs, for machines are shared.
+//! Growing trees: prints CPU time of one thread, the least of some runs, for machines are shared.
 //!
 //! `root`: a tree of two leaves, whose time is the root's histogram but for a tenth; the bound is
-//! 0.33 ns a cell. `tree`: whole trees of 31 and 255 leaves.
+//! 0.33 ns a cell. Then whole trees, on a large table and on a small one. An argument chooses the
+//! lines that contain it: `cargo bench --bench grow -- small`.
 
 #![expect(clippy::print_stdout, reason = "a bench: prints its figures")]
 
@@ -12,58 +13,81 @@ use rustrank::grow::{GrowOptions, Grower, Job, Table};
 use rustrank::hash::draw;
 use rustrank::{Gradient, Interrupt};
 
-const ROWS: usize = 200_000;
-const FEATURES: usize = 136;
+struct World {
+    name: &'static str,
+    num_docs: usize,
+    num_features: usize,
+    binning: Binning,
+    matrix: Matrix,
+    gradients: Vec<Gradient>,
+}
 
 fn unit(stream: u64, id: u64) -> f32 {
     (draw(3, stream, id) >> 40) as f32 / (1u64 << 24) as f32
 }
 
 /// Continuous features, a part of them mostly zero, as search data have them.
-fn table() -> Vec<f32> {
-    let value = |row: usize, feature: usize| {
-        let unit = unit(feature as u64, row as u64);
-        if feature % 5 < 2 && unit < 0.6 { 0.0 } else { (10.0 * unit).exp() }
-    };
-    (0..ROWS * FEATURES).map(|i| value(i / FEATURES, i % FEATURES)).collect()
+fn cell(row: usize, feature: usize) -> f32 {
+    let unit = unit(feature as u64, row as u64);
+    if feature % 5 < 2 && unit < 0.6 { 0.0 } else { (10.0 * unit).exp() }
 }
 
-fn main() {
-    let never = Interrupt::new();
-    let values = table();
-    let source = Strided::by_row(&values, FEATURES, Policy::default());
-    let binning = Binning::of(&source, &BinOptions::default(), &never).expect("bins");
-    let order: Vec<u32> = (0..ROWS as u32).collect();
-    let matrix: Matrix = binning.encode_in_order(&source, &order, &never).expect("a matrix");
-    let doc_hash: Vec<u64> = (0..ROWS as u64).collect();
-    let table = Table { matrix: &matrix, binning: &binning, doc_hash: &doc_hash };
-    // Heavy tails, as lambdas have, and something to find.
-    let gradients: Vec<Gradient> = (0..ROWS)
-        .map(|row| {
+impl World {
+    fn new(name: &'static str, num_docs: usize, num_features: usize) -> Self {
+        let cells: Vec<f32> = (0..num_docs * num_features)
+            .map(|i| cell(i / num_features, i % num_features))
+            .collect();
+        let never = Interrupt::new();
+        let source = Strided::by_row(&cells, num_features, Policy::default());
+        let binning = Binning::of(&source, &BinOptions::default(), &never).expect("bins");
+        let order: Vec<u32> = (0..num_docs as u32).collect();
+        let matrix = binning.encode_in_order(&source, &order, &never).expect("a matrix");
+        // Heavy tails, as lambdas have, and something to find.
+        let gradient = |row: usize| {
             let tail = unit(1000, row as u64).powi(8);
-            let pull: f32 = (0..8).map(|f| values[row * FEATURES + 2 + 5 * f].ln_1p()).sum();
+            let of = |f: usize| cells[row * num_features + 2 + 5 * f].ln_1p();
+            let pull: f32 = (0..8).map(of).sum();
             let hess = 0.01 + tail;
             Gradient { grad: (pull / 80.0 - 0.5 + unit(1001, row as u64)) * hess, hess }
-        })
-        .collect();
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
-    for (name, num_leaves, runs) in
-        [("root", 2, 40), ("31 leaves", 31, 20), ("255 leaves", 255, 10)]
-    {
-        let options = GrowOptions { num_leaves, ..GrowOptions::default() };
+        };
+        let gradients = (0..num_docs).map(gradient).collect();
+        Self { name, num_docs, num_features, binning, matrix, gradients }
+    }
+
+    fn run(&self, what: &str, options: GrowOptions, runs: usize) {
+        let name = format!("{}/{what}", self.name);
+        let only = std::env::args().nth(1).filter(|only| !only.starts_with('-'));
+        if only.is_some_and(|only| !name.contains(&only)) {
+            return;
+        }
+        let never = Interrupt::new();
+        let docs: Vec<u32> = (0..self.num_docs as u32).collect();
+        let doc_hash: Vec<u64> = (0..self.num_docs as u64).collect();
+        let table = Table { matrix: &self.matrix, binning: &self.binning, doc_hash: &doc_hash };
         let mut grower = Grower::new(table, options).expect("a grower");
         let mut one = || {
-            let job = Job { gradients: &gradients, docs: &order, rest: &[], round: 0 };
+            let job = Job { gradients: &self.gradients, docs: &docs, rest: &[], round: 0 };
             let start = ThreadTime::now();
             grower.grow(table, job, &never).expect("a tree");
             start.elapsed()
         };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
         let least = (0..runs).map(|_| pool.install(&mut one)).min().expect("runs").as_secs_f64();
-        let cells = (ROWS * FEATURES) as f64;
-        println!(
-            "grow/{name}: {:.2} ms, {:.3} ns a cell of the table",
-            1e3 * least,
-            1e9 * least / cells
-        );
+        let cells = (self.num_docs * self.num_features) as f64;
+        let per_cell = 1e9 * least / cells;
+        println!("{name:<32} {:8.3} ms {per_cell:8.3} ns a cell of the table", 1e3 * least);
     }
+}
+
+fn main() {
+    let leaves = |num_leaves| GrowOptions { num_leaves, ..GrowOptions::default() };
+    let large = World::new("200k x 136", 200_000, 136);
+    large.run("root", leaves(2), 40);
+    large.run("31 leaves", leaves(31), 20);
+    large.run("255 leaves", leaves(255), 10);
+    let some = GrowOptions { features_per_tree: 0.7, ..leaves(31) };
+    large.run("31 leaves, 0.7 a tree", some, 20);
+    let small = World::new("10k x 46", 10_000, 46);
+    small.run("31 leaves", leaves(31), 200);
+    small.run("7 leaves", leaves(7), 200);
 }

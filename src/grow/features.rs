@@ -76,20 +76,11 @@ impl Digits {
         range.clone().zip(&self.list[range])
     }
 
-    /// The columns of a set of features, in runs; a gap of a column or two is cheaper to fill than
-    /// to leave.
-    pub(super) fn columns(&self, features: &Set) -> Vec<Range<usize>> {
-        let mut runs: Vec<Range<usize>> = Vec::new();
-        for (column, digits) in self.of_column.iter().enumerate() {
-            if !digits.clone().any(|digit| features.contains(digit)) {
-                continue;
-            }
-            match runs.last_mut() {
-                Some(run) if column - run.end <= 2 => run.end = column + 1,
-                _ => runs.push(column..column + 1),
-            }
-        }
-        runs
+    /// The columns of a set of features, rising.
+    pub(super) fn columns(&self, features: &Set) -> Vec<u32> {
+        let is_used = |digits: &Range<usize>| digits.clone().any(|digit| features.contains(digit));
+        let columns = (0..).zip(&self.of_column).filter(|(_, digits)| is_used(digits));
+        columns.map(|(column, _)| column).collect()
     }
 
     /// The least power of two, 32 or more, that all bytes of the table stay below.

@@ -88,6 +88,8 @@ struct Growth<'a> {
     job: Job<'a>,
     scale: Scale,
     splits: Vec<Split>,
+    /// The columns that the tree may look at.
+    columns: Vec<u32>,
     /// The leaves that can be split, by what that takes off the loss, then the oldest.
     queue: BinaryHeap<(Reduction, Reverse<usize>)>,
 }
@@ -143,7 +145,8 @@ impl Grower {
     ) -> Result<Tree> {
         let scale = pack(job.gradients, job.docs, self.options.criterion, &mut self.packed);
         let queue = BinaryHeap::new();
-        let mut growth = Growth { table, job, scale, splits: Vec::new(), queue };
+        let columns = Vec::new();
+        let mut growth = Growth { table, job, scale, splits: Vec::new(), columns, queue };
         self.start(&mut growth)?;
         while self.leaves.len() < self.options.num_leaves {
             interrupt.check()?;
@@ -163,6 +166,7 @@ impl Grower {
         let all = Set::all(self.digits.len());
         let (part, seed) = (self.options.features_per_tree, self.options.seed);
         let features = all.sample(part, seed, draw(seed, TREE, growth.job.round), &self.digits);
+        growth.columns = self.digits.columns(&features);
         self.leaves.clear();
         self.leaves.push(Open {
             docs: 0..growth.job.docs.len(),
@@ -238,14 +242,14 @@ impl Grower {
         let pair = if is_left_smaller { [left, right] } else { [right, left] };
         let mut smaller = self.pool.take()?;
         let docs = self.docs.get(self.leaves[pair[0]].docs.clone());
-        self.sum_up(docs, &self.leaves[pair[0]].features, growth, &mut smaller);
+        self.sum_up(docs, growth, &mut smaller);
         let sets = pair.map(|leaf| self.features_of(leaf, growth));
         let node = |i: usize| {
             let leaf = &self.leaves[pair[i]];
             let node = || self.node(leaf.total, leaf.docs.len(), &sets[i], growth);
             self.may_split(pair[i]).then(node)
         };
-        let found = self.scanner().scan_both([node(0), node(1)], &smaller, &mut parent);
+        let found = self.scanner(growth).scan_both([node(0), node(1)], &smaller, &mut parent);
         for ((leaf, found), histogram) in pair.into_iter().zip(found).zip([smaller, parent]) {
             let n = self.leaves[leaf].docs.len();
             let total = self.leaves[leaf].total;
@@ -272,10 +276,10 @@ impl Grower {
         let num_docs = docs.len();
         let total = if is_sampled { sum(&self.packed, docs) } else { leaf.total };
         let mut histogram = self.pool.take()?;
-        self.sum_up(docs, &leaf.features, growth, &mut histogram);
+        self.sum_up(docs, growth, &mut histogram);
         let features = self.features_of(at, growth);
         let node = self.node(total, num_docs, &features, growth);
-        let found = self.scanner().scan(&node, &histogram);
+        let found = self.scanner(growth).scan(&node, &histogram);
         self.settle(at, found, (total, num_docs), growth);
         if is_sampled || self.leaves[at].best.is_none() {
             self.pool.give(histogram);
@@ -304,16 +308,16 @@ impl Grower {
         leaf.features.sample(self.options.features_per_node, seed, stream, &self.digits)
     }
 
-    /// Sums the gradients of docs, for all columns in which a feature may be split on.
-    fn sum_up(&self, docs: &[u32], features: &Set, growth: &Growth<'_>, to: &mut [u64]) {
-        let columns = self.digits.columns(features);
+    /// Sums the gradients of docs.
+    fn sum_up(&self, docs: &[u32], growth: &Growth<'_>, to: &mut [u64]) {
         let source = Source { matrix: growth.table.matrix, packed: &self.packed, docs };
-        fill(&source, self.pool.shape(), &columns, to);
+        fill(&source, self.pool.shape(), &growth.columns, to);
     }
 
-    fn scanner(&self) -> Scanner<'_> {
+    fn scanner<'s>(&'s self, growth: &'s Growth<'_>) -> Scanner<'s> {
         let stride = self.pool.shape().stride;
-        Scanner { level: Level::best(), digits: &self.digits, stride }
+        let columns = &growth.columns;
+        Scanner { level: Level::best(), digits: &self.digits, columns, stride }
     }
 
     /// Whether a leaf is shallow and large enough to be split.

@@ -7,19 +7,15 @@
 //!
 //! Docs are taken in blocks and columns in tiles whose sums stay in the first-level cache: a block
 //! of rows is read once, and each addition is one instruction on one cache line. Threads take
-//! groups of columns, or, where there are more threads than columns to share out, parts of the docs
-//! with sums of their own.
+//! groups of columns, so that none waits for another's sums.
 
-use super::kernel::{self, Block};
+use super::kernel::{self, Block, LINE};
 use crate::bins::Matrix;
 use crate::error::{Error, Result};
 use rayon::prelude::*;
-use std::ops::Range;
 
 /// Docs of a block: their gradients are gathered once for all tiles.
 const BLOCK: usize = 512;
-/// The bytes of a cache line.
-const LINE: usize = 64;
 /// The cells of a node below which one thread is faster than waking another.
 const FEW_CELLS: usize = 1 << 16;
 
@@ -81,45 +77,33 @@ pub(super) struct Source<'a> {
     pub(super) docs: &'a [u32],
 }
 
-/// Fills a histogram, a run for each column; runs of columns outside `columns` hold anything.
-pub(super) fn fill(source: &Source<'_>, shape: &Shape, columns: &[Range<usize>], to: &mut [u64]) {
-    let num_columns: usize = columns.iter().map(Range::len).sum();
-    let cells = num_columns * source.docs.len();
+/// Sums up some columns, rising: a run of `to` for each.
+pub(super) fn fill(source: &Source<'_>, shape: &Shape, columns: &[u32], to: &mut [u64]) {
+    let cells = columns.len() * source.docs.len();
     let threads = if cells < FEW_CELLS { 1 } else { rayon::current_num_threads() };
-    let mut jobs = Vec::new();
-    let most_jobs = if threads == 1 { 1 } else { 2 * threads };
-    let per_job = num_columns.div_ceil(most_jobs).max(8);
-    let mut rest = to;
-    let mut at = 0;
-    for range in columns {
-        let jobs_of_range = range.len().div_ceil(per_job).max(1);
-        for job in 0..jobs_of_range {
-            let start = range.start + range.len() * job / jobs_of_range;
-            let end = range.start + range.len() * (job + 1) / jobs_of_range;
-            let (_, after) = std::mem::take(&mut rest).split_at_mut((start - at) * shape.stride);
-            let (sums, after) = after.split_at_mut((end - start) * shape.stride);
-            (rest, at) = (after, end);
-            jobs.push((start..end, sums));
-        }
-    }
+    let to = &mut to[..columns.len() * shape.stride];
     if threads == 1 {
-        for (columns, sums) in jobs {
-            fill_columns(source, shape, columns, sums);
-        }
-        return;
+        return fill_columns(source, shape, columns, to);
     }
-    jobs.into_par_iter().for_each(|(columns, sums)| fill_columns(source, shape, columns, sums));
+    // Twice as many jobs as threads: a thread that is held up does not hold up the others.
+    let per_job = columns.len().div_ceil(2 * threads).max(8);
+    let jobs = columns.par_chunks(per_job).zip(to.par_chunks_mut(per_job * shape.stride));
+    jobs.for_each(|(columns, sums)| fill_columns(source, shape, columns, sums));
 }
 
-/// The sums of neighbouring columns, block after block of docs, tile after tile.
-fn fill_columns(source: &Source<'_>, shape: &Shape, columns: Range<usize>, sums: &mut [u64]) {
-    sums.fill(0);
-    if columns.is_empty() {
-        return;
+/// The sums of some columns, block after block of docs, tile after tile.
+fn fill_columns(source: &Source<'_>, shape: &Shape, columns: &[u32], sums: &mut [u64]) {
+    let (Some(&first), Some(&last)) = (columns.first(), columns.last()) else { return };
+    if source.docs.is_empty() {
+        return sums.fill(0);
     }
     let num_tiles = columns.len().div_ceil(shape.tile());
+    let bounds = |tile: usize| columns.len() * tile / num_tiles;
+    let lines = (last - first) as usize / LINE + 1;
     let mut gathered = [0u64; BLOCK];
     let mut blocks = source.docs.chunks(BLOCK).peekable();
+    let mut is_first = true;
+    kernel::fetch(source.matrix, &source.docs[..BLOCK.min(source.docs.len())], first..last + 1);
     while let Some(docs) = blocks.next() {
         let next = blocks.peek().copied().unwrap_or_default();
         let gradients = &mut gathered[..docs.len()];
@@ -128,15 +112,19 @@ fn fill_columns(source: &Source<'_>, shape: &Shape, columns: Range<usize>, sums:
         }
         let mut rest = &mut *sums;
         for tile in 0..num_tiles {
-            let start = columns.len() * tile / num_tiles;
-            let end = columns.len() * (tile + 1) / num_tiles;
-            let (sums, after) = rest.split_at_mut((end - start) * shape.stride);
+            let columns = &columns[bounds(tile)..bounds(tile + 1)];
+            let (sums, after) = rest.split_at_mut(columns.len() * shape.stride);
             rest = after;
-            // Each tile asks for another line of the next rows: a row has fewer lines than tiles.
-            let next_byte = columns.start + (LINE * tile).min(columns.len() - 1);
-            let column = columns.start + start;
-            let block = Block { matrix: source.matrix, docs, gradients, column, next, next_byte };
+            if is_first {
+                // Not before: a small node's sums are still in the cache when they are added to.
+                sums.fill(0);
+            }
+            // Each tile asks for its share of the lines of the next rows: mostly one or none.
+            let next = if tile < lines { next } else { &[] };
+            let next_byte = first as usize + LINE * tile;
+            let block = Block { matrix: source.matrix, docs, gradients, columns, next, next_byte };
             kernel::add(block, shape.stride, sums);
         }
+        is_first = false;
     }
 }

@@ -72,17 +72,20 @@ const FEW_SUMS: usize = 1 << 15;
 pub(super) struct Scanner<'a> {
     pub(super) level: Level,
     pub(super) digits: &'a Digits,
+    /// The columns that histograms are of, rising.
+    pub(super) columns: &'a [u32],
     pub(super) stride: usize,
 }
 
 impl Scanner<'_> {
     /// The best split of a node.
     pub(super) fn scan(&self, node: &Node<'_>, sums: &[u64]) -> Found {
+        let sums = &sums[..self.columns.len() * self.stride];
         let per_job = self.per_job(sums.len());
         let jobs = sums.par_chunks(per_job * self.stride).enumerate();
         let found = jobs.map(|(job, sums)| {
             let mut found = Found::default();
-            self.columns(job * per_job, sums, node, &mut found);
+            self.search(job * per_job, sums, node, &mut found);
             found
         });
         found.collect::<Vec<_>>().into_iter().fold(Found::default(), Found::join)
@@ -96,6 +99,7 @@ impl Scanner<'_> {
         smaller: &[u64],
         parent: &mut [u64],
     ) -> [Found; 2] {
+        let parent = &mut parent[..self.columns.len() * self.stride];
         let per_job = self.per_job(2 * parent.len());
         let size = per_job * self.stride;
         let jobs = parent.par_chunks_mut(size).zip(smaller.par_chunks(size)).enumerate();
@@ -109,7 +113,7 @@ impl Scanner<'_> {
                 }
                 for ((node, sums), found) in nodes.iter().zip([smaller, parent]).zip(&mut found) {
                     if let Some(node) = node {
-                        self.columns(job * per_job + i, sums, node, found);
+                        self.search(job * per_job + i, sums, node, found);
                     }
                 }
             }
@@ -125,8 +129,8 @@ impl Scanner<'_> {
         columns.div_ceil(jobs).max(1)
     }
 
-    /// Searches columns from a first one on, as many as there are sums for.
-    fn columns(&self, first: usize, sums: &[u64], node: &Node<'_>, found: &mut Found) {
+    /// Searches columns from a first of the list on, as many as there are sums for.
+    fn search(&self, first: usize, sums: &[u64], node: &Node<'_>, found: &mut Found) {
         kernel::search(self.level, Search { scanner: self, node, first, sums }, found);
     }
 }
@@ -174,6 +178,7 @@ mod tests {
         let binning = Binning::of(&table, &BinOptions::default(), &never).unwrap();
         let digits = Digits::of(&binning);
         let stride = digits.stride();
+        let columns: Vec<u32> = (0..binning.layout().width() as u32).collect();
         let size = stride * binning.layout().width();
         let set = Set::all(digits.len());
         for seed in 0..20 {
@@ -185,7 +190,7 @@ mod tests {
             let total = column.iter().fold(0u64, |sum, &more| sum.wrapping_add(more));
             let node = Node { total, least: 1.0, l2: 0.5, features: &set };
             let found = Level::available().into_iter().map(|level| {
-                let scanner = Scanner { level, digits: &digits, stride };
+                let scanner = Scanner { level, digits: &digits, columns: &columns, stride };
                 let alone = scanner.scan(&node, &sums);
                 let mut parent = vec![0; size];
                 let both = scanner.scan_both([None, Some(node)], &sums, &mut parent);

@@ -6,27 +6,31 @@
 #![expect(unsafe_code, reason = "a kernel: asks for rows before they are needed")]
 
 use crate::bins::Matrix;
+use std::ops::Range;
 
 /// The most columns of a tile.
 pub(crate) const MOST_COLUMNS: usize = 24;
 /// The most sums of a tile: 48 KB, the first-level cache.
 pub(crate) const TILE_SUMS: usize = 24 * 256;
 
-/// Some docs of a table, from one column on.
+/// The bytes of a cache line.
+pub(crate) const LINE: usize = 64;
+
+/// Some docs of a table, and some of its columns.
 #[derive(Clone, Copy)]
 pub(crate) struct Block<'a> {
     pub(crate) matrix: &'a Matrix,
     pub(crate) docs: &'a [u32],
     /// The packed gradient of each of `docs`.
     pub(crate) gradients: &'a [u64],
-    pub(crate) column: usize,
+    /// Rising.
+    pub(crate) columns: &'a [u32],
     /// The docs of the next block, and the byte of their rows to ask for meanwhile.
     pub(crate) next: &'a [u32],
     pub(crate) next_byte: usize,
 }
 
-/// Adds the gradients to the sums of the columns: `stride` sums each, as many columns as `sums` has
-/// room for.
+/// Adds the gradients to the sums of the columns, `stride` each.
 pub(crate) fn add(block: Block<'_>, stride: usize, sums: &mut [u64]) {
     match stride {
         256 => by_width::<256>(block, sums),
@@ -39,13 +43,14 @@ pub(crate) fn add(block: Block<'_>, stride: usize, sums: &mut [u64]) {
 
 #[expect(clippy::cognitive_complexity, reason = "one arm a width")]
 fn by_width<const STRIDE: usize>(block: Block<'_>, sums: &mut [u64]) {
-    let columns = sums.as_chunks_mut::<STRIDE>().0;
     macro_rules! widths {
         ($($width:literal)*) => {
-            match columns.len() {
+            match block.columns.len() {
                 $($width => {
-                    if let Ok(columns) = columns.try_into() {
-                        unrolled::<STRIDE, $width>(block, columns);
+                    let columns = block.columns.try_into();
+                    let sums = sums.as_chunks_mut::<STRIDE>().0.try_into();
+                    if let (Ok(columns), Ok(sums)) = (columns, sums) {
+                        by_kind::<STRIDE, $width>(block, columns, sums);
                     }
                 })*
                 _ => plain(block, STRIDE, sums),
@@ -55,8 +60,28 @@ fn by_width<const STRIDE: usize>(block: Block<'_>, sums: &mut [u64]) {
     widths!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24);
 }
 
+fn by_kind<const STRIDE: usize, const WIDTH: usize>(
+    block: Block<'_>,
+    columns: &[u32; WIDTH],
+    sums: &mut [[u64; STRIDE]; WIDTH],
+) {
+    let first = columns[0] as usize;
+    if columns[WIDTH - 1] as usize - first == WIDTH - 1 {
+        // Neighbours: where they are is known when the first is.
+        let run: [usize; WIDTH] = std::array::from_fn(|i| i);
+        unrolled(block, first..first + WIDTH, &run, sums);
+    } else {
+        let picked = columns.map(|column| column as usize);
+        unrolled(block, 0..block.matrix.width(), &picked, sums);
+    }
+}
+
+#[expect(clippy::inline_always, reason = "compiled anew for columns that the compiler knows")]
+#[inline(always)]
 fn unrolled<const STRIDE: usize, const WIDTH: usize>(
     block: Block<'_>,
+    part: Range<usize>,
+    columns: &[usize; WIDTH],
     sums: &mut [[u64; STRIDE]; WIDTH],
 ) {
     let (width, bytes) = (block.matrix.width(), block.matrix.bytes());
@@ -64,11 +89,11 @@ fn unrolled<const STRIDE: usize, const WIDTH: usize>(
         if let Some(&next) = block.next.get(i) {
             prefetch(bytes, (next as usize).wrapping_mul(width).wrapping_add(block.next_byte));
         }
-        let at = doc as usize * width + block.column;
-        let cells = &bytes[at..at + WIDTH];
-        for (sums, &cell) in sums.iter_mut().zip(cells) {
+        let at = doc as usize * width;
+        let cells = &bytes[at + part.start..at + part.end];
+        for (sums, &column) in sums.iter_mut().zip(columns) {
             // Bytes are below the stride: the mask is for the compiler.
-            let sum = &mut sums[usize::from(cell) & (STRIDE - 1)];
+            let sum = &mut sums[usize::from(cells[column]) & (STRIDE - 1)];
             *sum = sum.wrapping_add(gradient);
         }
     }
@@ -77,9 +102,20 @@ fn unrolled<const STRIDE: usize, const WIDTH: usize>(
 /// The same without knowing the numbers.
 pub(crate) fn plain(block: Block<'_>, stride: usize, sums: &mut [u64]) {
     for (&doc, &gradient) in block.docs.iter().zip(block.gradients) {
-        let cells = &block.matrix.row(doc as usize)[block.column..];
-        for (sums, &cell) in sums.chunks_exact_mut(stride).zip(cells) {
-            sums[usize::from(cell)] = sums[usize::from(cell)].wrapping_add(gradient);
+        let cells = block.matrix.row(doc as usize);
+        for (sums, &column) in sums.chunks_exact_mut(stride).zip(block.columns) {
+            let sum = &mut sums[usize::from(cells[column as usize])];
+            *sum = sum.wrapping_add(gradient);
+        }
+    }
+}
+
+/// Asks for the cells of some columns of some docs, which lie anywhere in the table.
+pub(crate) fn fetch(matrix: &Matrix, docs: &[u32], columns: Range<u32>) {
+    for &doc in docs {
+        let row = (doc as usize).wrapping_mul(matrix.width());
+        for column in columns.clone().step_by(LINE).chain([columns.end - 1]) {
+            prefetch(matrix.bytes(), row.wrapping_add(column as usize));
         }
     }
 }

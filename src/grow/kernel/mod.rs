@@ -11,7 +11,7 @@ mod avx512;
 mod part;
 mod search;
 
-pub(super) use add::{Block, MOST_COLUMNS, TILE_SUMS, add};
+pub(super) use add::{Block, LINE, MOST_COLUMNS, TILE_SUMS, add, fetch};
 pub(super) use part::{Cells, Side, part};
 pub(super) use search::Search;
 
@@ -65,7 +65,7 @@ mod tests {
     fn sums_are_those_of_the_plain_loop() {
         for stride in [32usize, 64, 128, 256, 512] {
             for width in [1, 7, 24, 25] {
-                let mut matrix = Matrix::with_capacity(width + 3, 50).unwrap();
+                let mut matrix = Matrix::with_capacity(width + 9, 50).unwrap();
                 for (i, byte) in matrix.grow(50).unwrap().iter_mut().enumerate() {
                     *byte = (draw(4, 4, i as u64) % stride.min(256) as u64) as u8;
                 }
@@ -73,12 +73,16 @@ mod tests {
                 let gradients: Vec<u64> = docs.iter().map(|&d| draw(5, 5, d.into())).collect();
                 let (docs, next) = (&docs[..], &docs[..7]);
                 let gradients = &gradients[..];
-                let block =
-                    Block { matrix: &matrix, docs, gradients, column: 2, next, next_byte: 1 };
-                let [mut fast, mut slow] = [vec![1; stride * width], vec![1; stride * width]];
-                add(block, stride, &mut fast);
-                add::plain(block, stride, &mut slow);
-                assert_eq!(fast, slow);
+                let run: Vec<u32> = (2..).take(width).collect();
+                let apart: Vec<u32> = (0..).filter(|c| c % 7 != 1).take(width).collect();
+                for columns in [&run[..], &apart] {
+                    let matrix = &matrix;
+                    let block = Block { matrix, docs, gradients, columns, next, next_byte: 1 };
+                    let [mut fast, mut slow] = [vec![1; stride * width], vec![1; stride * width]];
+                    add(block, stride, &mut fast);
+                    add::plain(block, stride, &mut slow);
+                    assert_eq!(fast, slow);
+                }
             }
         }
     }

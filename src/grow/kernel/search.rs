@@ -9,7 +9,7 @@ use crate::grow::scan::{Choice, Found, Node, Scanner};
 pub(crate) struct Search<'a> {
     pub(crate) scanner: &'a Scanner<'a>,
     pub(crate) node: &'a Node<'a>,
-    /// The first column.
+    /// Where their list begins among the scanner's.
     pub(crate) first: usize,
     pub(crate) sums: &'a [u64],
 }
@@ -30,8 +30,9 @@ impl Search<'_> {
     pub(crate) fn run(self, found: &mut Found) {
         let mut tables = Tables { prefix: [0; 256], values: [0.0; 256], digit: [0; 256] };
         let stride = self.scanner.stride;
-        for (i, sums) in self.sums.chunks_exact(stride).enumerate() {
-            for (number, digit) in self.scanner.digits.of_column(self.first + i) {
+        let columns = &self.scanner.columns[self.first..];
+        for (sums, &column) in self.sums.chunks_exact(stride).zip(columns) {
+            for (number, digit) in self.scanner.digits.of_column(column as usize) {
                 if !self.node.features.contains(number) {
                     continue;
                 }
