@@ -20,6 +20,8 @@ pub(super) struct Order {
     pub(super) blocks: Vec<Range<usize>>,
     /// Ranks of docs that are alike.
     pub(super) alike: Vec<Range<usize>>,
+    /// Scores by rank, padded with -inf.
+    pub(super) scores: Column<f32>,
     ranks: Column<u32>,
     keys: Vec<u64>,
 }
@@ -37,8 +39,16 @@ impl Order {
         } else {
             self.sort(&scores[..num_docs]);
         }
-        self.find_blocks(scores);
+        self.scores.reset_tail(num_docs, f32::NEG_INFINITY);
+        for (ranked, &doc) in self.scores.iter_mut().zip(&self.docs) {
+            *ranked = scores[doc as usize];
+        }
+        self.blocks.clear();
         self.alike.clear();
+        if !has_ties(&self.scores[..num_docs]) {
+            return;
+        }
+        self.find_blocks();
         for block in &self.blocks {
             let docs = &mut self.docs[block.clone()];
             docs.sort_unstable_by_key(|&doc| (key(doc), doc));
@@ -69,22 +79,22 @@ impl Order {
         self.docs.extend(self.keys.iter().map(|&key| key as u32));
     }
 
-    fn find_blocks(&mut self, scores: &[f32]) {
-        self.blocks.clear();
-        let (mut start, mut last) = (0, f32::INFINITY);
-        for (rank, &doc) in self.docs.iter().enumerate() {
-            let score = scores[doc as usize];
-            if score != last {
-                if rank > start + 1 {
-                    self.blocks.push(start..rank);
-                }
-                (start, last) = (rank, score);
+    fn find_blocks(&mut self) {
+        let mut start = 0;
+        for block in self.scores[..self.docs.len()].chunk_by(|a, b| a == b) {
+            let end = start + block.len();
+            if block.len() > 1 {
+                self.blocks.push(start..end);
             }
-        }
-        if self.docs.len() > start + 1 {
-            self.blocks.push(start..self.docs.len());
+            start = end;
         }
     }
+}
+
+/// Whether a number equals the next one.
+fn has_ties(ranked: &[f32]) -> bool {
+    let next = ranked.get(1..).unwrap_or_default();
+    ranked.iter().zip(next).fold(0, |some, (a, b)| some | u32::from(a == b)) != 0
 }
 
 /// Bits that rise as the score falls; the two zeros are one score.

@@ -8,7 +8,7 @@ use super::options::{LambdaOptions, PairNormaliser, QueryNormaliser, TiedPairs};
 use super::order::Order;
 use super::tasks::{Query, for_each_query};
 use super::ties;
-use super::values::Values;
+use super::values::{Labels, Values};
 use super::weight::{Ranks, Rule, Tables};
 use super::{State, Target};
 use crate::error::Result;
@@ -26,9 +26,9 @@ struct Plan<'a> {
     options: &'a LambdaOptions,
     kernels: Kernels,
     rule: Rule,
-    judge: Option<Judge>,
+    labels: Labels<'a>,
     swap: Option<SwapDelta>,
-    ranks: Ranks,
+    ranks: &'a Ranks,
     /// Orders are drawn: no two docs but copies are tied.
     drawn: bool,
 }
@@ -60,7 +60,8 @@ pub(super) fn gradients(
     let copies = options.noise.map_or(1, |noise| noise.copies) as u64;
     let depth = ranks.depth;
     let cost = |docs: usize| docs as u64 * (copies * (20 + docs.min(depth) as u64 / 4));
-    let plan = Plan { options, kernels, rule, judge, swap, ranks, drawn };
+    let labels = Labels::new((judge.as_ref(), rule), &ranks, facts);
+    let plan = Plan { options, kernels, rule, labels, swap, ranks: &ranks, drawn };
     let arena = || Arena { swap: plan.swap.clone(), ..Arena::default() };
     let one = |arena: &mut Arena, query: Query<'_>, gradients: &mut [Gradient]| {
         arena.gradients(&plan, query, gradients)
@@ -106,12 +107,11 @@ impl Arena {
         query: Query<'_>,
         gradients: &mut [Gradient],
     ) -> Result<()> {
-        query.check_scores()?;
-        if !self.values.load(plan.judge.as_ref(), plan.rule, query.labels) {
+        let shape = self.shape(plan, query)?;
+        if !self.values.load(&plan.labels, query.labels) {
             gradients.fill(Gradient::default());
             return Ok(());
         }
-        let shape = self.shape(plan, query);
         self.sums.clear();
         self.sums.resize(query.scores.len(), [0.0; 2]);
         self.total = 0.0;
@@ -135,13 +135,11 @@ impl Arena {
     }
 
     /// Takes in the scores; returns the shape of the pair loop.
-    fn shape(&mut self, plan: &Plan<'_>, query: Query<'_>) -> usize {
-        let best = query.scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        self.clean.reset(query.scores.len(), f32::NEG_INFINITY);
-        let mut worst = 0.0f32;
-        for (clean, score) in self.clean.iter_mut().zip(query.scores) {
-            *clean = ((score - best) as f32).max(f32::MIN);
-            worst = worst.min(*clean);
+    fn shape(&mut self, plan: &Plan<'_>, query: Query<'_>) -> Result<usize> {
+        self.clean.reserve(query.scores.len());
+        let (worst, all_finite) = plan.kernels.shift(query.scores, &mut self.clean);
+        if !all_finite {
+            query.check_scores()?;
         }
         let sigma = plan.options.sigma as f32;
         let mut shape = match plan.rule {
@@ -159,7 +157,7 @@ impl Arena {
         } else {
             plan.kernels.exps(sigma, &self.clean, &mut self.exp);
         }
-        shape
+        Ok(shape)
     }
 
     /// Ranks the docs of a copy.
@@ -168,7 +166,7 @@ impl Arena {
         let stream = hash::start(plan.options.seed ^ PURPOSE, query.round << 8 | copy);
         let mut scores = &self.clean;
         if let Some(noise) = plan.options.noise {
-            self.perturbed.reset(num_docs, f32::NEG_INFINITY);
+            self.perturbed.reset_tail(num_docs, f32::NEG_INFINITY);
             let docs = (query.doc_hash, &self.clean[..num_docs]);
             let noise = (noise.scale as f32, stream);
             plan.kernels.perturb(noise, docs, &mut self.perturbed[..num_docs]);
@@ -191,9 +189,9 @@ impl Arena {
     fn weigh(&mut self, plan: &Plan<'_>, query: Query<'_>) -> Result<()> {
         let num_docs = query.scores.len();
         let Ranked { score, exp, gain, grad, hess } = &mut self.ranked;
-        score.reset(num_docs, 0.0);
-        exp.reset(num_docs, 1.0);
-        gain.reset(num_docs, 0.0);
+        score.reset_tail(num_docs, 0.0);
+        exp.reset_tail(num_docs, 1.0);
+        gain.reset_tail(num_docs, 0.0);
         grad.reset(num_docs, 0.0);
         hess.reset(num_docs, 0.0);
         for (rank, &doc) in self.order.docs.iter().enumerate() {
@@ -201,11 +199,10 @@ impl Arena {
             exp[rank] = self.exp[doc as usize];
             gain[rank] = self.values.gain[doc as usize];
         }
-        self.tables.start(&plan.ranks, num_docs);
         if plan.drawn {
-            self.tables.fill(plan.rule, &plan.ranks, &gain[..num_docs]);
+            self.tables.fill(plan.rule, plan.ranks, &gain[..num_docs]);
         } else {
-            self.tables.expect(plan.rule, &plan.ranks, &self.order.blocks);
+            self.tables.expect(plan.rule, plan.ranks, (&self.order.blocks, num_docs));
         }
         if let Some(swap) = &mut self.swap {
             self.rank_scores.clear();

@@ -81,6 +81,8 @@ pub(super) struct Ranks {
     pub(super) depth: usize,
     /// By rank from 0: the discount; 0 below the cut.
     worth: Vec<f64>,
+    /// The same in 32 bits.
+    worth32: Vec<f32>,
     /// `sums[r]` is the sum of the first r.
     sums: Vec<f64>,
 }
@@ -102,7 +104,13 @@ impl Ranks {
         for (rank, worth) in worth.iter().enumerate() {
             sums[rank + 1] = sums[rank] + worth;
         }
-        Self { cut, depth, worth, sums }
+        let worth32 = worth.iter().map(|&worth| worth as f32).collect();
+        Self { cut, depth, worth, worth32, sums }
+    }
+
+    /// What a run of ranks is worth.
+    pub(super) fn sum(&self, ranks: Range<usize>) -> f64 {
+        self.sums[ranks.end] - self.sums[ranks.start]
     }
 
     /// The mean of `d_p - d_q` over the pairs of ranks p < q of a block of at least two, p below
@@ -113,7 +121,7 @@ impl Ranks {
         let worth = |p: usize| {
             let lower = (block.end - p - 1) as f64;
             match rule {
-                Rule::Discount => self.worth[p] * lower - (self.sums[block.end] - self.sums[p + 1]),
+                Rule::Discount => self.worth[p] * lower - self.sum(p + 1..block.end),
                 _ => lower,
             }
         };
@@ -133,30 +141,22 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Makes room, for a query without ties.
-    pub(super) fn start(&mut self, ranks: &Ranks, num_docs: usize) {
-        let Self { above, below, share, lower_from, .. } = self;
-        for column in above.iter_mut().chain(below) {
-            column.reset(num_docs, 0.0);
-        }
-        share.reset(num_docs, 1.0);
-        lower_from.reserve(num_docs);
-        for (from, next) in lower_from.iter_mut().zip(1..) {
-            *from = next;
-        }
-        self.uppers = num_docs.min(ranks.depth);
-    }
-
     /// Fills the tables by expectation over the blocks of tied docs.
-    pub(super) fn expect(&mut self, rule: Rule, ranks: &Ranks, blocks: &[Range<usize>]) {
-        self.by_rank(rule, ranks);
+    pub(super) fn expect(
+        &mut self,
+        rule: Rule,
+        ranks: &Ranks,
+        (blocks, num_docs): (&[Range<usize>], usize),
+    ) {
+        self.start(rule, ranks, num_docs);
         for block in blocks {
             let size = block.len() as f64;
             let known = block.end.min(ranks.depth).max(block.start);
             let share = (known - block.start) as f64 / size;
-            let mean = |start, end| (ranks.sums[end] - ranks.sums[start]) / size;
             let (above, below) = match rule {
-                Rule::Discount => (mean(block.start, known), mean(block.start, block.end)),
+                Rule::Discount => {
+                    (ranks.sum(block.start..known) / size, ranks.sum(block.clone()) / size)
+                }
                 _ => (share, 0.0),
             };
             self.above[0][block.clone()].fill(above as f32);
@@ -171,24 +171,43 @@ impl Tables {
 
     /// Fills the tables of docs without ties; `gains` are by rank.
     pub(super) fn fill(&mut self, rule: Rule, ranks: &Ranks, gains: &[f32]) {
+        self.start(rule, ranks, gains.len());
         match rule {
-            Rule::Discount | Rule::One => self.by_rank(rule, ranks),
+            Rule::Discount | Rule::One | Rule::Swap => {}
             Rule::Precisions => self.precisions(ranks.cut, gains),
             Rule::First => self.first(ranks.cut, gains),
             Rule::Stop => self.stop(ranks.cut, gains),
-            Rule::Swap => self.share.fill(-1.0),
         }
     }
 
-    fn by_rank(&mut self, rule: Rule, ranks: &Ranks) {
-        if rule == Rule::One {
-            self.above[0].fill(1.0);
-            return;
+    /// What depends on ranks alone, for a query without ties.
+    fn start(&mut self, rule: Rule, ranks: &Ranks, num_docs: usize) {
+        let Self { above: [above, above_wrong], below: [below, below_wrong], .. } = self;
+        above_wrong.reserve(num_docs);
+        below_wrong.reserve(num_docs);
+        match rule {
+            Rule::Discount => {
+                above.reserve(num_docs);
+                below.reserve(num_docs);
+                above[..num_docs].copy_from_slice(&ranks.worth32[..num_docs]);
+                below[..num_docs].copy_from_slice(&ranks.worth32[..num_docs]);
+            }
+            Rule::One => {
+                above.reset(num_docs, 1.0);
+                below.reset(num_docs, 0.0);
+            }
+            Rule::Precisions | Rule::First | Rule::Stop | Rule::Swap => {
+                for column in [above, above_wrong, below, below_wrong] {
+                    column.reset(num_docs, 0.0);
+                }
+            }
         }
-        let [above, below] = [&mut self.above[0], &mut self.below[0]];
-        for ((above, below), worth) in above.iter_mut().zip(&mut **below).zip(&ranks.worth) {
-            (*above, *below) = (*worth as f32, *worth as f32);
+        self.share.reset(num_docs, if rule == Rule::Swap { -1.0 } else { 1.0 });
+        self.lower_from.reserve(num_docs);
+        for (from, next) in self.lower_from.iter_mut().zip(1..) {
+            *from = next;
         }
+        self.uppers = num_docs.min(ranks.depth);
     }
 
     fn set(&mut self, table: usize, rank: usize, value: f64) {
