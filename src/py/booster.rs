@@ -2,30 +2,39 @@
 
 use super::arrays::{Block, policy};
 use super::dataset::{Dataset, Reading};
-use super::door::detached;
+use super::door::{briefly, detached};
 use super::errors::to_python;
 use super::metrics::Judging;
+use super::scoring::Raw;
 use crate::Interrupt;
-use crate::bins::{Cells, block_rows};
 use crate::boost::{permutation_importance, score_dataset};
-use crate::error::{Error, Result};
-use crate::model::{Child, Model, Tree};
+use crate::model::{Child, Model, Scorer, Tree};
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rayon::prelude::*;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A model: immutable, shared by any number of threads.
 #[pyclass(frozen)]
 pub(super) struct Booster {
     inner: Arc<Model>,
+    /// Made when it is first asked for.
+    scorer: OnceLock<Scorer>,
+    num_splits: usize,
 }
+
+/// So many splits of rows are looked at before one would notice.
+const FEW: usize = 200_000;
 
 impl Booster {
     pub(super) fn of(model: Model) -> Self {
-        Self { inner: Arc::new(model) }
+        let num_splits = model.trees().map(|tree| tree.splits().len()).sum();
+        Self { inner: Arc::new(model), scorer: OnceLock::new(), num_splits }
+    }
+
+    fn scorer(&self) -> &Scorer {
+        self.scorer.get_or_init(|| self.inner.scorer())
     }
 
     pub(super) fn model(&self) -> &Model {
@@ -98,9 +107,15 @@ impl Booster {
         reading: Reading,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let policy = policy(reading.missing, &reading.infinite);
-        let cells = block.cells(py, policy.map_err(|error| to_python(py, &error))?)?;
-        let scores =
-            detached(py, reading.num_threads, |interrupt| scores(&self.inner, &*cells, interrupt))?;
+        let policy = policy.map_err(|error| to_python(py, &error))?;
+        let raw = Raw::of(&block)?;
+        let scores = if raw.num_rows().saturating_mul(self.num_splits.max(100)) <= FEW {
+            briefly(py, || raw.score(self.scorer(), policy, &Interrupt::new()))?
+        } else {
+            detached(py, reading.num_threads, |interrupt| {
+                raw.score(self.scorer(), policy, interrupt)
+            })?
+        };
         Ok(scores.to_pyarray(py))
     }
 
@@ -169,29 +184,4 @@ impl Booster {
         }
         (reduction.to_pyarray(py), count.to_pyarray(py))
     }
-}
-
-/// Walks down each tree.
-fn scores(model: &Model, cells: &dyn Cells, interrupt: &Interrupt) -> Result<Vec<f64>> {
-    let num_features = model.num_features();
-    if cells.num_features() != num_features {
-        let what = "the table has another number of features than the model";
-        return Err(Error::data("features", what).got(cells.num_features()).expected(num_features));
-    }
-    let mut scores = vec![0.0; cells.num_rows()];
-    let size = block_rows(num_features);
-    let tasks = scores.par_chunks_mut(size).enumerate();
-    tasks.try_for_each(|(task, scores)| -> Result<()> {
-        interrupt.check()?;
-        let first = task * size;
-        let mut tile = vec![0f32; scores.len() * num_features];
-        cells.read(first..first + scores.len(), &mut tile)?;
-        for (row, score) in tile.chunks_exact(num_features.max(1)).zip(scores) {
-            let cell = |feature: u32| f64::from(row[feature as usize]);
-            let leaves = model.trees().map(|t| t.leaves()[t.leaf_of(cell)].value);
-            *score = leaves.fold(model.intercept(), |sum, value| sum + value);
-        }
-        Ok(())
-    })?;
-    Ok(scores)
 }

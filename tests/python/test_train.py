@@ -535,3 +535,24 @@ def test_the_dump_holds_the_trees(raw: rr.datasets.Ranking, train: rr.Dataset) -
     assert text.count("\ntree ") == ROUNDS
     assert "f" in text
     assert dump["params"]["learning_rate"] == "0.1"
+
+
+def test_scores_do_not_depend_on_how_a_table_lies_in_memory(
+    raw: rr.datasets.Ranking, train: rr.Dataset
+) -> None:
+    booster = _trained(train)
+    X = np.tile(raw.X, (4, 1)).astype(np.float64)
+    X[::7, 3] = math.nan
+    expected = np.concatenate([booster.score(part) for part in np.array_split(X, 40)])
+    columns = {f"c{i}": X[:, i].astype(np.float32 if i % 2 else np.float64) for i in range(50)}
+    for table in (X, np.asfortranarray(X), X.astype(np.float32), columns, X.tolist()):
+        assert np.array_equal(booster.score(table), expected)
+    marked = np.where(np.isnan(X), -999, X)
+    assert np.array_equal(booster.score(marked, missing=-999), expected)
+    assert np.array_equal(
+        booster.score(np.where(np.isnan(X), np.inf, X), infinite="missing"), expected
+    )
+    infinite = X.copy()
+    infinite[10002, 7] = -math.inf
+    with pytest.raises(rr.DataError, match=r"infinite \(row 10002, feature 7\)"):
+        booster.score(infinite)
