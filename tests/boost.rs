@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use rustrank::bins::BinOptions;
-use rustrank::boost::{End, Measured, OtherMetric, Params, Patience, Plan, Trainer, Watched};
+use rustrank::boost::{End, Loss, Measured, OtherMetric, Params, Patience, Plan, Trainer, Watched};
 use rustrank::data::{Dataset, Policy, RowData, Strided};
 use rustrank::grow::GrowOptions;
 use rustrank::hash::draw;
@@ -182,7 +182,7 @@ fn random() -> Params {
 fn plan(params: Params) -> Plan {
     Plan {
         params,
-        objective: Box::new(Pairs),
+        loss: Loss::other("pairs", Box::new(Pairs)),
         watched: Vec::new(),
         metrics: vec![Measured::Metric("ndcg@5".parse().unwrap())],
         patience: None,
@@ -283,7 +283,11 @@ fn ten_and_ten_rounds_are_twenty() {
     for objective in [true, false] {
         let plan = |num_trees, base| {
             let plan = Plan { base, ..plan(Params { num_trees, ..random() }) };
-            if objective { plan } else { Plan { objective: Box::new(Squares), ..plan } }
+            if objective {
+                plan
+            } else {
+                Plan { loss: Loss::other("squares", Box::new(Squares)), ..plan }
+            }
         };
         let twenty = trained(&train, plan(20, None));
         let ten = Model::from_text(trained(&train, plan(10, None)).as_bytes()).unwrap();
@@ -299,7 +303,8 @@ fn base_scores_stand_for_a_base_of_other_bins() {
     let train = rows.dataset();
     let moved = rows.cells.iter().map(|cell| cell * 1.01).collect();
     let other = Rows { cells: moved, ..rows.clone() }.dataset();
-    let text = trained(&other, Plan { objective: Box::new(Squares), ..plan(params()) });
+    let text =
+        trained(&other, Plan { loss: Loss::other("squares", Box::new(Squares)), ..plan(params()) });
     let base = || Model::from_text(text.as_bytes()).unwrap();
     let with = |base| Plan { base: Some(base), ..plan(params()) };
     let said = refused(trainer(&train, with(base())));
@@ -438,7 +443,7 @@ fn what_keeps_a_first_tree_from_splitting_is_told() {
     let same = Rows { labels: vec![1.0; rows.labels.len()], ..rows.clone() };
     let said = refused(trainer(&same.dataset(), plan(params())));
     assert!(said.starts_with("no pairs to learn from"), "{said}");
-    let squares = Plan { objective: Box::new(Squares), ..plan(params()) };
+    let squares = Plan { loss: Loss::other("squares", Box::new(Squares)), ..plan(params()) };
     let said = first(&same.dataset(), squares);
     assert!(said.contains("all gradients are 0"), "{said}");
     let flat = Rows { cells: vec![1.0; rows.cells.len()], ..rows.clone() };

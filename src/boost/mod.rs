@@ -17,6 +17,7 @@
 
 mod diagnosis;
 mod importance;
+mod loss;
 mod notes;
 mod params;
 mod sampler;
@@ -26,6 +27,7 @@ mod trainer;
 mod watch;
 
 pub use importance::permutation_importance;
+pub use loss::Loss;
 pub use params::Params;
 pub use start::score_dataset;
 pub use stopping::{End, Patience};

@@ -26,7 +26,7 @@ pub(super) fn write_params(model: &mut Model, plan: &Plan) {
 
 fn params(plan: &Plan) -> Vec<(&'static str, String)> {
     let mut params = plan.params.named();
-    params.push(("objective", format!("{:?}", plan.objective)));
+    params.extend(plan.loss.notes.iter().cloned());
     params
 }
 

@@ -27,7 +27,7 @@ impl Start {
         let Some(base) = &plan.base else {
             let mut model = Model::new(dataset.num_features());
             if dataset.base_score().is_none() {
-                model.set_intercept(plan.objective.start(&target(dataset)))?;
+                model.set_intercept(plan.loss.objective.start(&target(dataset)))?;
             }
             return Ok(Self { offset: model.intercept(), model, first: 0 });
         };

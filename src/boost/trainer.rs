@@ -5,12 +5,12 @@ use super::sampler::Sampler;
 use super::start::{Start, other_bins, start_scores, target};
 use super::stopping::{best, is_fruitless};
 use super::watch::{Measured, Watch, Watched};
-use super::{End, Params, Patience, diagnosis};
+use super::{End, Loss, Params, Patience, diagnosis};
 use crate::data::Dataset;
 use crate::error::{Error, Result, room_for};
 use crate::grow::{CodedTree, Grower, Job, Table};
 use crate::model::{Leaf, Model, Tree};
-use crate::objective::{Objective, State};
+use crate::objective::State;
 use crate::{Gradient, Interrupt};
 use rayon::prelude::*;
 use std::fmt;
@@ -25,7 +25,7 @@ pub struct Plan {
     /// Bounds and rates.
     pub params: Params,
     /// The loss.
-    pub objective: Box<dyn Objective>,
+    pub loss: Loss,
     /// What is evaluated after each round; the training set may be among them.
     pub watched: Vec<Watched>,
     /// By which metrics.
@@ -91,7 +91,7 @@ impl Trainer {
         if let Some(patience) = &plan.patience {
             watch.check(patience)?;
         }
-        let needs_pairs = plan.objective.needs_pairs();
+        let needs_pairs = plan.loss.objective.needs_pairs();
         if needs_pairs {
             dataset.require_pairs()?;
         }
@@ -262,7 +262,7 @@ impl Trainer {
         let (dataset, round) = (&*self.dataset, self.num_trees() as u64);
         let state = State { round, scores: &self.scores };
         let target = target(dataset);
-        self.plan.objective.gradients(&target, state, &mut self.gradients, interrupt)?;
+        self.plan.loss.objective.gradients(&target, state, &mut self.gradients, interrupt)?;
         self.sampler.draw(dataset, &self.gradients, round);
         let tree = if self.sampler.docs.is_empty() {
             Tree::new(Vec::new(), vec![Leaf { value: 0.0, cover: 0.0, docs: 0 }])
