@@ -8,6 +8,7 @@
 use super::Params;
 use crate::Gradient;
 use crate::data::Dataset;
+use crate::grow::Criterion;
 use crate::hash::draw;
 use rayon::prelude::*;
 
@@ -24,6 +25,8 @@ pub(super) struct Sampler {
     seed: u64,
     query_share: u64,
     doc_share: u64,
+    /// Whether docs without a gradient count as docs: least squares fits them too.
+    keeps_still: bool,
     /// What the tree is grown from.
     pub(super) docs: Vec<u32>,
     /// What is only sent down it.
@@ -46,6 +49,7 @@ impl Sampler {
             seed: params.grow.seed,
             query_share: share(params.queries_per_tree),
             doc_share: share(params.docs_per_tree),
+            keeps_still: params.grow.criterion == Criterion::LeastSquares,
             docs: Vec::new(),
             rest: Vec::new(),
         }
@@ -99,7 +103,7 @@ impl Sampler {
             for doc in range {
                 let drawn = self.doc_share == u64::MAX
                     || draw(self.seed ^ OF_DOCS, round, doc_hash[doc]) <= self.doc_share;
-                let is_still = gradients[doc] == Gradient::default();
+                let is_still = !self.keeps_still && gradients[doc] == Gradient::default();
                 if drawn && !is_still { &mut docs } else { &mut rest }.push(doc as u32);
             }
         }
