@@ -3,7 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use rustrank::bins::BinOptions;
-use rustrank::boost::{End, Loss, Measured, OtherMetric, Params, Patience, Plan, Trainer, Watched};
+use rustrank::boost::{
+    End, Loss, Measured, OtherMetric, Params, Patience, Plan, Trainer, Watched, binning_of,
+    permutation_importance, score_dataset,
+};
 use rustrank::data::{Dataset, Policy, RowData, Strided};
 use rustrank::grow::GrowOptions;
 use rustrank::hash::draw;
@@ -487,4 +490,63 @@ fn parameters_out_of_range_are_named() {
     let mut one = params();
     one.grow.num_leaves = 1;
     assert!(said(one).contains("num_leaves is out of range"));
+}
+
+#[test]
+fn a_model_bins_what_it_scores_by_itself() {
+    let (rows, others) = (Rows::new(60, 20), Rows::new(30, 21));
+    let train = rows.dataset();
+    let model = Model::from_text(trained(&train, plan(random())).as_bytes()).unwrap();
+    let binning = Arc::new(binning_of(&model).unwrap());
+    let own = Dataset::like(&others.table(), others.data(), binning, &Interrupt::new()).unwrap();
+    let expected = scores(&model, &others);
+    let expected = others.data().grouping.scatter(&expected);
+    for dataset in [&own, &*others.like(&train)] {
+        let scores = score_dataset(&model, dataset, &Interrupt::new()).unwrap();
+        assert_eq!(dataset.by_row(&scores), expected);
+    }
+    let shifted = Rows { cells: others.cells.iter().map(|cell| cell * 1.01).collect(), ..others };
+    let error = score_dataset(&model, &shifted.dataset(), &Interrupt::new()).unwrap_err();
+    assert!(error.to_string().starts_with("the model cannot score binned docs"), "{error}");
+}
+
+#[test]
+fn bags_hold_the_share_of_queries_and_docs_that_is_asked_for() {
+    let train = Rows::new(2_000, 22).dataset();
+    let grown_from = |queries_per_tree, docs_per_tree| {
+        let params = Params { queries_per_tree, docs_per_tree, num_trees: 6, ..params() };
+        let squares = Loss::other("squares", Box::new(Squares));
+        let mut trainer = trainer(&train, Plan { loss: squares, ..plan(params) }).unwrap();
+        run(&mut trainer);
+        let docs: Vec<u64> = trainer.model().trees().map(|tree| tree.splits()[0].docs).collect();
+        docs
+    };
+    let all = train.num_docs() as f64;
+    assert!(grown_from(1.0, 1.0).iter().all(|&docs| docs as f64 == all));
+    for (queries, docs) in [(0.5, 1.0), (1.0, 0.3), (0.5, 0.3)] {
+        let bags = grown_from(queries, docs);
+        assert!(
+            bags.iter().all(|&bag| (bag as f64 / all - queries * docs).abs() < 0.05),
+            "{bags:?}"
+        );
+        assert!(bags.windows(2).any(|pair| pair[0] != pair[1]), "a bag anew for each tree");
+    }
+    // A bag of few queries that would be empty holds all.
+    assert!(grown_from(1e-12, 1.0).iter().all(|&docs| docs as f64 == all));
+}
+
+#[test]
+fn shuffling_a_feature_that_decides_costs_the_most() {
+    let rows = Rows::new(150, 23);
+    let train = rows.dataset();
+    let model = Model::from_text(trained(&train, plan(params())).as_bytes()).unwrap();
+    let metric: Metric = "ndcg@5".parse().unwrap();
+    let never = Interrupt::new();
+    let lost = permutation_importance(&model, &train, &metric, 1, &never).unwrap();
+    assert!(
+        lost[0] > lost[1] && lost[1] > lost[2..].iter().copied().fold(0.0, f64::max),
+        "{lost:?}"
+    );
+    let moved = rows.shuffled(3).dataset();
+    assert_eq!(permutation_importance(&model, &moved, &metric, 1, &never).unwrap(), lost);
 }

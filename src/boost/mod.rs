@@ -29,7 +29,7 @@ mod watch;
 pub use importance::permutation_importance;
 pub use loss::Loss;
 pub use params::Params;
-pub use start::score_dataset;
+pub use start::{binning_of, score_dataset};
 pub use stopping::{End, Patience};
 pub use trainer::{Plan, Round, Trainer};
 pub use watch::{Measured, OtherMetric, Watched};

@@ -8,7 +8,7 @@ use super::watch::{Measured, Watch, Watched};
 use super::{End, Loss, Params, Patience, diagnosis};
 use crate::data::Dataset;
 use crate::error::{Error, Result, room_for};
-use crate::grow::{CodedTree, Grower, Job, Table};
+use crate::grow::{CodedTree, Criterion, Grower, Job, Table};
 use crate::model::{Leaf, Model, Tree};
 use crate::objective::State;
 use crate::{Gradient, Interrupt};
@@ -98,7 +98,9 @@ impl Trainer {
         // Scores, gradients and lists of docs.
         room_for("training", 32 * dataset.num_docs() as u64)?;
         let grower = Grower::new(table(&dataset), plan.params.grow.clone())?;
-        let only_pairs = needs_pairs && !watch.lets_others_see_train();
+        // Least squares fits docs without a gradient too.
+        let by_squares = plan.params.grow.criterion == Criterion::LeastSquares;
+        let only_pairs = needs_pairs && !by_squares && !watch.lets_others_see_train();
         let sampler = Sampler::new(&dataset, &plan.params, only_pairs);
         let Start { mut model, first, offset } = Start::new(&plan, &dataset, watch.sets())?;
         notes::write_params(&mut model, &plan);

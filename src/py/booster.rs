@@ -1,13 +1,13 @@
 //! Models for Python.
 
 use super::arrays::{Block, policy};
-use super::dataset::{Dataset, Reading};
+use super::dataset::{Binning, Dataset, Reading};
 use super::door::{briefly, detached};
 use super::errors::to_python;
 use super::metrics::Judging;
 use super::scoring::Raw;
 use crate::Interrupt;
-use crate::boost::{permutation_importance, score_dataset};
+use crate::boost::{binning_of, permutation_importance, score_dataset};
 use crate::model::{Child, Model, Scorer, Tree};
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
@@ -131,6 +131,12 @@ impl Booster {
             Ok(dataset.by_row(&score_dataset(&self.inner, dataset, interrupt)?))
         })?;
         Ok(scores.to_pyarray(py))
+    }
+
+    /// The bins between the thresholds of the model.
+    fn binning(&self, py: Python<'_>) -> PyResult<Binning> {
+        let binning = detached(py, Some(1), |_| binning_of(&self.inner))?;
+        Ok(Binning { inner: Arc::new(binning) })
     }
 
     /// What the metric loses on a dataset when each feature is shuffled.
