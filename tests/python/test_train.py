@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 import pickle
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -556,3 +558,59 @@ def test_scores_do_not_depend_on_how_a_table_lies_in_memory(
     infinite[10002, 7] = -math.inf
     with pytest.raises(rr.DataError, match=r"infinite \(row 10002, feature 7\)"):
         booster.score(infinite)
+
+
+_KILLED = """
+    import sys
+    import rustrank as rr
+    raw = rr.datasets.make_polynomial(num_queries=60, seed=1)
+    train = rr.Dataset(raw.X, raw.y, qid=raw.qid)
+    print("ready", flush=True)
+    rr.train(train, num_trees=100000, num_leaves=7, checkpoint=sys.argv[1], checkpoint_every=1,
+             resume=True)
+"""
+
+
+def test_a_checkpoint_survives_kills(train: rr.Dataset, tmp_path: Path) -> None:
+    path = tmp_path / "c.rrk"
+    command = [sys.executable, "-c", textwrap.dedent(_KILLED), str(path)]
+    trees = [0]
+    for delay in (0.1, 0.13, 0.17, 0.11):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            child.stdout.readline()
+            time.sleep(delay)
+            child.kill()
+        trees.append(rr.Booster.load(path).num_trees)
+    assert trees == sorted(set(trees)), "each goes on where the one before was killed"
+    resumed = _trained(train, num_trees=trees[-1] + 2, checkpoint=path, resume=True)
+    assert resumed == _trained(train, num_trees=trees[-1] + 2)
+
+
+def test_a_forked_child_trains_the_same(train: rr.Dataset) -> None:
+    expected = _trained(train, num_threads=2)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = 0 if _trained(train, num_threads=2) == expected else 2
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_threads_share_a_booster_and_train_side_by_side(
+    raw: rr.datasets.Ranking, train: rr.Dataset
+) -> None:
+    booster = _trained(train)
+    expected = booster.score(raw.X)
+
+    def work(number: int) -> bool:
+        if number % 4 == 0:
+            return _trained(train, objective=_pairs, num_trees=2) == ours
+        return np.array_equal(booster.score(raw.X), expected)
+
+    ours = _trained(train, objective=_pairs, num_trees=2)
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(24)))
