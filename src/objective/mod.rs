@@ -6,6 +6,7 @@ mod options;
 mod order;
 mod pairwise;
 mod pointwise;
+mod preference;
 mod tasks;
 mod ties;
 mod values;
@@ -17,6 +18,7 @@ pub use options::{
     Kind, LambdaOptions, ObjectiveOptions, PairNormaliser, QueryNormaliser, ScoreNoise, TiedPairs,
 };
 pub use pointwise::{BalancedLogistic, Logistic, Regression};
+pub use preference::{Preference, PreferenceNet};
 pub use xendcg::XeNdcg;
 
 use crate::error::Result;

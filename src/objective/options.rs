@@ -130,7 +130,7 @@ impl LambdaOptions {
                 .got(self.pairs_to.unwrap_or_default())
                 .expected("a whole number from 1 to 2^32 - 1"));
         }
-        check_range("sigma", self.sigma, 1e-6, 1e6)?;
+        check_sigma(self.sigma)?;
         if let Some(noise) = self.noise {
             check_range("noise.scale", noise.scale, 1e-6, 1e6)?;
             if !(1..=64).contains(&noise.copies) {
@@ -141,6 +141,11 @@ impl LambdaOptions {
         }
         Ok(())
     }
+}
+
+/// Refuses a sigma out of range.
+pub(super) fn check_sigma(sigma: f64) -> Result<()> {
+    check_range("sigma", sigma, 1e-6, 1e6)
 }
 
 fn check_range(name: &str, value: f64, least: f64, most: f64) -> Result<()> {

@@ -83,7 +83,7 @@ struct Arena {
     /// By rank.
     ranked: Ranked,
     /// By doc, over all copies: grad and hess, but for the factor sigma.
-    sums: Vec<[f64; 2]>,
+    sums: Vec<[f32; 2]>,
     /// The sum of the magnitudes of all lambdas.
     total: f64,
     /// For [`Rule::Swap`]: scores by rank and a row of deltas.
@@ -112,7 +112,6 @@ impl Arena {
             gradients.fill(Gradient::default());
             return Ok(());
         }
-        self.sums.clear();
         self.sums.resize(query.scores.len(), [0.0; 2]);
         self.total = 0.0;
         let copies = plan.options.noise.map_or(1, |noise| noise.copies);
@@ -120,7 +119,7 @@ impl Arena {
             self.rank(plan, query, copy);
             self.weigh(plan, query)?;
             self.add_pairs(plan, shape);
-            self.collect();
+            self.collect(copy == 0);
         }
         let sigma = plan.options.sigma;
         let mut scale = 1.0 / copies as f64;
@@ -128,10 +127,7 @@ impl Arena {
             let sum = 2.0 * sigma * self.total * scale;
             scale *= if sum > 0.0 { (1.0 + sum).log2() / sum } else { 1.0 };
         }
-        for (doc, (gradient, [grad, hess])) in gradients.iter_mut().zip(&self.sums).enumerate() {
-            *gradient = query.gradient(doc, grad * sigma * scale, hess * sigma * sigma * scale)?;
-        }
-        Ok(())
+        query.write(&self.sums, [sigma * scale, sigma * sigma * scale], gradients)
     }
 
     /// Takes in the scores; returns the shape of the pair loop.
@@ -172,16 +168,12 @@ impl Arena {
             plan.kernels.perturb(noise, docs, &mut self.perturbed[..num_docs]);
             scores = &self.perturbed;
         }
-        let (gain, clean) = (&self.values.gain, &self.clean);
-        let content = |doc: u32| {
-            let gain = u64::from(!gain[doc as usize].to_bits());
-            gain << 32 | u64::from((clean[doc as usize] + 0.0).to_bits())
-        };
+        self.order.rank(plan.kernels, scores, num_docs);
         if plan.drawn {
             let draw = |doc: u32| hash::draw_in(stream, query.doc_hash[doc as usize]);
-            self.order.rank(plan.kernels, (scores, num_docs), |doc| (draw(doc), content(doc)));
+            self.order.order_by_draw(&self.values.gain, draw);
         } else {
-            self.order.rank(plan.kernels, (scores, num_docs), |doc| (0, content(doc)));
+            self.order.order_by_gain(&self.values.gain);
         }
     }
 
@@ -194,10 +186,11 @@ impl Arena {
         gain.reset_tail(num_docs, 0.0);
         grad.reset(num_docs, 0.0);
         hess.reset(num_docs, 0.0);
-        for (rank, &doc) in self.order.docs.iter().enumerate() {
-            score[rank] = self.clean[doc as usize];
-            exp[rank] = self.exp[doc as usize];
-            gain[rank] = self.values.gain[doc as usize];
+        let from = (&self.clean[..num_docs], &self.exp[..num_docs], &self.values.gain[..num_docs]);
+        let into = score.iter_mut().zip(exp.iter_mut()).zip(gain.iter_mut());
+        for (((score, exp), gain), &doc) in into.zip(&self.order.docs) {
+            let doc = doc as usize;
+            (*score, *exp, *gain) = (from.0[doc], from.1[doc], from.2[doc]);
         }
         if plan.drawn {
             self.tables.fill(plan.rule, plan.ranks, &gain[..num_docs]);
@@ -266,7 +259,7 @@ impl Arena {
     }
 
     /// Adds the sums by rank to those by doc; docs that are alike share theirs.
-    fn collect(&mut self) {
+    fn collect(&mut self, is_first: bool) {
         let Ranked { grad, hess, .. } = &mut self.ranked;
         for alike in &self.order.alike {
             for column in [&mut *grad, &mut *hess] {
@@ -275,9 +268,11 @@ impl Arena {
                 values.fill((sum / alike.len() as f64) as f32);
             }
         }
+        let sums = &mut self.sums[..];
         for ((&doc, &grad), &hess) in self.order.docs.iter().zip(&**grad).zip(&**hess) {
-            let sums = &mut self.sums[doc as usize];
-            *sums = [sums[0] + f64::from(grad), sums[1] + f64::from(hess)];
+            let sums = &mut sums[doc as usize];
+            let before = if is_first { [0.0; 2] } else { *sums };
+            *sums = [before[0] + grad, before[1] + hess];
         }
     }
 }

@@ -60,12 +60,21 @@ impl Values {
         };
         let scale = if divisor > 0.0 { divisor.recip() } else { 0.0 };
         let docs = self.gain.iter_mut().zip(labels);
-        match judge.metric.measure() {
-            Measure::Ndcg | Measure::Dcg => {
+        match (judge.metric.measure(), all.counted_to) {
+            (Measure::Ndcg | Measure::Dcg, Some(top)) => {
+                let mut gains = [0.0; COUNTED_TO as usize + 1];
+                for (label, gain) in gains[..=top].iter_mut().enumerate() {
+                    *gain = (judge.gains.of(label as f32) * scale) as f32;
+                }
+                // The low bits of a small whole number that is added to 2^23 are the number.
+                let at = |label: f32| (label + 8_388_608.0).to_bits() as usize % gains.len();
+                docs.for_each(|(gain, label)| *gain = gains[at(*label)]);
+            }
+            (Measure::Ndcg | Measure::Dcg, None) => {
                 docs.for_each(|(gain, label)| *gain = (judge.gains.of(*label) * scale) as f32);
             }
             // 1 would leave nobody to read on, and the tables divide by how many do.
-            Measure::Err => docs.for_each(|(gain, label)| {
+            (Measure::Err, _) => docs.for_each(|(gain, label)| {
                 *gain = (judge.stops(*label) as f32).min(1.0f32.next_down());
             }),
             _ => {

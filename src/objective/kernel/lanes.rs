@@ -16,6 +16,8 @@ pub(super) trait Lanes: Copy {
     fn abs(self) -> Self;
     /// Lane by lane `yes` where this is above 0, else `no`.
     fn if_positive(self, yes: Self, no: Self) -> Self;
+    /// This plus 1 in the lanes where `a < b`.
+    fn count_less(self, a: Self, b: Self) -> Self;
     /// 2^n from a whole number n that was rounded by adding [`ROUNDER`], n from -126 to 127.
     fn power_of_rounded(self) -> Self;
 }
@@ -73,6 +75,15 @@ impl Lanes for [f32; LANES] {
             picked[lane] = if self[lane] > 0.0 { yes[lane] } else { no[lane] };
         }
         picked
+    }
+
+    #[inline(always)]
+    fn count_less(self, a: Self, b: Self) -> Self {
+        let mut counts = self;
+        for lane in 0..LANES {
+            counts[lane] += if a[lane] < b[lane] { 1.0 } else { 0.0 };
+        }
+        counts
     }
 
     #[inline(always)]

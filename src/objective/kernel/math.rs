@@ -86,28 +86,17 @@ pub(super) fn perturb(
 }
 
 #[inline(always)]
-pub(super) fn ranks(scores: &[f32], ranks: &mut [u32]) {
-    let blocks = scores.as_chunks::<LANES>().0;
-    for (at, ranks) in ranks.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-        let mine = &blocks[at];
-        let mut counts = [0u32; LANES];
-        for &other in blocks[..at].as_flattened() {
-            for lane in 0..LANES {
-                counts[lane] = counts[lane].wrapping_add(u32::from(other >= mine[lane]));
-            }
+pub(super) fn above<L: Lanes>(scores: &[f32], counts: &mut [f32]) {
+    let steps = scores.as_chunks::<LANES>().0;
+    for (counts, mine) in counts.as_chunks_mut::<LANES>().0.iter_mut().zip(steps) {
+        let mine = L::load(mine);
+        // Two sums, for additions that do not wait for each other.
+        let mut sums = [L::splat(0.0); 2];
+        for pair in scores.as_chunks::<2>().0 {
+            sums[0] = sums[0].count_less(mine, L::splat(pair[0]));
+            sums[1] = sums[1].count_less(mine, L::splat(pair[1]));
         }
-        for (place, &other) in mine.iter().enumerate() {
-            for lane in 0..LANES {
-                let ahead = other > mine[lane] || (other == mine[lane] && place < lane);
-                counts[lane] = counts[lane].wrapping_add(u32::from(ahead));
-            }
-        }
-        for &other in blocks[at + 1..].as_flattened() {
-            for lane in 0..LANES {
-                counts[lane] = counts[lane].wrapping_add(u32::from(other > mine[lane]));
-            }
-        }
-        *ranks = counts;
+        sums[0].plus(sums[1]).store(counts);
     }
 }
 

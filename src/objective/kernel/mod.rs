@@ -103,14 +103,14 @@ impl Kernels {
         }
     }
 
-    /// `ranks[i]`, from 0: docs with a higher score and earlier docs with an equal one.
-    pub(super) fn ranks(self, scores: &[f32], ranks: &mut [u32]) {
+    /// `counts[i]`: how many docs have a higher score than doc i.
+    pub(super) fn above(self, scores: &[f32], counts: &mut [f32]) {
         match self.level {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => x86::avx512::ranks(scores, ranks),
+            Level::Avx512 => x86::avx512::above(scores, counts),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => x86::avx2::ranks(scores, ranks),
-            _ => math::ranks(scores, ranks),
+            Level::Avx2 => x86::avx2::above(scores, counts),
+            _ => math::above::<[f32; LANES]>(scores, counts),
         }
     }
 }

@@ -5,13 +5,14 @@ use super::lanes::{EXPONENT, Lanes};
 use super::{LANES, Pairs, math, pairs as loops};
 use crate::simd::Level;
 use std::arch::x86_64::{
-    __m256, __m512, _CMP_GT_OQ, _mm256_add_epi32, _mm256_add_ps, _mm256_andnot_ps,
-    _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_cmp_ps, _mm256_div_ps,
-    _mm256_loadu_ps, _mm256_mul_ps, _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_ps,
-    _mm256_slli_epi32, _mm256_storeu_ps, _mm256_sub_ps, _mm512_abs_ps, _mm512_add_epi32,
-    _mm512_add_ps, _mm512_castps_si512, _mm512_castsi512_ps, _mm512_cmp_ps_mask, _mm512_div_ps,
-    _mm512_loadu_ps, _mm512_mask_blend_ps, _mm512_mul_ps, _mm512_set1_epi32, _mm512_set1_ps,
-    _mm512_setzero_ps, _mm512_slli_epi32, _mm512_storeu_ps, _mm512_sub_ps,
+    __m256, __m512, _CMP_GT_OQ, _CMP_LT_OQ, _mm256_add_epi32, _mm256_add_ps, _mm256_and_ps,
+    _mm256_andnot_ps, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_cmp_ps,
+    _mm256_div_ps, _mm256_loadu_ps, _mm256_mul_ps, _mm256_set1_epi32, _mm256_set1_ps,
+    _mm256_setzero_ps, _mm256_slli_epi32, _mm256_storeu_ps, _mm256_sub_ps, _mm512_abs_ps,
+    _mm512_add_epi32, _mm512_add_ps, _mm512_castps_si512, _mm512_castsi512_ps, _mm512_cmp_ps_mask,
+    _mm512_div_ps, _mm512_loadu_ps, _mm512_mask_add_ps, _mm512_mask_blend_ps, _mm512_mul_ps,
+    _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_ps, _mm512_slli_epi32, _mm512_storeu_ps,
+    _mm512_sub_ps,
 };
 
 /// One register of sixteen.
@@ -48,6 +49,10 @@ impl Lanes for Wide {
         if_positive(self: Self, yes: Self, no: Self) -> Self = {
             let positive = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(self.0, _mm512_setzero_ps());
             Self(_mm512_mask_blend_ps(positive, no.0, yes.0))
+        };
+        count_less(self: Self, a: Self, b: Self) -> Self = {
+            let less = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a.0, b.0);
+            Self(_mm512_mask_add_ps(self.0, less, self.0, _mm512_set1_ps(1.0)))
         };
         power_of_rounded(self: Self) -> Self = {
             let bits = _mm512_add_epi32(_mm512_castps_si512(self.0), _mm512_set1_epi32(EXPONENT));
@@ -88,6 +93,12 @@ impl Lanes for Halves {
                 _mm256_blendv_ps(no.0, yes.0, positive),
                 _mm256_blendv_ps(no.1, yes.1, positive_too),
             )
+        };
+        count_less(self: Self, a: Self, b: Self) -> Self = {
+            let one = _mm256_set1_ps(1.0);
+            let less = _mm256_and_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(a.0, b.0), one);
+            let less_too = _mm256_and_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(a.1, b.1), one);
+            Self(_mm256_add_ps(self.0, less), _mm256_add_ps(self.1, less_too))
         };
         power_of_rounded(self: Self) -> Self = {
             let offset = _mm256_set1_epi32(EXPONENT);
@@ -151,14 +162,14 @@ macro_rules! compiled_for {
                 unsafe { run(noise, docs, perturbed) }
             }
 
-            pub(in super::super) fn ranks(scores: &[f32], ranks: &mut [u32]) {
+            pub(in super::super) fn above(scores: &[f32], counts: &mut [f32]) {
                 #[target_feature(enable = $features)]
-                fn run(scores: &[f32], ranks: &mut [u32]) {
-                    math::ranks(scores, ranks);
+                fn run(scores: &[f32], counts: &mut [f32]) {
+                    math::above::<$lanes>(scores, counts);
                 }
                 debug_assert!($level.is_available());
                 // SAFETY: as in `pairs`.
-                unsafe { run(scores, ranks) }
+                unsafe { run(scores, counts) }
             }
         }
     };
