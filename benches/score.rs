@@ -2,6 +2,7 @@
 //!
 //! Each time is the least of many short runs. The cost of a tree is what 500 more of them add to a
 //! model, since they bring no new thresholds; the rest is the cost of turning values into codes.
+//! Rows can be asked for: `cargo bench --bench score -- "Avx512 31 256"`.
 
 #![expect(clippy::print_stdout, reason = "a bench prints")]
 
@@ -75,12 +76,17 @@ fn main() {
         .collect();
     let mut scores = vec![0.0; docs];
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     println!("level     leaves  docs  us/call  ns/doc/tree (mux alone)  ns/value (quantise)");
     for level in Level::available() {
         for leaves in [31, 64, 255] {
             let (one, two) = (model(TREES, leaves), model(2 * TREES, leaves));
             let (one, two) = (Scorer::at_level(&one, level), Scorer::at_level(&two, level));
             for docs in [1, 8, 16, 64, 100, 256, 1024] {
+                let row = format!("{level:?} {leaves} {docs}");
+                if !wanted.is_empty() && !wanted.contains(&row) {
+                    continue;
+                }
                 let values = &values[..docs * FEATURES];
                 let scores = &mut scores[..docs];
                 let mut time = |scorer: &Scorer| {

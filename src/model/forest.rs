@@ -16,7 +16,7 @@ pub enum Cells {
 /// The categories that go left at a split of a foreign model.
 ///
 /// A split looks at set `i` as if it were a feature, number `num_features + i`, whose cell is 0
-/// for a value in the set and 1 for any other, missing ones too.
+/// for a value in the set, 1 for any other, and missing for a missing one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Set {
     /// The feature that holds the category.
@@ -31,6 +31,11 @@ impl Set {
         // Values just above -1 have the integer part 0.
         let is_category = value > -1.0 && value < f64::from(u32::MAX) + 1.0;
         is_category && self.categories.binary_search(&(value as u32)).is_ok()
+    }
+
+    fn cell(&self, row: &[f64]) -> f64 {
+        let value = row[self.feature as usize];
+        if value.is_nan() { value } else { f64::from(u8::from(!self.contains(value))) }
     }
 }
 
@@ -120,8 +125,7 @@ impl Forest {
     /// The cell that a split on `feature`, which may be a set, sees of a row.
     pub fn cell(&self, feature: u32, row: &[f64]) -> f64 {
         if let Some(set) = (feature as usize).checked_sub(self.num_features) {
-            let set = &self.sets[set];
-            return f64::from(u8::from(!set.contains(row[set.feature as usize])));
+            return self.sets[set].cell(row);
         }
         let value = row[feature as usize];
         if self.zero_is_missing.binary_search(&feature).is_ok() && is_zero(value) {

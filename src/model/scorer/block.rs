@@ -4,7 +4,7 @@ use super::kernel::{Lane, Sheet, Slots};
 use super::plan::{Search, Source};
 use super::program::{Form, Step, Trees};
 use super::rows::{Rows, Value, is_f32, zero_as_missing};
-use super::{BLOCK, FEW, Scorer, kernel};
+use super::{BLOCK, FEW, Scorer};
 use std::cell::Cell;
 
 /// What a thread needs beside the scorer; it grows to the largest call.
@@ -61,7 +61,11 @@ impl Scorer {
     ) {
         scratch.sums.clear();
         scratch.sums.resize(self.program.num_sums() * BLOCK, 0.0);
-        self.encode(scratch, context);
+        if self.walks(context.docs) {
+            self.encode_few(&mut scratch.few, context);
+        } else {
+            self.encode(scratch, context);
+        }
         let mut top = 0;
         for step in self.program.steps() {
             match step {
@@ -82,6 +86,11 @@ impl Scorer {
         scores.copy_from_slice(&scratch.sums[..scores.len()]);
     }
 
+    /// Whether so many docs walk down all trees.
+    fn walks(&self, docs: usize) -> bool {
+        docs <= FEW.min(self.few)
+    }
+
     /// The steps that add to the sum on top.
     fn add<T: Value>(
         &self,
@@ -92,7 +101,7 @@ impl Scorer {
     ) {
         let sums = &mut scratch.sums[top * BLOCK..][..BLOCK];
         match step {
-            Step::Trees(trees) if context.docs <= FEW => {
+            Step::Trees(trees) if self.walks(context.docs) => {
                 scratch.found.resize(trees.walks.len(), 0.0);
                 for (doc, sum) in sums[..context.docs].iter_mut().enumerate() {
                     let code = |column: u32| scratch.few[column as usize * FEW + doc];
@@ -127,9 +136,8 @@ impl Scorer {
             match form {
                 Form::Circuit(circuit) => {
                     let ops = trees.circuits.ops(circuit);
-                    kernel::circuit(self.level, sheet, ops, slots);
-                    kernel::add(
-                        self.level,
+                    self.kernels.circuit(sheet, ops, slots);
+                    self.kernels.add(
                         &slots.root()[..sheet.wide],
                         trees.circuits.values(circuit),
                         sums,
@@ -148,15 +156,9 @@ impl Scorer {
     /// Fills all columns with the codes of the block.
     fn encode<T: Value>(&self, scratch: &mut Scratch, context: &Context<'_, T>) {
         let Context { rows, docs, .. } = *context;
-        let Scratch { narrow, wide, codes, lanes, few, .. } = scratch;
-        let mut columns = if docs <= FEW {
-            few.resize(self.plan.columns() * FEW, 0);
-            Columns::Few(few)
-        } else {
-            let lanes_wide = docs.div_ceil(64);
-            lanes.resize(self.plan.columns() * lanes_wide, Lane::default());
-            Columns::Lanes(lanes, lanes_wide)
-        };
+        let Scratch { narrow, wide, codes, lanes, .. } = scratch;
+        let width = docs.div_ceil(64);
+        lanes.resize(self.plan.columns() * width, Lane::default());
         // Docs beyond the last are given any codes: their scores are not read.
         codes.resize(BLOCK, 0);
         narrow.resize(BLOCK, 0.0);
@@ -166,17 +168,51 @@ impl Scorer {
             if let (Some(table), false) = (&search.wide, is_f32::<T>()) {
                 search.gather_wide(rows, wide);
                 table.encode(wide, codes);
-                columns.store(search, wide, codes);
+                search.store(wide, codes, lanes, width);
             } else {
                 search.gather_narrow(rows, narrow);
-                kernel::encode(self.level, &search.narrow, narrow, codes);
-                columns.store(search, narrow, codes);
+                self.kernels.encode(&search.narrow, narrow, codes);
+                search.store(narrow, codes, lanes, width);
+            }
+        }
+    }
+
+    /// The same for docs that walk: [`FEW`] bytes a column.
+    fn encode_few<T: Value>(&self, few: &mut Vec<u8>, context: &Context<'_, T>) {
+        few.resize(self.plan.columns() * FEW, 0);
+        for search in self.plan.searches() {
+            for doc in 0..context.docs {
+                let (code, is_missing) = search.code(context.rows, doc);
+                if let Some(column) = search.left {
+                    few[column * FEW + doc] = code;
+                }
+                if let Some(column) = search.right {
+                    few[column * FEW + doc] = if is_missing { u8::MAX } else { code };
+                }
             }
         }
     }
 }
 
 impl Search {
+    /// The code of one doc's cell, and whether it is missing.
+    #[inline]
+    fn code<T: Value>(&self, rows: Rows<'_, T>, doc: usize) -> (u8, bool) {
+        let cell: f64 = match &self.source {
+            Source::Feature(feature) if is_f32::<T>() || self.wide.is_none() => {
+                let cell = rows.value(doc, *feature).nearest();
+                return (self.narrow.code(cell), cell.is_nan());
+            }
+            Source::Feature(feature) => rows.value(doc, *feature).into(),
+            Source::ZeroAsMissing(feature) => zero_as_missing(rows.value(doc, *feature).into()),
+            Source::Set(set) => f64::from(set.cell(rows.value(doc, set.feature).into())),
+        };
+        match &self.wide {
+            Some(table) => (table.code(cell), cell.is_nan()),
+            None => (self.narrow.code(cell as f32), cell.is_nan()),
+        }
+    }
+
     fn gather_narrow<T: Value>(&self, rows: Rows<'_, T>, cells: &mut [f32]) {
         match &self.source {
             Source::Feature(feature) => rows.gather(*feature, cells, T::nearest),
@@ -203,41 +239,26 @@ impl Search {
     }
 }
 
-/// Where codes go.
-enum Columns<'a> {
-    /// [`FEW`] bytes a column.
-    Few(&'a mut [u8]),
-    /// So many lanes a column.
-    Lanes(&'a mut [Lane], usize),
-}
-
-impl Columns<'_> {
-    /// Puts the codes of `cells` into the columns of their search.
-    fn store<C: PartialEq>(&mut self, search: &Search, cells: &[C], codes: &mut [u8]) {
-        if let Some(column) = search.left {
-            self.fill(column, codes, cells.len());
+impl Search {
+    /// Puts the codes of `cells` into the search's columns of `width` lanes.
+    fn store<C: PartialEq>(&self, cells: &[C], codes: &mut [u8], lanes: &mut [Lane], width: usize) {
+        let mut fill = |column: usize, codes: &[u8]| {
+            let lanes = &mut lanes[column * width..][..width];
+            for (lane, codes) in lanes.iter_mut().zip(codes.as_chunks::<64>().0) {
+                lane.0 = *codes;
+            }
+        };
+        if let Some(column) = self.left {
+            fill(column, codes);
         }
-        if let Some(column) = search.right {
+        if let Some(column) = self.right {
             for (code, cell) in codes.iter_mut().zip(cells) {
-                // Only NaN is not itself.
+                // Only a missing value is not itself.
                 #[expect(clippy::eq_op, reason = "for any type of float")]
-                if cell != cell {
-                    *code = u8::MAX;
-                }
+                let is_missing = cell != cell;
+                *code |= if is_missing { u8::MAX } else { 0 };
             }
-            self.fill(column, codes, cells.len());
-        }
-    }
-
-    fn fill(&mut self, column: usize, codes: &[u8], docs: usize) {
-        match self {
-            Self::Few(few) => few[column * FEW..][..docs].copy_from_slice(&codes[..docs]),
-            Self::Lanes(lanes, wide) => {
-                let lanes = &mut lanes[column * *wide..][..*wide];
-                for (lane, codes) in lanes.iter_mut().zip(codes.as_chunks::<64>().0) {
-                    lane.0 = *codes;
-                }
-            }
+            fill(column, codes);
         }
     }
 }

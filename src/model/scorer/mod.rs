@@ -29,6 +29,7 @@ use super::forest::Forest;
 use crate::error::{Error, Result};
 use crate::simd::Level;
 use block::{Context, Scratch};
+use kernel::Kernels;
 use plan::{Plan, Planner};
 use program::{Program, Step};
 use rayon::prelude::*;
@@ -36,7 +37,7 @@ use rows::Rows;
 
 /// The docs of a block: the more, the less a split costs, until a block leaves the first cache.
 const BLOCK: usize = 256;
-/// Up to so many docs walk.
+/// So many docs at most walk at once.
 const FEW: usize = 8;
 /// About so many splits of docs are worth waking another thread.
 const WORTH_A_THREAD: usize = 1_000_000;
@@ -45,9 +46,11 @@ const WORTH_A_THREAD: usize = 1_000_000;
 #[derive(Debug)]
 pub struct Scorer {
     num_features: usize,
-    level: Level,
+    kernels: Kernels,
     plan: Plan,
     program: Program,
+    /// Up to so many docs walk.
+    few: usize,
     /// The components whose scores are normalised within the query.
     within: Vec<Scorer>,
 }
@@ -60,8 +63,8 @@ impl Model {
 }
 
 impl Scorer {
-    /// The same scores with the instructions of `level`, which must be available: for tests and
-    /// benches.
+    /// The same scores with the instructions of `level`, for tests and benches; the portable ones
+    /// if this machine does not have them.
     pub fn at_level(model: &Model, level: Level) -> Self {
         let mut planner = Planner::default();
         visit(model, &mut |forest| planner.add(forest));
@@ -72,7 +75,9 @@ impl Scorer {
             Build { level, plan: &mut plan, program: &mut program, within: &mut within };
         build.model(model);
         let num_features = model.num_features();
-        Self { num_features, level, plan, program, within }
+        let kernels = Kernels::new(level);
+        let few = program.few(kernels.picoseconds());
+        Self { num_features, kernels, plan, program, few, within }
     }
 
     /// The number of values in a row.
@@ -145,9 +150,10 @@ impl Scorer {
             self.block(scratch, &context, scores);
         };
         if threads < 2 || docs <= 64 {
+            let each = if docs <= self.few { FEW } else { BLOCK };
             return Scratch::with(|scratch| {
-                for (i, scores) in scores.chunks_mut(BLOCK).enumerate() {
-                    block(scratch, i * BLOCK, scores);
+                for (i, scores) in scores.chunks_mut(each).enumerate() {
+                    block(scratch, i * each, scores);
                 }
             });
         }

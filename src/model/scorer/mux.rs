@@ -1,18 +1,20 @@
 //! Trees as circuits of multiplexers.
 //!
-//! A *slot* holds a byte a doc: how many leaves stand to the left of the doc's leaf below some node.
-//! For a leaf that is 0, and slot 0 holds nothing else. A split with `n` leaves on its left finds it
-//! from its children's slots: `code > threshold ? right + n : left`. Children come before parents,
-//! the child that needs more slots first, so that nine slots are enough for any tree of 256 leaves.
+//! Of the two children of a split, the one with more leaves is its *carry* and the other its *side*.
+//! Leaves are numbered carry first: below a split whose carry has `n` leaves, the number of a doc's
+//! leaf is the one that the carry found, or `n` plus the one that the side found. The carry's is at
+//! hand from the split evaluated just before. The side's is 0 if the side is a leaf; else it waits
+//! in a *slot*, put there by an earlier *chain*: the ops of a split, its carry, the carry's carry and
+//! so on, from the lowest up. All ops are of one form, and nothing branches on data or on the tree.
 
 use super::super::tree::{Child, Tree};
-use super::kernel::{Op, ROOT};
+use super::kernel::{DUMP, Op, ROOT, SLOTS};
 
 /// The circuits of some trees.
 #[derive(Debug, Default)]
 pub(super) struct Circuits {
     ops: Vec<Op>,
-    /// Leaf values from left to right, each tree's padded to a length of [`table_size`].
+    /// Leaf values by number, each tree's padded to a length that kernels know.
     values: Vec<f64>,
 }
 
@@ -23,25 +25,30 @@ pub(super) struct Circuit {
     values: std::ops::Range<usize>,
 }
 
-/// Table lengths that kernels know: 32, 64, 128, 256.
-fn table_size(leaves: usize) -> usize {
-    leaves.next_power_of_two().max(32)
-}
-
 impl Circuits {
     /// A leaf's number must fit a byte.
-    pub(super) const MOST_LEAVES: usize = 256;
+    const MOST_LEAVES: usize = 256;
 
-    /// Adds a tree of 2 to 256 leaves; `places` are the column and code of each split.
-    pub(super) fn push(&mut self, tree: &Tree, places: &[(u32, u8)]) -> Circuit {
+    /// Adds a tree, unless it has too many leaves or an odd shape that needs too many slots.
+    ///
+    /// `places` are the column and code of each split.
+    pub(super) fn push(&mut self, tree: &Tree, places: &[(u32, u8)]) -> Option<Circuit> {
+        if tree.leaves().len() > Self::MOST_LEAVES {
+            return None;
+        }
         let (ops, values) = (self.ops.len(), self.values.len());
-        let mut wiring =
-            Wiring { tree, places, below: Below::of(tree), circuits: self, free: u16::MAX - 1 };
-        let root = wiring.node(Child::Split(0));
-        debug_assert_eq!(root, ROOT);
-        wiring.leaves(Child::Split(0));
-        self.values.resize(values + table_size(tree.leaves().len()), 0.0);
-        Circuit { ops: ops..self.ops.len(), values: values..self.values.len() }
+        let free = !(1 << ZERO | 1 << DUMP);
+        let mut wiring = Wiring { tree, places, leaves: leaves_below(tree), circuits: self, free };
+        let Some(last) = wiring.chain(0) else {
+            self.ops.truncate(ops);
+            return None;
+        };
+        debug_assert_eq!(last, ROOT);
+        wiring.values(Child::Split(0));
+        // Kernels know 32, 64, 128 and 256.
+        let size = tree.leaves().len().next_power_of_two().max(32);
+        self.values.resize(values + size, 0.0);
+        Some(Circuit { ops: ops..self.ops.len(), values: values..self.values.len() })
     }
 
     pub(super) fn ops(&self, circuit: &Circuit) -> &[Op] {
@@ -53,79 +60,107 @@ impl Circuits {
     }
 }
 
-/// The leaves below each split, and the slots that its evaluation needs.
-struct Below {
-    leaves: Vec<u16>,
-    slots: Vec<u8>,
+/// The slot that holds 0, the number of a leaf.
+const ZERO: u8 = 0;
+
+/// The number of leaves below each split.
+fn leaves_below(tree: &Tree) -> Vec<u16> {
+    let mut leaves = vec![0; tree.splits().len()];
+    // Children stand after their parents.
+    for (at, split) in tree.splits().iter().enumerate().rev() {
+        let below = |child| match child {
+            Child::Leaf(_) => 1,
+            Child::Split(at) => leaves[at as usize],
+        };
+        leaves[at] = below(split.left) + below(split.right);
+    }
+    leaves
 }
 
-impl Below {
-    fn of(tree: &Tree) -> Self {
-        let count = tree.splits().len();
-        let mut below = Self { leaves: vec![0; count], slots: vec![0; count] };
-        // Children stand after their parents.
-        for (at, split) in tree.splits().iter().enumerate().rev() {
-            let (left, right) = (below.slots(split.left), below.slots(split.right));
-            below.leaves[at] = below.leaves(split.left) + below.leaves(split.right);
-            // One result waits while the other child is evaluated.
-            below.slots[at] = if left == right { left + 1 } else { left.max(right) };
+struct Wiring<'a> {
+    tree: &'a Tree,
+    places: &'a [(u32, u8)],
+    leaves: Vec<u16>,
+    circuits: &'a mut Circuits,
+    /// A bit a slot.
+    free: u64,
+}
+
+impl Wiring<'_> {
+    /// Appends the ops of split `top` and all below; the slot of its number, if slots suffice.
+    ///
+    /// Calls itself only for the smaller side of a split, so at most eight deep.
+    fn chain(&mut self, top: u32) -> Option<u8> {
+        let mut path = Vec::new();
+        let mut next = Child::Split(top);
+        while let Child::Split(at) = next {
+            path.push(at);
+            next = self.carry_and_side(at).0;
         }
-        below
+        let mut waiting = Vec::with_capacity(path.len());
+        for &at in &path {
+            waiting.push(match self.carry_and_side(at).1 {
+                Child::Leaf(_) => ZERO,
+                Child::Split(side) => self.chain(side)?,
+            });
+        }
+        for (i, (&at, &slot)) in path.iter().zip(&waiting).enumerate().rev() {
+            let (column, threshold) = self.places[at as usize];
+            let carry = self.carry_and_side(at).0;
+            let keep = if i + 1 < path.len() { u8::MAX } else { 0 };
+            let op = Op {
+                column,
+                threshold,
+                add: self.below(carry) as u8,
+                flip: 0,
+                keep,
+                slot,
+                to: DUMP,
+            };
+            // The carry stays where the code is not above. Where it comes from the right, codes are
+            // turned over: code <= t iff !code > !t - 1.
+            let flipped = Op { threshold: u8::MAX - 1 - threshold, flip: u8::MAX, ..op };
+            let is_left = carry == self.tree.splits()[at as usize].left;
+            self.circuits.ops.push(if is_left { op } else { flipped });
+            self.free |= 1 << slot & !(1 << ZERO);
+        }
+        let to = self.free.trailing_zeros() as u8;
+        if usize::from(to) >= SLOTS {
+            return None;
+        }
+        self.free &= !(1 << to);
+        if let Some(last) = self.circuits.ops.last_mut() {
+            last.to = to;
+        }
+        Some(to)
     }
 
-    fn leaves(&self, child: Child) -> u16 {
+    fn below(&self, child: Child) -> u16 {
         match child {
             Child::Leaf(_) => 1,
             Child::Split(at) => self.leaves[at as usize],
         }
     }
 
-    fn slots(&self, child: Child) -> u8 {
-        match child {
-            Child::Leaf(_) => 0,
-            Child::Split(at) => self.slots[at as usize],
+    fn carry_and_side(&self, at: u32) -> (Child, Child) {
+        let split = &self.tree.splits()[at as usize];
+        if self.below(split.left) >= self.below(split.right) {
+            (split.left, split.right)
+        } else {
+            (split.right, split.left)
         }
     }
-}
 
-struct Wiring<'a> {
-    tree: &'a Tree,
-    places: &'a [(u32, u8)],
-    below: Below,
-    circuits: &'a mut Circuits,
-    /// A bit for each of the kernels' sixteen slots.
-    free: u16,
-}
-
-impl Wiring<'_> {
-    /// Appends the ops below a node; the slot of its result. At most 255 calls deep.
-    fn node(&mut self, node: Child) -> u8 {
-        let Child::Split(at) = node else { return 0 };
-        let split = &self.tree.splits()[at as usize];
-        let (left, right) = if self.below.slots(split.left) >= self.below.slots(split.right) {
-            let left = self.node(split.left);
-            (left, self.node(split.right))
-        } else {
-            let right = self.node(split.right);
-            (self.node(split.left), right)
-        };
-        // Slot 0 is never free. An op reads before it writes, so it may write where it read.
-        self.free |= (1 << left | 1 << right) & !1;
-        let to = self.free.trailing_zeros() as u8;
-        self.free &= !(1 << to);
-        let (column, threshold) = self.places[at as usize];
-        let add = self.below.leaves(split.left) as u8;
-        self.circuits.ops.push(Op { column, threshold, add, left, right, to });
-        to
-    }
-
-    fn leaves(&mut self, node: Child) {
+    /// Appends the values of all leaves below in the order of their numbers.
+    ///
+    /// Calls itself at most 255 deep.
+    fn values(&mut self, node: Child) {
         match node {
             Child::Leaf(at) => self.circuits.values.push(self.tree.leaves()[at as usize].value),
             Child::Split(at) => {
-                let split = &self.tree.splits()[at as usize];
-                self.leaves(split.left);
-                self.leaves(split.right);
+                let (carry, side) = self.carry_and_side(at);
+                self.values(carry);
+                self.values(side);
             }
         }
     }

@@ -196,8 +196,11 @@ impl Membership {
         Self { feature: set.feature, set: set.clone(), bits: bits.into_boxed_slice() }
     }
 
-    /// 0 for a value in the set, else 1.
+    /// 0 for a value in the set, 1 for another.
     pub(super) fn cell(&self, value: f64) -> f32 {
+        if value.is_nan() {
+            return f32::NAN;
+        }
         if self.bits.is_empty() {
             return f32::from(u8::from(!self.set.contains(value)));
         }

@@ -48,6 +48,7 @@ pub(super) struct Program {
     depth: usize,
     deepest: usize,
     num_splits: usize,
+    num_steps: usize,
 }
 
 impl Program {
@@ -63,6 +64,15 @@ impl Program {
     /// The number of splits of all trees.
     pub(super) fn num_splits(&self) -> usize {
         self.num_splits
+    }
+
+    /// Up to so many docs walk faster than a block of 64 goes through the circuits, where a split of
+    /// 64 docs takes `split` picoseconds.
+    pub(super) fn few(&self, split: usize) -> usize {
+        /// A step of a walk.
+        const STEP: usize = 600;
+        let (walks, block) = (STEP * self.num_steps, split * self.num_splits);
+        block.checked_div(walks).unwrap_or_default().clamp(1, 64)
     }
 
     pub(super) fn push(&mut self, step: Step) {
@@ -93,10 +103,10 @@ impl Program {
         let places: Vec<(u32, u8)> =
             tree.splits().iter().map(|split| plan.place(forest, split)).collect();
         let walk = trees.walks.push(tree, &places);
-        trees.order.push(if tree.leaves().len() <= Circuits::MOST_LEAVES {
-            Form::Circuit(trees.circuits.push(tree, &places))
-        } else {
-            Form::Walk(walk)
+        self.num_steps += walk.steps();
+        trees.order.push(match trees.circuits.push(tree, &places) {
+            Some(circuit) => Form::Circuit(circuit),
+            None => Form::Walk(walk),
         });
     }
 }

@@ -61,6 +61,12 @@ impl<'a, T: Value> Rows<'a, T> {
         Self { values: &self.values[rows * self.width..], width: self.width }
     }
 
+    /// One value.
+    #[inline]
+    pub(super) fn value(self, row: usize, feature: u32) -> T {
+        self.values[row * self.width + feature as usize]
+    }
+
     /// The values of one feature in the first rows, as many as `column` has room for.
     #[inline]
     pub(super) fn gather<C>(self, feature: u32, column: &mut [C], cell: impl Fn(T) -> C) {

@@ -73,12 +73,24 @@ impl<C: Copy + PartialOrd> Table<C> {
     /// The code of one cell.
     #[inline]
     pub(super) fn code(&self, cell: C) -> u8 {
-        let last = self.places.len() - 1;
-        let mut at = 1usize;
-        for _ in 0..self.levels {
-            at = 2 * at + usize::from(self.places[at & last] < cell);
+        match self.levels {
+            4 => self.descend::<16>(cell),
+            5 => self.descend::<32>(cell),
+            6 => self.descend::<64>(cell),
+            7 => self.descend::<128>(cell),
+            _ => self.descend::<256>(cell),
         }
-        (at & last) as u8
+    }
+
+    /// With a number of places that the compiler knows: no loop, no check of bounds.
+    #[inline]
+    fn descend<const PLACES: usize>(&self, cell: C) -> u8 {
+        let Some(places) = self.places.first_chunk::<PLACES>() else { return 0 };
+        let mut at = 1;
+        for _ in 0..PLACES.ilog2() {
+            at = 2 * (at % PLACES) + usize::from(places[at % PLACES] < cell);
+        }
+        (at % PLACES) as u8
     }
 }
 

@@ -25,6 +25,13 @@ pub(super) struct Walk {
     tree: u32,
 }
 
+impl Walk {
+    /// The steps to the deepest leaf.
+    pub(super) fn steps(self) -> usize {
+        self.steps as usize
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Node {
     /// The left child; the right one is next. A leaf's is itself.
@@ -113,7 +120,7 @@ impl Walks {
     #[inline]
     fn step(&self, at: u32, code: impl Fn(u32) -> u8) -> u32 {
         let node = self.nodes[at as usize];
-        node.left + u32::from(code(node.column) > node.threshold)
+        node.left.wrapping_add(u32::from(code(node.column) > node.threshold))
     }
 
     /// The number of trees.

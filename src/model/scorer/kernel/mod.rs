@@ -30,25 +30,37 @@ pub(super) struct Sheet<'a> {
     pub(super) wide: usize,
 }
 
-/// One split of a circuit: `code > threshold ? right + add : left`.
+/// One split of a circuit.
+///
+/// With `carry` the result of the op before, and 0 where `keep` is 0 instead of 255, the result is
+/// `code ^ flip > threshold ? slot + add : carry`. It goes to slot `to` too.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Op {
     pub(super) column: u32,
     pub(super) threshold: u8,
     pub(super) add: u8,
-    pub(super) left: u8,
-    pub(super) right: u8,
+    pub(super) flip: u8,
+    pub(super) keep: u8,
+    pub(super) slot: u8,
     pub(super) to: u8,
 }
 
-/// The number of slots: a power of two above the nine that circuits use.
-pub(super) const SLOTS: usize = 16;
+/// The number of slots, a power of two. Slot 0 stays 0.
+pub(super) const SLOTS: usize = 64;
 /// The slot that a tree's result is in.
 pub(super) const ROOT: u8 = 1;
+/// The slot for what no op will read.
+pub(super) const DUMP: u8 = 63;
 
 /// What circuits compute with: four lanes a slot.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Slots([[Lane; 4]; SLOTS]);
+
+impl Default for Slots {
+    fn default() -> Self {
+        Self([[Lane::default(); 4]; SLOTS])
+    }
+}
 
 impl Slots {
     /// The leaf numbers that a circuit found.
@@ -57,33 +69,58 @@ impl Slots {
     }
 }
 
-/// Evaluates a circuit; the leaf numbers are in the [root slot](Slots::root).
-pub(super) fn circuit(level: Level, sheet: Sheet<'_>, ops: &[Op], slots: &mut Slots) {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if level.is_available() => avx512::circuit(sheet, ops, slots),
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 if level.is_available() => avx2::circuit(sheet, ops, slots),
-        _ => portable::circuit(sheet, ops, slots),
-    }
-}
+/// A level that this machine has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kernels(Level);
 
-/// Adds to each doc's sum the value of its leaf; there are 32, 64, 128 or 256 values.
-pub(super) fn add(level: Level, leaves: &[Lane], values: &[f64], sums: &mut [f64]) {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if level.is_available() => avx512::add(leaves, values, sums),
-        _ => portable::add(leaves, values, sums),
+impl Kernels {
+    /// The kernels of `level`, or the portable ones if this machine does not have it.
+    pub(super) fn new(level: Level) -> Self {
+        Self(if level.is_available() { level } else { Level::Portable })
     }
-}
 
-/// Finds the codes of cells.
-pub(super) fn encode(level: Level, table: &Table<f32>, cells: &[f32], codes: &mut [u8]) {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if level.is_available() => avx512::encode(table, cells, codes),
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 if level.is_available() => avx2::encode(table, cells, codes),
-        _ => table.encode(cells, codes),
+    /// About how many picoseconds an op takes for 64 docs; `benches/score.rs` measures it.
+    pub(super) fn picoseconds(self) -> usize {
+        match self.0 {
+            Level::Avx512 => 1_200,
+            Level::Avx2 => 2_000,
+            Level::Portable => 4_000,
+        }
+    }
+
+    /// Evaluates a circuit; the leaf numbers are in the [root slot](Slots::root).
+    pub(super) fn circuit(self, sheet: Sheet<'_>, ops: &[Op], slots: &mut Slots) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => avx512::circuit(self, sheet, ops, slots),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => avx2::circuit(self, sheet, ops, slots),
+            _ => portable::circuit(sheet, ops, slots),
+        }
+    }
+
+    /// Adds to each doc's sum the value of its leaf; there are 32, 64, 128 or 256 values.
+    pub(super) fn add(self, leaves: &[Lane], values: &[f64], sums: &mut [f64]) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => avx512::add(self, leaves, values, sums),
+            _ => portable::add(leaves, values, sums),
+        }
+    }
+
+    /// Finds the codes of cells.
+    pub(super) fn encode(self, table: &Table<f32>, cells: &[f32], codes: &mut [u8]) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => avx512::encode(self, table, cells, codes),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => avx2::encode(self, table, cells, codes),
+            _ => table.encode(cells, codes),
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn has(self, level: Level) -> bool {
+        self.0 == level
     }
 }

@@ -5,35 +5,23 @@ use super::{Lane, Op, SLOTS, Sheet, Slots};
 
 #[inline(always)]
 pub(super) fn circuit(sheet: Sheet<'_>, ops: &[Op], slots: &mut Slots) {
-    match sheet.wide {
-        1 => run::<1>(sheet.lanes, ops, slots),
-        2 => run::<2>(sheet.lanes, ops, slots),
-        3 => run::<3>(sheet.lanes, ops, slots),
-        _ => run::<4>(sheet.lanes, ops, slots),
-    }
-}
-
-#[inline(always)]
-fn run<const WIDE: usize>(lanes: &[Lane], ops: &[Op], slots: &mut Slots) {
-    let columns = lanes.as_chunks::<WIDE>().0;
-    for op in ops {
-        let codes = &columns[op.column as usize];
-        for (i, codes) in codes.iter().enumerate() {
-            let left = slots.0[op.left as usize % SLOTS][i].0;
-            let right = slots.0[op.right as usize % SLOTS][i].0;
-            slots.0[op.to as usize % SLOTS][i].0 = choose(op, &codes.0, &left, &right);
+    // The carries of all lanes would not fit the registers.
+    for i in 0..sheet.wide {
+        let mut carry = Lane::default().0;
+        for op in ops {
+            let Op { threshold, add, flip, keep, .. } = *op;
+            let codes = sheet.lanes[op.column as usize * sheet.wide + i].0;
+            let side = slots.0[op.slot as usize % SLOTS][i].0;
+            let mut result = Lane::default();
+            for i in 0..64 {
+                let side = side[i].wrapping_add(add);
+                let carry = carry[i] & keep;
+                result.0[i] = if codes[i] ^ flip > threshold { side } else { carry };
+            }
+            carry = result.0;
+            slots.0[op.to as usize % SLOTS][i] = result;
         }
     }
-}
-
-#[inline(always)]
-fn choose(op: &Op, codes: &[u8; 64], left: &[u8; 64], right: &[u8; 64]) -> [u8; 64] {
-    let mut chosen = [0; 64];
-    for i in 0..64 {
-        let right = right[i].wrapping_add(op.add);
-        chosen[i] = if codes[i] > op.threshold { right } else { left[i] };
-    }
-    chosen
 }
 
 #[inline(always)]
