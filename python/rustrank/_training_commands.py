@@ -33,7 +33,16 @@ examples:
 """
 
 #: Parameters of `train` that are no options of the command, or not by that name.
-_OTHERWISE = ("dataset", "valid", "callbacks", "progress", "num_threads", "resume", "unknown")
+_OTHERWISE = (
+    "dataset",
+    "valid",
+    "callbacks",
+    "progress",
+    "num_threads",
+    "preferences",
+    "resume",
+    "unknown",
+)
 #: What parameters take whose default does not say it.
 _KINDS: dict[str, type] = {
     "early_stopping": int,

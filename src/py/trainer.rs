@@ -10,7 +10,7 @@ use crate::boost::{self, End, Loss, Measured, Params, Patience, Plan, Watched};
 use crate::data;
 use crate::error::{Error, Result};
 use crate::grow::{Criterion, GrowOptions};
-use crate::objective::{LambdaOptions, ObjectiveOptions, ScoreNoise};
+use crate::objective::{LambdaOptions, ObjectiveOptions, Preference, ScoreNoise};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -20,6 +20,7 @@ pub(super) struct Planned {
     boosting: Boosting,
     growing: Growing,
     objective: ObjectiveArg,
+    preferences: Option<Preferences>,
     valid: Vec<(String, Py<Dataset>)>,
     metrics: Vec<MetricArg>,
     /// What metrics mean.
@@ -76,6 +77,20 @@ pub(super) struct Losing {
     noise_copies: usize,
     tied_pairs: String,
     relevant_from: Option<f64>,
+}
+
+/// Rows that are better, rows that are worse, probabilities and weights.
+type Preferences = (Vec<u32>, Vec<u32>, Vec<f64>, Vec<f64>);
+
+fn listed((better, worse, probability, weight): &Preferences) -> Vec<Preference> {
+    let rows = better.iter().zip(worse).zip(probability.iter().zip(weight));
+    let preference = |((&better, &worse), (&probability, &weight))| Preference {
+        better,
+        worse,
+        probability,
+        weight,
+    };
+    rows.map(preference).collect()
 }
 
 /// The name of a metric of ours, or a function with its name.
@@ -139,9 +154,12 @@ impl Planned {
             called: Python::attach(|py| called.clone_ref(py)),
             raised: raised.clone(),
         };
-        let loss = match &self.objective {
-            ObjectiveArg::Ours(losing) => losing.built(&self.judging, grow.seed)?,
-            ObjectiveArg::Function(name, called) => {
+        let loss = match (&self.objective, &self.preferences) {
+            (ObjectiveArg::Ours(losing), Some(preferences)) => {
+                Loss::of_preferences(&listed(preferences), dataset, losing.sigma)?
+            }
+            (ObjectiveArg::Ours(losing), None) => losing.built(&self.judging, grow.seed)?,
+            (ObjectiveArg::Function(name, called), _) => {
                 let (function, dataset) = (function(name, called), dataset.clone());
                 Loss::other(name, Box::new(FunctionObjective { function, dataset }))
             }

@@ -271,6 +271,38 @@ def test_a_metric_of_ones_own(train: rr.Dataset, valid: rr.Dataset) -> None:
     assert booster.history["valid"]["first"][-1] == pytest.approx(np.mean(expected))
 
 
+def test_preferences_take_the_place_of_labels(raw: rr.datasets.Ranking, train: rr.Dataset) -> None:
+    pairs = [
+        (better, worse)
+        for q in np.unique(raw.qid)
+        for better in np.flatnonzero(raw.qid == q)
+        for worse in np.flatnonzero(raw.qid == q)
+        if raw.y[better] > raw.y[worse]
+    ]
+    blank = rr.Dataset(raw.X, np.zeros(len(raw.y)), qid=raw.qid)
+    booster = _trained(blank, objective="ranknet", preferences=pairs)
+    ours = _trained(train, objective="ranknet", pairs_to=None)
+    assert np.corrcoef(booster.score(raw.X), ours.score(raw.X))[0, 1] > 0.95
+    order = np.random.default_rng(1).permutation(len(raw.y))
+    where = np.argsort(order)
+    moved = rr.Dataset(raw.X[order], np.zeros(len(raw.y)), qid=raw.qid[order])
+    swapped = where[np.array(pairs)][::-1]
+    assert _trained(moved, objective="ranknet", preferences=swapped) == booster
+    soft = [(a, b, 0.9, 2.0) for a, b in pairs]
+    assert _trained(blank, objective="ranknet", preferences=soft) != booster
+    for wrong, said in [
+        ([(0, len(raw.y))], "a row of preferences\\[0\\]: got 3000"),
+        ([(0, 1), (0, len(raw.y) - 1)], "the rows of preferences\\[1\\]: got 0 and 2999"),
+        ([(0, 1, 1.5)], "probability"),
+    ]:
+        with pytest.raises(rr.DataError, match=said):
+            _trained(blank, objective="ranknet", preferences=wrong)
+    with pytest.raises(rr.ParamError, match="two row numbers"):
+        _trained(blank, objective="ranknet", preferences=[(0, 0.5)])
+    with pytest.raises(rr.ParamError, match="preferences need objective='ranknet'"):
+        _trained(train, preferences=pairs)
+
+
 def _failing(kind: str) -> Callable[..., Any]:
     def loss(scores: NDArray[np.float64], labels: Any, rows: Any) -> Any:  # noqa: ARG001
         grad, hess = -scores + 1, np.ones(len(scores))
