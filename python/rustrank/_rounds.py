@@ -143,7 +143,7 @@ class Reporting:
             if number % self.checkpoint_every == 0:
                 self._save(trainer)
             if self.snapshot is not None and number % self.snapshot_every == 0:
-                latest.booster.save(self.snapshot.format(round=number))
+                latest.booster.save(self.snapshot.replace("{round}", str(number)))
             if any(stops):
                 break
 
