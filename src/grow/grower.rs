@@ -2,7 +2,7 @@
 
 use super::columns::Columns;
 use super::features::{Digit, Digits, Set};
-use super::histogram::{Pool, Shape, Source, fill};
+use super::histogram::{Few, Pool, Shape, Source, fill};
 use super::options::{Criterion, GrowOptions};
 use super::packed::{Scale, Sums, pack};
 use super::rows::Rows;
@@ -242,14 +242,19 @@ impl Grower {
         let pair = if is_left_smaller { [left, right] } else { [right, left] };
         let mut smaller = self.pool.take()?;
         let docs = self.docs.get(self.leaves[pair[0]].docs.clone());
-        self.sum_up(docs, growth, &mut smaller);
+        let source = Source { matrix: growth.table.matrix, packed: &self.packed, docs };
+        let few = Few::of(&source);
+        if few.is_none() {
+            fill(&source, self.pool.shape(), &growth.columns, &mut smaller);
+        }
         let sets = pair.map(|leaf| self.features_of(leaf, growth));
         let node = |i: usize| {
             let leaf = &self.leaves[pair[i]];
             let node = || self.node(leaf.total, leaf.docs.len(), &sets[i], growth);
             self.may_split(pair[i]).then(node)
         };
-        let found = self.scanner(growth).scan_both([node(0), node(1)], &smaller, &mut parent);
+        let nodes = [node(0), node(1)];
+        let found = self.scanner(growth).scan_both(nodes, few.as_ref(), &mut smaller, &mut parent);
         for ((leaf, found), histogram) in pair.into_iter().zip(found).zip([smaller, parent]) {
             let n = self.leaves[leaf].docs.len();
             let total = self.leaves[leaf].total;
@@ -315,9 +320,10 @@ impl Grower {
     }
 
     fn scanner<'s>(&'s self, growth: &'s Growth<'_>) -> Scanner<'s> {
-        let stride = self.pool.shape().stride;
+        let shape = self.pool.shape();
+        let (stride, tile) = (shape.stride, shape.tile());
         let columns = &growth.columns;
-        Scanner { level: Level::best(), digits: &self.digits, columns, stride }
+        Scanner { level: Level::best(), digits: &self.digits, columns, stride, tile }
     }
 
     /// Whether a leaf is shallow and large enough to be split.

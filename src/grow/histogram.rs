@@ -32,8 +32,8 @@ impl Shape {
         self.stride * self.width
     }
 
-    /// The columns of a tile: as many as fit the first-level cache with room for rows.
-    fn tile(&self) -> usize {
+    /// The columns of a tile: as many as fit the first-level cache.
+    pub(super) fn tile(&self) -> usize {
         (kernel::TILE_SUMS / self.stride).min(kernel::MOST_COLUMNS)
     }
 }
@@ -75,6 +75,37 @@ pub(super) struct Source<'a> {
     /// The packed gradient of each doc of the table.
     pub(super) packed: &'a [u64],
     pub(super) docs: &'a [u32],
+}
+
+/// The docs of a small node, whose sums are made where they are needed: a tile at a time.
+pub(super) struct Few<'a> {
+    matrix: &'a Matrix,
+    docs: &'a [u32],
+    gradients: Vec<u64>,
+}
+
+impl<'a> Few<'a> {
+    /// The docs of a source, if they are few enough that each tile may go over all of them.
+    pub(super) fn of(source: &Source<'a>) -> Option<Self> {
+        const MOST: usize = 1 << 9;
+        let &Source { matrix, packed, docs } = source;
+        (docs.len() <= MOST).then(|| {
+            let gradients = docs.iter().map(|&doc| packed[doc as usize]).collect();
+            Self { matrix, docs, gradients }
+        })
+    }
+
+    /// The sums of the columns of a tile.
+    pub(super) fn fill(&self, columns: &[u32], stride: usize, sums: &mut [u64]) {
+        /// How many docs ahead a row is asked for.
+        const AHEAD: usize = 64;
+        sums.fill(0);
+        let Some(&next_byte) = columns.first() else { return };
+        let &Self { matrix, docs, ref gradients } = self;
+        let next = docs.get(AHEAD..).unwrap_or_default();
+        let next_byte = next_byte as usize;
+        kernel::add(Block { matrix, docs, gradients, columns, next, next_byte }, stride, sums);
+    }
 }
 
 /// Sums up some columns, rising: a run of `to` for each.

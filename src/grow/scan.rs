@@ -6,10 +6,12 @@
 //! chosen split is the same everywhere. Of equal values the first wins: by column, by feature, by
 //! threshold, with missing cells on the right before the left.
 //!
-//! `scan_both` fuses what a new pair of nodes needs, while a column is in the first-level cache: the
-//! larger child's sums are the parent's minus the smaller child's, in place, and both are searched.
+//! `scan_both` fuses what a new pair of nodes needs, while a tile of columns is in the first-level
+//! cache: the smaller child's sums, where it is small; the larger child's, which are the parent's minus
+//! those, in place; and the search of both.
 
 use super::features::{Digits, Set};
+use super::histogram::Few;
 use super::kernel::{self, Search};
 use crate::simd::Level;
 use rayon::prelude::*;
@@ -67,6 +69,9 @@ impl Found {
 /// Sums below which one thread is faster than waking another.
 const FEW_SUMS: usize = 1 << 15;
 
+/// Columns whose sums stay in the first-level cache between subtraction and search.
+const GROUP: usize = 4;
+
 /// How histograms are read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scanner<'a> {
@@ -75,6 +80,8 @@ pub(super) struct Scanner<'a> {
     /// The columns that histograms are of, rising.
     pub(super) columns: &'a [u32],
     pub(super) stride: usize,
+    /// The columns that are worked on at a time.
+    pub(super) tile: usize,
 }
 
 impl Scanner<'_> {
@@ -93,27 +100,40 @@ impl Scanner<'_> {
 
     /// Makes the larger child's sums of its parent's, and finds the best splits of both children:
     /// of the smaller, then of the larger. A child that is `None` will not be split.
+    ///
+    /// The sums of the smaller are made here where it has few docs.
     pub(super) fn scan_both(
         &self,
         nodes: [Option<Node<'_>>; 2],
-        smaller: &[u64],
+        few: Option<&Few<'_>>,
+        smaller: &mut [u64],
         parent: &mut [u64],
     ) -> [Found; 2] {
         let parent = &mut parent[..self.columns.len() * self.stride];
         let per_job = self.per_job(2 * parent.len());
         let size = per_job * self.stride;
-        let jobs = parent.par_chunks_mut(size).zip(smaller.par_chunks(size)).enumerate();
+        let jobs = parent.par_chunks_mut(size).zip(smaller.par_chunks_mut(size)).enumerate();
         let found = jobs.map(|(job, (parent, smaller))| {
             let mut found = [Found::default(), Found::default()];
-            let columns = parent.chunks_exact_mut(self.stride);
-            let columns = columns.zip(smaller.chunks_exact(self.stride)).enumerate();
-            for (i, (parent, smaller)) in columns {
-                for (sum, less) in parent.iter_mut().zip(smaller) {
-                    *sum = sum.wrapping_sub(*less);
+            let tile = self.tile * self.stride;
+            let tiles = parent.chunks_mut(tile).zip(smaller.chunks_mut(tile)).enumerate();
+            for (i, (parent, smaller)) in tiles {
+                let first = job * per_job + i * self.tile;
+                if let Some(few) = few {
+                    let columns = &self.columns[first..][..parent.len() / self.stride];
+                    few.fill(columns, self.stride, smaller);
                 }
-                for ((node, sums), found) in nodes.iter().zip([smaller, parent]).zip(&mut found) {
-                    if let Some(node) = node {
-                        self.search(job * per_job + i, sums, node, found);
+                let group = GROUP * self.stride;
+                let groups = parent.chunks_mut(group).zip(smaller.chunks(group)).enumerate();
+                for (i, (parent, smaller)) in groups {
+                    for (sum, less) in parent.iter_mut().zip(smaller) {
+                        *sum = sum.wrapping_sub(*less);
+                    }
+                    let both = nodes.iter().zip([smaller, parent]).zip(&mut found);
+                    for ((node, sums), found) in both {
+                        if let Some(node) = node {
+                            self.search(first + i * GROUP, sums, node, found);
+                        }
                     }
                 }
             }
@@ -190,10 +210,12 @@ mod tests {
             let total = column.iter().fold(0u64, |sum, &more| sum.wrapping_add(more));
             let node = Node { total, least: 1.0, l2: 0.5, features: &set };
             let found = Level::available().into_iter().map(|level| {
-                let scanner = Scanner { level, digits: &digits, columns: &columns, stride };
+                let scanner =
+                    Scanner { level, digits: &digits, columns: &columns, stride, tile: 7 };
                 let alone = scanner.scan(&node, &sums);
-                let mut parent = vec![0; size];
-                let both = scanner.scan_both([None, Some(node)], &sums, &mut parent);
+                let (mut parent, mut smaller) = (vec![0; size], sums.clone());
+                let nodes = [None, Some(node)];
+                let both = scanner.scan_both(nodes, None, &mut smaller, &mut parent);
                 assert_eq!(both[0].best, None);
                 (alone.best, alone.dead, both[1].best)
             });
