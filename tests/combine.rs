@@ -78,7 +78,7 @@ fn ends(range: Range) -> (f64, f64) {
 }
 
 fn close(x: f64, y: f64) -> bool {
-    (x - y).abs() <= 1e-11 * x.abs().max(1.0)
+    (x - y).abs() <= 1e-9 * x.abs().max(1.0)
 }
 
 /// Everything that a sweep says, against brute force.
@@ -128,7 +128,12 @@ fn check_answer(
     let runs = truth.chunk_by(|x, y| close(x.2, y.2)).filter(|run| close(run[0].2, highest));
     let widest = runs.map(|run| run[run.len() - 1].1 - run[0].0).fold(0.0, f64::max);
     assert!(close(width, widest), "{metric}: {width}, not {widest}");
-    assert!(close(found.alpha, f64::midpoint(found.interval.0, found.interval.1)));
+    // The middle, unless docs whose exchange changes nothing tie right there.
+    let middle = f64::midpoint(found.interval.0, found.interval.1);
+    if close(problem.value(metric, range, middle), highest) {
+        assert!(close(found.alpha, middle), "{found:?}");
+    }
+    assert!((found.alpha - middle).abs() <= 0.1 * width, "{found:?}");
 }
 
 fn metrics(ties: Ties, empty: Empty) -> Vec<Metric> {
@@ -142,7 +147,8 @@ fn problems(largest: i64, num_scores: i32) -> impl Strategy<Value = Problem> {
     let sizes = prop::collection::vec(1..=largest, 1..4);
     (sizes, any::<bool>()).prop_flat_map(move |(sizes, weighted)| {
         let n = usize::try_from(sizes.iter().sum::<i64>()).unwrap();
-        let scores = || prop::collection::vec((-num_scores..num_scores).prop_map(|s| f64::from(s) / 4.0), n);
+        let scores =
+            || prop::collection::vec((-num_scores..num_scores).prop_map(|s| f64::from(s) / 4.0), n);
         let labels = prop::collection::vec((0u8..4).prop_map(f32::from), n);
         let weights = prop::collection::vec((1u8..5).prop_map(f64::from), sizes.len());
         (scores(), scores(), labels, weights).prop_map(move |(first, second, labels, weights)| {

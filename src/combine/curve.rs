@@ -6,9 +6,15 @@ use super::front::Event;
 /// interval may turn out to have no float that ranks as the lines do.
 const REMEMBERED: usize = 8;
 
+/// Sums of units count in steps of 2^21. All queries together have at most 2^61 units, so a step is
+/// 2^-40 of what there is: well above what rounding in a metric makes of equal values, and well
+/// below what any exchange of docs does.
+const STEP_BITS: u32 = 21;
+
 /// An open interval of t on which no query changes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Interval {
+    /// In units, to a whole step.
     pub(super) value: i64,
     pub(super) from: f64,
     pub(super) to: f64,
@@ -23,6 +29,10 @@ impl Interval {
     fn beats(&self, other: &Self) -> bool {
         (self.value, self.to - self.from) > (other.value, other.to - other.from)
     }
+}
+
+fn rounded(units: i64) -> i64 {
+    (units.wrapping_add(1 << (STEP_BITS - 1)) >> STEP_BITS) << STEP_BITS
 }
 
 /// Follows the sum of all queries from event to event.
@@ -45,16 +55,17 @@ impl Follower {
         self.num_events += events.len() as u64;
         for together in events.chunk_by(|x, y| x.t == y.t) {
             let delta = together.iter().fold(0i64, |sum, event| sum.wrapping_add(event.delta));
-            if delta != 0 {
+            let next = self.value.wrapping_add(delta);
+            if rounded(next) != rounded(self.value) {
                 self.close(together[0].t);
-                self.value = self.value.wrapping_add(delta);
             }
+            self.value = next;
         }
     }
 
     /// Ends the open interval at `to`.
     pub(super) fn close(&mut self, to: f64) {
-        let interval = Interval { value: self.value, from: self.start, to };
+        let interval = Interval { value: rounded(self.value), from: self.start, to };
         self.start = to;
         self.steps.push(interval);
         let middle = interval.middle();

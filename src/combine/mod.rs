@@ -47,9 +47,9 @@ mod tally;
 pub use sweep::sweep;
 
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::metric::{Mean, Metric, check_weights, evaluate};
 use crate::queries::Queries;
-use crate::interrupt::Interrupt;
 
 /// The docs that a combination is fitted to.
 #[derive(Debug, Clone, Copy)]

@@ -23,6 +23,9 @@ const UNITS: f64 = (1u64 << 61) as f64;
 const WEIGHT: f64 = (1u64 << 52) as f64;
 /// Rounding in a metric's own sums is below this share of its value.
 const ROUNDING: f64 = 1e-9;
+/// Where else than in the middle of an interval to look, in its widths: docs whose exchange changes
+/// nothing may tie right there.
+const BESIDE: [f64; 4] = [0.0, 0.021, -0.034, 0.055];
 
 /// Finds the alpha at which the mean of the metric over queries is highest, and the whole curve.
 ///
@@ -66,6 +69,14 @@ struct Found {
     weight: f64,
     /// Docs that no alpha nearby ties are tied at the ends of the range.
     tied: (bool, bool),
+}
+
+/// The best alpha so far.
+#[derive(Debug, Clone, Copy)]
+struct Best {
+    value: f64,
+    alpha: f64,
+    interval: (f64, f64),
 }
 
 /// What some queries give in one window.
@@ -225,26 +236,16 @@ impl<'a> Task<'a> {
         }
         let per_unit = self.unit.recip() / found.weight;
         let value = |interval: &Interval| interval.value as f64 * per_unit;
-        let mut best = (f64::NEG_INFINITY, (self.alpha(self.frame.from), 0.0), 0.0);
+        let mut best = Best { value: f64::NEG_INFINITY, alpha: 0.0, interval: (0.0, 0.0) };
         for interval in &found.follower.best {
-            let (from, to) = (self.alpha(interval.from), self.alpha(interval.to));
-            let alpha = self.alpha(interval.middle());
-            let mean = self.mean_at(alpha, interrupt)?;
-            if mean > best.0 {
-                best = (mean, (from, to), alpha);
-            }
-            let promised = value(interval);
-            if mean >= promised - ROUNDING * promised.abs() {
+            if self.try_inside(interval, value(interval), &mut best, interrupt)? {
                 break;
             }
         }
         for (is_tied, t) in [(found.tied.0, self.frame.from), (found.tied.1, self.frame.to)] {
-            let alpha = self.alpha(t);
-            if is_tied || best.0 == f64::NEG_INFINITY {
-                let mean = self.mean_at(alpha, interrupt)?;
-                if mean > best.0 {
-                    best = (mean, (alpha, alpha), alpha);
-                }
+            if is_tied || best.value == f64::NEG_INFINITY {
+                let alpha = self.alpha(t);
+                self.try_alpha(alpha, (alpha, alpha), &mut best, interrupt)?;
             }
         }
         let steps = found.follower.steps.intervals.iter().map(|interval| Step {
@@ -254,16 +255,56 @@ impl<'a> Task<'a> {
         });
         let curve = Curve { steps: steps.collect(), is_whole: found.follower.steps.is_whole };
         let num_events = found.follower.num_events;
-        Ok(Sweep { value: best.0, interval: best.1, alpha: best.2, curve, num_events })
+        let Best { value, alpha, interval } = best;
+        Ok(Sweep { alpha, value, interval, curve, num_events })
+    }
+
+    /// Tries the middle of an interval, and places beside it if docs happen to tie just there, which
+    /// may be worth more or less; true if one of them is worth what the interval is.
+    fn try_inside(
+        &self,
+        interval: &Interval,
+        promised: f64,
+        best: &mut Best,
+        interrupt: &Interrupt,
+    ) -> Result<bool> {
+        let ends = (self.alpha(interval.from), self.alpha(interval.to));
+        let (middle, width) = (interval.middle(), interval.to - interval.from);
+        for share in BESIDE {
+            let t = middle + share * width;
+            if !(interval.from < t && t < interval.to) {
+                continue;
+            }
+            let mut tried = Best { value: f64::NEG_INFINITY, ..*best };
+            self.try_alpha(self.alpha(t), ends, &mut tried, interrupt)?;
+            let (slack, over) = (ROUNDING * promised.abs(), tried.value - promised);
+            if over <= slack && tried.value > best.value {
+                *best = tried;
+            }
+            if over.abs() <= slack {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn try_alpha(
+        &self,
+        alpha: f64,
+        interval: (f64, f64),
+        best: &mut Best,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let mixed = self.options.range.mix(self.scores.0, self.scores.1, alpha);
+        let value = self.judged.mean(&self.options.metric, &mixed, interrupt)?;
+        if value > best.value {
+            *best = Best { value, alpha, interval };
+        }
+        Ok(())
     }
 
     fn alpha(&self, t: f64) -> f64 {
         self.frame.alpha(t)
-    }
-
-    fn mean_at(&self, alpha: f64, interrupt: &Interrupt) -> Result<f64> {
-        let mixed = self.options.range.mix(self.scores.0, self.scores.1, alpha);
-        self.judged.mean(&self.options.metric, &mixed, interrupt)
     }
 }
 

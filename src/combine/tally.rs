@@ -223,7 +223,9 @@ impl<'a> Asked<'a> {
             if tied {
                 ranking.push_block(set.iter().map(label));
             } else {
-                set.iter().for_each(|doc| ranking.push_block(std::iter::once(label(doc))));
+                for doc in set {
+                    ranking.push_block(std::iter::once(label(doc)));
+                }
             }
             rank += set.len();
         }
