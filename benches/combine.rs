@@ -3,7 +3,8 @@
 //!
 //! `cargo bench --bench combine` prints, for each size and likeness of rankers, microseconds and
 //! events a query and the ratio to the plain way; then metrics without a cut; then the whole of
-//! 10,000 queries of 120 docs with the evaluation of the answer.
+//! 10,000 queries of 120 docs with the evaluation of the answer. `-- whole`, `ratios` or `growth` runs
+//! one of these.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench")]
 
@@ -166,10 +167,14 @@ fn whole() {
 }
 
 fn main() {
+    let named: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let parts: [(&str, fn()); 3] = [("whole", whole), ("ratios", ratios), ("growth", growth)];
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
     pool.install(|| {
-        whole();
-        ratios();
-        growth();
+        for (name, part) in parts {
+            if named.is_empty() || named.iter().any(|given| given == name) {
+                part();
+            }
+        }
     });
 }

@@ -213,3 +213,124 @@ proptest! {
         }
     }
 }
+
+/// Several queries with scores that are no round numbers.
+fn large(num_queries: u64, num_docs: u64) -> Problem {
+    let rows = 0..num_queries * num_docs;
+    let uniform = |stream, row| rustrank::hash::draw(5, stream, row) as f64 / 2f64.powi(64);
+    let label = |row| (uniform(0, row) * uniform(1, row) * 5.0).floor() as f32;
+    let scores = |stream| move |row| uniform(stream, row) * 3.0 + f64::from(label(row));
+    Problem {
+        first: rows.clone().map(scores(2)).collect(),
+        second: rows.clone().map(scores(3)).map(|s| 40.0 * s - 7.0).collect(),
+        labels: rows.map(label).collect(),
+        sizes: vec![num_docs.cast_signed(); num_queries as usize],
+        weights: Some((0..num_queries).map(|q| 0.3 + uniform(4, q)).collect()),
+    }
+}
+
+#[test]
+fn no_grid_and_no_ranker_alone_is_better() {
+    let problem = large(40, 25);
+    for name in ["ndcg@10", "map", "err@5", "mrr"] {
+        let metric: Metric = name.parse().unwrap();
+        let found = problem.sweep(&SweepOptions::new(metric.clone(), Range::Between)).unwrap();
+        for step in 0..=10_000 {
+            let alpha = f64::from(step) / 10_000.0;
+            let value = problem.value(&metric, Range::Between, alpha);
+            assert!(value <= found.value + 1e-12, "{name} at {alpha}: {value} > {}", found.value);
+        }
+    }
+}
+
+#[test]
+fn neither_threads_nor_the_order_of_rows_or_queries_change_a_bit() {
+    let problem = large(100, 17);
+    // Queries backwards, and the docs of each.
+    let reversed = Problem {
+        first: problem.first.iter().rev().copied().collect(),
+        second: problem.second.iter().rev().copied().collect(),
+        labels: problem.labels.iter().rev().copied().collect(),
+        sizes: problem.sizes.clone(),
+        weights: problem.weights.clone().map(|w| w.into_iter().rev().collect()),
+    };
+    for name in ["ndcg@5", "map"] {
+        let options = SweepOptions::new(name.parse().unwrap(), RANGES[2]);
+        let found = format!("{:?}", problem.sweep(&options).unwrap());
+        assert_eq!(found, format!("{:?}", reversed.sweep(&options).unwrap()));
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let again = pool.install(|| problem.sweep(&options).unwrap());
+            assert_eq!(found, format!("{again:?}"));
+        }
+    }
+}
+
+#[test]
+fn scores_of_any_magnitude_are_combined() {
+    let problem = large(10, 20);
+    let options =
+        SweepOptions::new("ndcg@5".parse().unwrap(), Range::Along { from: -1.0, to: 1.0 });
+    let found = problem.sweep(&options).unwrap();
+    for power in [-900, -40, 40, 900] {
+        let scale = 2f64.powi(power);
+        let second = problem.second.iter().map(|s| s / scale).collect();
+        let scaled = Problem { second, ..problem.clone() };
+        let range = Range::Along { from: -scale, to: scale };
+        let other = scaled.sweep(&SweepOptions { range, ..options.clone() }).unwrap();
+        assert_eq!((other.alpha / scale, other.value), (found.alpha, found.value));
+    }
+}
+
+#[test]
+fn edge_cases_have_clear_answers() {
+    let problem = |first: &[f64], second: &[f64], labels: &[f32]| Problem {
+        first: first.to_vec(),
+        second: second.to_vec(),
+        labels: labels.to_vec(),
+        sizes: vec![i64::try_from(labels.len()).unwrap()],
+        weights: None,
+    };
+    let options = SweepOptions::new("ndcg@10".parse().unwrap(), Range::Between);
+    let answer = |problem: &Problem| problem.sweep(&options).map(|s| (s.alpha, s.value));
+    let refusal = |problem: &Problem| answer(problem).unwrap_err().to_string();
+
+    let one_doc = problem(&[3.0], &[4.0], &[1.0]);
+    assert_eq!(answer(&one_doc).unwrap(), (0.5, 1.0));
+    let all_equal = problem(&[1.0, 2.0], &[2.0, 1.0], &[1.0, 1.0]);
+    assert_eq!(answer(&all_equal).unwrap(), (0.5, 1.0));
+    let twice_the_same = problem(&[1.0, 2.0], &[1.0, 2.0], &[0.0, 1.0]);
+    assert_eq!(answer(&twice_the_same).unwrap(), (0.5, 1.0));
+    let constant = problem(&[0.0, 0.0], &[0.0, 0.0], &[0.0, 1.0]);
+    assert_eq!(answer(&constant).unwrap().0, 0.5);
+    // Only where the docs tie is the good one not below both others.
+    let best_alone = problem(&[0.0, 0.0], &[1.0, 0.0], &[0.0, 1.0]);
+    assert_eq!(answer(&best_alone).unwrap().0, 0.0);
+
+    let nothing = problem(&[1.0, 2.0], &[2.0, 1.0], &[0.0, 0.0]);
+    assert!(refusal(&nothing).starts_with("no query has anything to find"));
+    let nan = problem(&[1.0, f64::NAN], &[2.0, 1.0], &[0.0, 1.0]);
+    assert!(refusal(&nan).starts_with("scores[0][1] = NaN (query 0)"), "{}", refusal(&nan));
+    let infinite = problem(&[1.0, 2.0], &[f64::NEG_INFINITY, 1.0], &[0.0, 1.0]);
+    assert!(refusal(&infinite).starts_with("scores[1][0] = -inf"));
+    let short = problem(&[1.0], &[2.0, 1.0], &[0.0, 1.0]);
+    assert!(refusal(&short).contains("wrong length"));
+    let range = Range::Along { from: 1.0, to: 1.0 };
+    let empty = one_doc.sweep(&SweepOptions { range, ..options.clone() }).unwrap_err();
+    assert_eq!(empty.fault().unwrap().code, "combine.range");
+}
+
+#[test]
+fn a_long_curve_is_sampled_at_its_heights() {
+    let problem = large(100, 20);
+    let mut options = SweepOptions::new("ndcg".parse().unwrap(), Range::Between);
+    let whole = problem.sweep(&options).unwrap();
+    options.curve_steps = 50;
+    let sample = problem.sweep(&options).unwrap();
+    assert_eq!((sample.alpha, sample.value), (whole.alpha, whole.value));
+    assert!(whole.curve.is_whole && !sample.curve.is_whole);
+    assert!((40..=50).contains(&sample.curve.steps.len()), "{}", sample.curve.steps.len());
+    assert!(sample.curve.steps.iter().all(|step| whole.curve.steps.contains(step)));
+    let top = |steps: &[rustrank::combine::Step]| steps.iter().map(|s| s.value).fold(0.0, f64::max);
+    assert_eq!(top(&sample.curve.steps), top(&whole.curve.steps));
+}

@@ -55,3 +55,41 @@ mod x86 {
         front.walk(until, tally, events)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::combine::Range;
+    use crate::combine::lines::{Frame, Twins};
+    use crate::combine::tally::{Buffers, Known, Rules, Sum, constant};
+    use crate::hash;
+    use crate::metric::Ties;
+
+    #[test]
+    fn all_levels_walk_the_same_way() {
+        for (n, k) in [(1usize, 1usize), (9, 4), (40, 10), (200, 17), (200, 200)] {
+            let draw =
+                |stream, doc: usize| hash::below(hash::draw(7, stream, doc as u64), 50) as f64;
+            let scores = |stream| (0..n).map(|doc| draw(stream, doc)).collect::<Vec<_>>();
+            let labels: Vec<f32> = (0..n).map(|doc| (doc % 3) as f32).collect();
+            let (first, second) = (scores(0), scores(1));
+            let rules = Rules::new(&format!("dcg@{k}").parse().unwrap(), &labels).unwrap();
+            let (mut lines, mut twins) = (Vec::new(), Twins::default());
+            Frame::new(&first, &second, Range::Between).lines(&first, &second, &mut lines);
+            twins.find(&lines, &labels, Ties::Expected);
+            let walked = Level::available().into_iter().map(|level| {
+                let (mut buffers, mut events) = (Buffers::default(), Vec::new());
+                assert!(constant(&rules, &labels, &mut buffers).is_none() || n == 1);
+                let mut front = Front::default();
+                front.start(&mut lines.clone(), k, 0.0);
+                let known = Known { labels: &labels, unit: 1e12 };
+                let mut sum = Sum::new(&rules, known, &twins, &mut buffers);
+                let Walked { start, next } = walk(level, &mut front, 1.0, &mut sum, &mut events);
+                (start, next.to_bits(), events)
+            });
+            let walked: Vec<_> = walked.collect();
+            assert!(walked.windows(2).all(|w| w[0] == w[1]), "{n} docs, {k} ranks");
+            assert_eq!(walked[0].2.is_empty(), n == 1);
+        }
+    }
+}

@@ -20,8 +20,8 @@ const BITS: i32 = 50;
 /// Added and taken away, it rounds a number below 2^51 to a whole one.
 const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
 
-/// Rankers further apart in magnitude than 2^500 are brought closer, not together.
-const MOST_SHIFT: i32 = 500;
+/// Rankers further apart in magnitude than 2^1000 are brought closer, not together.
+const MOST_SHIFT: i32 = 1000;
 
 /// A doc of a query.
 #[derive(Debug, Clone, Copy)]

@@ -3,7 +3,7 @@
 //! Mixed scores are lines over *alpha*, the weight of the second ranker, and a metric changes only at
 //! *crossings*, where two docs of a query trade order. [`sweep`] walks over the crossings of all
 //! queries and so knows the metric on every open interval between them (Wu, Burges, Svore and Gao
-//! 2008, section 3).
+//! 2008, section 3). [`coordinate_sweeps`] and [`pairing`] build on it for more than two rankers.
 //!
 //! ```text
 //! metric      ____
@@ -41,9 +41,11 @@ mod curve;
 mod front;
 mod kernel;
 mod lines;
+mod many;
 mod sweep;
 mod tally;
 
+pub use many::{Combination, CoordinateOptions, Pairing, coordinate_sweeps, mix, pairing};
 pub use sweep::sweep;
 
 use crate::error::{Error, Result};

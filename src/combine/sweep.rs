@@ -39,11 +39,21 @@ pub fn sweep(
     options: &SweepOptions,
     interrupt: &Interrupt,
 ) -> Result<Sweep> {
-    options.check()?;
     judged.check()?;
     judged.check_scores(0, first)?;
     judged.check_scores(1, second)?;
-    let task = Task::new((first, second), *judged, options)?;
+    sweep_checked((first, second), judged, options, interrupt)
+}
+
+/// [`sweep`] of what has been checked.
+pub(super) fn sweep_checked(
+    scores: (&[f64], &[f64]),
+    judged: &Judged<'_>,
+    options: &SweepOptions,
+    interrupt: &Interrupt,
+) -> Result<Sweep> {
+    options.check()?;
+    let task = Task::new(scores, *judged, options)?;
     let found = task.follow(interrupt)?;
     task.answer(&found, interrupt)
 }
