@@ -72,7 +72,10 @@ class Booster:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Booster:
-        """Read a model file, whole and checked, or raise `ModelFormatError`."""
+        """Read a model file, whole and checked, or raise `ModelFormatError`.
+
+        The file may be another library's: LightGBM's text. Scores are that library's raw scores.
+        """
         return cls._of(_rustrank.Booster.load(fspath(path)))
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -87,6 +90,16 @@ class Booster:
     def to_text(self) -> str:
         """Return the text of the model file."""
         return self._core.to_text()
+
+    def export(self, format: str) -> str:
+        """Return the model as another library's text.
+
+        Parameters
+        ----------
+        format : {"lightgbm"}
+            The library. What its format cannot hold is a `ParamError`.
+        """
+        return self._core.to_foreign(text("format", format))
 
     @property
     def num_trees(self) -> int:

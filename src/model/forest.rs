@@ -10,7 +10,7 @@ pub enum Cells {
     /// and CatBoost.
     #[default]
     F32,
-    /// The value itself, as an `f64`: LightGBM.
+    /// The value itself, as an `f64`, but 0 up to 1e-35 either way: LightGBM.
     F64,
 }
 
@@ -134,7 +134,7 @@ impl Forest {
         }
         match self.cells {
             Cells::F32 => f64::from(nearest(value)),
-            Cells::F64 => value,
+            Cells::F64 => flush(value),
         }
     }
 }
@@ -144,6 +144,12 @@ impl Forest {
 pub(super) fn nearest(value: f64) -> f32 {
     let near = value as f32;
     if near.is_infinite() && value.is_finite() { f32::MAX.copysign(near) } else { near }
+}
+
+/// The value, or 0 if it is LightGBM's zero.
+#[inline]
+pub(super) fn flush(value: f64) -> f64 {
+    if is_zero(value) { 0.0 } else { value }
 }
 
 /// LightGBM's zero: at most the `f32` nearest to 1e-35.

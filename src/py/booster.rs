@@ -39,12 +39,12 @@ impl Booster {
 impl Booster {
     #[staticmethod]
     fn from_text(py: Python<'_>, text: &str) -> PyResult<Self> {
-        detached(py, Some(1), |_| Model::from_text(text.as_bytes())).map(Self::of)
+        detached(py, Some(1), |_| Model::from_any(text.as_bytes())).map(Self::of)
     }
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        detached(py, Some(1), |_| Model::load(&path)).map(Self::of)
+        detached(py, Some(1), |_| Model::load_any(&path)).map(Self::of)
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
@@ -53,6 +53,11 @@ impl Booster {
 
     fn to_text(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, Some(1), |_| Ok(self.inner.to_text()))
+    }
+
+    /// The model as the text of another library.
+    fn to_foreign(&self, py: Python<'_>, format: &str) -> PyResult<String> {
+        detached(py, Some(1), |_| self.inner.to_foreign(format))
     }
 
     #[getter]

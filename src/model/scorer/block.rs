@@ -1,5 +1,6 @@
 //! One block of docs from values to scores.
 
+use super::super::forest::flush;
 use super::kernel::{Lane, Sheet, Slots};
 use super::plan::{Search, Source};
 use super::program::{Form, Step, Trees};
@@ -199,11 +200,11 @@ impl Search {
     #[inline]
     fn code<T: Value>(&self, rows: Rows<'_, T>, doc: usize) -> (u8, bool) {
         let cell: f64 = match &self.source {
-            Source::Feature(feature) if is_f32::<T>() || self.wide.is_none() => {
+            Source::Feature(feature) => {
                 let cell = rows.value(doc, *feature).nearest();
                 return (self.narrow.code(cell), cell.is_nan());
             }
-            Source::Feature(feature) => rows.value(doc, *feature).into(),
+            Source::Flushed(feature) => flush(rows.value(doc, *feature).into()),
             Source::ZeroAsMissing(feature) => zero_as_missing(rows.value(doc, *feature).into()),
             Source::Set(set) => f64::from(set.cell(rows.value(doc, set.feature).into())),
         };
@@ -216,6 +217,9 @@ impl Search {
     fn gather_narrow<T: Value>(&self, rows: Rows<'_, T>, cells: &mut [f32]) {
         match &self.source {
             Source::Feature(feature) => rows.gather(*feature, cells, T::nearest),
+            Source::Flushed(feature) => {
+                rows.gather(*feature, cells, |value| flush(value.into()).nearest());
+            }
             Source::ZeroAsMissing(feature) => {
                 rows.gather(*feature, cells, |value| {
                     let value: f64 = value.into();
@@ -229,6 +233,7 @@ impl Search {
     fn gather_wide<T: Value>(&self, rows: Rows<'_, T>, cells: &mut [f64]) {
         match &self.source {
             Source::Feature(feature) => rows.gather(*feature, cells, T::into),
+            Source::Flushed(feature) => rows.gather(*feature, cells, |value| flush(value.into())),
             Source::ZeroAsMissing(feature) => {
                 rows.gather(*feature, cells, |value| zero_as_missing(value.into()));
             }

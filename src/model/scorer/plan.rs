@@ -38,6 +38,8 @@ pub(super) struct Search {
 #[derive(Debug)]
 pub(super) enum Source {
     Feature(u32),
+    /// What counts as zero is 0.
+    Flushed(u32),
     /// Zeros are missing.
     ZeroAsMissing(u32),
     Set(Membership),
@@ -123,7 +125,8 @@ impl Plan {
 
     fn source(&self, key: Key) -> Source {
         match key.kind {
-            Kind::Narrow | Kind::Wide => Source::Feature(key.feature),
+            Kind::Narrow => Source::Feature(key.feature),
+            Kind::Wide => Source::Flushed(key.feature),
             Kind::NarrowZeros | Kind::WideZeros => Source::ZeroAsMissing(key.feature),
             Kind::Set(set) => Source::Set(Membership::new(&self.sets[set])),
         }

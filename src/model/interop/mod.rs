@@ -1,0 +1,48 @@
+//! Models of other libraries, both ways.
+//!
+//! What is read scores the same: rows, missing values and floats are compared as that library
+//! does, and what our model cannot hold is refused by name. What is written scores the same there,
+//! or is refused. Each format's module says what is exact.
+
+mod arrange;
+pub mod lightgbm;
+
+use super::composite::Model;
+use crate::error::{Error, Result, foreign};
+use std::path::Path;
+
+impl Model {
+    /// A model from the bytes of a file, whatever library wrote it: ours or LightGBM.
+    pub fn from_any(text: &[u8]) -> Result<Self> {
+        if text.starts_with(super::format::MAGIC.as_bytes()) {
+            return Self::from_text(text);
+        }
+        if text.starts_with(b"tree\n") || text.starts_with(b"tree\r\n") {
+            return lightgbm::read(utf8(text)?);
+        }
+        Err(Error::model("model.magic", "not a model of a known kind")
+            .got(foreign(&text[..text.len().min(30)]))
+            .expected("a rustrank or LightGBM text"))
+    }
+
+    /// The model as the text of another library: `lightgbm`.
+    pub fn to_foreign(&self, format: &str) -> Result<String> {
+        match format {
+            "lightgbm" => lightgbm::write(self),
+            _ => Err(Error::param("model.format", "not a format that models are written in")
+                .got(foreign(format.as_bytes()))
+                .expected("lightgbm")),
+        }
+    }
+
+    /// Reads a file of [`from_any`](Self::from_any).
+    pub fn load_any(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+        Self::from_any(&bytes).map_err(|error| error.path(path))
+    }
+}
+
+fn utf8(text: &[u8]) -> Result<&str> {
+    std::str::from_utf8(text).map_err(|_| Error::model("model.syntax", "the text is not UTF-8"))
+}
