@@ -91,15 +91,15 @@ class Booster:
         """Return the text of the model file."""
         return self._core.to_text()
 
-    def export(self, format: str) -> str:
+    def export(self, library: str) -> str:
         """Return the model as another library's text.
 
         Parameters
         ----------
-        format : {"lightgbm"}
-            The library. What its format cannot hold is a `ParamError`.
+        library : {"lightgbm"}
+            What its format cannot hold is a `ParamError`.
         """
-        return self._core.to_foreign(text("format", format))
+        return self._core.to_foreign(text("library", library))
 
     @property
     def num_trees(self) -> int:

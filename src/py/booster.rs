@@ -2,7 +2,7 @@
 
 use super::arrays::{Block, Rows, policy};
 use super::dataset::{Dataset, Reading};
-use super::door::detached;
+use super::door::{detached, here};
 use super::errors::to_python;
 use super::metrics::Judging;
 use crate::Interrupt;
@@ -56,8 +56,8 @@ impl Booster {
     }
 
     /// The model as the text of another library.
-    fn to_foreign(&self, py: Python<'_>, format: &str) -> PyResult<String> {
-        detached(py, Some(1), |_| self.inner.to_foreign(format))
+    fn to_foreign(&self, py: Python<'_>, library: &str) -> PyResult<String> {
+        detached(py, Some(1), |_| self.inner.to_foreign(library))
     }
 
     #[getter]
@@ -108,6 +108,15 @@ impl Booster {
         let policy = policy.map_err(|error| to_python(py, &error))?;
         let rows = block.rows().filter(|_| policy.missing.is_none());
         let cells = block.cells(py, policy)?;
+        if let (Some(rows), Some(scorer)) = (rows, self.scorer.get())
+            && scorer.is_short(cells.num_rows())
+        {
+            let never = Interrupt::new();
+            let count = cells.num_rows();
+            if let Some(scores) = here(py, || scores_of_rows(scorer, rows, count, &never))? {
+                return Ok(scores.to_pyarray(py));
+            }
+        }
         let scores = detached(py, reading.num_threads, |interrupt| {
             let scorer = self.scorer.get_or_init(|| self.inner.scorer());
             if let Some(rows) = rows

@@ -26,6 +26,16 @@ pub(super) fn detached<T: Send>(
     watched(py, num_threads, |_| Ok(()), work)
 }
 
+/// Runs short work on the calling thread without the interpreter lock: no pool, no signals.
+pub(super) fn here<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    let outcome = outcome.unwrap_or_else(|panic| Err(from_panic(&*panic)));
+    outcome.map_err(|error| to_python(py, &error))
+}
+
 /// As [`detached`], and calls `watch` some times a second; an exception there ends the work too.
 pub(super) fn watched<T: Send>(
     py: Python<'_>,

@@ -118,5 +118,5 @@ def test_what_cannot_be_read_is_said() -> None:
     for broken in (text[: len(text) // 2], text.replace("left_child=", "left_child=900 ", 1)):
         with pytest.raises(rr.ModelFormatError):
             rr.Booster.from_text(broken)
-    with pytest.raises(rr.ParamError, match="format"):
+    with pytest.raises(rr.ParamError, match="library"):
         rr.Booster.from_text(text).export("mystery")

@@ -26,11 +26,11 @@ impl Model {
     }
 
     /// The model as the text of another library: `lightgbm`.
-    pub fn to_foreign(&self, format: &str) -> Result<String> {
-        match format {
+    pub fn to_foreign(&self, library: &str) -> Result<String> {
+        match library {
             "lightgbm" => lightgbm::write(self),
-            _ => Err(Error::param("model.format", "not a format that models are written in")
-                .got(foreign(format.as_bytes()))
+            _ => Err(Error::param("model.library", "not a library that models are written for")
+                .got(foreign(library.as_bytes()))
                 .expected("lightgbm")),
         }
     }

@@ -7,7 +7,7 @@
 
 use super::super::forest::{Cells, Forest, Set};
 use super::super::tree::{Split, Tree};
-use super::search::Table;
+use super::search::{Exact, Table, at_most};
 use std::collections::BTreeMap;
 
 /// All that becomes of a row before the trees see it.
@@ -24,10 +24,9 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) struct Search {
     pub(super) source: Source,
-    /// For cells that are `f32`, by value or by rule.
-    pub(super) narrow: Table<f32>,
-    /// For others.
-    pub(super) wide: Option<Table<f64>>,
+    pub(super) table: Table,
+    /// For cells that are no `f32`.
+    pub(super) exact: Option<Exact>,
     /// The column in which missing values go left.
     pub(super) left: Option<usize>,
     /// The column in which missing values go right.
@@ -87,7 +86,7 @@ impl Planner {
             thresholds.sort_unstable_by(f64::total_cmp);
             thresholds.dedup();
             let first = plan.searches.len();
-            for some in thresholds.chunks(Table::<f64>::LIMIT) {
+            for some in thresholds.chunks(Table::LIMIT) {
                 plan.searches.push(Search::new(plan.source(key), key, some));
             }
             plan.keys.insert(key, (thresholds, first));
@@ -114,13 +113,13 @@ impl Plan {
         let (thresholds, first) = &self.keys[&key];
         let wanted = threshold(key, split);
         let at = thresholds.partition_point(|&t| t < wanted);
-        let search = &mut self.searches[first + at / Table::<f64>::LIMIT];
+        let search = &mut self.searches[first + at / Table::LIMIT];
         let column = if split.missing_left { &mut search.left } else { &mut search.right };
         let column = *column.get_or_insert_with(|| {
             self.columns += 1;
             self.columns - 1
         });
-        (column as u32, (at % Table::<f64>::LIMIT) as u8)
+        (column as u32, (at % Table::LIMIT) as u8)
     }
 
     fn source(&self, key: Key) -> Source {
@@ -159,19 +158,13 @@ fn threshold(key: Key, split: &Split) -> f64 {
     }
 }
 
-/// The largest `f32` that is not above a number: what an `f32` is compared with in its place.
-fn at_most(number: f64) -> f32 {
-    let near = number as f32;
-    if f64::from(near) > number { near.next_down() } else { near }
-}
-
 impl Search {
     fn new(source: Source, key: Key, thresholds: &[f64]) -> Self {
-        let narrow: Vec<f32> = thresholds.iter().map(|&t| at_most(t)).collect();
-        let wide = matches!(key.kind, Kind::Wide | Kind::WideZeros)
-            .then(|| Table::new(thresholds, f64::INFINITY));
-        let narrow = Table::new(&narrow, f32::INFINITY);
-        Self { source, narrow, wide, left: None, right: None }
+        let singles: Vec<f32> = thresholds.iter().map(|&t| at_most(t)).collect();
+        let table = Table::new(&singles);
+        let exact =
+            matches!(key.kind, Kind::Wide | Kind::WideZeros).then(|| Exact::new(thresholds));
+        Self { source, table, exact, left: None, right: None }
     }
 }
 

@@ -109,7 +109,7 @@ impl Kernels {
     }
 
     /// Finds the codes of cells.
-    pub(super) fn encode(self, table: &Table<f32>, cells: &[f32], codes: &mut [u8]) {
+    pub(super) fn encode(self, table: &Table, cells: &[f32], codes: &mut [u8]) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => avx512::encode(self, table, cells, codes),
