@@ -5,14 +5,18 @@
 //! or is refused. Each format's module says what is exact.
 
 mod arrange;
+mod flat;
 pub mod lightgbm;
+pub mod ranklib;
+pub mod xgboost;
 
 use super::composite::Model;
 use crate::error::{Error, Result, foreign};
 use std::path::Path;
 
 impl Model {
-    /// A model from the bytes of a file, whatever library wrote it: ours or LightGBM.
+    /// A model from the bytes of a file, whatever library wrote it: ours, LightGBM's text or
+    /// XGBoost's JSON.
     pub fn from_any(text: &[u8]) -> Result<Self> {
         if text.starts_with(super::format::MAGIC.as_bytes()) {
             return Self::from_text(text);
@@ -20,18 +24,23 @@ impl Model {
         if text.starts_with(b"tree\n") || text.starts_with(b"tree\r\n") {
             return lightgbm::read(utf8(text)?);
         }
-        Err(Error::model("model.magic", "not a model of a known kind")
+        if xgboost::is_json(text) {
+            return xgboost::read(text);
+        }
+        Err(Error::model("model.magic", "not a rustrank model")
             .got(foreign(&text[..text.len().min(30)]))
-            .expected("a rustrank or LightGBM text"))
+            .expected("a file of rustrank, LightGBM (text) or XGBoost (JSON)"))
     }
 
-    /// The model as the text of another library: `lightgbm`.
+    /// The model as the text of another library: `lightgbm`, `xgboost` or `ranklib`.
     pub fn to_foreign(&self, library: &str) -> Result<String> {
         match library {
             "lightgbm" => lightgbm::write(self),
+            "xgboost" => xgboost::write(self),
+            "ranklib" => ranklib::write(self),
             _ => Err(Error::param("model.library", "not a library that models are written for")
                 .got(foreign(library.as_bytes()))
-                .expected("lightgbm")),
+                .expected("lightgbm, xgboost or ranklib")),
         }
     }
 
