@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Booster"]
 
+# Numbers that the core reads as they are.
+_PLAIN = {np.dtype(np.float32).str, np.dtype(np.float64).str}
+
 
 class _Reading:
     """How raw values are read."""
@@ -74,7 +77,8 @@ class Booster:
     def load(cls, path: str | PathLike[str]) -> Booster:
         """Read a model file, whole and checked, or raise `ModelFormatError`.
 
-        The file may be another library's: LightGBM's text. Scores are that library's raw scores.
+        The file may be another library's: LightGBM's text or XGBoost's JSON. Scores are that
+        library's raw scores.
         """
         return cls._of(_rustrank.Booster.load(fspath(path)))
 
@@ -96,10 +100,14 @@ class Booster:
 
         Parameters
         ----------
-        library : {"lightgbm"}
+        library : {"lightgbm", "xgboost", "ranklib"}
             What its format cannot hold is a `ParamError`.
         """
         return self._core.to_foreign(text("library", library))
+
+    @property
+    def _names(self) -> list[str] | None:
+        return self._core.feature_names
 
     @property
     def num_trees(self) -> int:
@@ -148,7 +156,8 @@ class Booster:
         ----------
         X : array-like of shape (num_docs, num_features), or Dataset
             Raw features, in anything that `Dataset` takes; one row may come as it is. Or a dataset
-            that was made ``like=`` the training set, whose base scores are part of the scores.
+            that was made ``like=`` the training set or this booster, whose base scores are part of
+            the scores.
         missing : float, default NaN
             A value that means "missing", besides NaN.
         infinite : {"error", "missing"}, default "error"
@@ -159,6 +168,8 @@ class Booster:
         reading = _Reading(missing, infinite, num_threads)
         if isinstance(X, Dataset):
             return self._core.score_dataset(X._core, reading.num_threads)
+        if _is_plain(X) and X.shape[1] == self._core.num_features:
+            return self._core.score(X, reading)
         table = as_table(_as_rows(X))
         self._check_table(table)
         whole_table = table.whole()
@@ -201,7 +212,7 @@ class Booster:
         Parameters
         ----------
         dataset : Dataset
-            One that was made ``like=`` the training set.
+            One that was made ``like=`` the training set, or this booster.
         metrics, gain, ties, empty, relevant_from, max_label, num_threads
             As for `rustrank.evaluate`.
         """
@@ -317,6 +328,11 @@ def _unpickled(
     made = Booster.from_text(text)
     made.history, made.best_round = dict(history), best_round
     return made
+
+
+def _is_plain(X: Any) -> bool:
+    """Whether the core takes X as it is: a single query must not wait for Python."""
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype.str in _PLAIN and X.flags.c_contiguous
 
 
 def _as_rows(X: Any) -> Any:

@@ -2,7 +2,7 @@
 
 use super::cells::{Cells, block_rows, first_fault, hash_rows, row_hashes};
 use super::kernel::{Job, Table};
-use super::layout::Layout;
+use super::layout::{Layout, Place};
 use super::mapper::Mapper;
 use super::matrix::Matrix;
 use super::sample::{Sample, mappers_of_table};
@@ -21,6 +21,9 @@ pub struct BinOptions {
     pub sample_rows: usize,
 }
 
+/// The most bins of a feature, the missing bin not counted.
+const MOST_BINS: usize = 255;
+
 impl Default for BinOptions {
     fn default() -> Self {
         Self { max_bins: 255, sample_rows: 1 << 16 }
@@ -30,7 +33,7 @@ impl Default for BinOptions {
 impl BinOptions {
     /// Refuses what is out of range.
     pub fn check(&self) -> Result<()> {
-        if !(2..=255).contains(&self.max_bins) {
+        if !(2..=MOST_BINS).contains(&self.max_bins) {
             return Err(Error::param("max_bins", "max_bins is out of range")
                 .got(self.max_bins)
                 .expected("2 to 255"));
@@ -84,14 +87,35 @@ impl Binning {
         Ok(Self::with(mappers_of_table(table, hashes, options, interrupt)?))
     }
 
+    /// The bins between the thresholds of each feature: finite, rising, at most 254 of them; `None`
+    /// for a feature that nothing looks at.
+    pub fn between(thresholds: Vec<Option<Vec<f32>>>) -> Result<Self> {
+        let of_feature = |(feature, thresholds): (usize, Option<Vec<f32>>)| {
+            let list = thresholds.as_deref().unwrap_or_default();
+            let rises = list.iter().all(|t| t.is_finite()) && list.is_sorted_by(|a, b| a < b);
+            if rises && list.len() < MOST_BINS {
+                return Ok(Mapper::between(thresholds));
+            }
+            let what = "the thresholds of a feature make no bins";
+            Err(Error::data("thresholds", what)
+                .feature(feature)
+                .got(format!("{} thresholds", list.len()))
+                .expected(format!("rising numbers, up to {}", MOST_BINS - 1)))
+        };
+        Ok(Self::with(thresholds.into_iter().enumerate().map(of_feature).collect::<Result<_>>()?))
+    }
+
     fn with(mappers: Vec<Mapper>) -> Self {
         let layout = Layout::pack(&mappers);
-        let tables = mappers
-            .iter()
-            .zip(layout.places())
-            .enumerate()
-            .filter_map(|(f, (mapper, place))| place.map(|place| (f, Table::new(mapper, place))))
-            .collect();
+        let mut in_column = vec![0; layout.width()];
+        for place in layout.places().iter().flatten() {
+            in_column[place.column as usize] += 1;
+        }
+        let table = |(mapper, place): (&Mapper, &Option<Place>)| {
+            place.map(|place| Table::new(mapper, place, in_column[place.column as usize] == 1))
+        };
+        let tables = mappers.iter().zip(layout.places()).map(table).enumerate();
+        let tables = tables.filter_map(|(feature, table)| Some((feature, table?))).collect();
         Self { mappers, layout, tables }
     }
 

@@ -26,16 +26,6 @@ pub(super) fn detached<T: Send>(
     watched(py, num_threads, |_| Ok(()), work)
 }
 
-/// Runs short work on the calling thread without the interpreter lock: no pool, no signals.
-pub(super) fn here<T: Send>(
-    py: Python<'_>,
-    work: impl FnOnce() -> Result<T> + Send,
-) -> PyResult<T> {
-    let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
-    let outcome = outcome.unwrap_or_else(|panic| Err(from_panic(&*panic)));
-    outcome.map_err(|error| to_python(py, &error))
-}
-
 /// As [`detached`], and calls `watch` some times a second; an exception there ends the work too.
 pub(super) fn watched<T: Send>(
     py: Python<'_>,
@@ -49,6 +39,16 @@ pub(super) fn watched<T: Send>(
         Some(signal) => Err(signal),
         None => outcome.map_err(|error| to_python(py, &error)),
     }
+}
+
+/// Runs `work` where it is called: for what takes less time than leaving the interpreter.
+///
+/// It must be so little that it stays on this thread: outside of a pool, others would be asked to
+/// help that a fork may have taken away. A panic becomes an `InternalError`.
+pub(super) fn briefly<T>(py: Python<'_>, work: impl FnOnce() -> Result<T>) -> PyResult<T> {
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    let outcome = outcome.unwrap_or_else(|panic| Err(from_panic(&*panic)));
+    outcome.map_err(|error| to_python(py, &error))
 }
 
 fn run<T: Send>(
