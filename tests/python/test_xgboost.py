@@ -13,7 +13,12 @@ xgb = pytest.importorskip("xgboost")
 
 KINDS: dict[str, dict[str, Any]] = {
     "ranking": {"objective": "rank:ndcg"},
-    "deep": {"objective": "reg:squarederror", "max_depth": 0, "max_leaves": 600, "min_child_weight": 0},
+    "deep": {
+        "objective": "reg:squarederror",
+        "max_depth": 0,
+        "max_leaves": 600,
+        "min_child_weight": 0,
+    },
     "stumps": {"objective": "reg:squarederror", "max_depth": 1},
     "logistic": {"objective": "binary:logistic"},
     "dropped": {"objective": "reg:squarederror", "booster": "dart", "rate_drop": 0.3},
@@ -45,7 +50,9 @@ def matrix(kind: str, rows: NDArray[np.float32], **more: Any) -> Any:
 
 def train(kind: str, rounds: int = 30) -> Any:
     features = table(1)
-    labels = np.nan_to_num(features[:, 0] + features[:, 1] * features[:, 5]) + (features[:, 3] % 3 == 1)
+    labels = np.nan_to_num(features[:, 0] + features[:, 1] * features[:, 5]) + (
+        features[:, 3] % 3 == 1
+    )
     labels = np.clip(np.round(labels + 2), 0, 1 if kind == "logistic" else 4)
     group = {"group": [20] * 100} if kind == "ranking" else {}
     data = matrix(kind, features, label=labels, **group)
@@ -99,6 +106,9 @@ def test_what_cannot_be_read_is_said() -> None:
     with pytest.raises(rr.ModelFormatError, match="more than one score"):
         rr.Booster.from_text(classes.save_raw("json").decode())
     text = train("ranking", 2).save_raw("json").decode()
-    for broken in (text[: len(text) // 2], text.replace('"left_children":[', '"left_children":[7,', 1)):
+    for broken in (
+        text[: len(text) // 2],
+        text.replace('"left_children":[', '"left_children":[7,', 1),
+    ):
         with pytest.raises(rr.ModelFormatError):
             rr.Booster.from_text(broken)
