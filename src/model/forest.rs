@@ -18,7 +18,7 @@ pub enum Cells {
 ///
 /// A split looks at set `i` as if it were a feature, number `num_features + i`, whose cell is 0
 /// for a value in the set, 1 for any other, and missing for a missing one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Set {
     /// The feature that holds the category.
     pub feature: u32,
@@ -152,7 +152,9 @@ pub(super) fn flush(value: f64) -> f64 {
     if is_zero(value) { 0.0 } else { value }
 }
 
-/// LightGBM's zero: at most the `f32` nearest to 1e-35.
+/// What is at most as far from 0 counts as zero in LightGBM: the `f32` nearest to 1e-35.
+pub(super) const ZERO: f64 = 1e-35f32 as f64;
+
 pub(super) fn is_zero(value: f64) -> bool {
-    value.abs() <= f64::from(1e-35f32)
+    value.abs() <= ZERO
 }

@@ -206,10 +206,11 @@ impl Search {
     #[inline]
     fn code<T: Value>(&self, rows: Rows<'_, T>, doc: usize) -> (u8, bool) {
         let cell: f64 = match &self.source {
-            Source::Feature(feature) => {
+            Source::Feature(feature) if is_f32::<T>() || self.exact.is_none() => {
                 let cell = rows.value(doc, *feature).nearest();
                 return (self.table.code(cell), cell.is_nan());
             }
+            Source::Feature(feature) => rows.value(doc, *feature).into(),
             Source::Flushed(feature) => flush(rows.value(doc, *feature).into()),
             Source::ZeroAsMissing(feature) => zero_as_missing(rows.value(doc, *feature).into()),
             Source::Set(set) => f64::from(set.cell(rows.value(doc, set.feature).into())),

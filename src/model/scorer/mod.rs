@@ -74,6 +74,7 @@ impl Scorer {
         let mut build =
             Build { level, plan: &mut plan, program: &mut program, within: &mut within };
         build.model(model);
+        program.finish();
         let num_features = model.num_features();
         let kernels = Kernels::new(level);
         let few = program.few(kernels.picoseconds());

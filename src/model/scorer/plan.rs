@@ -5,7 +5,7 @@
 //! values go both ways at different splits has two columns from one search. More thresholds than
 //! fit a code are searched in several tables.
 
-use super::super::forest::{Cells, Forest, Set};
+use super::super::forest::{Cells, Forest, Set, ZERO};
 use super::super::tree::{Split, Tree};
 use super::search::{Exact, Table, at_most};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub(super) struct Plan {
     columns: usize,
     /// The thresholds of each key, rising, and the number of its first search.
     keys: BTreeMap<Key, (Vec<f64>, usize)>,
-    sets: Vec<Set>,
+    sets: BTreeMap<Set, usize>,
 }
 
 /// One table, and the columns that it fills.
@@ -37,7 +37,7 @@ pub(super) struct Search {
 #[derive(Debug)]
 pub(super) enum Source {
     Feature(u32),
-    /// What counts as zero is 0.
+    /// What counts as zero is 0, where a threshold could tell.
     Flushed(u32),
     /// Zeros are missing.
     ZeroAsMissing(u32),
@@ -64,15 +64,15 @@ enum Kind {
 #[derive(Debug, Default)]
 pub(super) struct Planner {
     thresholds: BTreeMap<Key, Vec<f64>>,
-    sets: Vec<Set>,
+    /// Each with its number.
+    sets: BTreeMap<Set, usize>,
 }
 
 impl Planner {
     pub(super) fn add(&mut self, forest: &Forest) {
         for set in forest.sets() {
-            if !self.sets.contains(set) {
-                self.sets.push(set.clone());
-            }
+            let next = self.sets.len();
+            self.sets.entry(set.clone()).or_insert(next);
         }
         for split in forest.trees().iter().flat_map(Tree::splits) {
             let key = key(&self.sets, forest, split);
@@ -82,12 +82,15 @@ impl Planner {
 
     pub(super) fn finish(self) -> Plan {
         let mut plan = Plan { sets: self.sets, ..Plan::default() };
+        let mut sets: Vec<&Set> = plan.sets.keys().collect();
+        sets.sort_unstable_by_key(|set| plan.sets[*set]);
+        let sets: Vec<Membership> = sets.into_iter().map(Membership::new).collect();
         for (key, mut thresholds) in self.thresholds {
             thresholds.sort_unstable_by(f64::total_cmp);
             thresholds.dedup();
             let first = plan.searches.len();
             for some in thresholds.chunks(Table::LIMIT) {
-                plan.searches.push(Search::new(plan.source(key), key, some));
+                plan.searches.push(Search::new(source(key, some, &sets), key, some));
             }
             plan.keys.insert(key, (thresholds, first));
         }
@@ -121,21 +124,25 @@ impl Plan {
         });
         (column as u32, (at % Table::LIMIT) as u8)
     }
+}
 
-    fn source(&self, key: Key) -> Source {
-        match key.kind {
-            Kind::Narrow => Source::Feature(key.feature),
-            Kind::Wide => Source::Flushed(key.feature),
-            Kind::NarrowZeros | Kind::WideZeros => Source::ZeroAsMissing(key.feature),
-            Kind::Set(set) => Source::Set(Membership::new(&self.sets[set])),
+fn source(key: Key, thresholds: &[f64], sets: &[Membership]) -> Source {
+    match key.kind {
+        Kind::Narrow => Source::Feature(key.feature),
+        // All that counts as zero goes where 0 goes, but at thresholds within.
+        Kind::Wide if !thresholds.iter().any(|&t| (-ZERO..ZERO).contains(&t)) => {
+            Source::Feature(key.feature)
         }
+        Kind::Wide => Source::Flushed(key.feature),
+        Kind::NarrowZeros | Kind::WideZeros => Source::ZeroAsMissing(key.feature),
+        Kind::Set(set) => Source::Set(sets[set].clone()),
     }
 }
 
-fn key(sets: &[Set], forest: &Forest, split: &Split) -> Key {
+fn key(sets: &BTreeMap<Set, usize>, forest: &Forest, split: &Split) -> Key {
     if let Some(set) = (split.feature as usize).checked_sub(forest.num_features()) {
         let set = &forest.sets()[set];
-        let at = sets.iter().position(|other| other == set).unwrap_or_default();
+        let at = sets.get(set).copied().unwrap_or_default();
         return Key { feature: set.feature, kind: Kind::Set(at) };
     }
     let zeros = forest.zero_is_missing().binary_search(&split.feature).is_ok();
@@ -169,7 +176,7 @@ impl Search {
 }
 
 /// A set that answers fast.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Membership {
     pub(super) feature: u32,
     set: Set,
