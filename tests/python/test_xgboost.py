@@ -68,6 +68,8 @@ def test_their_models_score_the_same_here(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     theirs.save_model(path)
     ours = rr.Booster.load(path)
+    theirs.save_model(tmp_path / "model.ubj")
+    assert rr.Booster.load(tmp_path / "model.ubj").to_text() == ours.to_text()
     rows = table(7)
     splits = theirs.trees_to_dataframe()["Split"].dropna() if kind != "linear" else np.zeros(1)
     random = np.random.default_rng(3)
@@ -112,3 +114,21 @@ def test_what_cannot_be_read_is_said() -> None:
     ):
         with pytest.raises(rr.ModelFormatError):
             rr.Booster.from_text(broken)
+
+
+def test_broken_binary_files_are_refused(tmp_path: Path) -> None:
+    whole = bytes(train("ranking", 2).save_raw("ubj"))
+    random = np.random.default_rng(5)
+    for cut in [*range(40), *random.integers(40, len(whole), 100)]:
+        (tmp_path / "cut").write_bytes(whole[:cut])
+        with pytest.raises(rr.ModelFormatError):
+            rr.Booster.load(tmp_path / "cut")
+    for at in random.integers(0, len(whole), 300):
+        changed = bytearray(whole)
+        changed[at] ^= 1 << random.integers(8)
+        (tmp_path / "changed").write_bytes(changed)
+        # Their format has no checksum: a model is read, or the fault is told.
+        try:
+            rr.Booster.load(tmp_path / "changed").score(table(3, 5))
+        except (rr.ModelFormatError, rr.DataError):
+            pass

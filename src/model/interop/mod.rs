@@ -8,6 +8,7 @@ mod arrange;
 mod flat;
 pub mod lightgbm;
 pub mod ranklib;
+mod ubjson;
 pub mod xgboost;
 
 use super::composite::Model;
@@ -15,8 +16,8 @@ use crate::error::{Error, Result, foreign};
 use std::path::Path;
 
 impl Model {
-    /// A model from the bytes of a file, whatever library wrote it: ours, LightGBM's text or
-    /// XGBoost's JSON.
+    /// A model from the bytes of a file, whatever library wrote it: ours, LightGBM's text,
+    /// XGBoost's JSON or UBJSON.
     pub fn from_any(text: &[u8]) -> Result<Self> {
         if text.starts_with(super::format::MAGIC.as_bytes()) {
             return Self::from_text(text);
@@ -27,9 +28,12 @@ impl Model {
         if xgboost::is_json(text) {
             return xgboost::read(text);
         }
+        if xgboost::is_ubjson(text) {
+            return xgboost::read_ubjson(text);
+        }
         Err(Error::model("model.magic", "not a rustrank model")
             .got(foreign(&text[..text.len().min(30)]))
-            .expected("a file of rustrank, LightGBM (text) or XGBoost (JSON)"))
+            .expected("a file of rustrank, LightGBM (text) or XGBoost (JSON, UBJSON)"))
     }
 
     /// The model as the text of another library: `lightgbm`, `xgboost` or `ranklib`.

@@ -70,7 +70,7 @@ impl Program {
     /// 64 docs takes `split` picoseconds.
     pub(super) fn few(&self, split: usize) -> usize {
         /// A step of a walk.
-        const STEP: usize = 900;
+        const STEP: usize = 1_100;
         let (walks, block) = (STEP * self.num_steps, split * self.num_splits);
         block.checked_div(walks).unwrap_or_default().clamp(1, 64)
     }

@@ -1,4 +1,4 @@
-//! XGBoost's JSON, as `save_model("model.json")` writes it.
+//! XGBoost's JSON and UBJSON, as `save_model` writes them.
 //!
 //! Read: scores are those of `predict(output_margin=True)`, up to its single precision: there, leaf
 //! values are summed in `f32`, here in `f64`. Values are compared as singles and a value equal to
@@ -13,6 +13,6 @@
 mod read;
 mod write;
 
-pub(super) use read::is_json;
-pub use read::read;
+pub(super) use read::{is_json, is_ubjson};
+pub use read::{read, read_ubjson};
 pub use write::write;

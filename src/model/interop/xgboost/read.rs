@@ -5,6 +5,7 @@ use super::super::super::forest::{Cells, Forest, Set};
 use super::super::super::linear::Linear;
 use super::super::super::tree::{Child, Leaf, Split, Tree};
 use super::super::arrange::{Node, arrange};
+use super::super::ubjson;
 use crate::error::{Error, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -15,6 +16,15 @@ pub fn read(text: &[u8]) -> Result<Model> {
         Error::model("model.syntax", format!("the JSON is broken: {error}"))
             .at(error.line() as u64, error.column() as u64)
     })?;
+    model(&root)
+}
+
+/// The model of a UBJSON file that XGBoost wrote.
+pub fn read_ubjson(bytes: &[u8]) -> Result<Model> {
+    model(&ubjson::parse(bytes)?)
+}
+
+fn model(root: &Value) -> Result<Model> {
     let learner = &root["learner"];
     let params = &learner["learner_model_param"];
     if number(&params["num_class"]).unwrap_or(0.0) > 1.0
@@ -246,4 +256,11 @@ pub(in crate::model::interop) fn is_json(text: &[u8]) -> bool {
     let start = text.trim_ascii_start();
     start.first() == Some(&b'{')
         && start[..start.len().min(1 << 16)].windows(9).any(|w| w == b"\"learner\"")
+}
+
+/// Whether bytes look like XGBoost's UBJSON: an object whose first key is a short text.
+pub(in crate::model::interop) fn is_ubjson(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(64)];
+    matches!(head, [b'{', b'i' | b'U' | b'I' | b'l' | b'L', ..])
+        && head.windows(7).any(|w| w == b"learner")
 }
