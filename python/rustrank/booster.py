@@ -77,8 +77,8 @@ class Booster:
     def load(cls, path: str | PathLike[str]) -> Booster:
         """Read a model file, whole and checked, or raise `ModelFormatError`.
 
-        The file may be another library's: LightGBM's text or XGBoost's JSON. Scores are that
-        library's raw scores.
+        The file may be another library's: LightGBM's text or XGBoost's JSON or UBJSON. Scores
+        are that library's raw scores.
         """
         return cls._of(_rustrank.Booster.load(fspath(path)))
 
@@ -95,13 +95,14 @@ class Booster:
         """Return the text of the model file."""
         return self._core.to_text()
 
-    def export(self, library: str) -> str:
-        """Return the model as another library's text.
+    def export(self, library: str) -> bytes:
+        """Return the model as a file of another library, which then scores the same.
 
         Parameters
         ----------
-        library : {"lightgbm", "xgboost", "ranklib"}
-            What its format cannot hold is a `ParamError`.
+        library : {"lightgbm", "xgboost", "ranklib", "onnx"}
+            LightGBM's text, XGBoost's JSON, RankLib's XML (where a missing value counts as 0) or an
+            ONNX tree ensemble. What the format cannot hold is a `ParamError`.
         """
         return self._core.to_foreign(text("library", library))
 

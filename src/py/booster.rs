@@ -11,7 +11,7 @@ use crate::boost::{binning_of, permutation_importance, score_dataset};
 use crate::model::{Child, Model, Scorer, Tree};
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -62,9 +62,10 @@ impl Booster {
         detached(py, Some(1), |_| Ok(self.inner.to_text()))
     }
 
-    /// The model as the text of another library.
-    fn to_foreign(&self, py: Python<'_>, library: &str) -> PyResult<String> {
-        detached(py, Some(1), |_| self.inner.to_foreign(library))
+    /// The model as a file of another library.
+    fn to_foreign<'py>(&self, py: Python<'py>, library: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = detached(py, Some(1), |_| self.inner.to_foreign(library))?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     #[getter]

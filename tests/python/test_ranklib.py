@@ -22,7 +22,7 @@ def test_the_trees_say_the_same() -> None:
     labels = np.clip(np.round(features[:, 0] * features[:, 1] + 2), 0, 4)
     data = rr.Dataset(features, labels, qid=np.repeat(np.arange(100), 20))
     model = rr.train(data, num_trees=15, num_leaves=12)
-    text = model.export("ranklib")
+    text = model.export("ranklib").decode()
     root = ET.fromstring(text[text.index("<ensemble>") :])  # noqa: S314
     scores = [sum(leaf(tree[0], row) for tree in root) for row in features[:300]]
     assert np.allclose(scores, model.score(features[:300]), rtol=1e-12, atol=1e-12)

@@ -7,6 +7,7 @@
 mod arrange;
 mod flat;
 pub mod lightgbm;
+pub mod onnx;
 pub mod ranklib;
 mod ubjson;
 pub mod xgboost;
@@ -36,15 +37,16 @@ impl Model {
             .expected("a file of rustrank, LightGBM (text) or XGBoost (JSON, UBJSON)"))
     }
 
-    /// The model as the text of another library: `lightgbm`, `xgboost` or `ranklib`.
-    pub fn to_foreign(&self, library: &str) -> Result<String> {
+    /// The model as a file of another library: `lightgbm`, `xgboost`, `ranklib` or `onnx`.
+    pub fn to_foreign(&self, library: &str) -> Result<Vec<u8>> {
         match library {
-            "lightgbm" => lightgbm::write(self),
-            "xgboost" => xgboost::write(self),
-            "ranklib" => ranklib::write(self),
+            "lightgbm" => lightgbm::write(self).map(String::into_bytes),
+            "xgboost" => xgboost::write(self).map(String::into_bytes),
+            "ranklib" => ranklib::write(self).map(String::into_bytes),
+            "onnx" => onnx::write(self),
             _ => Err(Error::param("model.library", "not a library that models are written for")
                 .got(foreign(library.as_bytes()))
-                .expected("lightgbm, xgboost or ranklib")),
+                .expected("lightgbm, xgboost, ranklib or onnx")),
         }
     }
 
