@@ -123,10 +123,10 @@ pub(crate) fn fetch(matrix: &Matrix, docs: &[u32], columns: Range<u32>) {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn prefetch(bytes: &[u8], at: usize) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
     let address = bytes.as_ptr().wrapping_add(at).cast();
     // SAFETY: a prefetch is a hint: it reads nothing and cannot fault, wherever it points.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
+    unsafe { _mm_prefetch::<_MM_HINT_T1>(address) }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
