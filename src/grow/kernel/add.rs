@@ -13,6 +13,9 @@ pub(crate) const MOST_COLUMNS: usize = 24;
 /// The most sums of a tile: 48 KB, the first-level cache.
 pub(crate) const TILE_SUMS: usize = 24 * 256;
 
+/// How many docs ahead a row is brought into the first-level cache.
+const AHEAD: usize = 8;
+
 /// The bytes of a cache line.
 pub(crate) const LINE: usize = 64;
 
@@ -85,9 +88,15 @@ fn unrolled<const STRIDE: usize, const WIDTH: usize>(
     sums: &mut [[u64; STRIDE]; WIDTH],
 ) {
     let (width, bytes) = (block.matrix.width(), block.matrix.bytes());
+    let soon = if is_run(block.docs) { &[] } else { block.docs.get(AHEAD..).unwrap_or_default() };
     for (i, (&doc, &gradient)) in block.docs.iter().zip(block.gradients).enumerate() {
         if let Some(&next) = block.next.get(i) {
-            prefetch(bytes, (next as usize).wrapping_mul(width).wrapping_add(block.next_byte));
+            prefetch_far(bytes, (next as usize).wrapping_mul(width).wrapping_add(block.next_byte));
+        }
+        if let Some(&soon) = soon.get(i) {
+            let row = (soon as usize).wrapping_mul(width);
+            prefetch_near(bytes, row.wrapping_add(part.start + columns[0]));
+            prefetch_near(bytes, row.wrapping_add(part.start + columns[WIDTH - 1]));
         }
         let at = doc as usize * width;
         let cells = &bytes[at + part.start..at + part.end];
@@ -115,20 +124,40 @@ pub(crate) fn fetch(matrix: &Matrix, docs: &[u32], columns: Range<u32>) {
     for &doc in docs {
         let row = (doc as usize).wrapping_mul(matrix.width());
         for column in columns.clone().step_by(LINE).chain([columns.end - 1]) {
-            prefetch(matrix.bytes(), row.wrapping_add(column as usize));
+            prefetch_far(matrix.bytes(), row.wrapping_add(column as usize));
         }
     }
 }
 
+/// Whether docs are neighbours: then the machine sees by itself which rows come next.
+fn is_run(docs: &[u32]) -> bool {
+    docs.first().zip(docs.last()).is_some_and(|(&a, &b)| (b - a) as usize + 1 == docs.len())
+}
+
+/// Asks for a byte in the second-level cache: the first is full of sums.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-fn prefetch(bytes: &[u8], at: usize) {
+fn prefetch_far(bytes: &[u8], at: usize) {
     use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
     let address = bytes.as_ptr().wrapping_add(at).cast();
     // SAFETY: a prefetch is a hint: it reads nothing and cannot fault, wherever it points.
     unsafe { _mm_prefetch::<_MM_HINT_T1>(address) }
 }
 
+/// Asks for a byte in the first-level cache.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn prefetch_near(bytes: &[u8], at: usize) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    let address = bytes.as_ptr().wrapping_add(at).cast();
+    // SAFETY: a prefetch is a hint: it reads nothing and cannot fault, wherever it points.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
+}
+
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
-fn prefetch(_bytes: &[u8], _at: usize) {}
+fn prefetch_far(_bytes: &[u8], _at: usize) {}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn prefetch_near(_bytes: &[u8], _at: usize) {}
