@@ -11,6 +11,7 @@ mod composite;
 mod file;
 mod forest;
 pub mod format;
+pub mod interop;
 mod linear;
 mod read;
 pub mod scorer;
