@@ -6,6 +6,7 @@ least counts, since noise only adds. `compare.py --measure KIND JSON` is the mea
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import platform
@@ -39,6 +40,8 @@ class PeakMemory:
     """The peak of resident memory above what was resident when this was made."""
 
     def __init__(self) -> None:
+        # What was freed before must not hide what will be asked for.
+        ctypes.CDLL(None).malloc_trim(0)
         Path("/proc/self/clear_refs").write_text("5", "ascii")  # the high-water mark starts again
         self.resident = status_kb("VmRSS")
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 RATE = 0.1
 LEAF_DOCS = 20
 BINS = 255
-#: CatBoost's depth for a number of leaves.
-DEPTH = {31: 5, 255: 8}
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +117,11 @@ def catboost(data: Matrix, work: Work, stamp: Callable[[], None]) -> float:
             stamp()
             return True
 
+    # The depth with at least as many leaves: 5 for 31, 8 for 255.
+    depth = (work.leaves - 1).bit_length()
     params = {
         "iterations": work.rounds,
-        "depth": DEPTH[work.leaves],
+        "depth": depth,
         "learning_rate": RATE,
         "border_count": BINS,
         "boosting_type": "Plain",
@@ -135,7 +135,7 @@ def catboost(data: Matrix, work: Work, stamp: Callable[[], None]) -> float:
     # The cells are binned by `fit`, in the first round's time.
     stamp()
     cb.CatBoost(params).fit(pool, callbacks=[Stamping()])
-    return float(2 ** DEPTH[work.leaves])
+    return float(2**depth)
 
 
 def rustrank(data: Matrix, work: Work, stamp: Callable[[], None]) -> float:

@@ -105,11 +105,11 @@ class Case(NamedTuple):
 
 
 def measure(job: dict[str, Any]) -> dict[str, Any]:
-    """Train once; a small training before, so that libraries and their threads are there."""
+    """Train once; a tiny training before, so that libraries and their threads are there."""
     data = Matrix(*load_matrix(Path(job["folder"])))
     train = ENGINES[job["engine"]]
     leaves, threads, params = job["leaves"], job["threads"], job["params"]
-    train(data.head(2000), Work(2, leaves, threads, params), lambda: None)
+    train(data.head(2000), Work(2, 4, threads, params), lambda: None)
     stamps: list[tuple[float, float]] = []
 
     def stamp() -> None:
