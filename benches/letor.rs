@@ -3,15 +3,17 @@
 //! `web` imitates the MSLR-WEB sets: 136 features, counts and decimals mixed, two in five cells 0,
 //! about 8 bytes a cell. `scaled` imitates LETOR 4.0: 46 features of the form `0.123456`. `sparse`
 //! leaves out two of three features. `lines` is the parser alone, on text in memory; `file` reads a
-//! file, counts its lines and keeps the cells; the levels are the short way alone.
+//! file, counts its lines and keeps the cells; the levels are the short way alone. `packed` holds
+//! rows in fewer bytes and reads them back, in cells a second.
 
 #![expect(clippy::unwrap_used, reason = "a bench")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rustrank::data::letor::LetorOptions;
 use rustrank::data::lines::{LineOptions, LineSource, Piece};
+use rustrank::data::packed::{Group, LANES, Packed};
 use rustrank::data::pieces::for_each_piece;
-use rustrank::data::scan::usual_cells;
+use rustrank::data::scan::{Each, usual_cells};
 use rustrank::simd::Level;
 use rustrank::{Interrupt, hash};
 use std::fmt::Write as _;
@@ -83,7 +85,7 @@ fn usual(level: Level, text: &[u8]) -> usize {
         let mut push = |index, cell| cells.push((index, cell));
         let head = line.iter().position(|&byte| byte == b':').unwrap();
         let blank = head + line[head..].iter().position(|&byte| byte == b' ').unwrap();
-        usual_cells(level, line, blank, 1..=1 << 20, &mut push);
+        usual_cells(level, line, blank, 1..=1 << 20, &mut Each(&mut push));
         count += black_box(&cells).len();
     }
     count
@@ -105,6 +107,37 @@ fn file(path: &Path) -> usize {
     };
     for_each_piece(&mut source, &Interrupt::new(), parse, take).unwrap();
     count
+}
+
+/// Packs rows of counts, zeros and others, and reads them back.
+fn packed(level: Level, rows: &[Vec<Group>], to: &mut [f32]) -> usize {
+    let mut packed = Packed::at(level, to.len(), 400 * rows.len());
+    for row in rows {
+        packed.push(row);
+    }
+    for row in 0..rows.len() {
+        packed.read(row, 0..to.len(), black_box(to));
+    }
+    packed.memory()
+}
+
+fn bench_packed(c: &mut Criterion) {
+    let cell = |row: u64, feature: u64| match hash::draw(3, row, feature) % 5 {
+        0 | 1 => 0.0,
+        2 => (hash::draw(4, row, feature) % 100) as f32,
+        _ => unit(hash::draw(4, row, feature)) as f32,
+    };
+    let group = |row: u64, group: u64| std::array::from_fn(|i| cell(row, group + i as u64));
+    let rows: Vec<Vec<Group>> =
+        (0..2000).map(|row| (0..136).step_by(LANES).map(|at| group(row, at)).collect()).collect();
+    let mut group = c.benchmark_group("packed");
+    group.throughput(Throughput::Elements(2000 * 136)).sample_size(10);
+    let mut to = [0.0; 136];
+    for level in Level::available() {
+        let name = format!("{level:?}");
+        group.bench_function(name, |b| b.iter(|| packed(level, black_box(&rows), &mut to)));
+    }
+    group.finish();
 }
 
 fn bench(c: &mut Criterion) {
@@ -130,5 +163,5 @@ fn bench(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, bench);
+criterion_group!(benches, bench, bench_packed);
 criterion_main!(benches);

@@ -2,7 +2,7 @@
 
 use super::cells::{Cells, block_rows, first_fault, hash_rows, row_hashes};
 use super::kernel::{Job, Table};
-use super::layout::Layout;
+use super::layout::{Layout, Place};
 use super::mapper::Mapper;
 use super::matrix::Matrix;
 use super::sample::{Sample, mappers_of_table};
@@ -86,12 +86,15 @@ impl Binning {
 
     fn with(mappers: Vec<Mapper>) -> Self {
         let layout = Layout::pack(&mappers);
-        let tables = mappers
-            .iter()
-            .zip(layout.places())
-            .enumerate()
-            .filter_map(|(f, (mapper, place))| place.map(|place| (f, Table::new(mapper, place))))
-            .collect();
+        let mut in_column = vec![0; layout.width()];
+        for place in layout.places().iter().flatten() {
+            in_column[place.column as usize] += 1;
+        }
+        let table = |(mapper, place): (&Mapper, &Option<Place>)| {
+            place.map(|place| Table::new(mapper, place, in_column[place.column as usize] == 1))
+        };
+        let tables = mappers.iter().zip(layout.places()).map(table).enumerate();
+        let tables = tables.filter_map(|(feature, table)| Some((feature, table?))).collect();
         Self { mappers, layout, tables }
     }
 

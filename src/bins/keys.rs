@@ -19,27 +19,34 @@ pub(super) fn mappers_of(
     max_bins: usize,
     interrupt: &Interrupt,
 ) -> Result<Vec<Mapper>> {
-    const FEATURES: usize = 16;
-    const ROWS: usize = 256;
+    /// A cache line of a row.
+    const LINE: usize = 16;
+    const KEYS: usize = 12 << 20;
+    const TILE: usize = 16 << 10;
     let total: u64 = counts.iter().map(|&c| u64::from(c)).sum();
-    let groups: Vec<Vec<Mapper>> = (0..num_features.div_ceil(FEATURES))
+    // As many features at a time as there are threads for, and as their keys are allowed to take: a
+    // row that lies anywhere in memory is then fetched once a thread.
+    let share = num_features.div_ceil(rayon::current_num_threads());
+    let most = KEYS / counts.len().max(1);
+    let at_once = share.min(most).next_multiple_of(LINE);
+    let rows = (TILE / at_once).clamp(1, 256);
+    let groups: Vec<Vec<Mapper>> = (0..num_features.div_ceil(at_once))
         .into_par_iter()
-        .map_init(
-            || (vec![Keys::default(); FEATURES], vec![0.0; FEATURES * ROWS]),
-            |(keys, tile), group| {
+        .map(|group| {
+            let features = group * at_once..((group + 1) * at_once).min(num_features);
+            let width = features.len();
+            let (mut keys, mut tile) = (vec![Keys::default(); width], vec![0.0; rows * width]);
+            for (block, counts) in counts.chunks(rows).enumerate() {
                 interrupt.check()?;
-                let features = group * FEATURES..((group + 1) * FEATURES).min(num_features);
-                let width = features.len();
-                for (block, counts) in counts.chunks(ROWS).enumerate() {
-                    let tile = &mut tile[..counts.len() * width];
-                    read(block * ROWS..block * ROWS + counts.len(), features.clone(), tile)?;
-                    for (feature, keys) in keys[..width].iter_mut().enumerate() {
-                        keys.extend(tile[feature..].iter().step_by(width), counts);
-                    }
+                let tile = &mut tile[..counts.len() * width];
+                read(block * rows..block * rows + counts.len(), features.clone(), tile)?;
+                for (feature, keys) in keys.iter_mut().enumerate() {
+                    keys.extend(tile[feature..].iter().step_by(width), counts);
                 }
-                Ok(keys[..width].iter_mut().map(|keys| keys.mapper(max_bins, total)).collect())
-            },
-        )
+            }
+            let mut scratch = Vec::new();
+            Ok(keys.into_iter().map(|keys| keys.mapper(&mut scratch, max_bins, total)).collect())
+        })
         .collect::<Result<_>>()?;
     Ok(groups.into_iter().flatten().collect())
 }
@@ -53,7 +60,6 @@ pub(super) struct Keys {
     /// Cells that several equal rows hold, with their number.
     many: Vec<(u32, u32)>,
     missing: u64,
-    scratch: Vec<u32>,
 }
 
 impl Keys {
@@ -87,9 +93,9 @@ impl Keys {
         self.missing += missing;
     }
 
-    /// The bins; rows of `total` that gave no cell hold 0. Leaves the cells empty.
-    pub(super) fn mapper(&mut self, max_bins: usize, total: u64) -> Mapper {
-        sort_by_key(&mut self.single, &mut self.scratch, |key| key);
+    /// The bins; rows of `total` that gave no cell hold 0.
+    pub(super) fn mapper(mut self, scratch: &mut Vec<u32>, max_bins: usize, total: u64) -> Mapper {
+        sort_by_key(&mut self.single, scratch, |key| key);
         let many: u64 = self.many.iter().map(|&(_, count)| u64::from(count)).sum();
         let absent = total - self.missing - many - self.single.len() as u64;
         let mut rest: Vec<(u32, u64)> =
@@ -97,9 +103,7 @@ impl Keys {
         rest.extend((absent > 0).then_some((to_key(0.0), absent)));
         rest.sort_unstable();
         let distinct = merged(&self.single, &rest);
-        self.single.clear();
-        self.many.clear();
-        Mapper::choose(&distinct, std::mem::take(&mut self.missing), max_bins)
+        Mapper::choose(&distinct, self.missing, max_bins)
     }
 }
 

@@ -164,7 +164,7 @@ impl Sample {
                         for &(slot, cell) in &column {
                             keys.push(cell, counts[slot as usize]);
                         }
-                        Ok(keys.mapper(max_bins, total))
+                        Ok(keys.mapper(&mut Vec::new(), max_bins, total))
                     })
                     .collect()
             }

@@ -235,10 +235,15 @@ pub(super) fn check_features(table: &dyn Cells, binning: &Binning) -> Result<()>
     Err(Error::data("features", what).got(got).expected(expected))
 }
 
+/// The fault of rows without features.
+pub(super) fn no_features() -> Error {
+    Error::data("features", "the table has no features")
+}
+
 /// Refuses rows of which no dataset can be made.
 pub(super) fn check_rows(table: &dyn Cells, rows: &RowData) -> Result<()> {
     if table.num_features() == 0 {
-        return Err(Error::data("features", "the table has no features"));
+        return Err(no_features());
     }
     // Hashes, orders and labels beside the table itself.
     room_for("the dataset", 64 * table.num_rows() as u64)?;

@@ -10,7 +10,7 @@
 
 use super::cells::Infinite;
 use super::number;
-use super::scan::usual_cells;
+use super::scan::{Each, Sink, usual_cells};
 use crate::bins::nearest;
 use crate::error::{Error, Result, foreign};
 use crate::simd::Level;
@@ -50,13 +50,14 @@ impl LetorOptions {
     /// Parses a line and hands each feature index, as written, and its cell to `sink`.
     ///
     /// A fault is placed on line 1 at its column. Cells before the fault have been handed over.
-    pub fn parse_line<'a>(
-        &self,
-        line: &'a [u8],
-        mut sink: impl FnMut(u32, f32),
-    ) -> Result<Row<'a>> {
+    pub fn parse_line<'a>(&self, line: &'a [u8], sink: impl FnMut(u32, f32)) -> Result<Row<'a>> {
+        self.parse_into(line, &mut Each(sink))
+    }
+
+    /// As [`parse_line`](Self::parse_line), with runs of cells handed over at once.
+    pub fn parse_into<'a>(&self, line: &'a [u8], sink: &mut impl Sink) -> Result<Row<'a>> {
         let parsed = head(line).and_then(|(row, end)| {
-            self.cells(line, end, &mut sink)?;
+            self.cells(line, end, sink)?;
             Ok(row)
         });
         parsed.map_err(|error| unless_not_text(line, error))
@@ -77,7 +78,7 @@ impl LetorOptions {
         self.max_features.saturating_sub(u32::from(self.zero_based)).min(u32::MAX - 1)
     }
 
-    fn cells(&self, line: &[u8], mut at: usize, sink: &mut impl FnMut(u32, f32)) -> Result<()> {
+    fn cells(&self, line: &[u8], mut at: usize, sink: &mut impl Sink) -> Result<()> {
         let (level, mut next) = (Level::best(), self.lowest());
         loop {
             (at, next) = usual_cells(level, line, at, next..=self.highest(), sink);
@@ -88,7 +89,7 @@ impl LetorOptions {
             }
             let (index, value) =
                 self.cell(&line[start..end], next).map_err(|fault| fault.after(start))?;
-            sink(index, value);
+            sink.cell(index, value);
             (at, next) = (end, index + 1);
             if line.get(at) == Some(&b'#') {
                 return Ok(());

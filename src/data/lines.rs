@@ -50,7 +50,10 @@ pub struct LineOptions {
 
 impl Default for LineOptions {
     fn default() -> Self {
-        Self { block_bytes: 8 << 20, piece_bytes: 256 << 10, max_line_bytes: 64 << 20 }
+        let piece_bytes = 256 << 10;
+        // Some pieces a thread. What is read stays in the cache until it is parsed if it is no more.
+        let block_bytes = (4 * piece_bytes).max(2 * piece_bytes * rayon::current_num_threads());
+        Self { block_bytes, piece_bytes, max_line_bytes: 64 << 20 }
     }
 }
 
@@ -290,11 +293,27 @@ impl Block {
             let about = (start + piece_bytes - 1).min(text.len());
             let end = memchr::memchr(b'\n', &text[about..]).map_or(text.len(), |at| about + at + 1);
             self.cuts.push(Cut { end, first_line: line });
-            line += memchr::memchr_iter(b'\n', &text[start..end]).count() as u64;
+            line += line_ends(&text[start..end]);
             start = end;
         }
         line
     }
+}
+
+/// How many lines end in a text: as bytes in the lanes of vectors, which hold up to 255 each.
+fn line_ends(text: &[u8]) -> u64 {
+    let (blocks, rest) = text.as_chunks::<64>();
+    let mut total = memchr::memchr_iter(b'\n', rest).count() as u64;
+    for blocks in blocks.chunks(255) {
+        let mut lanes = [0u8; 64];
+        for block in blocks {
+            for (lane, &byte) in lanes.iter_mut().zip(block) {
+                *lane = lane.wrapping_add(u8::from(byte == b'\n'));
+            }
+        }
+        total += lanes.iter().map(|&lane| u64::from(lane)).sum::<u64>();
+    }
+    total
 }
 
 impl<'a> Piece<'a> {
@@ -516,6 +535,16 @@ mod tests {
         }
         for text in [&b"BZh9 Q0 doc 1 1 tag\n"[..], b"PK\n", b"7"] {
             assert_eq!(all_lines(&mut begin(text).unwrap()).len(), 1);
+        }
+    }
+
+    #[test]
+    fn line_ends_are_counted_in_texts_of_any_length() {
+        for length in [0, 1, 63, 64, 65, 64 * 255, 64 * 256 + 5, 100_000] {
+            let text: Vec<u8> = (0..length).map(|i| if i % 7 < 4 { b'\n' } else { b'x' }).collect();
+            let naive = memchr::memchr_iter(b'\n', &text).count() as u64;
+            assert_eq!(line_ends(&text), naive);
+            assert_eq!(line_ends(&vec![b'\n'; length]), length as u64);
         }
     }
 

@@ -1,14 +1,14 @@
 //! LETOR text as a dataset.
 //!
-//! The text is parsed once, on all threads, while its cells fit into a buffer; they are then binned
-//! like a table in memory. A longer text is parsed twice, first for the sample that chooses the bins,
+//! The text is parsed once, on all threads, while its cells, packed, fit into a buffer; they are then
+//! binned like a table in memory. A longer text is parsed twice, first for the sample that chooses the bins,
 //! then into them, and takes no more memory than the buffer, the sample and the binned rows; where
 //! what is not mentioned is missing, it is parsed once more before, to know how many features there
 //! are. With bins that exist, every text is parsed once and nothing is buffered. The dataset is the
 //! same whichever way was taken.
 
 use super::builder::{Builder, RowData};
-use super::dataset::{Dataset, check_rows};
+use super::dataset::{Dataset, check_rows, no_features};
 use super::letor::LetorOptions;
 use super::lines::{LineOptions, LineSource, Piece};
 use super::parsed::{Chunk, Parsed, Parser};
@@ -81,7 +81,7 @@ pub fn load_from(
     let mut heads = Heads::default();
     let mut sink = match like {
         Some(binning) => Sink::Bins(Box::new(Builder::new(binning, 0)?)),
-        None => Sink::Buffer(Parsed::new(options.parser(true))),
+        None => Sink::Buffer(Parsed::new(options.parser(None))),
     };
     options.fill(&mut sink, &mut source, interrupt, |head| heads.extend(head))?;
     let num_rows = heads.labels.len();
@@ -117,7 +117,7 @@ enum Sink {
 
 impl Sink {
     fn push(&mut self, chunk: Chunk, options: &LoadOptions, interrupt: &Interrupt) -> Result<()> {
-        let alone = |chunk| Parsed::of(options.parser(false), chunk);
+        let alone = |chunk| Parsed::of(options.parser(None), chunk);
         match self {
             Self::Buffer(table) => {
                 table.push(chunk);
@@ -171,6 +171,9 @@ impl Sink {
             Self::Sample(sample, _) => {
                 let sample = std::mem::replace(&mut **sample, Sample::growing(0));
                 let num_features = sample.num_features();
+                if num_features == 0 {
+                    return Err(no_features());
+                }
                 let binning = Binning::choose(sample, num_features, &options.bins, interrupt)?;
                 Ok(Some(Self::Bins(Box::new(Builder::new(Arc::new(binning), num_rows)?))))
             }
@@ -179,8 +182,13 @@ impl Sink {
 }
 
 impl LoadOptions {
-    fn parser(&self, hashed: bool) -> Parser<'_> {
-        Parser { letor: &self.letor, missing: self.missing.map(nearest), hashed }
+    fn parser(&self, sink: Option<&Sink>) -> Parser<'_> {
+        Parser {
+            letor: &self.letor,
+            missing: self.missing.map(nearest),
+            hashed: !matches!(sink, Some(Sink::Bins(_))),
+            held: matches!(sink, Some(Sink::Buffer(_))),
+        }
     }
 
     fn fill(
@@ -190,7 +198,7 @@ impl LoadOptions {
         interrupt: &Interrupt,
         mut each: impl FnMut(Head) -> Result<()>,
     ) -> Result<()> {
-        let parser = self.parser(!matches!(sink, Sink::Bins(_)));
+        let parser = self.parser(Some(sink));
         // Only a hint, so it does not matter which thread saw which chunk first.
         let about = AtomicUsize::new(0);
         let parse = |piece: Piece<'_>| {

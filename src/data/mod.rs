@@ -18,6 +18,7 @@ pub mod lines;
 pub mod load;
 pub mod number;
 mod order;
+pub mod packed;
 mod parsed;
 pub mod pieces;
 pub mod qid;

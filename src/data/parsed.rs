@@ -1,12 +1,15 @@
 //! Rows of LETOR text after parsing and before binning: a table of cells in chunks.
 //!
 //! A chunk holds what one piece of the text gave, as dense rows or, where lines leave most features
-//! out, as pairs, so that it takes no more memory than a small multiple of its text. How wide a chunk
+//! out, as pairs, so that it takes no more memory than a small multiple of its text. Dense rows that
+//! are held until all of the text was read are packed. How wide a chunk
 //! is depends on the cut of the text; what can be read from the table does not, for a feature that a
 //! line does not mention is 0. Rows are hashed while they are in cache.
 
 use super::letor::{LetorOptions, Row};
 use super::lines::Piece;
+use super::packed::{Group, LANES, Packed};
+use super::scan::Sink;
 use crate::Interrupt;
 use crate::bins::{Cells, row_hash, row_hashes};
 use crate::error::Result;
@@ -21,6 +24,8 @@ pub(super) struct Parser<'a> {
     pub(super) missing: Option<f32>,
     /// Whether hashes of the rows are wanted.
     pub(super) hashed: bool,
+    /// Whether rows are kept until all of the text was read.
+    pub(super) held: bool,
 }
 
 impl Parser<'_> {
@@ -48,8 +53,78 @@ pub(super) struct Chunk {
 
 #[derive(Debug)]
 enum Rows {
-    Dense { width: usize, cells: Vec<f32> },
-    Sparse { ends: Vec<usize>, features: Vec<u32>, cells: Vec<f32> },
+    Dense {
+        width: usize,
+        cells: Vec<f32>,
+    },
+    /// Dense rows that are held; `row` is one on its way.
+    Packed {
+        rows: Packed,
+        row: Vec<Group>,
+    },
+    Sparse {
+        ends: Vec<usize>,
+        features: Vec<u32>,
+        cells: Vec<f32>,
+    },
+}
+
+/// The cells of a row, by feature.
+struct Slots<'a> {
+    cells: &'a mut [f32],
+    /// The index of the first feature.
+    lowest: u32,
+    /// One more than the highest feature given, which may have no slot.
+    widest: usize,
+}
+
+impl Sink for Slots<'_> {
+    #[inline]
+    fn cell(&mut self, index: u32, value: f32) {
+        let feature = (index - self.lowest) as usize;
+        self.widest = feature + 1;
+        if let Some(slot) = self.cells.get_mut(feature) {
+            *slot = value;
+        }
+    }
+
+    #[inline]
+    fn run(&mut self, first: u32, values: &[f32]) {
+        let first = (first - self.lowest) as usize;
+        if let Some(slots) = self.cells.get_mut(first..first + values.len()) {
+            slots.copy_from_slice(values);
+            self.widest = first + values.len();
+        } else {
+            (first as u32 + self.lowest..).zip(values).for_each(|(i, &value)| self.cell(i, value));
+        }
+    }
+}
+
+impl Rows {
+    fn packed(width: usize, capacity: usize) -> Self {
+        let rows = Packed::new(width, capacity);
+        Self::Packed { row: vec![[0.0; LANES]; rows.num_groups()], rows }
+    }
+
+    /// Adds a row, as wide as dense ones are.
+    fn push(&mut self, given: &[f32], absent: f32) {
+        match self {
+            Self::Dense { cells, .. } => cells.extend_from_slice(given),
+            Self::Packed { rows, row } => {
+                row.as_flattened_mut()[..given.len()].copy_from_slice(given);
+                rows.push(row);
+            }
+            Self::Sparse { ends, features, cells } => {
+                for (feature, &cell) in (0..).zip(given) {
+                    if cell.to_bits() != absent.to_bits() {
+                        features.push(feature);
+                        cells.push(cell);
+                    }
+                }
+                ends.push(cells.len());
+            }
+        }
+    }
 }
 
 impl Chunk {
@@ -60,7 +135,7 @@ impl Chunk {
         about: usize,
         mut each: impl FnMut(&Row<'_>, u64),
     ) -> (Self, Result<()>) {
-        let mut chunk = Self::shaped_for(parser.letor, piece, about);
+        let mut chunk = Self::shaped_for(parser, piece, about);
         let outcome = piece.each(|number, line| {
             each(&chunk.parse_line(parser, line)?, number);
             Ok(())
@@ -68,11 +143,16 @@ impl Chunk {
         if parser.hashed && parser.absent() == 0.0 {
             chunk.hash_rows();
         }
+        if let Rows::Packed { rows, row } = &mut chunk.rows {
+            rows.finish();
+            *row = Vec::new();
+        }
         (chunk, outcome)
     }
 
     /// An empty chunk with room for rows like the first one.
-    fn shaped_for(letor: &LetorOptions, piece: Piece<'_>, about: usize) -> Self {
+    fn shaped_for(parser: Parser<'_>, piece: Piece<'_>, about: usize) -> Self {
+        let letor = parser.letor;
         let (mut given, mut highest, mut length) = (0, 0, 0);
         if let Some((_, line)) = piece.lines().next() {
             length = line.len();
@@ -84,7 +164,10 @@ impl Chunk {
         }
         let num_rows = piece.text.len() / (length + 1) + 1;
         let width = about.max(highest);
-        let rows = if width <= 2 * given {
+        let rows = if width <= 2 * given && parser.held {
+            // Packed cells take a third of usual text.
+            Rows::packed(width, piece.text.len() / 3)
+        } else if width <= 2 * given {
             Rows::Dense { width, cells: Vec::with_capacity((num_rows + num_rows / 8) * width) }
         } else {
             Rows::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() }
@@ -94,21 +177,31 @@ impl Chunk {
 
     fn parse_line<'a>(&mut self, parser: Parser<'_>, line: &'a [u8]) -> Result<Row<'a>> {
         let lowest = u32::from(!parser.letor.zero_based);
-        let mut widest = 0;
+        let widest;
         let row = match &mut self.rows {
             Rows::Dense { width, cells } => {
                 let start = cells.len();
                 cells.resize(start + *width, 0.0);
-                let slots = &mut cells[start..];
-                let parsed = parser.letor.parse_line(line, |index, cell| {
-                    let feature = (index - lowest) as usize;
-                    widest = feature + 1;
-                    if let Some(slot) = slots.get_mut(feature) {
-                        *slot = cell;
-                    }
-                });
-                parser.settle(slots);
+                let mut slots = Slots { cells: &mut cells[start..], lowest, widest: 0 };
+                let parsed = parser.letor.parse_into(line, &mut slots);
+                parser.settle(slots.cells);
+                widest = slots.widest;
                 parsed.inspect_err(|_| cells.truncate(start))?
+            }
+            Rows::Packed { rows, row } => {
+                let slots = &mut row.as_flattened_mut()[..rows.width()];
+                slots.fill(0.0);
+                let mut sink = Slots { cells: slots, lowest, widest: 0 };
+                let parsed = parser.letor.parse_into(line, &mut sink)?;
+                widest = sink.widest;
+                parser.settle(slots);
+                if widest <= slots.len() {
+                    if parser.hashed && parser.absent() == 0.0 {
+                        self.hashes.push(row_hash(slots));
+                    }
+                    rows.push(row);
+                }
+                parsed
             }
             Rows::Sparse { ends, features, cells } => {
                 let start = cells.len();
@@ -126,7 +219,7 @@ impl Chunk {
                 row
             }
         };
-        if matches!(self.rows, Rows::Dense { width, .. } if widest > width) {
+        if self.width().is_some_and(|width| widest > width) {
             self.widen(widest, parser.absent());
             return self.parse_line(parser, line);
         }
@@ -135,38 +228,39 @@ impl Chunk {
         Ok(row)
     }
 
-    /// Makes room for a feature that earlier lines did not have; the last row is to be parsed again.
-    fn widen(&mut self, wider: usize, absent: f32) {
-        if let Rows::Dense { width, cells } = &self.rows {
-            let rows = (0..self.num_rows).map(|row| &cells[row * width..(row + 1) * width]);
-            self.rows = if wider <= 2 * (*width).max(8) {
-                let mut moved = Vec::with_capacity((self.num_rows + 1) * wider);
-                for row in rows {
-                    moved.extend_from_slice(row);
-                    moved.resize(moved.len() + wider - *width, absent);
-                }
-                Rows::Dense { width: wider, cells: moved }
-            } else {
-                let (mut ends, mut features, mut given) = (vec![0], Vec::new(), Vec::new());
-                for row in rows {
-                    for (feature, &cell) in (0..).zip(row) {
-                        if cell.to_bits() != absent.to_bits() {
-                            features.push(feature);
-                            given.push(cell);
-                        }
-                    }
-                    ends.push(given.len());
-                }
-                Rows::Sparse { ends, features, cells: given }
-            };
+    /// The number of cells of every row, unless rows are pairs.
+    fn width(&self) -> Option<usize> {
+        match &self.rows {
+            Rows::Dense { width, .. } => Some(*width),
+            Rows::Packed { rows, .. } => Some(rows.width()),
+            Rows::Sparse { .. } => None,
         }
     }
 
-    /// Hashes the rows, which are in cache still.
+    /// Makes room for a feature that earlier lines did not have; the last row is to be parsed again.
+    fn widen(&mut self, wider: usize, absent: f32) {
+        let stays = self.width().is_none_or(|width| wider <= 2 * width.max(8));
+        let mut moved = match &self.rows {
+            Rows::Packed { .. } if stays => Rows::packed(wider, 0),
+            Rows::Dense { .. } if stays => {
+                Rows::Dense { width: wider, cells: Vec::with_capacity((self.num_rows + 1) * wider) }
+            }
+            _ => Rows::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() },
+        };
+        let mut cells = vec![0.0; wider];
+        for row in 0..self.num_rows {
+            self.read(row, 0..wider, &mut cells, absent);
+            moved.push(&cells, absent);
+        }
+        self.rows = moved;
+    }
+
+    /// Hashes the rows, which are in cache still; those that are packed were hashed before.
     fn hash_rows(&mut self) {
         let mut scratch = vec![0.0; self.num_features];
         let hash = |row| match &self.rows {
             Rows::Dense { width, cells } => row_hash(&cells[row * width..(row + 1) * width]),
+            Rows::Packed { .. } => self.hashes[row],
             Rows::Sparse { ends, features, .. } => {
                 let last = features[ends[row]..ends[row + 1]].last();
                 let scratch = &mut scratch[..last.map_or(0, |&last| last as usize + 1)];
@@ -186,6 +280,7 @@ impl Chunk {
     fn memory(&self) -> usize {
         match &self.rows {
             Rows::Dense { cells, .. } => 4 * cells.len(),
+            Rows::Packed { rows, .. } => rows.memory(),
             Rows::Sparse { ends, cells, .. } => 8 * (ends.len() + cells.len()),
         }
     }
@@ -197,6 +292,12 @@ impl Chunk {
                 let known = features.start.min(*width)..features.end.min(*width);
                 let (given, beyond) = to.split_at_mut(known.len());
                 given.copy_from_slice(&cells[row * width..(row + 1) * width][known]);
+                beyond.fill(absent);
+            }
+            Rows::Packed { rows, .. } => {
+                let known = features.start.min(rows.width())..features.end.min(rows.width());
+                let (given, beyond) = to.split_at_mut(known.len());
+                rows.read(row, known, given);
                 beyond.fill(absent);
             }
             Rows::Sparse { ends, features: given, cells } => {

@@ -11,26 +11,30 @@ use std::ops::Range;
 /// What a label can be at all.
 const USABLE: Range<f32> = 0.0..f32::INFINITY;
 
+/// 2^23: adding it to a smaller number, and taking it away again, rounds that to a whole one.
+const WHOLE_FROM: f32 = 8_388_608.0;
+
 /// What one pass over the labels finds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LabelFacts {
     /// The largest label; 0 where there is none.
     pub(crate) max: f32,
-    /// Whether all labels are whole numbers below 2^31.
+    /// Whether all labels are whole numbers below 2^23.
     pub(crate) whole: bool,
 }
 
 impl LabelFacts {
     /// Refuses labels that are NaN, infinite or negative, whatever the metric.
     pub(crate) fn scan(labels: &[f32]) -> Result<Self> {
-        let (mut max, mut usable, mut whole) = (0.0f32, true, true);
+        // Bits of labels that can be used rise with them; all others are at least infinity's.
+        let (mut max, mut parts) = (0, 0);
         for &label in labels {
-            usable &= USABLE.contains(&label);
-            whole &= (label as i32) as f32 == label;
-            max = max.max(label);
+            max = max.max((label + 0.0).to_bits());
+            parts |= ((label + WHOLE_FROM) - WHOLE_FROM).to_bits() ^ (label + 0.0).to_bits();
         }
-        if usable {
-            return Ok(Self { max, whole: whole && max < 2_147_483_648.0 });
+        if max < f32::INFINITY.to_bits() {
+            let max = f32::from_bits(max);
+            return Ok(Self { max, whole: parts == 0 && max < WHOLE_FROM });
         }
         let refused = |&label: &f32| !USABLE.contains(&label);
         let row = labels.iter().position(refused).unwrap_or_default();

@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 /// What becomes of a value before a split looks at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Cells {
-    /// The nearest `f32`: what our own training sees, and XGBoost and CatBoost.
+    /// The nearest `f32`, for finite values a finite one: what our own training sees, and XGBoost
+    /// and CatBoost.
     #[default]
     F32,
     /// The value itself, as an `f64`: LightGBM.
@@ -16,7 +17,7 @@ pub enum Cells {
 /// The categories that go left at a split of a foreign model.
 ///
 /// A split looks at set `i` as if it were a feature, number `num_features + i`, whose cell is 0
-/// for a value in the set and 1 for any other, missing ones too.
+/// for a value in the set, 1 for any other, and missing for a missing one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Set {
     /// The feature that holds the category.
@@ -31,6 +32,11 @@ impl Set {
         // Values just above -1 have the integer part 0.
         let is_category = value > -1.0 && value < f64::from(u32::MAX) + 1.0;
         is_category && self.categories.binary_search(&(value as u32)).is_ok()
+    }
+
+    fn cell(&self, row: &[f64]) -> f64 {
+        let value = row[self.feature as usize];
+        if value.is_nan() { value } else { f64::from(u8::from(!self.contains(value))) }
     }
 }
 
@@ -120,18 +126,24 @@ impl Forest {
     /// The cell that a split on `feature`, which may be a set, sees of a row.
     pub fn cell(&self, feature: u32, row: &[f64]) -> f64 {
         if let Some(set) = (feature as usize).checked_sub(self.num_features) {
-            let set = &self.sets[set];
-            return f64::from(u8::from(!set.contains(row[set.feature as usize])));
+            return self.sets[set].cell(row);
         }
         let value = row[feature as usize];
         if self.zero_is_missing.binary_search(&feature).is_ok() && is_zero(value) {
             return f64::NAN;
         }
         match self.cells {
-            Cells::F32 => f64::from(value as f32),
+            Cells::F32 => f64::from(nearest(value)),
             Cells::F64 => value,
         }
     }
+}
+
+/// The nearest `f32`; the largest finite one for any finite value beyond.
+#[inline]
+pub(super) fn nearest(value: f64) -> f32 {
+    let near = value as f32;
+    if near.is_infinite() && value.is_finite() { f32::MAX.copysign(near) } else { near }
 }
 
 /// LightGBM's zero: at most the `f32` nearest to 1e-35.

@@ -13,6 +13,7 @@ mod forest;
 pub mod format;
 mod linear;
 mod read;
+pub mod scorer;
 mod tree;
 mod write;
 
@@ -20,4 +21,5 @@ pub use composite::{Component, Model, Normalisation, Part};
 pub use file::write_whole;
 pub use forest::{Cells, Forest, Set};
 pub use linear::Linear;
+pub use scorer::{Scorer, Value};
 pub use tree::{Child, Leaf, Split, Tree};

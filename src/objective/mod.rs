@@ -1,11 +1,50 @@
 //! Objectives: from scores and labels to gradients, query by query. They never see trees.
+//!
+//! [`LambdaRank`] optimises any [`Metric`](crate::Metric), [`RankNet`] the order of pairs,
+//! [`PreferenceNet`] pairs that are given one by one, [`XeNdcg`] a bound on NDCG, and
+//! [`Regression`], [`Logistic`] and [`BalancedLogistic`] the labels themselves.
+//! [`ObjectiveOptions`] makes one by name.
+//!
+//! A *pair* is two docs of a query with different labels; by rank it has an *upper* and a *lower*
+//! doc, by label a *better* and a *worse* one. Its *lambda* is how hard the two are pushed apart. A
+//! *copy* is one order of the docs by scores with noise; a *shape* is which kernel pairs go through.
+//!
+//! Invariants: the gradients of a query depend on its own docs, the round and the seed, and neither
+//! on the order of the docs nor on threads or the level of instructions, bit for bit. Docs that
+//! nothing tells apart get the same gradient. A query whose labels are all worth the same gets zeros
+//! from everything that needs pairs.
+//!
+//! Cost: with pairs to rank 30, a doc of a query of 120 takes less than 15 ns (`benches/lambda.rs`).
+//! Nothing is allocated per query once a thread has seen the longest.
+//!
+//! ```
+//! use rustrank::objective::{LambdaOptions, LambdaRank, Objective, State, Target};
+//! use rustrank::{Gradient, Interrupt, Queries};
+//!
+//! let queries = Queries::from_sizes(&[3], 3)?;
+//! let target = Target {
+//!     labels: &[0.0, 2.0, 1.0],
+//!     queries: &queries,
+//!     query_weight: None,
+//!     row_weight: None,
+//!     doc_hash: &[17, 4, 92],
+//! };
+//! let objective = LambdaRank::new(LambdaOptions::new("ndcg@10".parse()?))?;
+//! let state = State { round: 0, scores: &[0.3, 0.2, 0.1] };
+//! let mut gradients = [Gradient::default(); 3];
+//! objective.gradients(&target, state, &mut gradients, &Interrupt::new())?;
+//! assert!(gradients[1].grad < 0.0); // the best doc should rise
+//! # Ok::<(), rustrank::Error>(())
+//! ```
 
+mod expected;
 mod kernel;
 mod lambda;
 mod options;
 mod order;
 mod pairwise;
 mod pointwise;
+mod preference;
 mod tasks;
 mod ties;
 mod values;
@@ -17,6 +56,7 @@ pub use options::{
     Kind, LambdaOptions, ObjectiveOptions, PairNormaliser, QueryNormaliser, ScoreNoise, TiedPairs,
 };
 pub use pointwise::{BalancedLogistic, Logistic, Regression};
+pub use preference::{Preference, PreferenceNet};
 pub use xendcg::XeNdcg;
 
 use crate::error::Result;

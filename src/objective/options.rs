@@ -63,8 +63,7 @@ const QUERY_NORMALISERS: &[(&str, QueryNormaliser)] =
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TiedPairs {
-    /// The expectation over all orders, for NDCG, DCG, precision, recall and pairs without a metric;
-    /// other metrics draw.
+    /// The expectation over all orders; for ERR and pairwise accuracy an order that is drawn.
     Expected,
     /// One order, drawn anew each round from the contents of the docs.
     Drawn,
@@ -130,7 +129,7 @@ impl LambdaOptions {
                 .got(self.pairs_to.unwrap_or_default())
                 .expected("a whole number from 1 to 2^32 - 1"));
         }
-        check_range("sigma", self.sigma, 1e-6, 1e6)?;
+        check_sigma(self.sigma)?;
         if let Some(noise) = self.noise {
             check_range("noise.scale", noise.scale, 1e-6, 1e6)?;
             if !(1..=64).contains(&noise.copies) {
@@ -141,6 +140,11 @@ impl LambdaOptions {
         }
         Ok(())
     }
+}
+
+/// Refuses a sigma out of range.
+pub(super) fn check_sigma(sigma: f64) -> Result<()> {
+    check_range("sigma", sigma, 1e-6, 1e6)
 }
 
 fn check_range(name: &str, value: f64, least: f64, most: f64) -> Result<()> {

@@ -20,45 +20,90 @@ pub(super) struct Order {
     pub(super) blocks: Vec<Range<usize>>,
     /// Ranks of docs that are alike.
     pub(super) alike: Vec<Range<usize>>,
-    ranks: Column<u32>,
+    /// Scores by rank.
+    scores: Vec<f32>,
+    /// How many docs are above each.
+    above: Column<f32>,
+    /// By rank: how many docs with that rank have been placed.
+    placed: Vec<u8>,
     keys: Vec<u64>,
+    drawn: Vec<u128>,
 }
 
 impl Order {
-    /// Ranks docs by falling score; `scores` is a column padded with -inf, `key` orders ties.
-    pub(super) fn rank(
-        &mut self,
-        kernels: Kernels,
-        (scores, num_docs): (&[f32], usize),
-        key: impl Fn(u32) -> (u64, u64),
-    ) {
-        if num_docs <= COUNTED {
-            self.count(kernels, scores, num_docs);
+    /// Ranks docs by falling score; `scores` is a column padded with -inf.
+    pub(super) fn rank(&mut self, kernels: Kernels, scores: &[f32], num_docs: usize) {
+        self.blocks.clear();
+        self.alike.clear();
+        let may_tie = if num_docs <= COUNTED {
+            self.count(kernels, scores, num_docs)
         } else {
             self.sort(&scores[..num_docs]);
+            true
+        };
+        if !may_tie {
+            return;
         }
-        self.find_blocks(scores);
-        self.alike.clear();
-        for block in &self.blocks {
-            let docs = &mut self.docs[block.clone()];
-            docs.sort_unstable_by_key(|&doc| (key(doc), doc));
-            let mut start = block.start;
-            for alike in docs.chunk_by(|&a, &b| key(a) == key(b)) {
-                if alike.len() > 1 {
-                    self.alike.push(start..start + alike.len());
-                }
-                start += alike.len();
+        self.scores.clear();
+        self.scores.extend(self.docs.iter().map(|&doc| scores[doc as usize]));
+        let mut start = 0;
+        for block in self.scores.chunk_by(|a, b| a == b) {
+            let end = start + block.len();
+            if block.len() > 1 {
+                self.blocks.push(start..end);
             }
+            start = end;
         }
     }
 
-    fn count(&mut self, kernels: Kernels, scores: &[f32], num_docs: usize) {
-        self.ranks.reserve(num_docs);
-        kernels.ranks(scores, &mut self.ranks);
-        self.docs.resize(num_docs, 0);
-        for (doc, &rank) in (0..).zip(&self.ranks[..num_docs]) {
-            self.docs[rank as usize] = doc;
+    /// Puts tied docs into falling order of their gains.
+    pub(super) fn order_by_gain(&mut self, gains: &[f32]) {
+        for block in &self.blocks {
+            let docs = &mut self.docs[block.clone()];
+            self.keys.clear();
+            self.keys
+                .extend(docs.iter().map(|&doc| falling_gain(gains, doc) << 32 | u64::from(doc)));
+            self.keys.sort_unstable();
+            for (doc, &key) in docs.iter_mut().zip(&self.keys) {
+                *doc = key as u32;
+            }
+            list_alike(&mut self.alike, block.start, &self.keys, |key| key >> 32);
         }
+    }
+
+    /// Puts tied docs into the order of their draws.
+    pub(super) fn order_by_draw(&mut self, gains: &[f32], draw: impl Fn(u32) -> u64) {
+        for block in &self.blocks {
+            let docs = &mut self.docs[block.clone()];
+            self.drawn.clear();
+            self.drawn.extend(docs.iter().map(|&doc| {
+                let low = falling_gain(gains, doc) << 32 | u64::from(doc);
+                u128::from(draw(doc)) << 64 | u128::from(low)
+            }));
+            self.drawn.sort_unstable();
+            for (doc, &key) in docs.iter_mut().zip(&self.drawn) {
+                *doc = key as u32;
+            }
+            list_alike(&mut self.alike, block.start, &self.drawn, |key| key >> 32);
+        }
+    }
+
+    /// Orders the docs by counting; whether any are tied.
+    fn count(&mut self, kernels: Kernels, scores: &[f32], num_docs: usize) -> bool {
+        self.above.reserve(num_docs);
+        kernels.above(scores, &mut self.above);
+        self.placed.clear();
+        self.placed.resize(num_docs, 0);
+        self.docs.resize(num_docs, 0);
+        let mut tied = 0;
+        for (doc, &above) in (0..).zip(&self.above[..num_docs]) {
+            let above = above as usize;
+            let placed = &mut self.placed[above];
+            self.docs[above + usize::from(*placed)] = doc;
+            tied |= *placed;
+            *placed = placed.wrapping_add(1);
+        }
+        tied != 0
     }
 
     fn sort(&mut self, scores: &[f32]) {
@@ -68,23 +113,26 @@ impl Order {
         self.docs.clear();
         self.docs.extend(self.keys.iter().map(|&key| key as u32));
     }
+}
 
-    fn find_blocks(&mut self, scores: &[f32]) {
-        self.blocks.clear();
-        let (mut start, mut last) = (0, f32::INFINITY);
-        for (rank, &doc) in self.docs.iter().enumerate() {
-            let score = scores[doc as usize];
-            if score != last {
-                if rank > start + 1 {
-                    self.blocks.push(start..rank);
-                }
-                (start, last) = (rank, score);
-            }
+/// Lists the runs of equal keys.
+fn list_alike<K: Copy + PartialEq>(
+    alike: &mut Vec<Range<usize>>,
+    mut start: usize,
+    keys: &[K],
+    content: impl Fn(K) -> K,
+) {
+    for run in keys.chunk_by(|&a, &b| content(a) == content(b)) {
+        if run.len() > 1 {
+            alike.push(start..start + run.len());
         }
-        if self.docs.len() > start + 1 {
-            self.blocks.push(start..self.docs.len());
-        }
+        start += run.len();
     }
+}
+
+/// The bits of a gain >= 0 rise with it.
+fn falling_gain(gains: &[f32], doc: u32) -> u64 {
+    u64::from(!(gains[doc as usize] + 0.0).to_bits())
 }
 
 /// Bits that rise as the score falls; the two zeros are one score.
@@ -101,7 +149,8 @@ mod tests {
 
     #[test]
     fn counting_equals_sorting_at_every_level() {
-        for (n, levels) in [(1, 3), (15, 2), (16, 100), (17, 5), (120, 9), (250, 1 << 40)] {
+        for (n, levels) in [(1, 3), (15, 2), (16, 100), (17, 5), (120, 9), (256, 1), (250, 1 << 40)]
+        {
             let draw = |doc| hash::below(hash::draw(n, levels, doc), levels) as f32 - 3.0;
             let mut scores = Column::default();
             scores.reset(n as usize, f32::NEG_INFINITY);
@@ -110,8 +159,10 @@ mod tests {
             sorted.sort(&scores[..n as usize]);
             for level in Level::available() {
                 let mut counted = Order::default();
-                counted.count(Kernels::new(level), &scores, n as usize);
+                let tied = counted.count(Kernels::new(level), &scores, n as usize);
                 assert_eq!(counted.docs, sorted.docs);
+                counted.rank(Kernels::new(level), &scores, n as usize);
+                assert_eq!(tied, !counted.blocks.is_empty());
             }
         }
     }
@@ -121,11 +172,18 @@ mod tests {
         let mut scores = Column::default();
         scores.reset(6, f32::NEG_INFINITY);
         scores[..6].copy_from_slice(&[1.0, 0.0, 1.0, -0.0, 0.0, -2.0]);
-        let keys = [5, 7, 4, 3, 7, 0];
+        let gains = [1.0, 0.0, 3.0, 0.5, 0.0, 0.0];
+        let ranges =
+            |list: &[Range<usize>]| list.iter().map(|r| (r.start, r.end)).collect::<Vec<_>>();
         let mut order = Order::default();
-        order.rank(Kernels::new(Level::Portable), (&scores, 6), |doc| (keys[doc as usize], 0));
+        order.rank(Kernels::new(Level::Portable), &scores, 6);
+        order.order_by_gain(&gains);
         assert_eq!(order.docs, [2, 0, 3, 1, 4, 5]);
-        assert_eq!(order.blocks, [0..2, 2..5]);
-        assert_eq!(order.alike.iter().map(|r| (r.start, r.end)).collect::<Vec<_>>(), [(3, 5)]);
+        assert_eq!(ranges(&order.blocks), [(0, 2), (2, 5)]);
+        assert_eq!(ranges(&order.alike), [(3, 5)]);
+        order.rank(Kernels::new(Level::Portable), &scores, 6);
+        order.order_by_draw(&gains, |doc| [5, 7, 4, 9, 7, 0][doc as usize]);
+        assert_eq!(order.docs, [2, 0, 1, 4, 3, 5]);
+        assert_eq!(ranges(&order.alike), [(2, 4)]);
     }
 }

@@ -8,7 +8,7 @@ use super::options::{LambdaOptions, PairNormaliser, QueryNormaliser, TiedPairs};
 use super::order::Order;
 use super::tasks::{Query, for_each_query};
 use super::ties;
-use super::values::Values;
+use super::values::{Labels, Values};
 use super::weight::{Ranks, Rule, Tables};
 use super::{State, Target};
 use crate::error::Result;
@@ -26,9 +26,9 @@ struct Plan<'a> {
     options: &'a LambdaOptions,
     kernels: Kernels,
     rule: Rule,
-    judge: Option<Judge>,
+    labels: Labels<'a>,
     swap: Option<SwapDelta>,
-    ranks: Ranks,
+    ranks: &'a Ranks,
     /// Orders are drawn: no two docs but copies are tied.
     drawn: bool,
 }
@@ -60,7 +60,8 @@ pub(super) fn gradients(
     let copies = options.noise.map_or(1, |noise| noise.copies) as u64;
     let depth = ranks.depth;
     let cost = |docs: usize| docs as u64 * (copies * (20 + docs.min(depth) as u64 / 4));
-    let plan = Plan { options, kernels, rule, judge, swap, ranks, drawn };
+    let labels = Labels::new((judge.as_ref(), rule), &ranks, facts);
+    let plan = Plan { options, kernels, rule, labels, swap, ranks: &ranks, drawn };
     let arena = || Arena { swap: plan.swap.clone(), ..Arena::default() };
     let one = |arena: &mut Arena, query: Query<'_>, gradients: &mut [Gradient]| {
         arena.gradients(&plan, query, gradients)
@@ -82,7 +83,7 @@ struct Arena {
     /// By rank.
     ranked: Ranked,
     /// By doc, over all copies: grad and hess, but for the factor sigma.
-    sums: Vec<[f64; 2]>,
+    sums: Vec<[f32; 2]>,
     /// The sum of the magnitudes of all lambdas.
     total: f64,
     /// For [`Rule::Swap`]: scores by rank and a row of deltas.
@@ -106,13 +107,11 @@ impl Arena {
         query: Query<'_>,
         gradients: &mut [Gradient],
     ) -> Result<()> {
-        query.check_scores()?;
-        if !self.values.load(plan.judge.as_ref(), plan.rule, query.labels) {
+        let shape = self.shape(plan, query)?;
+        if !self.values.load(&plan.labels, query.labels) {
             gradients.fill(Gradient::default());
             return Ok(());
         }
-        let shape = self.shape(plan, query);
-        self.sums.clear();
         self.sums.resize(query.scores.len(), [0.0; 2]);
         self.total = 0.0;
         let copies = plan.options.noise.map_or(1, |noise| noise.copies);
@@ -120,7 +119,7 @@ impl Arena {
             self.rank(plan, query, copy);
             self.weigh(plan, query)?;
             self.add_pairs(plan, shape);
-            self.collect();
+            self.collect(copy == 0);
         }
         let sigma = plan.options.sigma;
         let mut scale = 1.0 / copies as f64;
@@ -128,20 +127,15 @@ impl Arena {
             let sum = 2.0 * sigma * self.total * scale;
             scale *= if sum > 0.0 { (1.0 + sum).log2() / sum } else { 1.0 };
         }
-        for (doc, (gradient, [grad, hess])) in gradients.iter_mut().zip(&self.sums).enumerate() {
-            *gradient = query.gradient(doc, grad * sigma * scale, hess * sigma * sigma * scale)?;
-        }
-        Ok(())
+        query.write(&self.sums, [sigma * scale, sigma * sigma * scale], gradients)
     }
 
     /// Takes in the scores; returns the shape of the pair loop.
-    fn shape(&mut self, plan: &Plan<'_>, query: Query<'_>) -> usize {
-        let best = query.scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        self.clean.reset(query.scores.len(), f32::NEG_INFINITY);
-        let mut worst = 0.0f32;
-        for (clean, score) in self.clean.iter_mut().zip(query.scores) {
-            *clean = ((score - best) as f32).max(f32::MIN);
-            worst = worst.min(*clean);
+    fn shape(&mut self, plan: &Plan<'_>, query: Query<'_>) -> Result<usize> {
+        self.clean.reserve(query.scores.len());
+        let (worst, all_finite) = plan.kernels.shift(query.scores, &mut self.clean);
+        if !all_finite {
+            query.check_scores()?;
         }
         let sigma = plan.options.sigma as f32;
         let mut shape = match plan.rule {
@@ -159,7 +153,7 @@ impl Arena {
         } else {
             plan.kernels.exps(sigma, &self.clean, &mut self.exp);
         }
-        shape
+        Ok(shape)
     }
 
     /// Ranks the docs of a copy.
@@ -168,22 +162,18 @@ impl Arena {
         let stream = hash::start(plan.options.seed ^ PURPOSE, query.round << 8 | copy);
         let mut scores = &self.clean;
         if let Some(noise) = plan.options.noise {
-            self.perturbed.reset(num_docs, f32::NEG_INFINITY);
+            self.perturbed.reset_tail(num_docs, f32::NEG_INFINITY);
             let docs = (query.doc_hash, &self.clean[..num_docs]);
             let noise = (noise.scale as f32, stream);
             plan.kernels.perturb(noise, docs, &mut self.perturbed[..num_docs]);
             scores = &self.perturbed;
         }
-        let (gain, clean) = (&self.values.gain, &self.clean);
-        let content = |doc: u32| {
-            let gain = u64::from(!gain[doc as usize].to_bits());
-            gain << 32 | u64::from((clean[doc as usize] + 0.0).to_bits())
-        };
+        self.order.rank(plan.kernels, scores, num_docs);
         if plan.drawn {
             let draw = |doc: u32| hash::draw_in(stream, query.doc_hash[doc as usize]);
-            self.order.rank(plan.kernels, (scores, num_docs), |doc| (draw(doc), content(doc)));
+            self.order.order_by_draw(&self.values.gain, draw);
         } else {
-            self.order.rank(plan.kernels, (scores, num_docs), |doc| (0, content(doc)));
+            self.order.order_by_gain(&self.values.gain);
         }
     }
 
@@ -191,21 +181,21 @@ impl Arena {
     fn weigh(&mut self, plan: &Plan<'_>, query: Query<'_>) -> Result<()> {
         let num_docs = query.scores.len();
         let Ranked { score, exp, gain, grad, hess } = &mut self.ranked;
-        score.reset(num_docs, 0.0);
-        exp.reset(num_docs, 1.0);
-        gain.reset(num_docs, 0.0);
+        score.reset_tail(num_docs, 0.0);
+        exp.reset_tail(num_docs, 1.0);
+        gain.reset_tail(num_docs, 0.0);
         grad.reset(num_docs, 0.0);
         hess.reset(num_docs, 0.0);
-        for (rank, &doc) in self.order.docs.iter().enumerate() {
-            score[rank] = self.clean[doc as usize];
-            exp[rank] = self.exp[doc as usize];
-            gain[rank] = self.values.gain[doc as usize];
+        let from = (&self.clean[..num_docs], &self.exp[..num_docs], &self.values.gain[..num_docs]);
+        let into = score.iter_mut().zip(exp.iter_mut()).zip(gain.iter_mut());
+        for (((score, exp), gain), &doc) in into.zip(&self.order.docs) {
+            let doc = doc as usize;
+            (*score, *exp, *gain) = (from.0[doc], from.1[doc], from.2[doc]);
         }
-        self.tables.start(&plan.ranks, num_docs);
         if plan.drawn {
-            self.tables.fill(plan.rule, &plan.ranks, &gain[..num_docs]);
+            self.tables.fill(plan.rule, plan.ranks, &gain[..num_docs]);
         } else {
-            self.tables.expect(plan.rule, &plan.ranks, &self.order.blocks);
+            self.tables.expect(plan.rule, plan.ranks, (&gain[..num_docs], &self.order.blocks));
         }
         if let Some(swap) = &mut self.swap {
             self.rank_scores.clear();
@@ -230,8 +220,9 @@ impl Arena {
             return;
         }
         let factor = if shape & GAP == 0 { 1.0 } else { 100.0 };
-        for block in self.order.blocks.iter().take_while(|block| block.start < uppers) {
-            let factor = factor * plan.ranks.inside(plan.rule, block);
+        let blocks = self.order.blocks.iter().take_while(|block| block.start < uppers);
+        for (block, inside) in blocks.zip(&self.tables.inside) {
+            let factor = factor * inside;
             let gains = (&self.ranked.gain[..], shape & SIGN != 0);
             let sums = (&mut self.ranked.grad[..], &mut self.ranked.hess[..]);
             self.total += ties::add(block, gains, factor, sums);
@@ -241,8 +232,9 @@ impl Arena {
     /// The deltas of the doc at a rank with all others, as the tables of one row.
     fn swap_row(&mut self, rank: usize) {
         if let Some(swap) = &self.swap {
-            swap.fill(rank, 0..self.order.docs.len(), &mut self.deltas);
-            for (below, delta) in self.tables.below[0].iter_mut().zip(&self.deltas) {
+            let lower = rank + 1..self.order.docs.len();
+            swap.fill(rank, lower.clone(), &mut self.deltas);
+            for (below, delta) in self.tables.below[0][lower].iter_mut().zip(&self.deltas) {
                 *below = delta.abs() as f32;
             }
         }
@@ -269,7 +261,7 @@ impl Arena {
     }
 
     /// Adds the sums by rank to those by doc; docs that are alike share theirs.
-    fn collect(&mut self) {
+    fn collect(&mut self, is_first: bool) {
         let Ranked { grad, hess, .. } = &mut self.ranked;
         for alike in &self.order.alike {
             for column in [&mut *grad, &mut *hess] {
@@ -278,9 +270,11 @@ impl Arena {
                 values.fill((sum / alike.len() as f64) as f32);
             }
         }
+        let sums = &mut self.sums[..];
         for ((&doc, &grad), &hess) in self.order.docs.iter().zip(&**grad).zip(&**hess) {
-            let sums = &mut self.sums[doc as usize];
-            *sums = [sums[0] + f64::from(grad), sums[1] + f64::from(hess)];
+            let sums = &mut sums[doc as usize];
+            let before = if is_first { [0.0; 2] } else { *sums };
+            *sums = [before[0] + grad, before[1] + hess];
         }
     }
 }

@@ -11,8 +11,8 @@ use crate::interrupt::Interrupt;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The cost of a task, in the units of the objective: about half a millisecond.
-const TASK: u64 = 1 << 19;
+/// The cost of a task, in the units of the objective: about a tenth of a millisecond.
+const TASK: u64 = 1 << 17;
 
 /// One query as an objective sees it.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +53,40 @@ impl Query<'_> {
             return Ok(gradient);
         }
         Err(self.not_finite(gradient))
+    }
+
+    /// The gradients of all docs: sums times factors, weighted and checked.
+    pub(super) fn write(
+        &self,
+        sums: &[[f32; 2]],
+        factors: [f64; 2],
+        gradients: &mut [Gradient],
+    ) -> Result<()> {
+        let mut zero = 0.0;
+        let mut put = |gradient: &mut Gradient, [grad, hess]: [f32; 2], weight: f64| {
+            // + 0.0: a gradient of 0 has no sign.
+            gradient.grad = (f64::from(grad) * (factors[0] * weight)) as f32 + 0.0;
+            gradient.hess = (f64::from(hess) * (factors[1] * weight)) as f32 + 0.0;
+            // A number that is not finite makes the sum NaN.
+            zero += gradient.grad * 0.0 + gradient.hess * 0.0;
+        };
+        match self.row_weight {
+            None => {
+                for (gradient, sums) in gradients.iter_mut().zip(sums) {
+                    put(gradient, *sums, self.weight);
+                }
+            }
+            Some(weights) => {
+                for ((gradient, sums), weight) in gradients.iter_mut().zip(sums).zip(weights) {
+                    put(gradient, *sums, self.weight * weight);
+                }
+            }
+        }
+        let finite = |gradient: &&Gradient| gradient.grad.is_finite() && gradient.hess.is_finite();
+        match gradients.iter().find(|gradient| zero != 0.0 && !finite(gradient)) {
+            Some(gradient) => Err(self.not_finite(*gradient)),
+            None => Ok(()),
+        }
     }
 
     #[cold]

@@ -1,8 +1,35 @@
 //! What the docs of a query are worth: the gains of the pair weights, over the metric's divisor.
 
 use super::kernel::Column;
-use super::weight::Rule;
-use crate::metric::{Judge, Measure};
+use super::weight::{Ranks, Rule};
+use crate::metric::{Judge, LabelFacts, Measure};
+
+/// Up to this whole label, docs are counted by label and not sorted.
+const COUNTED_TO: f32 = 31.0;
+
+/// The labels of all queries, made ready.
+#[derive(Debug)]
+pub(super) struct Labels<'a> {
+    judge: Option<&'a Judge>,
+    ranks: &'a Ranks,
+    /// The largest label, if docs are counted by label.
+    counted_to: Option<usize>,
+}
+
+impl<'a> Labels<'a> {
+    pub(super) fn new(
+        (judge, rule): (Option<&'a Judge>, Rule),
+        ranks: &'a Ranks,
+        facts: LabelFacts,
+    ) -> Self {
+        let counted = facts.whole && facts.max <= COUNTED_TO;
+        Self {
+            judge: judge.filter(|_| rule != Rule::Swap),
+            ranks,
+            counted_to: counted.then_some(facts.max as usize),
+        }
+    }
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Values {
@@ -14,44 +41,75 @@ pub(super) struct Values {
 
 impl Values {
     /// Reads the labels of a query; false if no pair of its docs can weigh anything.
-    pub(super) fn load(&mut self, judge: Option<&Judge>, rule: Rule, labels: &[f32]) -> bool {
-        self.gain.reset(labels.len(), 0.0);
-        if labels.iter().all(|label| *label == labels[0]) {
+    pub(super) fn load(&mut self, all: &Labels<'_>, labels: &[f32]) -> bool {
+        if all_equal(labels) {
             return false;
         }
-        let Some(judge) = judge.filter(|_| rule != Rule::Swap) else {
+        self.gain.reset_tail(labels.len(), 0.0);
+        let Some(judge) = all.judge else {
             self.gain[..labels.len()].copy_from_slice(labels);
             return true;
         };
         let from = judge.metric.convention().relevant_from;
-        let hits = || labels.iter().filter(|label| **label >= from).count();
+        let hits = || labels.iter().map(|label| u32::from(*label >= from)).sum::<u32>();
         let divisor = match judge.metric.measure() {
-            Measure::Ndcg => self.ideal(judge, labels),
+            Measure::Ndcg => self.ideal(all, judge, labels),
             Measure::Precision => judge.metric.cut().unwrap_or(labels.len()) as f64,
-            Measure::Recall | Measure::Map => hits().max(1) as f64,
+            Measure::Recall | Measure::Map => f64::from(hits().max(1)),
             _ => 1.0,
         };
         let scale = if divisor > 0.0 { divisor.recip() } else { 0.0 };
-        let value = |label: f32| match judge.metric.measure() {
-            Measure::Ndcg | Measure::Dcg => (judge.gains.of(label) * scale) as f32,
+        let docs = self.gain.iter_mut().zip(labels);
+        match (judge.metric.measure(), all.counted_to) {
+            (Measure::Ndcg | Measure::Dcg, Some(top)) => {
+                let mut gains = [0.0; COUNTED_TO as usize + 1];
+                for (label, gain) in gains[..=top].iter_mut().enumerate() {
+                    *gain = (judge.gains.of(label as f32) * scale) as f32;
+                }
+                // The low bits of a small whole number that is added to 2^23 are the number.
+                let at = |label: f32| (label + 8_388_608.0).to_bits() as usize % gains.len();
+                docs.for_each(|(gain, label)| *gain = gains[at(*label)]);
+            }
+            (Measure::Ndcg | Measure::Dcg, None) => {
+                docs.for_each(|(gain, label)| *gain = (judge.gains.of(*label) * scale) as f32);
+            }
             // 1 would leave nobody to read on, and the tables divide by how many do.
-            Measure::Err => (judge.stops(label) as f32).min(1.0f32.next_down()),
-            _ => f32::from(u8::from(label >= from)) * scale as f32,
-        };
-        for (gain, &label) in self.gain.iter_mut().zip(labels) {
-            *gain = value(label);
+            (Measure::Err, _) => docs.for_each(|(gain, label)| {
+                *gain = (judge.stops(*label) as f32).min(1.0f32.next_down());
+            }),
+            _ => {
+                let hit = scale as f32;
+                docs.for_each(|(gain, label)| *gain = if *label >= from { hit } else { 0.0 });
+            }
         }
-        self.gain[..labels.len()].iter().any(|gain| *gain != self.gain[0])
+        !all_equal(&self.gain[..labels.len()])
     }
 
     /// The DCG of the ideal order.
-    fn ideal(&mut self, judge: &Judge, labels: &[f32]) -> f64 {
-        let cut = judge.depth();
-        let discount = |rank: usize| ((rank + 2) as f64).log2().recip();
+    fn ideal(&mut self, all: &Labels<'_>, judge: &Judge, labels: &[f32]) -> f64 {
+        let (mut sum, mut start) = (0.0, 0);
+        let mut add = |label: f32, count: usize| {
+            sum += judge.gains.of(label) * all.ranks.sum(start..start + count);
+            start += count;
+        };
+        if let Some(top) = all.counted_to {
+            for level in (0..=top).rev().map(|level| level as f32) {
+                let count = labels.iter().map(|label| u32::from(*label == level)).sum::<u32>();
+                add(level, count as usize);
+            }
+            return sum;
+        }
         self.sorted.clear();
         self.sorted.extend_from_slice(labels);
         self.sorted.sort_unstable_by(|a, b| b.total_cmp(a));
-        let best = self.sorted.iter().take(cut).enumerate();
-        best.map(|(rank, &label)| judge.gains.of(label) * discount(rank)).sum()
+        for level in self.sorted.chunk_by(|a, b| a == b) {
+            add(level[0], level.len());
+        }
+        sum
     }
+}
+
+fn all_equal(values: &[f32]) -> bool {
+    let differ = |value: &f32| u32::from(*value != values[0]);
+    values.iter().map(differ).fold(0, |some, differs| some | differs) == 0
 }

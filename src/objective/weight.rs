@@ -27,7 +27,7 @@
 //!
 //! Sums run from the far end, so that small differences deep down keep their digits.
 //!
-//! Tied docs, for a discount and for no metric: the expectation over the orders of each block, of
+//! Tied docs, for a discount and for no metric (`expected.rs` for AP and RR): the expectation over the orders of each block, of
 //! pairs with the upper one within `pairs_to`. Docs of two blocks take their ranks independently, so
 //! above is the mean over the block of `d` within `pairs_to`, share the part of the block within it,
 //! and below the mean of `d`. Pairs inside a block weigh the difference of their gains times the mean
@@ -68,7 +68,7 @@ impl Rule {
 
     /// Whether tied docs count with their expectation, exactly.
     pub(super) fn has_expectation(self) -> bool {
-        matches!(self, Self::Discount | Self::One)
+        matches!(self, Self::Discount | Self::One | Self::Precisions | Self::First)
     }
 }
 
@@ -81,6 +81,8 @@ pub(super) struct Ranks {
     pub(super) depth: usize,
     /// By rank from 0: the discount; 0 below the cut.
     worth: Vec<f64>,
+    /// The same in 32 bits.
+    worth32: Vec<f32>,
     /// `sums[r]` is the sum of the first r.
     sums: Vec<f64>,
 }
@@ -102,18 +104,34 @@ impl Ranks {
         for (rank, worth) in worth.iter().enumerate() {
             sums[rank + 1] = sums[rank] + worth;
         }
-        Self { cut, depth, worth, sums }
+        let worth32 = worth.iter().map(|&worth| worth as f32).collect();
+        Self { cut, depth, worth, worth32, sums }
+    }
+
+    /// 1/rank of a rank counted from 0; 0 below the cut.
+    pub(super) fn reciprocal(&self, rank: usize) -> f64 {
+        if rank < self.cut { ((rank + 1) as f64).recip() } else { 0.0 }
+    }
+
+    /// What a run of ranks is worth.
+    pub(super) fn sum(&self, ranks: Range<usize>) -> f64 {
+        self.sums[ranks.end] - self.sums[ranks.start]
+    }
+
+    /// The part of a block within `depth`.
+    fn share(&self, block: &Range<usize>) -> f64 {
+        (block.end.min(self.depth).max(block.start) - block.start) as f64 / block.len() as f64
     }
 
     /// The mean of `d_p - d_q` over the pairs of ranks p < q of a block of at least two, p below
     /// `depth` counting as 0; without a metric, of 1.
-    pub(super) fn inside(&self, rule: Rule, block: &Range<usize>) -> f64 {
+    fn inside(&self, rule: Rule, block: &Range<usize>) -> f64 {
         let pairs = (block.len() * (block.len() - 1) / 2) as f64;
         let uppers = block.start..block.end.min(self.depth);
         let worth = |p: usize| {
             let lower = (block.end - p - 1) as f64;
             match rule {
-                Rule::Discount => self.worth[p] * lower - (self.sums[block.end] - self.sums[p + 1]),
+                Rule::Discount => self.worth[p] * lower - self.sum(p + 1..block.end),
                 _ => lower,
             }
         };
@@ -130,65 +148,96 @@ pub(super) struct Tables {
     pub(super) lower_from: Column<u32>,
     /// How many docs are upper ones.
     pub(super) uppers: usize,
+    /// Of each block of tied docs: what a pair inside it weighs, but for the gains.
+    pub(super) inside: Vec<f64>,
+    /// See `expected.rs`.
+    pub(super) next: Vec<f64>,
 }
 
 impl Tables {
-    /// Makes room, for a query without ties.
-    pub(super) fn start(&mut self, ranks: &Ranks, num_docs: usize) {
-        let Self { above, below, share, lower_from, .. } = self;
-        for column in above.iter_mut().chain(below) {
-            column.reset(num_docs, 0.0);
+    /// Fills the tables by expectation over the blocks of tied docs; `gains` are by rank.
+    pub(super) fn expect(
+        &mut self,
+        rule: Rule,
+        ranks: &Ranks,
+        (gains, blocks): (&[f32], &[Range<usize>]),
+    ) {
+        if blocks.is_empty() {
+            return self.fill(rule, ranks, gains);
         }
-        share.reset(num_docs, 1.0);
-        lower_from.reserve(num_docs);
-        for (from, next) in lower_from.iter_mut().zip(1..) {
-            *from = next;
-        }
-        self.uppers = num_docs.min(ranks.depth);
-    }
-
-    /// Fills the tables by expectation over the blocks of tied docs.
-    pub(super) fn expect(&mut self, rule: Rule, ranks: &Ranks, blocks: &[Range<usize>]) {
-        self.by_rank(rule, ranks);
+        self.start(rule, ranks, gains.len());
         for block in blocks {
-            let size = block.len() as f64;
-            let known = block.end.min(ranks.depth).max(block.start);
-            let share = (known - block.start) as f64 / size;
-            let mean = |start, end| (ranks.sums[end] - ranks.sums[start]) / size;
-            let (above, below) = match rule {
-                Rule::Discount => (mean(block.start, known), mean(block.start, block.end)),
-                _ => (share, 0.0),
-            };
-            self.above[0][block.clone()].fill(above as f32);
-            self.below[0][block.clone()].fill(below as f32);
+            let share = ranks.share(block);
             self.share[block.clone()].fill(share as f32);
             self.lower_from[block.clone()].fill(block.end as u32);
             if block.contains(&(self.uppers.max(1) - 1)) {
                 self.uppers = block.end;
             }
         }
+        self.inside.clear();
+        self.inside.resize(blocks.len(), 0.0);
+        match rule {
+            Rule::Precisions => self.expect_precisions(ranks, gains, blocks),
+            Rule::First => self.expect_first(ranks, gains, blocks),
+            _ => self.expect_by_rank(rule, ranks, blocks),
+        }
+    }
+
+    fn expect_by_rank(&mut self, rule: Rule, ranks: &Ranks, blocks: &[Range<usize>]) {
+        for (inside, block) in self.inside.iter_mut().zip(blocks) {
+            let size = block.len() as f64;
+            let known = block.end.min(ranks.depth).max(block.start);
+            let (above, below) = match rule {
+                Rule::Discount => {
+                    (ranks.sum(block.start..known) / size, ranks.sum(block.clone()) / size)
+                }
+                _ => (ranks.share(block), 0.0),
+            };
+            self.above[0][block.clone()].fill(above as f32);
+            self.below[0][block.clone()].fill(below as f32);
+            *inside = ranks.inside(rule, block);
+        }
     }
 
     /// Fills the tables of docs without ties; `gains` are by rank.
     pub(super) fn fill(&mut self, rule: Rule, ranks: &Ranks, gains: &[f32]) {
+        self.start(rule, ranks, gains.len());
         match rule {
-            Rule::Discount | Rule::One => self.by_rank(rule, ranks),
+            Rule::Discount | Rule::One | Rule::Swap => {}
             Rule::Precisions => self.precisions(ranks.cut, gains),
             Rule::First => self.first(ranks.cut, gains),
             Rule::Stop => self.stop(ranks.cut, gains),
-            Rule::Swap => self.share.fill(-1.0),
         }
     }
 
-    fn by_rank(&mut self, rule: Rule, ranks: &Ranks) {
-        if rule == Rule::One {
-            self.above[0].fill(1.0);
-            return;
+    /// What depends on ranks alone, for a query without ties.
+    fn start(&mut self, rule: Rule, ranks: &Ranks, num_docs: usize) {
+        let Self { above: [above, above_wrong], below: [below, below_wrong], .. } = self;
+        above_wrong.reserve(num_docs);
+        below_wrong.reserve(num_docs);
+        match rule {
+            Rule::Discount => {
+                above.reserve(num_docs);
+                below.reserve(num_docs);
+                above[..num_docs].copy_from_slice(&ranks.worth32[..num_docs]);
+                below[..num_docs].copy_from_slice(&ranks.worth32[..num_docs]);
+            }
+            Rule::One => {
+                above.reset(num_docs, 1.0);
+                below.reset(num_docs, 0.0);
+            }
+            Rule::Precisions | Rule::First | Rule::Stop | Rule::Swap => {
+                for column in [above, above_wrong, below, below_wrong] {
+                    column.reset(num_docs, 0.0);
+                }
+            }
         }
-        let [above, below] = [&mut self.above[0], &mut self.below[0]];
-        for ((above, below), worth) in above.iter_mut().zip(&mut **below).zip(&ranks.worth) {
-            (*above, *below) = (*worth as f32, *worth as f32);
+        self.share.reset(num_docs, if rule == Rule::Swap { -1.0 } else { 1.0 });
+        self.lower_from.reserve(num_docs);
+        for (from, next) in self.lower_from.iter_mut().zip(1..) {
+            *from = next;
         }
+        self.uppers = num_docs.min(ranks.depth);
     }
 
     fn set(&mut self, table: usize, rank: usize, value: f64) {

@@ -1,6 +1,6 @@
 //! Models for Python.
 
-use super::arrays::{Block, policy};
+use super::arrays::{Block, Rows, policy};
 use super::dataset::{Dataset, Reading};
 use super::door::detached;
 use super::errors::to_python;
@@ -9,23 +9,25 @@ use crate::Interrupt;
 use crate::bins::{Cells, block_rows};
 use crate::boost::{permutation_importance, score_dataset};
 use crate::error::{Error, Result};
-use crate::model::{Child, Model, Tree};
+use crate::model::{Child, Model, Scorer, Tree, Value};
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A model: immutable, shared by any number of threads.
 #[pyclass(frozen)]
 pub(super) struct Booster {
     inner: Arc<Model>,
+    /// Made when it is first needed.
+    scorer: OnceLock<Scorer>,
 }
 
 impl Booster {
     pub(super) fn of(model: Model) -> Self {
-        Self { inner: Arc::new(model) }
+        Self { inner: Arc::new(model), scorer: OnceLock::new() }
     }
 
     pub(super) fn model(&self) -> &Model {
@@ -98,9 +100,18 @@ impl Booster {
         reading: Reading,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let policy = policy(reading.missing, &reading.infinite);
-        let cells = block.cells(py, policy.map_err(|error| to_python(py, &error))?)?;
-        let scores =
-            detached(py, reading.num_threads, |interrupt| scores(&self.inner, &*cells, interrupt))?;
+        let policy = policy.map_err(|error| to_python(py, &error))?;
+        let rows = block.rows().filter(|_| policy.missing.is_none());
+        let cells = block.cells(py, policy)?;
+        let scores = detached(py, reading.num_threads, |interrupt| {
+            let scorer = self.scorer.get_or_init(|| self.inner.scorer());
+            if let Some(rows) = rows
+                && let Some(scores) = scores_of_rows(scorer, rows, cells.num_rows(), interrupt)?
+            {
+                return Ok(scores);
+            }
+            scores(scorer, &*cells, interrupt)
+        })?;
         Ok(scores.to_pyarray(py))
     }
 
@@ -171,9 +182,45 @@ impl Booster {
     }
 }
 
-/// Walks down each tree.
-fn scores(model: &Model, cells: &dyn Cells, interrupt: &Interrupt) -> Result<Vec<f64>> {
-    let num_features = model.num_features();
+/// Scores rows as they lie in memory; `None` if there is an infinite value, which is for [`Cells`]
+/// to judge.
+fn scores_of_rows(
+    scorer: &Scorer,
+    rows: Rows<'_>,
+    num_rows: usize,
+    interrupt: &Interrupt,
+) -> Result<Option<Vec<f64>>> {
+    /// Between two looks at the interrupt.
+    const ROWS: usize = 1 << 16;
+    fn score<T: Value>(
+        scorer: &Scorer,
+        values: &[T],
+        scores: &mut [f64],
+        interrupt: &Interrupt,
+    ) -> Result<bool> {
+        let width = values.len().checked_div(scores.len()).unwrap_or_default();
+        for (scores, values) in scores.chunks_mut(ROWS).zip(values.chunks(ROWS * width.max(1))) {
+            interrupt.check()?;
+            let infinite = |value: &T| -> bool { Into::<f64>::into(*value).is_infinite() };
+            let found = |values: &[T]| values.iter().fold(false, |any, v| any | infinite(v));
+            if values.len() < ROWS && found(values) || values.par_chunks(ROWS).any(found) {
+                return Ok(false);
+            }
+            scorer.score(values, scores)?;
+        }
+        Ok(true)
+    }
+    let mut scores = vec![0.0; num_rows];
+    let done = match rows {
+        Rows::F32(values) => score(scorer, values, &mut scores, interrupt)?,
+        Rows::F64(values) => score(scorer, values, &mut scores, interrupt)?,
+    };
+    Ok(done.then_some(scores))
+}
+
+/// Scores any table, block by block.
+fn scores(scorer: &Scorer, cells: &dyn Cells, interrupt: &Interrupt) -> Result<Vec<f64>> {
+    let num_features = scorer.num_features();
     if cells.num_features() != num_features {
         let what = "the table has another number of features than the model";
         return Err(Error::data("features", what).got(cells.num_features()).expected(num_features));
@@ -186,12 +233,7 @@ fn scores(model: &Model, cells: &dyn Cells, interrupt: &Interrupt) -> Result<Vec
         let first = task * size;
         let mut tile = vec![0f32; scores.len() * num_features];
         cells.read(first..first + scores.len(), &mut tile)?;
-        for (row, score) in tile.chunks_exact(num_features.max(1)).zip(scores) {
-            let cell = |feature: u32| f64::from(row[feature as usize]);
-            let leaves = model.trees().map(|t| t.leaves()[t.leaf_of(cell)].value);
-            *score = leaves.fold(model.intercept(), |sum, value| sum + value);
-        }
-        Ok(())
+        scorer.score(&tile, scores)
     })?;
     Ok(scores)
 }

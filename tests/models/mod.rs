@@ -66,7 +66,7 @@ impl Kind {
             4 => near - f64::EPSILON * near.abs(),
             5 => f64::from((near as f32).next_up()),
             6 => f64::from((near as f32).next_down()),
-            7 => random.below(40) as f64 - 3.0,
+            7 => [1e300, -1e300, 38.0, 2.5, -0.5, -1.0][random.below(6)],
             8 => (random.unit() - 0.5) * self.thresholds as f64,
             _ => near,
         }

@@ -20,18 +20,20 @@ use crate::simd::Level;
 pub(super) struct Table {
     /// The largest threshold of each group.
     ends: [f32; 16],
-    /// All thresholds, then infinities.
-    thresholds: Box<[f32; 256]>,
-    /// Whether one group holds all thresholds.
+    /// All thresholds, then infinities: sixteen groups, and one more for missing cells.
+    thresholds: Box<[f32; 272]>,
+    /// Whether one group holds all thresholds and an infinity.
     is_narrow: bool,
+    /// Whether no other feature has codes in the column.
+    is_alone: bool,
     missing: u8,
     stride: u8,
     column: usize,
 }
 
 impl Table {
-    pub(super) fn new(mapper: &Mapper, place: Place) -> Self {
-        let mut thresholds = Box::new([f32::INFINITY; 256]);
+    pub(super) fn new(mapper: &Mapper, place: Place, is_alone: bool) -> Self {
+        let mut thresholds = Box::new([f32::INFINITY; 272]);
         thresholds[..mapper.thresholds().len()].copy_from_slice(mapper.thresholds());
         let mut ends = [0.0; 16];
         for (end, group) in ends.iter_mut().zip(thresholds.chunks_exact(16)) {
@@ -39,11 +41,12 @@ impl Table {
         }
         let missing = mapper.num_bins() as u8;
         // A feature with a stride above one has at most 128 codes beside it: it fits a byte.
-        let is_narrow = mapper.thresholds().len() <= 16;
+        let is_narrow = mapper.thresholds().len() < 16;
         Self {
             ends,
             thresholds,
             is_narrow,
+            is_alone,
             missing,
             stride: place.stride as u8,
             column: place.column as usize,

@@ -15,6 +15,30 @@ use super::number;
 use crate::simd::Level;
 use std::ops::RangeInclusive;
 
+/// Where cells go.
+pub trait Sink {
+    /// Takes a cell.
+    fn cell(&mut self, index: u32, value: f32);
+
+    /// Takes the cells of indices without gaps.
+    fn run(&mut self, first: u32, values: &[f32]) {
+        for (index, &value) in (first..).zip(values) {
+            self.cell(index, value);
+        }
+    }
+}
+
+/// A function as a sink.
+#[derive(Debug)]
+pub struct Each<F>(pub F);
+
+impl<F: FnMut(u32, f32)> Sink for Each<F> {
+    #[inline]
+    fn cell(&mut self, index: u32, value: f32) {
+        self.0(index, value);
+    }
+}
+
 /// As many bytes as a mask has bits.
 const BLOCK: usize = 64;
 
@@ -91,7 +115,7 @@ pub fn usual_cells(
     line: &[u8],
     at: usize,
     indices: RangeInclusive<u32>,
-    sink: &mut impl FnMut(u32, f32),
+    sink: &mut impl Sink,
 ) -> (usize, u32) {
     if !line.get(at).is_some_and(|&byte| is_blank(byte)) {
         return (at, *indices.start());
@@ -115,7 +139,7 @@ fn cells_with(
     line: &[u8],
     mut at: usize,
     indices: RangeInclusive<u32>,
-    sink: &mut impl FnMut(u32, f32),
+    sink: &mut impl Sink,
     usual_value: impl Fn(&[u8], usize, usize) -> Option<f32>,
 ) -> (usize, u32) {
     let (mut next, highest) = indices.into_inner();
@@ -127,7 +151,7 @@ fn cells_with(
         && index <= highest
         && let Some(value) = usual_value(line, colon, end)
     {
-        sink(index, value);
+        sink.cell(index, value);
         next = index.wrapping_add(1);
         at = end;
     }
@@ -149,7 +173,8 @@ fn is_blank(byte: u8) -> bool {
 #[inline]
 fn usual_index(line: &[u8], blank: usize, colon: usize, next: u32) -> Option<u32> {
     let text = last_bytes(line, colon)?;
-    if let Some((mask, expected)) = INDICES.get(next as usize)
+    if let Some(mask) = EXPECTED.masks.get(next as usize)
+        && let Some(expected) = EXPECTED.texts.get(next as usize)
         && u64::from_le_bytes(text) & mask == *expected
     {
         return Some(next);
@@ -159,10 +184,17 @@ fn usual_index(line: &[u8], blank: usize, colon: usize, next: u32) -> Option<u32
 
 /// ` 17` in the last of eight bytes, and which bytes those are, for each index `17`: in a line
 /// without gaps the next index needs not be read, only compared.
-static INDICES: [(u64, u64); 1024] = {
-    let mut indices = [(0, 0); 1024];
+struct Expected {
+    masks: [u64; EXPECTED_INDICES],
+    texts: [u64; EXPECTED_INDICES],
+}
+
+const EXPECTED_INDICES: usize = 1024;
+
+static EXPECTED: Expected = {
+    let mut expected = Expected { masks: [0; EXPECTED_INDICES], texts: [0; EXPECTED_INDICES] };
     let mut index = 0;
-    while index < indices.len() {
+    while index < EXPECTED_INDICES {
         let (mut mask, mut text, mut shift, mut left) = (0, 0, 64, index);
         while shift == 64 || left > 0 {
             shift -= 8;
@@ -171,10 +203,11 @@ static INDICES: [(u64, u64); 1024] = {
             left /= 10;
         }
         shift -= 8;
-        indices[index] = (mask | (0xff << shift), text | ((b' ' as u64) << shift));
+        expected.masks[index] = mask | (0xff << shift);
+        expected.texts[index] = text | ((b' ' as u64) << shift);
         index += 1;
     }
-    indices
+    expected
 };
 
 /// The last bytes before `end`; the head of a line has more than eight.
@@ -240,7 +273,8 @@ mod tests {
                 assert_eq!((index, value.to_bits()), (expected, bits), "{level:?} {line:?}");
                 taken += 1;
             };
-            (at, next) = usual_cells(level, line.as_bytes(), at, next..=highest, &mut take);
+            (at, next) =
+                usual_cells(level, line.as_bytes(), at, next..=highest, &mut Each(&mut take));
             let stands =
                 taken.checked_sub(1).map_or((7, 1), |i| (expected[i].2, expected[i].0 + 1));
             if taken > before {
@@ -265,8 +299,22 @@ mod tests {
             for level in Level::available() {
                 let mut taken = 0;
                 let mut take = |_, _| taken += 1;
-                let (at, next) = usual_cells(level, line.as_bytes(), at, 1..=1 << 20, &mut take);
+                let (at, next) =
+                    usual_cells(level, line.as_bytes(), at, 1..=1 << 20, &mut Each(&mut take));
                 assert_eq!((at, next as usize, taken), (line.len(), cells + 1, cells), "{level:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_index_above_the_highest_ends_the_short_way() {
+        let line = (1..=200).fold("1 qid:1".to_owned(), |line, i| line + &format!(" {i}:{i}"));
+        for highest in 0..=200 {
+            for level in Level::available() {
+                let mut taken = 0;
+                let mut take = Each(|_, _| taken += 1);
+                let (_, next) = usual_cells(level, line.as_bytes(), 7, 1..=highest, &mut take);
+                assert!(next <= highest + 1 && taken == next - 1, "{level:?} {highest}");
             }
         }
     }
@@ -277,7 +325,8 @@ mod tests {
         for at in 0..=line.len() + 1 {
             for length in 0..=line.len() {
                 for level in Level::available() {
-                    let (end, _) = usual_cells(level, &line[..length], at, 0..=99, &mut |_, _| {});
+                    let (end, _) =
+                        usual_cells(level, &line[..length], at, 0..=99, &mut Each(|_, _| {}));
                     assert!(at <= end && end <= length.max(at));
                 }
             }
@@ -345,7 +394,7 @@ mod tests {
 
     #[test]
     fn the_table_holds_each_index_and_the_blank_before_it() {
-        for (index, (mask, text)) in INDICES.iter().enumerate() {
+        for (index, (mask, text)) in EXPECTED.masks.iter().zip(&EXPECTED.texts).enumerate() {
             let last = last_bytes(
                 format!("1 qid:12345678 {index}").as_bytes(),
                 15 + index.to_string().len(),

@@ -26,6 +26,12 @@ impl<T: Copy + Default> Column<T> {
         }
     }
 
+    /// As [`Self::reserve`], those that only pad the last step `value`.
+    pub(in crate::objective) fn reset_tail(&mut self, docs: usize, value: T) {
+        self.reserve(docs);
+        self[docs..].fill(value);
+    }
+
     /// As [`Self::reserve`], all of them `value`.
     pub(in crate::objective) fn reset(&mut self, docs: usize, value: T) {
         self.reserve(docs);

@@ -1,44 +1,10 @@
 //! Functions of sixteen numbers without a library's `exp` and `ln`, whose last bits differ from
 //! machine to machine and which take one number at a time.
+#![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
 use super::LANES;
+use super::lanes::{Lanes, exp};
 use crate::hash;
-
-/// Adds sixteen numbers up, in halves.
-#[expect(clippy::inline_always, reason = "compiled with the features of its level")]
-#[inline(always)]
-pub(super) fn sum(lanes: &[f32; LANES]) -> f32 {
-    let mut sums = *lanes;
-    let mut half = LANES / 2;
-    while half > 0 {
-        for lane in 0..half {
-            sums[lane] += sums[lane + half];
-        }
-        half /= 2;
-    }
-    sums[0]
-}
-
-/// Adding it rounds a small number to a whole one, which the low bits then hold.
-const ROUNDER: f32 = 12_582_912.0;
-
-/// exp(x) for x from -87 to 0, and exp(-87) below; relative error below 2e-7.
-#[inline(always)]
-pub(super) fn exp(x: f32) -> f32 {
-    // ln 2 in two parts, of which the first has bits to spare.
-    const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
-    let x = if x < -87.0 { -87.0 } else { x };
-    let rounded = x * std::f32::consts::LOG2_E + ROUNDER;
-    let whole = rounded - ROUNDER;
-    let rest = (x - whole * LN_2[0]) - whole * LN_2[1];
-    // The series of exp, whose next term is below 1e-8 for |rest| <= ln 2 / 2.
-    let mut p = 1.0 / 5040.0;
-    for factor in [1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
-        p = p * rest + factor;
-    }
-    let power = rounded.to_bits().wrapping_sub(ROUNDER.to_bits()).wrapping_add(127) << 23;
-    p * f32::from_bits(power)
-}
 
 /// ln(x) for positive normal x; relative error below 3e-7, also near 1.
 #[inline(always)]
@@ -59,26 +25,54 @@ fn ln(x: f32) -> f32 {
     power * std::f32::consts::LN_2 + tail
 }
 
-#[expect(clippy::inline_always, reason = "compiled with the features of its level")]
 #[inline(always)]
-pub(super) fn exps(sigma: f32, scores: &[f32], exps: &mut [f32]) {
+pub(super) fn exps<L: Lanes>(sigma: f32, scores: &[f32], exps: &mut [f32]) {
     let scores = scores.as_chunks::<LANES>().0;
     for (exps, scores) in exps.as_chunks_mut::<LANES>().0.iter_mut().zip(scores) {
-        for lane in 0..LANES {
-            exps[lane] = exp(sigma * scores[lane]);
-        }
+        exp(L::splat(sigma).times(L::load(scores))).store(exps);
     }
 }
 
+/// `clean[i] = scores[i] - best` in 32 bits, with pads of -inf; the worst of them, and whether all
+/// scores are finite.
+#[inline(always)]
+pub(super) fn shift(scores: &[f64], clean: &mut [f32]) -> (f32, bool) {
+    // A number that is not finite makes a sum NaN.
+    let (mut best, mut zeros) = ([f64::NEG_INFINITY; 8], [0.0; 8]);
+    let (steps, rest) = scores.as_chunks::<8>();
+    for step in steps {
+        for lane in 0..8 {
+            best[lane] = if step[lane] > best[lane] { step[lane] } else { best[lane] };
+            zeros[lane] += step[lane] * 0.0;
+        }
+    }
+    for &score in rest {
+        best[0] = if score > best[0] { score } else { best[0] };
+        zeros[0] += score * 0.0;
+    }
+    let best = best.into_iter().fold(f64::NEG_INFINITY, f64::max);
+    clean.fill(f32::NEG_INFINITY);
+    for (clean, score) in clean.iter_mut().zip(scores) {
+        let below = (score - best) as f32;
+        *clean = if below < f32::MIN { f32::MIN } else { below };
+    }
+    let mut worst = [0.0f32; LANES];
+    for step in clean.as_chunks::<LANES>().0 {
+        for lane in 0..LANES {
+            let real = step[lane] >= f32::MIN && step[lane] < worst[lane];
+            worst[lane] = if real { step[lane] } else { worst[lane] };
+        }
+    }
+    (worst.into_iter().fold(0.0, f32::min), zeros.iter().all(|zero| *zero == 0.0))
+}
+
 /// `-ln(-ln u)` for u from the upper 23 bits, in the middle of its interval.
-#[expect(clippy::inline_always, reason = "compiled with the features of its level")]
 #[inline(always)]
 fn gumbel(bits: u64) -> f32 {
     let u = ((bits >> 41) as u32 as f32 + 0.5) * (1.0 / (1u32 << 23) as f32);
     -ln(-ln(u))
 }
 
-#[expect(clippy::inline_always, reason = "compiled with the features of its level")]
 #[inline(always)]
 pub(super) fn perturb(
     (scale, stream): (f32, u64),
@@ -91,47 +85,24 @@ pub(super) fn perturb(
     }
 }
 
-#[expect(clippy::inline_always, reason = "compiled with the features of its level")]
 #[inline(always)]
-pub(super) fn ranks(scores: &[f32], ranks: &mut [u32]) {
-    let blocks = scores.as_chunks::<LANES>().0;
-    for (at, ranks) in ranks.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-        let mine = &blocks[at];
-        let mut counts = [0u32; LANES];
-        for &other in blocks[..at].as_flattened() {
-            for lane in 0..LANES {
-                counts[lane] = counts[lane].wrapping_add(u32::from(other >= mine[lane]));
-            }
+pub(super) fn above<L: Lanes>(scores: &[f32], counts: &mut [f32]) {
+    let steps = scores.as_chunks::<LANES>().0;
+    for (counts, mine) in counts.as_chunks_mut::<LANES>().0.iter_mut().zip(steps) {
+        let mine = L::load(mine);
+        // Two sums, for additions that do not wait for each other.
+        let mut sums = [L::splat(0.0); 2];
+        for pair in scores.as_chunks::<2>().0 {
+            sums[0] = sums[0].count_less(mine, L::splat(pair[0]));
+            sums[1] = sums[1].count_less(mine, L::splat(pair[1]));
         }
-        for (place, &other) in mine.iter().enumerate() {
-            for lane in 0..LANES {
-                let ahead = other > mine[lane] || (other == mine[lane] && place < lane);
-                counts[lane] = counts[lane].wrapping_add(u32::from(ahead));
-            }
-        }
-        for &other in blocks[at + 1..].as_flattened() {
-            for lane in 0..LANES {
-                counts[lane] = counts[lane].wrapping_add(u32::from(other > mine[lane]));
-            }
-        }
-        *ranks = counts;
+        sums[0].plus(sums[1]).store(counts);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn exp_is_near() {
-        for i in 0..=87_000 {
-            let x = -(i as f32) / 1000.0;
-            let exact = f64::from(x).exp();
-            assert!((f64::from(exp(x)) / exact - 1.0).abs() < 2e-7, "{x}");
-        }
-        assert_eq!(exp(-1e30), exp(-87.0));
-        assert_eq!(exp(0.0), 1.0);
-    }
 
     #[test]
     fn ln_is_near() {

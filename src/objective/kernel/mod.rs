@@ -10,6 +10,7 @@
 //! `x = above_i - share_i below_j`: what the metrics need fits that form (see `weight.rs`).
 
 mod column;
+mod lanes;
 mod math;
 mod pairs;
 #[cfg(target_arch = "x86_64")]
@@ -68,6 +69,17 @@ impl Kernels {
         SHAPES[shape](self.level, pairs)
     }
 
+    /// Scores below the best one, the worst of them, and whether all are finite.
+    pub(super) fn shift(self, scores: &[f64], clean: &mut [f32]) -> (f32, bool) {
+        match self.level {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => x86::avx512::shift(scores, clean),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => x86::avx2::shift(scores, clean),
+            _ => math::shift(scores, clean),
+        }
+    }
+
     /// `exps[i] = exp(sigma * scores[i])`; scores are at most 0.
     pub(super) fn exps(self, sigma: f32, scores: &[f32], exps: &mut [f32]) {
         match self.level {
@@ -75,7 +87,7 @@ impl Kernels {
             Level::Avx512 => x86::avx512::exps(sigma, scores, exps),
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => x86::avx2::exps(sigma, scores, exps),
-            _ => math::exps(sigma, scores, exps),
+            _ => math::exps::<[f32; LANES]>(sigma, scores, exps),
         }
     }
 
@@ -91,14 +103,14 @@ impl Kernels {
         }
     }
 
-    /// `ranks[i]`, from 0: docs with a higher score and earlier docs with an equal one.
-    pub(super) fn ranks(self, scores: &[f32], ranks: &mut [u32]) {
+    /// `counts[i]`: how many docs have a higher score than doc i.
+    pub(super) fn above(self, scores: &[f32], counts: &mut [f32]) {
         match self.level {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => x86::avx512::ranks(scores, ranks),
+            Level::Avx512 => x86::avx512::above(scores, counts),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => x86::avx2::ranks(scores, ranks),
-            _ => math::ranks(scores, ranks),
+            Level::Avx2 => x86::avx2::above(scores, counts),
+            _ => math::above::<[f32; LANES]>(scores, counts),
         }
     }
 }
@@ -109,6 +121,6 @@ fn dispatch<const SHAPE: usize>(level: Level, pairs: &mut Pairs<'_>) -> f32 {
         Level::Avx512 => x86::avx512::pairs::<SHAPE>(pairs),
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => x86::avx2::pairs::<SHAPE>(pairs),
-        _ => pairs::run::<SHAPE>(pairs),
+        _ => pairs::run::<[f32; LANES], SHAPE>(pairs),
     }
 }

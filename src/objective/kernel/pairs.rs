@@ -3,8 +3,9 @@
 //! Upper docs one by one against sixteen lower docs at a step. The sums of an upper doc have sixteen
 //! lanes and one order of adding them up; those of a lower doc are added to in the order of the upper
 //! docs. The steps are aligned, so that a lower doc's sums are read from where they were written.
+#![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
-use super::math::{exp, sum};
+use super::lanes::{Lanes, exp};
 use super::{GAP, LANES, SIGN, TWO, WIDE};
 use std::ops::Range;
 
@@ -42,126 +43,144 @@ const EDGES: [f32; 3 * LANES] = {
     edges
 };
 
-/// An upper doc.
-#[derive(Clone, Copy)]
-struct Upper {
-    score: f32,
-    exp: f32,
-    gain: f32,
-    above: [f32; 2],
-    share: f32,
-    sigma: f32,
-}
-
-/// Its sums: grad, hess and |lambda|.
-type Sums = [[f32; LANES]; 3];
-
-#[expect(clippy::inline_always, reason = "compiled with the features of its level")]
-#[inline(always)]
-pub(super) fn run<const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
-    let last = (pairs.num_docs.max(1) - 1) / LANES;
-    let end = window(2 * LANES - (pairs.num_docs - last * LANES));
-    let mut total = [0.0; LANES];
-    for i in pairs.uppers.clone() {
-        let from = pairs.lower_from[i] as usize;
-        if from >= pairs.num_docs {
-            break;
-        }
-        let upper = Upper {
-            score: pairs.score[i],
-            exp: pairs.exp[i],
-            gain: pairs.gain[i],
-            above: pairs.above.map(|above| above[i]),
-            share: pairs.share[i],
-            sigma: pairs.sigma,
-        };
-        let mut sums = [[0.0; LANES]; 3];
-        let first = from / LANES;
-        let mut begin = window(LANES - from % LANES);
-        if first == last {
-            for lane in 0..LANES {
-                begin[lane] *= end[lane];
-            }
-        }
-        step::<SHAPE, true>(pairs, first, upper, (&begin, &mut sums));
-        for at in first + 1..last {
-            step::<SHAPE, false>(pairs, at, upper, (&begin, &mut sums));
-        }
-        if first < last {
-            step::<SHAPE, true>(pairs, last, upper, (&end, &mut sums));
-        }
-        pairs.grad[i] -= sum(&sums[0]);
-        pairs.hess[i] += sum(&sums[1]);
-        for lane in 0..LANES {
-            total[lane] += sums[2][lane];
-        }
-    }
-    sum(&total)
-}
-
 fn window(start: usize) -> [f32; LANES] {
     *EDGES[start..].first_chunk().unwrap_or(&[0.0; LANES])
 }
 
-#[expect(clippy::inline_always, reason = "compiled with the features of its level")]
+/// The columns in steps, all as long as the first.
+struct Steps<'a> {
+    score: &'a [[f32; LANES]],
+    exp: &'a [[f32; LANES]],
+    gain: &'a [[f32; LANES]],
+    below: [&'a [[f32; LANES]]; 2],
+    grad: &'a mut [[f32; LANES]],
+    hess: &'a mut [[f32; LANES]],
+}
+
+impl<'a> Steps<'a> {
+    #[inline(always)]
+    fn of<'b: 'a>(pairs: &'a mut Pairs<'b>, len: usize) -> Self {
+        let steps = |column: &'a [f32]| &column.as_chunks::<LANES>().0[..len];
+        Self {
+            score: steps(pairs.score),
+            exp: steps(pairs.exp),
+            gain: steps(pairs.gain),
+            below: pairs.below.map(steps),
+            grad: &mut pairs.grad.as_chunks_mut::<LANES>().0[..len],
+            hess: &mut pairs.hess.as_chunks_mut::<LANES>().0[..len],
+        }
+    }
+}
+
+/// An upper doc.
+#[derive(Clone, Copy)]
+struct Upper<L> {
+    score: L,
+    exp: L,
+    gain: L,
+    above: [L; 2],
+    share: L,
+    sigma: L,
+}
+
+/// Its sums.
+#[derive(Clone, Copy)]
+struct Sums<L> {
+    grad: L,
+    hess: L,
+    magnitude: L,
+}
+
 #[inline(always)]
-fn step<const SHAPE: usize, const MASKED: bool>(
-    pairs: &mut Pairs<'_>,
-    at: usize,
-    upper: Upper,
-    (mask, sums): (&[f32; LANES], &mut Sums),
-) {
-    let score = &pairs.score.as_chunks::<LANES>().0[at];
-    let exps = &pairs.exp.as_chunks::<LANES>().0[at];
-    let gain = &pairs.gain.as_chunks::<LANES>().0[at];
-    let below = &pairs.below[0].as_chunks::<LANES>().0[at];
-    let below_wrong = &pairs.below[1].as_chunks::<LANES>().0[at];
-    let grad = &mut pairs.grad.as_chunks_mut::<LANES>().0[at];
-    let hess = &mut pairs.hess.as_chunks_mut::<LANES>().0[at];
-    for lane in 0..LANES {
-        let difference = upper.gain - gain[lane];
-        let right = difference > 0.0;
-        let signed = if SHAPE & SIGN == 0 {
-            difference
-        } else if right {
-            1.0
-        } else if difference < 0.0 {
-            -1.0
-        } else {
-            0.0
+pub(super) fn run<L: Lanes, const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
+    let num_docs = pairs.num_docs;
+    let len = num_docs.div_ceil(LANES);
+    let last = len.max(1) - 1;
+    let end = L::load(&window(2 * LANES - (num_docs - last * LANES)));
+    let mut total = L::splat(0.0);
+    for i in pairs.uppers.clone() {
+        let from = pairs.lower_from[i] as usize;
+        if from >= num_docs {
+            break;
+        }
+        let upper = Upper {
+            score: L::splat(pairs.score[i]),
+            exp: L::splat(pairs.exp[i]),
+            gain: L::splat(pairs.gain[i]),
+            above: pairs.above.map(|above| L::splat(above[i])),
+            share: L::splat(pairs.share[i]),
+            sigma: L::splat(pairs.sigma),
         };
-        let mut x = upper.above[0] - upper.share * below[lane];
-        if SHAPE & TWO != 0 {
-            let wrong = upper.above[1] - upper.share * below_wrong[lane];
-            x = if right { x } else { wrong };
+        let mut steps = Steps::of(pairs, len);
+        let zero = L::splat(0.0);
+        let mut sums = Sums { grad: zero, hess: zero, magnitude: total };
+        let first = from / LANES;
+        let begin = L::load(&window(LANES - from % LANES));
+        if first == last {
+            sums = step::<L, SHAPE>(&mut steps, first, upper, (Some(begin.times(end)), sums));
+        } else {
+            sums = step::<L, SHAPE>(&mut steps, first, upper, (Some(begin), sums));
+            for at in first + 1..last {
+                sums = step::<L, SHAPE>(&mut steps, at, upper, (None, sums));
+            }
+            sums = step::<L, SHAPE>(&mut steps, last, upper, (Some(end), sums));
         }
-        if MASKED {
-            x *= mask[lane];
-        }
-        let weight = signed * x;
-        let gap = upper.score - score[lane];
-        let (mut of_upper, mut of_lower) = (upper.exp, exps[lane]);
-        if SHAPE & WIDE != 0 {
-            let odds = exp(-(upper.sigma * gap.abs()));
-            of_upper = if gap < 0.0 { odds } else { 1.0 };
-            of_lower = if gap < 0.0 { 1.0 } else { odds };
-        }
-        let mut divisor = of_upper + of_lower;
-        let scale = 0.01 + gap.abs();
-        if SHAPE & GAP != 0 {
-            divisor *= scale;
-        }
-        let inverse = 1.0 / divisor;
-        let worse = if right { of_lower } else { of_upper };
-        let lambda = weight * (worse * inverse);
-        let mut curve = weight.abs() * ((of_upper * inverse) * (of_lower * inverse));
-        if SHAPE & GAP != 0 {
-            curve *= scale;
-        }
-        sums[0][lane] += lambda;
-        sums[1][lane] += curve;
-        sums[2][lane] += lambda.abs();
-        grad[lane] += lambda;
-        hess[lane] += curve;
+        pairs.grad[i] -= sums.grad.sum();
+        pairs.hess[i] += sums.hess.sum();
+        total = sums.magnitude;
+    }
+    total.sum()
+}
+
+#[inline(always)]
+fn step<L: Lanes, const SHAPE: usize>(
+    steps: &mut Steps<'_>,
+    at: usize,
+    upper: Upper<L>,
+    (mask, sums): (Option<L>, Sums<L>),
+) -> Sums<L> {
+    let one = L::splat(1.0);
+    let difference = upper.gain.minus(L::load(&steps.gain[at]));
+    let mut x = upper.above[0].minus(upper.share.times(L::load(&steps.below[0][at])));
+    if SHAPE & TWO != 0 {
+        let wrong = upper.above[1].minus(upper.share.times(L::load(&steps.below[1][at])));
+        x = difference.if_positive(x, wrong);
+    }
+    if let Some(mask) = mask {
+        x = x.times(mask);
+    }
+    let mut signed = difference;
+    if SHAPE & SIGN != 0 {
+        let zero = L::splat(0.0);
+        let negative = zero.minus(difference).if_positive(zero.minus(one), zero);
+        signed = difference.if_positive(one, negative);
+    }
+    let weight = signed.times(x);
+    let (mut of_upper, mut of_lower) = (upper.exp, L::load(&steps.exp[at]));
+    let gap = upper.score.minus(L::load(&steps.score[at]));
+    if SHAPE & WIDE != 0 {
+        let odds = exp(L::splat(0.0).minus(upper.sigma.times(gap.abs())));
+        of_upper = gap.if_positive(one, odds);
+        of_lower = gap.if_positive(odds, one);
+    }
+    let mut divisor = of_upper.plus(of_lower);
+    let scale = gap.abs().plus(L::splat(0.01));
+    if SHAPE & GAP != 0 {
+        divisor = divisor.times(scale);
+    }
+    let inverse = one.over(divisor);
+    let (of_upper, of_lower) = (of_upper.times(inverse), of_lower.times(inverse));
+    let lambda = weight.times(difference.if_positive(of_lower, of_upper));
+    let mut curve = weight.abs().times(of_upper.times(of_lower));
+    if SHAPE & GAP != 0 {
+        curve = curve.times(scale);
+    }
+    let (grad, hess) = (&mut steps.grad[at], &mut steps.hess[at]);
+    L::load(grad).plus(lambda).store(grad);
+    L::load(hess).plus(curve).store(hess);
+    Sums {
+        grad: sums.grad.plus(lambda),
+        hess: sums.hess.plus(curve),
+        magnitude: sums.magnitude.plus(lambda.abs()),
     }
 }

@@ -1,0 +1,141 @@
+//! Sixteen cells a step: compressed on the way in, expanded on the way out.
+#![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
+
+use super::{Group, HEAD, Head, LANES};
+use crate::simd::Level;
+use std::arch::x86_64::{
+    __m128i, __m512, _MM_HINT_T0, _mm_loadu_si128, _mm_maskz_compress_epi8, _mm_maskz_expand_epi8,
+    _mm_prefetch, _mm_storeu_si128, _mm512_cmpeq_ps_mask, _mm512_cmple_epu32_mask,
+    _mm512_cvtepi32_epi8, _mm512_cvtepi32_ps, _mm512_cvtepu8_epi32, _mm512_cvttps_epi32,
+    _mm512_loadu_ps, _mm512_mask_expand_ps, _mm512_mask_test_epi32_mask, _mm512_maskz_compress_ps,
+    _mm512_set1_epi32, _mm512_storeu_ps,
+};
+
+pub(super) fn pack(row: &[Group], to: &mut [u8]) -> usize {
+    debug_assert!(Level::Avx512.is_available());
+    // SAFETY: the caller has seen that the level is available, which has the features of `pack_row`.
+    unsafe { pack_row(row, to) }
+}
+
+pub(super) fn unpack(heads: &[[u8; HEAD]], cells: &[u8], first: usize, to: &mut [f32]) {
+    debug_assert!(Level::Avx512.is_available());
+    // SAFETY: the caller has seen that the level is available, which has the features of
+    // `unpack_row`.
+    unsafe { unpack_row(heads, cells, first, to) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
+fn pack_row(row: &[Group], to: &mut [u8]) -> usize {
+    let (heads, cells) = to.split_at_mut(HEAD * row.len());
+    let mut at = 0;
+    for (group, head) in row.iter().zip(heads.as_chunks_mut().0) {
+        let given = load_16(group);
+        // What is no number or too large becomes a negative integer, above all counts as unsigned.
+        let whole = _mm512_cvttps_epi32(given);
+        let equal = _mm512_cmpeq_ps_mask(_mm512_cvtepi32_ps(whole), given);
+        let small = equal & _mm512_cmple_epu32_mask(whole, _mm512_set1_epi32(255));
+        let found =
+            Head { counts: _mm512_mask_test_epi32_mask(small, whole, whole), others: !small };
+        *head = found.bytes();
+        // The last sixteen may be stored beyond what they take: there is room for `MOST`.
+        if let Some(to) = cells[at..].first_chunk_mut() {
+            store_bytes(to, _mm_maskz_compress_epi8(found.counts, _mm512_cvtepi32_epi8(whole)));
+        }
+        at += found.counts.count_ones() as usize;
+        if let Some(to) = cells[at..].first_chunk_mut() {
+            store_cells(to, _mm512_maskz_compress_ps(found.others, given));
+        }
+        at += 4 * found.others.count_ones() as usize;
+    }
+    HEAD * row.len() + at
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
+fn unpack_row(heads: &[[u8; HEAD]], cells: &[u8], first: usize, to: &mut [f32]) {
+    let mut at: usize = heads[..first].iter().map(|&head| Head::of(head).size()).sum();
+    for (&head, to) in heads[first..].iter().zip(to.chunks_mut(LANES)) {
+        let head = Head::of(head);
+        fetch(cells, at + AHEAD);
+        let bytes = match cells[at..].first_chunk() {
+            Some(bytes) => load_bytes(bytes),
+            None => load_bytes(&padded(&cells[at..])),
+        };
+        at += head.counts.count_ones() as usize;
+        let others = match cells[at..].first_chunk() {
+            Some(bytes) => load_cells(bytes),
+            None => load_cells(&padded(&cells[at..])),
+        };
+        at += 4 * head.others.count_ones() as usize;
+        let counts = _mm512_cvtepu8_epi32(_mm_maskz_expand_epi8(head.counts, bytes));
+        let found = _mm512_mask_expand_ps(_mm512_cvtepi32_ps(counts), head.others, others);
+        if let Some(to) = to.first_chunk_mut() {
+            store_16(to, found);
+        } else {
+            let mut group = [0.0; LANES];
+            store_16(&mut group, found);
+            to.copy_from_slice(&group[..to.len()]);
+        }
+    }
+}
+
+/// So far ahead rows are fetched, some rows of usual width: they are read in order, and the
+/// processor's own fetching stops at the end of each page.
+const AHEAD: usize = 1024;
+
+/// Has the memory at a place fetched into the cache, if there is any.
+#[target_feature(enable = "avx512f")]
+#[inline]
+#[allow(unused_unsafe, reason = "newer compilers know that fetching is safe")]
+fn fetch(cells: &[u8], at: usize) {
+    // SAFETY: fetching ahead reads nothing and never fails, whatever the address.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(cells.as_ptr().wrapping_add(at).cast()) }
+}
+
+/// The end of the cells, and zeros behind it.
+fn padded<const N: usize>(end: &[u8]) -> [u8; N] {
+    let mut bytes = [0; N];
+    bytes[..end.len()].copy_from_slice(end);
+    bytes
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load_16(cells: &Group) -> __m512 {
+    // SAFETY: the unaligned load reads these sixteen `f32`.
+    unsafe { _mm512_loadu_ps(cells.as_ptr()) }
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn store_16(to: &mut Group, cells: __m512) {
+    // SAFETY: the unaligned store writes these sixteen `f32`.
+    unsafe { _mm512_storeu_ps(to.as_mut_ptr(), cells) }
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load_cells(bytes: &[u8; 64]) -> __m512 {
+    // SAFETY: the unaligned load reads these 64 bytes.
+    unsafe { _mm512_loadu_ps(bytes.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn store_cells(to: &mut [u8; 64], cells: __m512) {
+    // SAFETY: the unaligned store writes these 64 bytes.
+    unsafe { _mm512_storeu_ps(to.as_mut_ptr().cast(), cells) }
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load_bytes(bytes: &[u8; 16]) -> __m128i {
+    // SAFETY: the unaligned load reads these 16 bytes.
+    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn store_bytes(to: &mut [u8; 16], bytes: __m128i) {
+    // SAFETY: the unaligned store writes these 16 bytes.
+    unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), bytes) }
+}

@@ -1,0 +1,264 @@
+//! One block of docs from values to scores.
+
+use super::kernel::{Lane, Sheet, Slots};
+use super::plan::{Search, Source};
+use super::program::{Form, Step, Trees};
+use super::rows::{Rows, Value, is_f32, zero_as_missing};
+use super::{BLOCK, FEW, Scorer};
+use std::cell::Cell;
+
+/// What a thread needs beside the scorer; it grows to the largest call.
+#[derive(Default)]
+pub(super) struct Scratch {
+    /// Cells of one column.
+    narrow: Vec<f32>,
+    wide: Vec<f64>,
+    /// Codes of one column.
+    codes: Vec<u8>,
+    /// Codes of all columns, one lane after the other, for the circuits.
+    lanes: Vec<Lane>,
+    /// Codes of all columns, [`FEW`] side by side, for the walks.
+    few: Vec<u8>,
+    slots: Slots,
+    /// The stack of sums, [`BLOCK`] each.
+    sums: Vec<f64>,
+    /// Leaf values of one doc, tree by tree.
+    found: Vec<f64>,
+}
+
+impl Scratch {
+    /// Lends the thread's scratch space.
+    pub(super) fn with<R>(work: impl FnOnce(&mut Self) -> R) -> R {
+        thread_local! {
+            static KEPT: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+        }
+        let mut scratch = KEPT.take().unwrap_or_default();
+        let result = work(&mut scratch);
+        KEPT.set(Some(scratch));
+        result
+    }
+}
+
+/// What steps may look at.
+pub(super) struct Context<'a, T> {
+    /// From the block's first doc on.
+    pub(super) rows: Rows<'a, T>,
+    /// The number of the block's first doc.
+    pub(super) first: usize,
+    /// The number of docs, at most [`BLOCK`].
+    pub(super) docs: usize,
+    /// What parts that are normalised within queries say of all docs.
+    pub(super) parts: &'a [Vec<f64>],
+}
+
+impl Scorer {
+    /// Scores the docs of a block.
+    pub(super) fn block<T: Value>(
+        &self,
+        scratch: &mut Scratch,
+        context: &Context<'_, T>,
+        scores: &mut [f64],
+    ) {
+        scratch.sums.clear();
+        scratch.sums.resize(self.program.num_sums() * BLOCK, 0.0);
+        if self.walks(context.docs) {
+            self.encode_few(&mut scratch.few, context);
+        } else {
+            self.encode(scratch, context);
+        }
+        let mut top = 0;
+        for step in self.program.steps() {
+            match step {
+                Step::Open => {
+                    top += 1;
+                    scratch.sums[top * BLOCK..][..BLOCK].fill(0.0);
+                }
+                Step::Close { weight, mean, scale } => {
+                    top -= 1;
+                    let (below, above) = scratch.sums[top * BLOCK..].split_at_mut(BLOCK);
+                    for (sum, part) in below.iter_mut().zip(&above[..BLOCK]) {
+                        *sum += weight * ((part - mean) / scale);
+                    }
+                }
+                step => self.add(scratch, context, step, top),
+            }
+        }
+        scores.copy_from_slice(&scratch.sums[..scores.len()]);
+    }
+
+    /// Whether so many docs walk down all trees.
+    fn walks(&self, docs: usize) -> bool {
+        docs <= FEW.min(self.few)
+    }
+
+    /// The steps that add to the sum on top.
+    fn add<T: Value>(
+        &self,
+        scratch: &mut Scratch,
+        context: &Context<'_, T>,
+        step: &Step,
+        top: usize,
+    ) {
+        let sums = &mut scratch.sums[top * BLOCK..][..BLOCK];
+        match step {
+            Step::Trees(trees) if self.walks(context.docs) => {
+                scratch.found.resize(trees.walks.len(), 0.0);
+                for (doc, sum) in sums[..context.docs].iter_mut().enumerate() {
+                    let code = |column: u32| scratch.few[column as usize * FEW + doc];
+                    trees.walks.all(code, &mut scratch.found);
+                    *sum = scratch.found.iter().fold(*sum, |sum, value| sum + value);
+                }
+            }
+            Step::Trees(trees) => {
+                let wide = context.docs.div_ceil(64);
+                let sheet = Sheet { lanes: &scratch.lanes, wide };
+                self.trees(sheet, trees, &mut scratch.slots, &mut sums[..64 * wide]);
+            }
+            Step::Add(constant) => sums.iter_mut().for_each(|sum| *sum += constant),
+            Step::Term { feature, weight } => {
+                let values = &mut scratch.wide;
+                values.resize(context.docs, 0.0);
+                context.rows.gather(*feature, values, Into::into);
+                for (sum, value) in sums.iter_mut().zip(values) {
+                    *sum += if value.is_nan() { 0.0 } else { weight * *value };
+                }
+            }
+            Step::Within { part, weight } => {
+                let part = &context.parts[*part][context.first..];
+                sums.iter_mut().zip(part).for_each(|(sum, part)| *sum += weight * part);
+            }
+            Step::Open | Step::Close { .. } => {}
+        }
+    }
+
+    fn trees(&self, sheet: Sheet<'_>, trees: &Trees, slots: &mut Slots, sums: &mut [f64]) {
+        for form in &trees.order {
+            match form {
+                Form::Circuit(circuit) => {
+                    let ops = trees.circuits.ops(circuit);
+                    self.kernels.circuit(sheet, ops, slots);
+                    self.kernels.add(
+                        &slots.root()[..sheet.wide],
+                        trees.circuits.values(circuit),
+                        sums,
+                    );
+                }
+                Form::Walk(walk) => {
+                    let code = |column: u32, doc: usize| {
+                        sheet.lanes[column as usize * sheet.wide + doc / 64].0[doc % 64]
+                    };
+                    trees.walks.one(*walk, code, sums);
+                }
+            }
+        }
+    }
+
+    /// Fills all columns with the codes of the block.
+    fn encode<T: Value>(&self, scratch: &mut Scratch, context: &Context<'_, T>) {
+        let Context { rows, docs, .. } = *context;
+        let Scratch { narrow, wide, codes, lanes, .. } = scratch;
+        let width = docs.div_ceil(64);
+        lanes.resize(self.plan.columns() * width, Lane::default());
+        // Docs beyond the last are given any codes: their scores are not read.
+        codes.resize(BLOCK, 0);
+        narrow.resize(BLOCK, 0.0);
+        wide.resize(BLOCK, 0.0);
+        let (narrow, wide) = (&mut narrow[..docs], &mut wide[..docs]);
+        for search in self.plan.searches() {
+            if let (Some(table), false) = (&search.wide, is_f32::<T>()) {
+                search.gather_wide(rows, wide);
+                table.encode(wide, codes);
+                search.store(wide, codes, lanes, width);
+            } else {
+                search.gather_narrow(rows, narrow);
+                self.kernels.encode(&search.narrow, narrow, codes);
+                search.store(narrow, codes, lanes, width);
+            }
+        }
+    }
+
+    /// The same for docs that walk: [`FEW`] bytes a column.
+    fn encode_few<T: Value>(&self, few: &mut Vec<u8>, context: &Context<'_, T>) {
+        few.resize(self.plan.columns() * FEW, 0);
+        for search in self.plan.searches() {
+            for doc in 0..context.docs {
+                let (code, is_missing) = search.code(context.rows, doc);
+                if let Some(column) = search.left {
+                    few[column * FEW + doc] = code;
+                }
+                if let Some(column) = search.right {
+                    few[column * FEW + doc] = if is_missing { u8::MAX } else { code };
+                }
+            }
+        }
+    }
+}
+
+impl Search {
+    /// The code of one doc's cell, and whether it is missing.
+    #[inline]
+    fn code<T: Value>(&self, rows: Rows<'_, T>, doc: usize) -> (u8, bool) {
+        let cell: f64 = match &self.source {
+            Source::Feature(feature) if is_f32::<T>() || self.wide.is_none() => {
+                let cell = rows.value(doc, *feature).nearest();
+                return (self.narrow.code(cell), cell.is_nan());
+            }
+            Source::Feature(feature) => rows.value(doc, *feature).into(),
+            Source::ZeroAsMissing(feature) => zero_as_missing(rows.value(doc, *feature).into()),
+            Source::Set(set) => f64::from(set.cell(rows.value(doc, set.feature).into())),
+        };
+        match &self.wide {
+            Some(table) => (table.code(cell), cell.is_nan()),
+            None => (self.narrow.code(cell.nearest()), cell.is_nan()),
+        }
+    }
+
+    fn gather_narrow<T: Value>(&self, rows: Rows<'_, T>, cells: &mut [f32]) {
+        match &self.source {
+            Source::Feature(feature) => rows.gather(*feature, cells, T::nearest),
+            Source::ZeroAsMissing(feature) => {
+                rows.gather(*feature, cells, |value| {
+                    let value: f64 = value.into();
+                    zero_as_missing(value).nearest()
+                });
+            }
+            Source::Set(set) => rows.gather(set.feature, cells, |value| set.cell(value.into())),
+        }
+    }
+
+    fn gather_wide<T: Value>(&self, rows: Rows<'_, T>, cells: &mut [f64]) {
+        match &self.source {
+            Source::Feature(feature) => rows.gather(*feature, cells, T::into),
+            Source::ZeroAsMissing(feature) => {
+                rows.gather(*feature, cells, |value| zero_as_missing(value.into()));
+            }
+            Source::Set(set) => {
+                rows.gather(set.feature, cells, |value| f64::from(set.cell(value.into())));
+            }
+        }
+    }
+}
+
+impl Search {
+    /// Puts the codes of `cells` into the search's columns of `width` lanes.
+    fn store<C: PartialEq>(&self, cells: &[C], codes: &mut [u8], lanes: &mut [Lane], width: usize) {
+        let mut fill = |column: usize, codes: &[u8]| {
+            let lanes = &mut lanes[column * width..][..width];
+            for (lane, codes) in lanes.iter_mut().zip(codes.as_chunks::<64>().0) {
+                lane.0 = *codes;
+            }
+        };
+        if let Some(column) = self.left {
+            fill(column, codes);
+        }
+        if let Some(column) = self.right {
+            for (code, cell) in codes.iter_mut().zip(cells) {
+                // Only a missing value is not itself.
+                #[expect(clippy::eq_op, reason = "for any type of float")]
+                let is_missing = cell != cell;
+                *code |= if is_missing { u8::MAX } else { 0 };
+            }
+            fill(column, codes);
+        }
+    }
+}

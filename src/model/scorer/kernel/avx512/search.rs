@@ -1,0 +1,95 @@
+//! Sixteen searches at once, all levels of the table in registers.
+
+use super::super::super::search::Table;
+use std::arch::x86_64::{
+    __m512, __m512i, _CMP_LT_OQ, _mm_mask_storeu_epi8, _mm_storeu_si128, _mm512_add_epi32,
+    _mm512_and_si512, _mm512_cmp_ps_mask, _mm512_cvtepi32_epi8, _mm512_loadu_ps,
+    _mm512_mask_blend_ps, _mm512_mask_sub_epi32, _mm512_maskz_loadu_ps, _mm512_permutex2var_ps,
+    _mm512_permutexvar_ps, _mm512_set1_epi32, _mm512_test_epi32_mask,
+};
+use std::hint::black_box;
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2")]
+pub(super) fn encode(table: &Table<f32>, cells: &[f32], codes: &mut [u8]) {
+    let codes = &mut codes[..cells.len()];
+    let (parts, _) = table.places().as_chunks::<16>();
+    match table.levels() {
+        4 => search::<4, 1>(parts, cells, codes),
+        5 => search::<5, 2>(parts, cells, codes),
+        6 => search::<6, 4>(parts, cells, codes),
+        7 => search::<7, 8>(parts, cells, codes),
+        _ => search::<8, 16>(parts, cells, codes),
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2")]
+fn search<const LEVELS: u32, const PARTS: usize>(
+    parts: &[[f32; 16]],
+    cells: &[f32],
+    codes: &mut [u8],
+) {
+    let Some(parts) = parts.first_chunk::<PARTS>() else { return };
+    // A compiler that knew this number would build it from each mask by three instructions.
+    let minus_one = _mm512_set1_epi32(black_box(-1));
+    let (cells, last_cells) = cells.as_chunks::<16>();
+    let (codes, last_codes) = codes.as_chunks_mut::<16>();
+    for (codes, cells) in codes.iter_mut().zip(cells) {
+        let found = descend::<LEVELS, PARTS>(parts, minus_one, load(cells));
+        // SAFETY: the store writes sixteen bytes.
+        unsafe { _mm_storeu_si128(codes.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(found)) };
+    }
+    if !last_cells.is_empty() {
+        let some = u16::MAX >> (16 - last_cells.len());
+        // SAFETY: the load reads as many `f32` as there are.
+        let cells = unsafe { _mm512_maskz_loadu_ps(some, last_cells.as_ptr()) };
+        let found = _mm512_cvtepi32_epi8(descend::<LEVELS, PARTS>(parts, minus_one, cells));
+        // SAFETY: the store writes as many bytes as there are cells and codes.
+        unsafe { _mm_mask_storeu_epi8(last_codes.as_mut_ptr().cast(), some, found) };
+    }
+}
+
+/// The codes of sixteen cells.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+fn descend<const LEVELS: u32, const PARTS: usize>(
+    parts: &[[f32; 16]; PARTS],
+    minus_one: __m512i,
+    cells: __m512,
+) -> __m512i {
+    let step = |at: __m512i, place: __m512| {
+        let above = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(place, cells);
+        let twice = _mm512_add_epi32(at, at);
+        _mm512_mask_sub_epi32(twice, above, twice, minus_one)
+    };
+    // By the low bits of a place, from one or two parts.
+    let one = |at, part: usize| _mm512_permutexvar_ps(at, load(&parts[part]));
+    let two =
+        |at, part: usize| _mm512_permutex2var_ps(load(&parts[part]), at, load(&parts[part + 1]));
+    let bit = |at, bit| _mm512_test_epi32_mask(at, _mm512_set1_epi32(bit));
+    let mut at = _mm512_set1_epi32(1);
+    for _ in 0..4 {
+        at = step(at, one(at, 0));
+    }
+    if LEVELS > 4 {
+        at = step(at, one(at, 1));
+    }
+    if LEVELS > 5 {
+        at = step(at, two(at, 2));
+    }
+    if LEVELS > 6 {
+        at = step(at, _mm512_mask_blend_ps(bit(at, 32), two(at, 4), two(at, 6)));
+    }
+    if LEVELS > 7 {
+        let low = _mm512_mask_blend_ps(bit(at, 32), two(at, 8), two(at, 10));
+        let high = _mm512_mask_blend_ps(bit(at, 32), two(at, 12), two(at, 14));
+        at = step(at, _mm512_mask_blend_ps(bit(at, 64), low, high));
+    }
+    _mm512_and_si512(at, _mm512_set1_epi32((1 << LEVELS) - 1))
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load(values: &[f32; 16]) -> __m512 {
+    // SAFETY: the load reads sixteen `f32`.
+    unsafe { _mm512_loadu_ps(values.as_ptr()) }
+}

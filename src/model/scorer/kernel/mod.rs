@@ -1,0 +1,126 @@
+//! The inner loops of the scorer, for each set of instructions.
+//!
+//! A *lane* is the codes, or the slots, of 64 docs: one AVX-512 register. All levels give the same
+//! bytes and the same sums.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod portable;
+
+use super::search::Table;
+use crate::simd::Level;
+
+/// 64 docs.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub(super) struct Lane(pub(super) [u8; 64]);
+
+impl Default for Lane {
+    fn default() -> Self {
+        Self([0; 64])
+    }
+}
+
+/// The codes of a block: `wide` lanes a column, 1 to 4, one column after the other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sheet<'a> {
+    pub(super) lanes: &'a [Lane],
+    pub(super) wide: usize,
+}
+
+/// One split of a circuit.
+///
+/// With `carry` the result of the op before, and 0 where `keep` is 0 instead of 255, the result is
+/// `code ^ flip > threshold ? slot + add : carry`. It goes to slot `to` too.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Op {
+    pub(super) column: u32,
+    pub(super) threshold: u8,
+    pub(super) add: u8,
+    pub(super) flip: u8,
+    pub(super) keep: u8,
+    pub(super) slot: u8,
+    pub(super) to: u8,
+}
+
+/// The number of slots, a power of two. Slot 0 stays 0.
+pub(super) const SLOTS: usize = 64;
+/// The slot that a tree's result is in.
+pub(super) const ROOT: u8 = 1;
+/// The slot for what no op will read.
+pub(super) const DUMP: u8 = 63;
+
+/// What circuits compute with: four lanes a slot.
+#[derive(Debug)]
+pub(super) struct Slots([[Lane; 4]; SLOTS]);
+
+impl Default for Slots {
+    fn default() -> Self {
+        Self([[Lane::default(); 4]; SLOTS])
+    }
+}
+
+impl Slots {
+    /// The leaf numbers that a circuit found.
+    pub(super) fn root(&self) -> &[Lane; 4] {
+        &self.0[ROOT as usize]
+    }
+}
+
+/// A level that this machine has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kernels(Level);
+
+impl Kernels {
+    /// The kernels of `level`, or the portable ones if this machine does not have it.
+    pub(super) fn new(level: Level) -> Self {
+        Self(if level.is_available() { level } else { Level::Portable })
+    }
+
+    /// About how many picoseconds an op takes for 64 docs; `benches/score.rs` measures it.
+    pub(super) fn picoseconds(self) -> usize {
+        match self.0 {
+            Level::Avx512 => 1_200,
+            Level::Avx2 => 2_000,
+            Level::Portable => 4_000,
+        }
+    }
+
+    /// Evaluates a circuit; the leaf numbers are in the [root slot](Slots::root).
+    pub(super) fn circuit(self, sheet: Sheet<'_>, ops: &[Op], slots: &mut Slots) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => avx512::circuit(self, sheet, ops, slots),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => avx2::circuit(self, sheet, ops, slots),
+            _ => portable::circuit(sheet, ops, slots),
+        }
+    }
+
+    /// Adds to each doc's sum the value of its leaf; there are 32, 64, 128 or 256 values.
+    pub(super) fn add(self, leaves: &[Lane], values: &[f64], sums: &mut [f64]) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => avx512::add(self, leaves, values, sums),
+            _ => portable::add(leaves, values, sums),
+        }
+    }
+
+    /// Finds the codes of cells.
+    pub(super) fn encode(self, table: &Table<f32>, cells: &[f32], codes: &mut [u8]) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => avx512::encode(self, table, cells, codes),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => avx2::encode(self, table, cells, codes),
+            _ => table.encode(cells, codes),
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn has(self, level: Level) -> bool {
+        self.0 == level
+    }
+}

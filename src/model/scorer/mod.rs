@@ -1,0 +1,247 @@
+//! The scorer: values to codes, codes to leaves, leaves to scores.
+//!
+//! A [`Scorer`] is a model made ready. It turns each value into a byte, its *code*: the number of the
+//! model's own thresholds below it ([`plan`], [`search`]). A split then is the comparison of two
+//! bytes. For a block of docs every split of a tree is evaluated, children first, 64 docs at a time
+//! ([`mux`]): a split passes on the leaf number that its left or its right child found, without a
+//! branch. One to a few docs, and very large trees, walk instead ([`walk`]).
+//!
+//! However it is found, a leaf is the leaf that [`Tree::leaf_of`](super::Tree::leaf_of) finds, and
+//! leaf values are summed per doc in the order of the model, in `f64`: every path, block size,
+//! number of threads and instruction set gives the same bits.
+//!
+//! A scorer never changes: threads share it without locks. Each thread keeps one scratch space, so
+//! that a call allocates nothing once a thread has made one as large.
+
+mod block;
+mod kernel;
+mod mux;
+mod plan;
+mod program;
+mod rows;
+mod search;
+mod walk;
+
+pub use rows::Value;
+
+use super::composite::{Model, Normalisation, Part};
+use super::forest::Forest;
+use crate::error::{Error, Result};
+use crate::simd::Level;
+use block::{Context, Scratch};
+use kernel::Kernels;
+use plan::{Plan, Planner};
+use program::{Program, Step};
+use rayon::prelude::*;
+use rows::Rows;
+
+/// The docs of a block: the more, the less a split costs, until a block leaves the first cache.
+const BLOCK: usize = 256;
+/// So many docs at most walk at once.
+const FEW: usize = 8;
+/// About so many splits of docs are worth waking another thread.
+const WORTH_A_THREAD: usize = 1_000_000;
+
+/// A model made ready to score.
+#[derive(Debug)]
+pub struct Scorer {
+    num_features: usize,
+    kernels: Kernels,
+    plan: Plan,
+    program: Program,
+    /// Up to so many docs walk.
+    few: usize,
+    /// The components whose scores are normalised within the query.
+    within: Vec<Scorer>,
+}
+
+impl Model {
+    /// The model made ready to score. It takes about as long as to score some hundred docs.
+    pub fn scorer(&self) -> Scorer {
+        Scorer::at_level(self, Level::best())
+    }
+}
+
+impl Scorer {
+    /// The same scores with the instructions of `level`, for tests and benches; the portable ones
+    /// if this machine does not have them.
+    pub fn at_level(model: &Model, level: Level) -> Self {
+        let mut planner = Planner::default();
+        visit(model, &mut |forest| planner.add(forest));
+        let mut plan = planner.finish();
+        let mut program = Program::default();
+        let mut within = Vec::new();
+        let mut build =
+            Build { level, plan: &mut plan, program: &mut program, within: &mut within };
+        build.model(model);
+        let num_features = model.num_features();
+        let kernels = Kernels::new(level);
+        let few = program.few(kernels.picoseconds());
+        Self { num_features, kernels, plan, program, few, within }
+    }
+
+    /// The number of values in a row.
+    pub fn num_features(&self) -> usize {
+        self.num_features
+    }
+
+    /// Scores rows, one after the other in `rows`; large tables on the current rayon pool.
+    pub fn score<T: Value>(&self, rows: &[T], scores: &mut [f64]) -> Result<()> {
+        if !self.within.is_empty() {
+            let what = "this model normalises scores within queries";
+            return Err(Error::param("score.queries", what).hint("say which docs form a query"));
+        }
+        let rows = self.rows(rows, scores.len())?;
+        self.run(rows, scores, &[]);
+        Ok(())
+    }
+
+    /// Scores rows of queries: query `i` has the rows `bounds[i]..bounds[i + 1]`.
+    pub fn score_queries<T: Value>(
+        &self,
+        rows: &[T],
+        bounds: &[usize],
+        scores: &mut [f64],
+    ) -> Result<()> {
+        let rows = self.rows(rows, scores.len())?;
+        let rise = bounds.windows(2).all(|pair| pair[0] <= pair[1]);
+        if !rise || bounds.first() != Some(&0) || bounds.last() != Some(&scores.len()) {
+            return Err(Error::param("score.bounds", "the bounds of queries must rise")
+                .expected(format!("from 0 to {}", scores.len())));
+        }
+        let mut parts = Vec::with_capacity(self.within.len());
+        for scorer in &self.within {
+            let mut part = vec![0.0; scores.len()];
+            scorer.score_queries(rows.values(), bounds, &mut part)?;
+            for query in bounds.windows(2) {
+                normalise(&mut part[query[0]..query[1]]);
+            }
+            parts.push(part);
+        }
+        self.run(rows, scores, &parts);
+        Ok(())
+    }
+
+    /// The score of one row.
+    pub fn score_row<T: Value>(&self, row: &[T]) -> Result<f64> {
+        let mut score = [0.0];
+        self.score(row, &mut score)?;
+        Ok(score[0])
+    }
+
+    fn rows<'a, T: Value>(&self, values: &'a [T], count: usize) -> Result<Rows<'a, T>> {
+        if self.num_features.checked_mul(count) == Some(values.len()) {
+            return Ok(Rows::new(values, self.num_features));
+        }
+        let what = format!("the model has {} features", self.num_features);
+        let got = match values.len().checked_div(count) {
+            Some(each) if each * count == values.len() => format!("{each} a row"),
+            _ => format!("{} values in {count} rows", values.len()),
+        };
+        Err(Error::data("score.features", what).got(got))
+    }
+
+    fn run<T: Value>(&self, rows: Rows<'_, T>, scores: &mut [f64], parts: &[Vec<f64>]) {
+        let docs = scores.len();
+        let work = docs.saturating_mul(self.program.num_splits());
+        let threads = (work / WORTH_A_THREAD).min(rayon::current_num_threads());
+        let block = |scratch: &mut Scratch, first, scores: &mut [f64]| {
+            let context = Context { rows: rows.skip(first), first, docs: scores.len(), parts };
+            self.block(scratch, &context, scores);
+        };
+        if threads < 2 || docs <= 64 {
+            let each = if docs <= self.few { FEW } else { BLOCK };
+            return Scratch::with(|scratch| {
+                for (i, scores) in scores.chunks_mut(each).enumerate() {
+                    block(scratch, i * each, scores);
+                }
+            });
+        }
+        // The last blocks decide when all are done: no thread should have one more than another.
+        let each = docs.div_ceil(threads).next_multiple_of(64).min(BLOCK);
+        scores.par_chunks_mut(each).enumerate().for_each(|(i, scores)| {
+            Scratch::with(|scratch| block(scratch, i * each, scores));
+        });
+    }
+}
+
+/// Shows all forests of a model in order, those of models inside it too.
+fn visit<'a>(model: &'a Model, see: &mut impl FnMut(&'a Forest)) {
+    for component in model.components() {
+        match &component.part {
+            _ if component.normalisation == Normalisation::Query => {}
+            Part::Forest(forest) => see(forest),
+            Part::Model(model) => visit(model, see),
+            Part::Linear(_) => {}
+        }
+    }
+}
+
+/// A scorer being built.
+struct Build<'a> {
+    level: Level,
+    plan: &'a mut Plan,
+    program: &'a mut Program,
+    within: &'a mut Vec<Scorer>,
+}
+
+impl Build<'_> {
+    /// Adds all terms of a model to the sum, as `composite` says.
+    fn model(&mut self, model: &Model) {
+        self.program.push(Step::Add(model.intercept()));
+        for component in model.components() {
+            if component.normalisation == Normalisation::Query {
+                let mut alone = Model::new(model.num_features());
+                let inner = super::Component::new(component.part.clone());
+                // What was in a checked model fits into another of the same width.
+                if alone.add(inner).is_ok() {
+                    self.within.push(Scorer::at_level(&alone, self.level));
+                    let part = self.within.len() - 1;
+                    self.program.push(Step::Within { part, weight: component.weight });
+                }
+                continue;
+            }
+            if component.is_plain() {
+                self.part(&component.part);
+                continue;
+            }
+            self.program.open();
+            self.part(&component.part);
+            let (mean, scale) = match component.normalisation {
+                Normalisation::Fixed { mean, scale } => (mean, scale),
+                Normalisation::AsIs | Normalisation::Query => (0.0, 1.0),
+            };
+            self.program.close(component.weight, mean, scale);
+        }
+    }
+
+    fn part(&mut self, part: &Part) {
+        match part {
+            Part::Forest(forest) => {
+                for tree in forest.trees() {
+                    self.program.tree(self.plan, forest, tree);
+                }
+            }
+            Part::Linear(linear) => {
+                for &(feature, weight) in linear.terms() {
+                    self.program.push(Step::Term { feature, weight });
+                }
+            }
+            Part::Model(model) => self.model(model),
+        }
+    }
+}
+
+/// Mean 0 and deviation 1 within a query, or all 0 where all are equal.
+fn normalise(scores: &mut [f64]) {
+    // Summed in the order of the scores, so that the order of the docs cannot matter.
+    let mut sorted = scores.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let count = scores.len() as f64;
+    let mean = sorted.iter().sum::<f64>() / count;
+    let variance = sorted.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / count;
+    let equal = sorted.first() == sorted.last() || variance <= 0.0;
+    for score in scores {
+        *score = if equal { 0.0 } else { (*score - mean) / variance.sqrt() };
+    }
+}

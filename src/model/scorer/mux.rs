@@ -1,0 +1,167 @@
+//! Trees as circuits of multiplexers.
+//!
+//! Of the two children of a split, the one with more leaves is its *carry* and the other its *side*.
+//! Leaves are numbered carry first: below a split whose carry has `n` leaves, the number of a doc's
+//! leaf is the one that the carry found, or `n` plus the one that the side found. The carry's is at
+//! hand from the split evaluated just before. The side's is 0 if the side is a leaf; else it waits
+//! in a *slot*, put there by an earlier *chain*: the ops of a split, its carry, the carry's carry and
+//! so on, from the lowest up. All ops are of one form, and nothing branches on data or on the tree.
+
+use super::super::tree::{Child, Tree};
+use super::kernel::{DUMP, Op, ROOT, SLOTS};
+
+/// The circuits of some trees.
+#[derive(Debug, Default)]
+pub(super) struct Circuits {
+    ops: Vec<Op>,
+    /// Leaf values by number, each tree's padded to a length that kernels know.
+    values: Vec<f64>,
+}
+
+/// One tree's part.
+#[derive(Debug)]
+pub(super) struct Circuit {
+    ops: std::ops::Range<usize>,
+    values: std::ops::Range<usize>,
+}
+
+impl Circuits {
+    /// A leaf's number must fit a byte.
+    const MOST_LEAVES: usize = 256;
+
+    /// Adds a tree, unless it has too many leaves or an odd shape that needs too many slots.
+    ///
+    /// `places` are the column and code of each split.
+    pub(super) fn push(&mut self, tree: &Tree, places: &[(u32, u8)]) -> Option<Circuit> {
+        if tree.leaves().len() > Self::MOST_LEAVES {
+            return None;
+        }
+        let (ops, values) = (self.ops.len(), self.values.len());
+        let free = !(1 << ZERO | 1 << DUMP);
+        let mut wiring = Wiring { tree, places, leaves: leaves_below(tree), circuits: self, free };
+        let Some(last) = wiring.chain(0) else {
+            self.ops.truncate(ops);
+            return None;
+        };
+        debug_assert_eq!(last, ROOT);
+        wiring.values(Child::Split(0));
+        // Kernels know 32, 64, 128 and 256.
+        let size = tree.leaves().len().next_power_of_two().max(32);
+        self.values.resize(values + size, 0.0);
+        Some(Circuit { ops: ops..self.ops.len(), values: values..self.values.len() })
+    }
+
+    pub(super) fn ops(&self, circuit: &Circuit) -> &[Op] {
+        &self.ops[circuit.ops.clone()]
+    }
+
+    pub(super) fn values(&self, circuit: &Circuit) -> &[f64] {
+        &self.values[circuit.values.clone()]
+    }
+}
+
+/// The slot that holds 0, the number of a leaf.
+const ZERO: u8 = 0;
+
+/// The number of leaves below each split.
+fn leaves_below(tree: &Tree) -> Vec<u16> {
+    let mut leaves = vec![0; tree.splits().len()];
+    // Children stand after their parents.
+    for (at, split) in tree.splits().iter().enumerate().rev() {
+        let below = |child| match child {
+            Child::Leaf(_) => 1,
+            Child::Split(at) => leaves[at as usize],
+        };
+        leaves[at] = below(split.left) + below(split.right);
+    }
+    leaves
+}
+
+struct Wiring<'a> {
+    tree: &'a Tree,
+    places: &'a [(u32, u8)],
+    leaves: Vec<u16>,
+    circuits: &'a mut Circuits,
+    /// A bit a slot.
+    free: u64,
+}
+
+impl Wiring<'_> {
+    /// Appends the ops of split `top` and all below; the slot of its number, if slots suffice.
+    ///
+    /// Calls itself only for the smaller side of a split, so at most eight deep.
+    fn chain(&mut self, top: u32) -> Option<u8> {
+        let mut path = Vec::new();
+        let mut next = Child::Split(top);
+        while let Child::Split(at) = next {
+            path.push(at);
+            next = self.carry_and_side(at).0;
+        }
+        let mut waiting = Vec::with_capacity(path.len());
+        for &at in &path {
+            waiting.push(match self.carry_and_side(at).1 {
+                Child::Leaf(_) => ZERO,
+                Child::Split(side) => self.chain(side)?,
+            });
+        }
+        for (i, (&at, &slot)) in path.iter().zip(&waiting).enumerate().rev() {
+            let (column, threshold) = self.places[at as usize];
+            let carry = self.carry_and_side(at).0;
+            let keep = if i + 1 < path.len() { u8::MAX } else { 0 };
+            let op = Op {
+                column,
+                threshold,
+                add: self.below(carry) as u8,
+                flip: 0,
+                keep,
+                slot,
+                to: DUMP,
+            };
+            // The carry stays where the code is not above. Where it comes from the right, codes are
+            // turned over: code <= t iff !code > !t - 1.
+            let flipped = Op { threshold: u8::MAX - 1 - threshold, flip: u8::MAX, ..op };
+            let is_left = carry == self.tree.splits()[at as usize].left;
+            self.circuits.ops.push(if is_left { op } else { flipped });
+            self.free |= 1 << slot & !(1 << ZERO);
+        }
+        let to = self.free.trailing_zeros() as u8;
+        if usize::from(to) >= SLOTS {
+            return None;
+        }
+        self.free &= !(1 << to);
+        if let Some(last) = self.circuits.ops.last_mut() {
+            last.to = to;
+        }
+        Some(to)
+    }
+
+    fn below(&self, child: Child) -> u16 {
+        match child {
+            Child::Leaf(_) => 1,
+            Child::Split(at) => self.leaves[at as usize],
+        }
+    }
+
+    fn carry_and_side(&self, at: u32) -> (Child, Child) {
+        let split = &self.tree.splits()[at as usize];
+        if self.below(split.left) >= self.below(split.right) {
+            (split.left, split.right)
+        } else {
+            (split.right, split.left)
+        }
+    }
+
+    /// Appends the values of all leaves below in the order of their numbers.
+    ///
+    /// Calls itself at most 255 deep.
+    fn values(&mut self, node: Child) {
+        match node {
+            Child::Leaf(at) => self.circuits.values.push(self.tree.leaves()[at as usize].value),
+            Child::Split(at) => {
+                let (carry, side) = self.carry_and_side(at);
+                self.values(carry);
+                self.values(side);
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Which thresholds are searched for, and in which column each split finds its code.
+//!
+//! A *column* holds one code a doc. Where missing values go is part of the code: 0 is at or below
+//! every threshold and goes left, 255 is above every one and goes right. A feature that has missing
+//! values go both ways at different splits has two columns from one search. More thresholds than
+//! fit a code are searched in several tables.
+
+use super::super::forest::{Cells, Forest, Set};
+use super::super::tree::{Split, Tree};
+use super::search::Table;
+use std::collections::BTreeMap;
+
+/// All that becomes of a row before the trees see it.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    searches: Vec<Search>,
+    columns: usize,
+    /// The thresholds of each key, rising, and the number of its first search.
+    keys: BTreeMap<Key, (Vec<f64>, usize)>,
+    sets: Vec<Set>,
+}
+
+/// One table, and the columns that it fills.
+#[derive(Debug)]
+pub(super) struct Search {
+    pub(super) source: Source,
+    /// For cells that are `f32`, by value or by rule.
+    pub(super) narrow: Table<f32>,
+    /// For others.
+    pub(super) wide: Option<Table<f64>>,
+    /// The column in which missing values go left.
+    pub(super) left: Option<usize>,
+    /// The column in which missing values go right.
+    pub(super) right: Option<usize>,
+}
+
+/// Where cells come from.
+#[derive(Debug)]
+pub(super) enum Source {
+    Feature(u32),
+    /// Zeros are missing.
+    ZeroAsMissing(u32),
+    Set(Membership),
+}
+
+/// The same cells: by feature first, so that searches go through a row from left to right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    feature: u32,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Narrow,
+    Wide,
+    NarrowZeros,
+    WideZeros,
+    Set(usize),
+}
+
+/// Gathers thresholds of forests until the plan is made.
+#[derive(Debug, Default)]
+pub(super) struct Planner {
+    thresholds: BTreeMap<Key, Vec<f64>>,
+    sets: Vec<Set>,
+}
+
+impl Planner {
+    pub(super) fn add(&mut self, forest: &Forest) {
+        for set in forest.sets() {
+            if !self.sets.contains(set) {
+                self.sets.push(set.clone());
+            }
+        }
+        for split in forest.trees().iter().flat_map(Tree::splits) {
+            let key = key(&self.sets, forest, split);
+            self.thresholds.entry(key).or_default().push(threshold(key, split));
+        }
+    }
+
+    pub(super) fn finish(self) -> Plan {
+        let mut plan = Plan { sets: self.sets, ..Plan::default() };
+        for (key, mut thresholds) in self.thresholds {
+            thresholds.sort_unstable_by(f64::total_cmp);
+            thresholds.dedup();
+            let first = plan.searches.len();
+            for some in thresholds.chunks(Table::<f64>::LIMIT) {
+                plan.searches.push(Search::new(plan.source(key), key, some));
+            }
+            plan.keys.insert(key, (thresholds, first));
+        }
+        plan
+    }
+}
+
+impl Plan {
+    pub(super) fn searches(&self) -> &[Search] {
+        &self.searches
+    }
+
+    /// The number of columns.
+    pub(super) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The column of a split, and the largest code there that goes left.
+    ///
+    /// Every split asked for must have been added to the planner.
+    pub(super) fn place(&mut self, forest: &Forest, split: &Split) -> (u32, u8) {
+        let key = key(&self.sets, forest, split);
+        let (thresholds, first) = &self.keys[&key];
+        let wanted = threshold(key, split);
+        let at = thresholds.partition_point(|&t| t < wanted);
+        let search = &mut self.searches[first + at / Table::<f64>::LIMIT];
+        let column = if split.missing_left { &mut search.left } else { &mut search.right };
+        let column = *column.get_or_insert_with(|| {
+            self.columns += 1;
+            self.columns - 1
+        });
+        (column as u32, (at % Table::<f64>::LIMIT) as u8)
+    }
+
+    fn source(&self, key: Key) -> Source {
+        match key.kind {
+            Kind::Narrow | Kind::Wide => Source::Feature(key.feature),
+            Kind::NarrowZeros | Kind::WideZeros => Source::ZeroAsMissing(key.feature),
+            Kind::Set(set) => Source::Set(Membership::new(&self.sets[set])),
+        }
+    }
+}
+
+fn key(sets: &[Set], forest: &Forest, split: &Split) -> Key {
+    if let Some(set) = (split.feature as usize).checked_sub(forest.num_features()) {
+        let set = &forest.sets()[set];
+        let at = sets.iter().position(|other| other == set).unwrap_or_default();
+        return Key { feature: set.feature, kind: Kind::Set(at) };
+    }
+    let zeros = forest.zero_is_missing().binary_search(&split.feature).is_ok();
+    let kind = match (forest.cells(), zeros) {
+        (Cells::F32, false) => Kind::Narrow,
+        (Cells::F32, true) => Kind::NarrowZeros,
+        (Cells::F64, false) => Kind::Wide,
+        (Cells::F64, true) => Kind::WideZeros,
+    };
+    Key { feature: split.feature, kind }
+}
+
+/// The threshold that tells the same cells apart, equal for all splits that do.
+fn threshold(key: Key, split: &Split) -> f64 {
+    // The sum makes -0 a 0, which is the same threshold.
+    let threshold = split.threshold + 0.0;
+    match key.kind {
+        Kind::Narrow | Kind::NarrowZeros => f64::from(at_most(threshold)),
+        Kind::Wide | Kind::WideZeros | Kind::Set(_) => threshold,
+    }
+}
+
+/// The largest `f32` that is not above a number: what an `f32` is compared with in its place.
+fn at_most(number: f64) -> f32 {
+    let near = number as f32;
+    if f64::from(near) > number { near.next_down() } else { near }
+}
+
+impl Search {
+    fn new(source: Source, key: Key, thresholds: &[f64]) -> Self {
+        let narrow: Vec<f32> = thresholds.iter().map(|&t| at_most(t)).collect();
+        let wide = matches!(key.kind, Kind::Wide | Kind::WideZeros)
+            .then(|| Table::new(thresholds, f64::INFINITY));
+        let narrow = Table::new(&narrow, f32::INFINITY);
+        Self { source, narrow, wide, left: None, right: None }
+    }
+}
+
+/// A set that answers fast.
+#[derive(Debug)]
+pub(super) struct Membership {
+    pub(super) feature: u32,
+    set: Set,
+    /// A bit a category, where they are small numbers.
+    bits: Box<[u64]>,
+}
+
+impl Membership {
+    const LARGEST: u32 = 1 << 16;
+
+    fn new(set: &Set) -> Self {
+        let largest = set.categories.last().copied().unwrap_or_default();
+        let mut bits = Vec::new();
+        if largest < Self::LARGEST {
+            bits.resize(largest as usize / 64 + 1, 0);
+            for &category in &set.categories {
+                bits[category as usize / 64] |= 1 << (category % 64);
+            }
+        }
+        Self { feature: set.feature, set: set.clone(), bits: bits.into_boxed_slice() }
+    }
+
+    /// 0 for a value in the set, 1 for another.
+    pub(super) fn cell(&self, value: f64) -> f32 {
+        if value.is_nan() {
+            return f32::NAN;
+        }
+        if self.bits.is_empty() {
+            return f32::from(u8::from(!self.set.contains(value)));
+        }
+        let is_category = value > -1.0 && value < f64::from(Self::LARGEST);
+        let category = if is_category { value as usize } else { usize::MAX };
+        let word = self.bits.get(category / 64).copied().unwrap_or_default();
+        f32::from((word >> (category % 64) & 1) as u8 ^ 1)
+    }
+}

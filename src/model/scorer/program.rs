@@ -1,0 +1,112 @@
+//! The sum as a list of steps, and the trees in the forms that the kernels take.
+
+use super::super::forest::Forest;
+use super::super::tree::Tree;
+use super::mux::{Circuit, Circuits};
+use super::plan::Plan;
+use super::walk::{Walk, Walks};
+
+/// What is done to the sums of a block of docs.
+///
+/// Sums stand on a stack; a step changes the one on top.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// Adds a constant.
+    Add(f64),
+    /// Adds leaf values of trees, one after the other.
+    Trees(Trees),
+    /// Adds a weighted value.
+    Term { feature: u32, weight: f64 },
+    /// Adds what a part that was normalised within the query says.
+    Within { part: usize, weight: f64 },
+    /// Puts a new sum of 0 on the stack.
+    Open,
+    /// Takes a sum from the stack, normalises it, and adds it to the one below.
+    Close { weight: f64, mean: f64, scale: f64 },
+}
+
+/// Trees that follow each other, in all forms.
+#[derive(Debug, Default)]
+pub(super) struct Trees {
+    /// In order: for blocks.
+    pub(super) order: Vec<Form>,
+    pub(super) circuits: Circuits,
+    /// All of them: for few docs, and the large ones for blocks.
+    pub(super) walks: Walks,
+}
+
+/// How a tree is evaluated for a block.
+#[derive(Debug)]
+pub(super) enum Form {
+    Circuit(Circuit),
+    Walk(Walk),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Program {
+    steps: Vec<Step>,
+    depth: usize,
+    deepest: usize,
+    num_splits: usize,
+    num_steps: usize,
+}
+
+impl Program {
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The number of sums that stand on the stack at once.
+    pub(super) fn num_sums(&self) -> usize {
+        self.deepest + 1
+    }
+
+    /// The number of splits of all trees.
+    pub(super) fn num_splits(&self) -> usize {
+        self.num_splits
+    }
+
+    /// Up to so many docs walk faster than a block of 64 goes through the circuits, where a split of
+    /// 64 docs takes `split` picoseconds.
+    pub(super) fn few(&self, split: usize) -> usize {
+        /// A step of a walk.
+        const STEP: usize = 600;
+        let (walks, block) = (STEP * self.num_steps, split * self.num_splits);
+        block.checked_div(walks).unwrap_or_default().clamp(1, 64)
+    }
+
+    pub(super) fn push(&mut self, step: Step) {
+        self.steps.push(step);
+    }
+
+    pub(super) fn open(&mut self) {
+        self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
+        self.push(Step::Open);
+    }
+
+    pub(super) fn close(&mut self, weight: f64, mean: f64, scale: f64) {
+        self.depth -= 1;
+        self.push(Step::Close { weight, mean, scale });
+    }
+
+    /// Adds a tree to the trees before it, if they are the last step.
+    pub(super) fn tree(&mut self, plan: &mut Plan, forest: &Forest, tree: &Tree) {
+        self.num_splits += tree.splits().len();
+        if tree.splits().is_empty() {
+            return self.push(Step::Add(tree.leaves()[0].value));
+        }
+        if !matches!(self.steps.last(), Some(Step::Trees(_))) {
+            self.push(Step::Trees(Trees::default()));
+        }
+        let Some(Step::Trees(trees)) = self.steps.last_mut() else { return };
+        let places: Vec<(u32, u8)> =
+            tree.splits().iter().map(|split| plan.place(forest, split)).collect();
+        let walk = trees.walks.push(tree, &places);
+        self.num_steps += walk.steps();
+        trees.order.push(match trees.circuits.push(tree, &places) {
+            Some(circuit) => Form::Circuit(circuit),
+            None => Form::Walk(walk),
+        });
+    }
+}

@@ -1,0 +1,152 @@
+//! `RankNet` on preferences given pair by pair, instead of on labels.
+//!
+//! A preference says that one doc is better than another, with a probability P that need not be 1;
+//! preferences may contradict each other, and labels play no part. With `o = sigma (s_a - s_b)` and
+//! `q = 1 / (1 + exp(-o))`, the loss of a pair is `-P ln q - (1 - P) ln(1 - q)` times its weight
+//! (Burges et al. 2005), `grad_a = sigma (q - P) = -grad_b` and `hess = sigma² q (1 - q)` for both.
+//!
+//! Cost: O(pairs) a round.
+
+use super::tasks::{Query, for_each_query};
+use super::{Objective, State, Target};
+use crate::error::{Error, Result};
+use crate::gradient::Gradient;
+use crate::interrupt::Interrupt;
+use crate::queries::Queries;
+
+/// One doc of a query is better than another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Preference {
+    /// A doc, by its number in the dataset's order.
+    pub better: u32,
+    /// Another doc of the same query.
+    pub worse: u32,
+    /// The probability that `better` is better, from 0 to 1; below 1/2 it is rather the worse one.
+    pub probability: f64,
+    /// What the pair counts, at least 0.
+    pub weight: f64,
+}
+
+/// `RankNet` on explicit preferences.
+#[derive(Debug, Clone)]
+pub struct PreferenceNet {
+    sigma: f64,
+    /// Query by query.
+    preferences: Vec<Preference>,
+    /// Where the preferences of each query begin, and the end.
+    offsets: Vec<usize>,
+    queries: Queries,
+}
+
+impl PreferenceNet {
+    /// The objective for a dataset with these queries. The order of preferences does not matter.
+    pub fn new(preferences: &[Preference], queries: &Queries, sigma: f64) -> Result<Self> {
+        super::options::check_sigma(sigma)?;
+        for (at, preference) in preferences.iter().enumerate() {
+            check(at, preference, queries)?;
+        }
+        let mut preferences = preferences.to_vec();
+        preferences.sort_by(|a, b| {
+            let values = a.probability.total_cmp(&b.probability);
+            let values = values.then(a.weight.total_cmp(&b.weight));
+            (a.better, a.worse).cmp(&(b.better, b.worse)).then(values)
+        });
+        let mut offsets = Vec::with_capacity(queries.len() + 1);
+        offsets.extend(queries.ranges().map(|docs| {
+            preferences.partition_point(|preference| (preference.better as usize) < docs.start)
+        }));
+        offsets.push(preferences.len());
+        Ok(Self { sigma, preferences, offsets, queries: queries.clone() })
+    }
+}
+
+fn check(at: usize, preference: &Preference, queries: &Queries) -> Result<()> {
+    let Preference { better, worse, probability, weight } = *preference;
+    let what = |what: &str| format!("{what} of preference[{at}]");
+    let docs = queries.num_docs();
+    for doc in [better, worse] {
+        if doc as usize >= docs {
+            return Err(Error::data("preference.doc", what("a doc"))
+                .got(doc)
+                .expected(format!("a number below {docs}, the number of docs")));
+        }
+    }
+    let [query, other] = [better, worse].map(|doc| queries.of_doc(doc as usize));
+    if query != other || better == worse {
+        return Err(Error::data("preference.pair", what("the docs"))
+            .query(query)
+            .got(format!("docs {better} and {worse}"))
+            .expected("two docs of one query"));
+    }
+    if !(0.0..=1.0).contains(&probability) {
+        return Err(Error::data("preference.probability", what("the probability"))
+            .query(query)
+            .got(probability)
+            .expected("a number from 0 to 1"));
+    }
+    if !(0.0..f64::INFINITY).contains(&weight) {
+        return Err(Error::data("preference.weight", what("the weight"))
+            .query(query)
+            .got(weight)
+            .expected("a finite number >= 0"));
+    }
+    Ok(())
+}
+
+impl Objective for PreferenceNet {
+    fn gradients(
+        &self,
+        target: &Target<'_>,
+        state: State<'_>,
+        gradients: &mut [Gradient],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        if target.queries != &self.queries {
+            return Err(Error::data("preference.queries", "the preferences are of other queries")
+                .got(format!("{} docs", target.queries.num_docs()))
+                .expected(format!("the {} docs they were given for", self.queries.num_docs())));
+        }
+        let one = |sums: &mut Vec<[f64; 2]>, query: Query<'_>, gradients: &mut [Gradient]| {
+            self.query(sums, query, gradients)
+        };
+        let cost = |docs: usize| 100 * docs as u64;
+        for_each_query((target, &state), gradients, interrupt, cost, (Vec::new, one))
+    }
+
+    /// Labels play no part.
+    fn needs_pairs(&self) -> bool {
+        false
+    }
+}
+
+impl PreferenceNet {
+    fn query(
+        &self,
+        sums: &mut Vec<[f64; 2]>,
+        query: Query<'_>,
+        gradients: &mut [Gradient],
+    ) -> Result<()> {
+        query.check_scores()?;
+        sums.clear();
+        sums.resize(gradients.len(), [0.0; 2]);
+        let start = self.queries.range(query.number).start;
+        let pairs = self.offsets[query.number]..self.offsets[query.number + 1];
+        for preference in &self.preferences[pairs] {
+            let [a, b] = [preference.better, preference.worse].map(|doc| doc as usize - start);
+            let o = self.sigma * (query.scores[a] - query.scores[b]);
+            // From the side where nothing cancels.
+            let odds = (-o.abs()).exp();
+            let (small, large) = (odds / (1.0 + odds), 1.0 / (1.0 + odds));
+            let (q, rest) = if o < 0.0 { (small, large) } else { (large, small) };
+            let p = preference.probability;
+            let grad = self.sigma * preference.weight * ((1.0 - p) * q - p * rest);
+            let hess = self.sigma * self.sigma * preference.weight * small * large;
+            sums[a] = [sums[a][0] + grad, sums[a][1] + hess];
+            sums[b] = [sums[b][0] - grad, sums[b][1] + hess];
+        }
+        for (doc, (gradient, [grad, hess])) in gradients.iter_mut().zip(sums).enumerate() {
+            *gradient = query.gradient(doc, *grad, *hess)?;
+        }
+        Ok(())
+    }
+}
