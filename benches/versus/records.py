@@ -24,10 +24,16 @@ class Records:
         self._found: dict[str, Any] = {}
         for path in paths:
             if path.exists():
-                # The last line may be half: its writer was killed.
-                for line in path.read_text("utf-8").splitlines(keepends=True):
-                    if line.endswith("\n"):
-                        self._add(json.loads(line))
+                for line in path.read_text("utf-8").splitlines():
+                    self._read(line)
+
+    def _read(self, line: str) -> None:
+        try:
+            record = json.loads(line)
+        except ValueError:
+            # Half a line: its writer was killed. What it measured is measured again.
+            return
+        self._add(record)
 
     def _add(self, record: Key) -> None:
         self._found.setdefault(_name(record["key"]), record["value"])
@@ -41,7 +47,8 @@ class Records:
         self._add(record)
         if self._out is not None:
             with self._out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record) + "\n")
+                # The first line break is for after half a line.
+                file.write("\n" + json.dumps(record) + "\n")
 
 
 def _name(key: Key) -> str:
