@@ -5,6 +5,7 @@
 //!
 //! - [`data`] reads tables in memory and LETOR, SVMlight and TREC text into a checked [`Dataset`].
 //! - [`bins`] turns raw values into a byte, or less, a cell.
+//! - [`boost`] trains a [`model`] of trees on an [`objective`], round by round.
 //! - [`metric`] evaluates rankings, tells what a swap of two docs would change, and compares rankers.
 //! - [`Queries`] and [`Grouping`] say which docs are ranked together.
 //!

@@ -3,7 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use rustrank::bins::BinOptions;
-use rustrank::boost::{End, Measured, OtherMetric, Params, Patience, Plan, Trainer, Watched};
+use rustrank::boost::{
+    End, Loss, Measured, OtherMetric, Params, Patience, Plan, Trainer, Watched, binning_of,
+    permutation_importance, score_dataset,
+};
 use rustrank::data::{Dataset, Policy, RowData, Strided};
 use rustrank::grow::GrowOptions;
 use rustrank::hash::draw;
@@ -182,7 +185,7 @@ fn random() -> Params {
 fn plan(params: Params) -> Plan {
     Plan {
         params,
-        objective: Box::new(Pairs),
+        loss: Loss::other("pairs", Box::new(Pairs)),
         watched: Vec::new(),
         metrics: vec![Measured::Metric("ndcg@5".parse().unwrap())],
         patience: None,
@@ -283,7 +286,11 @@ fn ten_and_ten_rounds_are_twenty() {
     for objective in [true, false] {
         let plan = |num_trees, base| {
             let plan = Plan { base, ..plan(Params { num_trees, ..random() }) };
-            if objective { plan } else { Plan { objective: Box::new(Squares), ..plan } }
+            if objective {
+                plan
+            } else {
+                Plan { loss: Loss::other("squares", Box::new(Squares)), ..plan }
+            }
         };
         let twenty = trained(&train, plan(20, None));
         let ten = Model::from_text(trained(&train, plan(10, None)).as_bytes()).unwrap();
@@ -299,7 +306,8 @@ fn base_scores_stand_for_a_base_of_other_bins() {
     let train = rows.dataset();
     let moved = rows.cells.iter().map(|cell| cell * 1.01).collect();
     let other = Rows { cells: moved, ..rows.clone() }.dataset();
-    let text = trained(&other, Plan { objective: Box::new(Squares), ..plan(params()) });
+    let text =
+        trained(&other, Plan { loss: Loss::other("squares", Box::new(Squares)), ..plan(params()) });
     let base = || Model::from_text(text.as_bytes()).unwrap();
     let with = |base| Plan { base: Some(base), ..plan(params()) };
     let said = refused(trainer(&train, with(base())));
@@ -438,7 +446,7 @@ fn what_keeps_a_first_tree_from_splitting_is_told() {
     let same = Rows { labels: vec![1.0; rows.labels.len()], ..rows.clone() };
     let said = refused(trainer(&same.dataset(), plan(params())));
     assert!(said.starts_with("no pairs to learn from"), "{said}");
-    let squares = Plan { objective: Box::new(Squares), ..plan(params()) };
+    let squares = Plan { loss: Loss::other("squares", Box::new(Squares)), ..plan(params()) };
     let said = first(&same.dataset(), squares);
     assert!(said.contains("all gradients are 0"), "{said}");
     let flat = Rows { cells: vec![1.0; rows.cells.len()], ..rows.clone() };
@@ -482,4 +490,63 @@ fn parameters_out_of_range_are_named() {
     let mut one = params();
     one.grow.num_leaves = 1;
     assert!(said(one).contains("num_leaves is out of range"));
+}
+
+#[test]
+fn a_model_bins_what_it_scores_by_itself() {
+    let (rows, others) = (Rows::new(60, 20), Rows::new(30, 21));
+    let train = rows.dataset();
+    let model = Model::from_text(trained(&train, plan(random())).as_bytes()).unwrap();
+    let binning = Arc::new(binning_of(&model).unwrap());
+    let own = Dataset::like(&others.table(), others.data(), binning, &Interrupt::new()).unwrap();
+    let expected = scores(&model, &others);
+    let expected = others.data().grouping.scatter(&expected);
+    for dataset in [&own, &*others.like(&train)] {
+        let scores = score_dataset(&model, dataset, &Interrupt::new()).unwrap();
+        assert_eq!(dataset.by_row(&scores), expected);
+    }
+    let shifted = Rows { cells: others.cells.iter().map(|cell| cell * 1.01).collect(), ..others };
+    let error = score_dataset(&model, &shifted.dataset(), &Interrupt::new()).unwrap_err();
+    assert!(error.to_string().starts_with("the model cannot score binned docs"), "{error}");
+}
+
+#[test]
+fn bags_hold_the_share_of_queries_and_docs_that_is_asked_for() {
+    let train = Rows::new(2_000, 22).dataset();
+    let grown_from = |queries_per_tree, docs_per_tree| {
+        let params = Params { queries_per_tree, docs_per_tree, num_trees: 6, ..params() };
+        let squares = Loss::other("squares", Box::new(Squares));
+        let mut trainer = trainer(&train, Plan { loss: squares, ..plan(params) }).unwrap();
+        run(&mut trainer);
+        let docs: Vec<u64> = trainer.model().trees().map(|tree| tree.splits()[0].docs).collect();
+        docs
+    };
+    let all = train.num_docs() as f64;
+    assert!(grown_from(1.0, 1.0).iter().all(|&docs| docs as f64 == all));
+    for (queries, docs) in [(0.5, 1.0), (1.0, 0.3), (0.5, 0.3)] {
+        let bags = grown_from(queries, docs);
+        assert!(
+            bags.iter().all(|&bag| (bag as f64 / all - queries * docs).abs() < 0.05),
+            "{bags:?}"
+        );
+        assert!(bags.windows(2).any(|pair| pair[0] != pair[1]), "a bag anew for each tree");
+    }
+    // A bag of few queries that would be empty holds all.
+    assert!(grown_from(1e-12, 1.0).iter().all(|&docs| docs as f64 == all));
+}
+
+#[test]
+fn shuffling_a_feature_that_decides_costs_the_most() {
+    let rows = Rows::new(150, 23);
+    let train = rows.dataset();
+    let model = Model::from_text(trained(&train, plan(params())).as_bytes()).unwrap();
+    let metric: Metric = "ndcg@5".parse().unwrap();
+    let never = Interrupt::new();
+    let lost = permutation_importance(&model, &train, &metric, 1, &never).unwrap();
+    assert!(
+        lost[0] > lost[1] && lost[1] > lost[2..].iter().copied().fold(0.0, f64::max),
+        "{lost:?}"
+    );
+    let moved = rows.shuffled(3).dataset();
+    assert_eq!(permutation_importance(&model, &moved, &metric, 1, &never).unwrap(), lost);
 }

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rustrank._callables import Loss, Measurement, name_of
 from rustrank._errors import DataError, ParamError, ParamKindError, UnknownNameError, shown
 from rustrank._options import real, text, threads, whole
@@ -139,6 +141,7 @@ class Plan:
     boosting: Boosting
     growing: Growing
     objective: Losing | tuple[str, Loss]
+    preferences: tuple[list[int], list[int], list[float], list[float]] | None
     valid: list[tuple[str, _rustrank.Dataset]]
     metrics: list[str | tuple[str, Measurement]]
     judging: Judging
@@ -167,6 +170,7 @@ class Plan:
             (name_of(objective), Loss(objective, dataset.query_ids))
             if callable(objective)
             else Losing.of(options, metrics),
+            _preferences(options["preferences"], objective),
             [(name, given._core) for name, given in valid.items()],
             metrics,
             Judging.of("ndcg@10", gain, "expected", "skip", from_, top, None),
@@ -185,6 +189,37 @@ def refuse_unknown(unknown: Mapping[str, Any], known: Iterable[str]) -> None:
         hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}"
         message = f"there is no parameter {name}; {hint}"
         raise UnknownNameError(message, code="param")
+
+
+def _preferences(
+    given: Any, objective: Any
+) -> tuple[list[int], list[int], list[float], list[float]] | None:
+    """Take pairs of rows, with probabilities and weights where there are more columns."""
+    if given is None:
+        return None
+    if objective != "ranknet":
+        message = f"preferences need objective='ranknet': got {shown(objective)}"
+        raise ParamError(message, code="preferences")
+    try:
+        table = np.asarray(given, np.float64)
+    except (TypeError, ValueError) as error:
+        message = f"preferences cannot be read as a table of numbers: {error}"
+        raise ParamKindError(message, code="preferences") from None
+    if table.ndim != 2 or not 2 <= table.shape[1] <= 4:
+        message = (
+            f"preferences: got an array of shape {table.shape}, expected rows of (better, worse), "
+            "and perhaps a probability and a weight"
+        )
+        raise ParamError(message, code="preferences")
+    rows = table[:, :2]
+    wrong = np.flatnonzero(~((rows >= 0) & (rows <= _MOST) & (rows == np.floor(rows))).all(1))
+    if len(wrong):
+        at = int(wrong[0])
+        message = f"preferences[{at}]: got {rows[at].tolist()}, expected two row numbers"
+        raise ParamError(message, code="preferences")
+    whole_rows = rows.astype(np.int64)
+    more = [column.tolist() for column in table.T[2:]] + [[1.0] * len(table)] * 2
+    return whole_rows[:, 0].tolist(), whole_rows[:, 1].tolist(), more[0], more[1]
 
 
 def _metrics(given: Any) -> list[str | tuple[str, Measurement]]:

@@ -113,9 +113,11 @@ class Reporting:
             with _shown(self.progress, num_trees, len(trainer.history())) as show:
                 self._run(trainer, names, show)
         except BaseException as error:
+            # What is raised is what went wrong first.
+            with contextlib.suppress(Exception):
+                self._save(trainer)
             with contextlib.suppress(Exception):
                 vars(error)["booster"] = booster_of(trainer, names)
-                self._save(trainer)
             raise
         self._save(trainer)
 
@@ -141,7 +143,7 @@ class Reporting:
             if number % self.checkpoint_every == 0:
                 self._save(trainer)
             if self.snapshot is not None and number % self.snapshot_every == 0:
-                latest.booster.save(self.snapshot.format(round=number))
+                latest.booster.save(self.snapshot.replace("{round}", str(number)))
             if any(stops):
                 break
 

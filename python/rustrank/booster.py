@@ -89,6 +89,10 @@ class Booster:
         return self._core.to_text()
 
     @property
+    def _names(self) -> list[str] | None:
+        return self._core.feature_names
+
+    @property
     def num_trees(self) -> int:
         """The number of trees."""
         return self._core.num_trees
@@ -135,7 +139,8 @@ class Booster:
         ----------
         X : array-like of shape (num_docs, num_features), or Dataset
             Raw features, in anything that `Dataset` takes; one row may come as it is. Or a dataset
-            that was made ``like=`` the training set, whose base scores are part of the scores.
+            that was made ``like=`` the training set or this booster, whose base scores are part of
+            the scores.
         missing : float, default NaN
             A value that means "missing", besides NaN.
         infinite : {"error", "missing"}, default "error"
@@ -188,7 +193,7 @@ class Booster:
         Parameters
         ----------
         dataset : Dataset
-            One that was made ``like=`` the training set.
+            One that was made ``like=`` the training set, or this booster.
         metrics, gain, ties, empty, relevant_from, max_label, num_threads
             As for `rustrank.evaluate`.
         """

@@ -1,4 +1,4 @@
-"""The command line: evaluate, compare and inspect files without writing a program.
+"""The command line: train, score, evaluate, compare and inspect without writing a program.
 
 Exit codes follow sysexits: 0, 2 (usage), 65 (data), 66 (no input), 70 (a bug, or no memory), 74
 (input or output failed), 130 (interrupted). An error is one line on standard error.
@@ -21,10 +21,19 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank._errors import DataError, ParamError, ResourceError
+from rustrank._errors import DataError, ModelFormatError, ParamError, ResourceError
 from rustrank._inspection import NO_FEATURES, inspection
 from rustrank._options import threads, whole
 from rustrank._tables import count, interval, number, percent, text_table
+from rustrank._training_commands import (
+    SCORE,
+    TRAIN,
+    add_score,
+    add_train,
+    run_score,
+    run_train,
+    table_of,
+)
 from rustrank.comparison import Comparison
 from rustrank.evaluation import (
     Drawing,
@@ -84,6 +93,8 @@ examples:
 _ALL = """\
 examples:
   rustrank inspect train.txt                      what is in a file, and what is wrong with it
+  rustrank train train.txt model.rrk              a ranker of boosted trees
+  rustrank score model.rrk test.txt               the scores of docs
   rustrank evaluate test.txt scores.txt           how good is a ranking?
   rustrank compare test.txt a.txt b.txt           which is better, and is that more than chance?
 
@@ -142,7 +153,7 @@ def _told(error: Exception) -> tuple[int, str]:
     """Return the exit code and the message of an error."""
     if isinstance(error, ParamError):
         return USAGE, str(error)
-    if isinstance(error, DataError):
+    if isinstance(error, (DataError, ModelFormatError)):
         return DATA, str(error)
     if isinstance(error, OSError):
         absent = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
@@ -205,10 +216,20 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _new(_Parser, "rustrank", "Measure, compare and inspect rankings.", _ALL)
+    parser = _new(_Parser, "rustrank", "Train, measure, compare and inspect rankings.", _ALL)
     version = f"rustrank {_rustrank.__version__}"
     parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+
+    usage = "rustrank train [options] DATA MODEL"
+    trains = _command(commands, "train", "train a ranker", TRAIN, usage)
+    add_train(trains)
+    trains.set_defaults(run=_train)
+
+    usage = "rustrank score [options] MODEL DATA"
+    scores = _command(commands, "score", "score docs with a model", SCORE, usage)
+    add_score(scores)
+    scores.set_defaults(run=_score)
 
     usage = "rustrank evaluate [options] {DATA SCORES... | --qrels QRELS RUN...}"
     evaluate = _command(commands, "evaluate", "how good is a ranking?", _EVALUATE, usage)
@@ -494,6 +515,20 @@ def _inspect(options: argparse.Namespace) -> int:
     else:
         sys.stdout.write(inspection(options.data, summary, options.features) + "\n")
     return 0 if summary["rows"] and not summary["findings"] else DATA
+
+
+def _train(options: argparse.Namespace) -> int:
+    told = run_train(options, _path)
+    if options.json:
+        _print_json(told)
+    else:
+        sys.stdout.write(f"{table_of(told)}\n")
+    return 0
+
+
+def _score(options: argparse.Namespace) -> int:
+    run_score(options, _path)
+    return 0
 
 
 def _print_json(value: Any) -> None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rustrank._batches import Batch
+    from rustrank.booster import Booster
 
 __all__ = ["Dataset"]
 
@@ -103,8 +104,9 @@ class Dataset:
         Scores that training starts from.
     feature_names : sequence of str, optional
         Names; taken from the columns of a frame by default.
-    like : Dataset, optional
-        A training set whose bins this one shares: how validation and test sets are made.
+    like : Dataset or Booster, optional
+        A training set whose bins this one shares: how validation and test sets are made. Or a
+        booster that is to score the docs.
     max_bins : int, optional
         The most bins a feature may have, besides the one for missing values: 2 to 255, by default
         255. Not together with ``like``, whose bins are chosen already.
@@ -141,7 +143,7 @@ class Dataset:
         row_weight: Any = None,
         base_score: Any = None,
         feature_names: Sequence[str] | None = None,
-        like: Dataset | None = None,
+        like: Dataset | Booster | None = None,
         max_bins: int | None = None,
         sample_rows: int | None = None,
         missing: float = math.nan,
@@ -189,7 +191,7 @@ class Dataset:
         path: str | PathLike[str],
         *,
         feature_names: Sequence[str] | None = None,
-        like: Dataset | None = None,
+        like: Dataset | Booster | None = None,
         max_bins: int | None = None,
         sample_rows: int | None = None,
         missing: float = math.nan,
@@ -242,7 +244,7 @@ class Dataset:
         *,
         query_weight: Any = None,
         feature_names: Sequence[str] | None = None,
-        like: Dataset | None = None,
+        like: Dataset | Booster | None = None,
         max_bins: int | None = None,
         sample_rows: int | None = None,
         missing: float = math.nan,
@@ -474,18 +476,20 @@ def _bins(
     if like is None:
         most = whole_or(255, "max_bins", max_bins, 2, 255)
         return most, whole_or(65_536, "sample_rows", sample_rows, 2, 2**30)
-    if not isinstance(like, Dataset):
-        message = f"like: got {shown(like)}, expected a Dataset"
+    from rustrank.booster import Booster  # Which is made of this module.
+
+    if not isinstance(like, (Dataset, Booster)):
+        message = f"like: got {shown(like)}, expected a Dataset or a Booster"
         raise ParamKindError(message, code="like")
     for name, value in {"max_bins": max_bins, "sample_rows": sample_rows, **more}.items():
         if value is not None:
             message = f"{name}: got {shown(value)}, expected none: the bins are those of `like`"
             raise ParamError(message, code=name)
     _check_same_names(names, like)
-    return like._core.binning
+    return like._core.binning if isinstance(like, Dataset) else like._core.binning()
 
 
-def _check_same_names(names: list[str] | None, like: Dataset | None) -> None:
+def _check_same_names(names: list[str] | None, like: Dataset | Booster | None) -> None:
     theirs = None if like is None else like._names
     if names is None or theirs is None or len(names) != len(theirs):
         return

@@ -62,6 +62,7 @@ def train(
     noise_scale: float = 0.0,
     noise_copies: int = 5,
     tied_pairs: str = "expected",
+    preferences: Any = None,
     gain: Any = "exp2",
     relevant_from: float | None = None,
     max_label: float | None = None,
@@ -149,6 +150,10 @@ def train(
     tied_pairs : {"expected", "drawn"}
         Docs with equal scores: the expectation over their orders, or one order drawn anew in each
         round.
+    preferences : array-like of shape (num_pairs, 2 to 4), optional
+        For ``ranknet``, instead of labels: the rows of a better and a worse doc of one query, the
+        probability that it is better (1 by default) and the weight of the pair (1). Pairs may
+        contradict each other.
     gain, relevant_from, max_label
         As for `rustrank.evaluate`, in the objective and the metrics alike. With ``relevant_from``,
         logistic losses tell relevant docs by it; without, labels are probabilities.

@@ -21,6 +21,9 @@ pub struct BinOptions {
     pub sample_rows: usize,
 }
 
+/// The most bins of a feature, the missing bin not counted.
+const MOST_BINS: usize = 255;
+
 impl Default for BinOptions {
     fn default() -> Self {
         Self { max_bins: 255, sample_rows: 1 << 16 }
@@ -30,7 +33,7 @@ impl Default for BinOptions {
 impl BinOptions {
     /// Refuses what is out of range.
     pub fn check(&self) -> Result<()> {
-        if !(2..=255).contains(&self.max_bins) {
+        if !(2..=MOST_BINS).contains(&self.max_bins) {
             return Err(Error::param("max_bins", "max_bins is out of range")
                 .got(self.max_bins)
                 .expected("2 to 255"));
@@ -82,6 +85,24 @@ impl Binning {
         options.check()?;
         room_for_features(table.num_features())?;
         Ok(Self::with(mappers_of_table(table, hashes, options, interrupt)?))
+    }
+
+    /// The bins between the thresholds of each feature: finite, rising, at most 254 of them; `None`
+    /// for a feature that nothing looks at.
+    pub fn between(thresholds: Vec<Option<Vec<f32>>>) -> Result<Self> {
+        let of_feature = |(feature, thresholds): (usize, Option<Vec<f32>>)| {
+            let list = thresholds.as_deref().unwrap_or_default();
+            let rises = list.iter().all(|t| t.is_finite()) && list.is_sorted_by(|a, b| a < b);
+            if rises && list.len() < MOST_BINS {
+                return Ok(Mapper::between(thresholds));
+            }
+            let what = "the thresholds of a feature make no bins";
+            Err(Error::data("thresholds", what)
+                .feature(feature)
+                .got(format!("{} thresholds", list.len()))
+                .expected(format!("rising numbers, up to {}", MOST_BINS - 1)))
+        };
+        Ok(Self::with(thresholds.into_iter().enumerate().map(of_feature).collect::<Result<_>>()?))
     }
 
     fn with(mappers: Vec<Mapper>) -> Self {

@@ -19,6 +19,14 @@ impl Mapper {
         Self { thresholds, has_missing, is_used }
     }
 
+    /// The bins between given thresholds, which are finite and rise; `None` for a feature that
+    /// nothing looks at.
+    pub(crate) fn between(thresholds: Option<Vec<f32>>) -> Self {
+        let is_used = thresholds.is_some();
+        let thresholds = thresholds.unwrap_or_default().into_boxed_slice();
+        Self { thresholds, has_missing: is_used, is_used }
+    }
+
     /// The largest cell of each bin but the last.
     pub fn thresholds(&self) -> &[f32] {
         &self.thresholds

@@ -14,9 +14,44 @@
 //!
 //! Cost: beside gradients and tree, a round takes some nanoseconds a doc, and for each doc of a
 //! watched set a walk down one tree and its share of the metrics.
+//!
+//! ```
+//! use rustrank::bins::BinOptions;
+//! use rustrank::boost::{Loss, Params, Plan, Trainer};
+//! use rustrank::data::{Dataset, Policy, RowData, Strided};
+//! use rustrank::objective::{Kind, ObjectiveOptions};
+//! use rustrank::{Grouping, Interrupt, Queries};
+//! use std::sync::Arc;
+//!
+//! // Forty queries of five docs; the higher the feature, the better.
+//! let features: Vec<f32> = (0..200).map(|doc| (doc * 7 % 5) as f32).collect();
+//! let labels = features.clone();
+//! let queries = Queries::from_sizes(&[5; 40], 200)?;
+//! let never = Interrupt::new();
+//! let table = Strided::by_row(&features, 1, Policy::default());
+//! let rows = RowData::new(labels, Grouping::in_row_order(queries));
+//! let dataset = Dataset::new(&table, rows, &BinOptions::default(), &never)?;
+//!
+//! let plan = Plan {
+//!     params: Params { num_trees: 10, ..Params::default() },
+//!     loss: Loss::new(&ObjectiveOptions::new(Kind::LambdaRank, "ndcg".parse()?))?,
+//!     watched: Vec::new(),
+//!     metrics: Vec::new(),
+//!     patience: None,
+//!     base: None,
+//! };
+//! let mut trainer = Trainer::new(Arc::new(dataset), plan, &never)?;
+//! while let Some(round) = trainer.next_round(&never)? {
+//!     assert_eq!(round.number, trainer.num_trees());
+//! }
+//! let scorer = trainer.model().scorer();
+//! assert!(scorer.score_row(&[4f32])? > scorer.score_row(&[0f32])?);
+//! # Ok::<(), rustrank::Error>(())
+//! ```
 
 mod diagnosis;
 mod importance;
+mod loss;
 mod notes;
 mod params;
 mod sampler;
@@ -26,8 +61,9 @@ mod trainer;
 mod watch;
 
 pub use importance::permutation_importance;
+pub use loss::Loss;
 pub use params::Params;
-pub use start::score_dataset;
+pub use start::{binning_of, score_dataset};
 pub use stopping::{End, Patience};
 pub use trainer::{Plan, Round, Trainer};
 pub use watch::{Measured, OtherMetric, Watched};

@@ -26,7 +26,7 @@ pub(super) fn write_params(model: &mut Model, plan: &Plan) {
 
 fn params(plan: &Plan) -> Vec<(&'static str, String)> {
     let mut params = plan.params.named();
-    params.push(("objective", format!("{:?}", plan.objective)));
+    params.extend(plan.loss.notes.iter().cloned());
     params
 }
 
@@ -83,8 +83,7 @@ impl Context<'_> {
     fn facts(&self) -> Vec<(&'static str, String)> {
         let sets =
             self.watch.sets().map(|set| format!("{}={:016x}", set.name, set.dataset.fingerprint()));
-        let metrics = self.watch.names().map(|(set, metric)| format!("{set}:{metric}"));
-        let watched: Vec<String> = sets.chain(metrics).collect();
+        let watched: Vec<String> = sets.chain(self.watch.described()).collect();
         let base = self.plan.base.as_ref().map_or(0, |base| hash::bytes(base.to_text().as_bytes()));
         vec![
             (DATASET, format!("{:016x}", self.dataset.fingerprint())),

@@ -1,7 +1,7 @@
 //! What training can be told, besides the loss.
 
 use crate::error::{Error, Result};
-use crate::grow::GrowOptions;
+use crate::grow::{Criterion, GrowOptions};
 
 /// How many trees, how large their steps, and what each may see.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,11 +49,27 @@ impl Params {
 
     /// All that a tree depends on, by name; the number of trees is not part of it.
     pub(super) fn named(&self) -> Vec<(&'static str, String)> {
+        let grow = &self.grow;
+        let criterion = match grow.criterion {
+            Criterion::SecondOrder => "second_order",
+            Criterion::LeastSquares => "least_squares",
+        };
+        let depth = grow.max_depth.map_or_else(|| "none".to_owned(), |depth| depth.to_string());
         vec![
             ("learning_rate", self.learning_rate.to_string()),
             ("queries_per_tree", self.queries_per_tree.to_string()),
             ("docs_per_tree", self.docs_per_tree.to_string()),
-            ("growing", format!("{:?}", self.grow)),
+            ("num_leaves", grow.num_leaves.to_string()),
+            ("max_depth", depth),
+            ("min_leaf_docs", grow.min_leaf_docs.to_string()),
+            ("min_leaf_hess", grow.min_leaf_hess.to_string()),
+            ("l2", grow.l2.to_string()),
+            ("min_reduction", grow.min_reduction.to_string()),
+            ("criterion", criterion.to_owned()),
+            ("features_per_tree", grow.features_per_tree.to_string()),
+            ("features_per_node", grow.features_per_node.to_string()),
+            ("rows_per_node", grow.rows_per_node.to_string()),
+            ("seed", grow.seed.to_string()),
         ]
     }
 }

@@ -100,11 +100,19 @@ impl Sampler {
                 rest.extend(range.start as u32..range.end as u32);
                 continue;
             }
-            for doc in range {
+            let of_query = &gradients[range.clone()];
+            // Zero, of either sign, in both: without a branch, since nearly always none is.
+            let bits = |g: &Gradient| (g.grad.to_bits() | g.hess.to_bits()) << 1;
+            let is_still = |gradient: &Gradient| !self.keeps_still && bits(gradient) == 0;
+            let any_still = of_query.iter().fold(false, |any, gradient| any | is_still(gradient));
+            if self.doc_share == u64::MAX && !any_still {
+                docs.extend(range.start as u32..range.end as u32);
+                continue;
+            }
+            for (doc, gradient) in range.zip(of_query) {
                 let drawn = self.doc_share == u64::MAX
                     || draw(self.seed ^ OF_DOCS, round, doc_hash[doc]) <= self.doc_share;
-                let is_still = !self.keeps_still && gradients[doc] == Gradient::default();
-                if drawn && !is_still { &mut docs } else { &mut rest }.push(doc as u32);
+                if drawn && !is_still(gradient) { &mut docs } else { &mut rest }.push(doc as u32);
             }
         }
         [docs, rest]

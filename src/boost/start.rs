@@ -3,10 +3,11 @@
 use super::trainer::Plan;
 use super::watch::Watched;
 use crate::Interrupt;
+use crate::bins::Binning;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::grow::CodedTree;
-use crate::model::{Model, Part};
+use crate::model::{Model, Part, Tree};
 use crate::objective::Target;
 
 /// The model before the first round.
@@ -27,7 +28,7 @@ impl Start {
         let Some(base) = &plan.base else {
             let mut model = Model::new(dataset.num_features());
             if dataset.base_score().is_none() {
-                model.set_intercept(plan.objective.start(&target(dataset)))?;
+                model.set_intercept(plan.loss.objective.start(&target(dataset)))?;
             }
             return Ok(Self { offset: model.intercept(), model, first: 0 });
         };
@@ -80,9 +81,29 @@ pub fn score_dataset(model: &Model, dataset: &Dataset, interrupt: &Interrupt) ->
     Ok(scores)
 }
 
+/// The bins between the thresholds of a model: what data are binned with to be scored by it.
+pub fn binning_of(model: &Model) -> Result<Binning> {
+    if !is_plain(model) {
+        return Err(cannot_score());
+    }
+    let mut thresholds: Vec<Option<Vec<f32>>> = vec![None; model.num_features()];
+    for split in model.trees().flat_map(Tree::splits) {
+        let of_feature = thresholds[split.feature as usize].get_or_insert_default();
+        // At the largest number only missing cells are told from others.
+        if split.threshold < f64::from(f32::MAX) {
+            of_feature.push(split.threshold as f32);
+        }
+    }
+    for list in thresholds.iter_mut().flatten() {
+        list.sort_unstable_by(f32::total_cmp);
+        list.dedup();
+    }
+    Binning::between(thresholds)
+}
+
 fn cannot_score() -> Error {
     Error::data("bins", "the model cannot score binned docs: its thresholds are not the dataset's")
-        .hint("score the raw features")
+        .hint("score the raw features, or make the dataset with like=, from the model or its training set")
 }
 
 /// What an objective may know of a dataset.

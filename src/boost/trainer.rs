@@ -5,12 +5,12 @@ use super::sampler::Sampler;
 use super::start::{Start, other_bins, start_scores, target};
 use super::stopping::{best, is_fruitless};
 use super::watch::{Measured, Watch, Watched};
-use super::{End, Params, Patience, diagnosis};
+use super::{End, Loss, Params, Patience, diagnosis};
 use crate::data::Dataset;
 use crate::error::{Error, Result, room_for};
-use crate::grow::{CodedTree, Grower, Job, Table};
+use crate::grow::{CodedTree, Criterion, Grower, Job, Table};
 use crate::model::{Leaf, Model, Tree};
-use crate::objective::{Objective, State};
+use crate::objective::State;
 use crate::{Gradient, Interrupt};
 use rayon::prelude::*;
 use std::fmt;
@@ -25,7 +25,7 @@ pub struct Plan {
     /// Bounds and rates.
     pub params: Params,
     /// The loss.
-    pub objective: Box<dyn Objective>,
+    pub loss: Loss,
     /// What is evaluated after each round; the training set may be among them.
     pub watched: Vec<Watched>,
     /// By which metrics.
@@ -91,14 +91,16 @@ impl Trainer {
         if let Some(patience) = &plan.patience {
             watch.check(patience)?;
         }
-        let needs_pairs = plan.objective.needs_pairs();
+        let needs_pairs = plan.loss.objective.needs_pairs();
         if needs_pairs {
             dataset.require_pairs()?;
         }
         // Scores, gradients and lists of docs.
         room_for("training", 32 * dataset.num_docs() as u64)?;
         let grower = Grower::new(table(&dataset), plan.params.grow.clone())?;
-        let only_pairs = needs_pairs && !watch.lets_others_see_train();
+        // Least squares fits docs without a gradient too.
+        let by_squares = plan.params.grow.criterion == Criterion::LeastSquares;
+        let only_pairs = needs_pairs && !by_squares && !watch.lets_others_see_train();
         let sampler = Sampler::new(&dataset, &plan.params, only_pairs);
         let Start { mut model, first, offset } = Start::new(&plan, &dataset, watch.sets())?;
         notes::write_params(&mut model, &plan);
@@ -262,7 +264,7 @@ impl Trainer {
         let (dataset, round) = (&*self.dataset, self.num_trees() as u64);
         let state = State { round, scores: &self.scores };
         let target = target(dataset);
-        self.plan.objective.gradients(&target, state, &mut self.gradients, interrupt)?;
+        self.plan.loss.objective.gradients(&target, state, &mut self.gradients, interrupt)?;
         self.sampler.draw(dataset, &self.gradients, round);
         let tree = if self.sampler.docs.is_empty() {
             Tree::new(Vec::new(), vec![Leaf { value: 0.0, cover: 0.0, docs: 0 }])

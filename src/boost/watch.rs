@@ -90,6 +90,14 @@ impl Watch {
         })
     }
 
+    /// What each metric is and means.
+    pub(super) fn described(&self) -> impl Iterator<Item = String> {
+        self.metrics.iter().map(|metric| match metric {
+            Measured::Metric(metric) => format!("{metric} {:?}", metric.convention()),
+            Measured::Other(other) => other.name().to_owned(),
+        })
+    }
+
     /// The place of a metric on a set among the values.
     pub(super) fn index(&self, set: usize, metric: usize) -> usize {
         set * self.metrics.len() + metric

@@ -164,7 +164,7 @@ impl Chunk {
         }
         let num_rows = piece.text.len() / (length + 1) + 1;
         let width = about.max(highest);
-        let rows = if width <= 2 * given && parser.held {
+        let rows = if width <= 2 * given && parser.held && Packed::pays() {
             // Packed cells take a third of usual text.
             Rows::packed(width, piece.text.len() / 3)
         } else if width <= 2 * given {

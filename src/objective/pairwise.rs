@@ -107,11 +107,11 @@ impl Arena {
         query: Query<'_>,
         gradients: &mut [Gradient],
     ) -> Result<()> {
-        let shape = self.shape(plan, query)?;
         if !self.values.load(&plan.labels, query.labels) {
             gradients.fill(Gradient::default());
-            return Ok(());
+            return query.check_scores();
         }
+        let shape = self.shape(plan, query)?;
         self.sums.resize(query.scores.len(), [0.0; 2]);
         self.total = 0.0;
         let copies = plan.options.noise.map_or(1, |noise| noise.copies);

@@ -48,23 +48,7 @@ macro_rules! strided {
     }};
 }
 
-/// Rows one after the other.
-#[derive(Clone, Copy)]
-pub(super) enum Rows<'a> {
-    F32(&'a [f32]),
-    F64(&'a [f64]),
-}
-
 impl Block<'_> {
-    /// The rows, if they lie one after the other.
-    pub(super) fn rows(&self) -> Option<Rows<'_>> {
-        match self {
-            Self::F32(array) if array.is_c_contiguous() => array.as_slice().ok().map(Rows::F32),
-            Self::F64(array) if array.is_c_contiguous() => array.as_slice().ok().map(Rows::F64),
-            _ => None,
-        }
-    }
-
     /// The batch as the core reads it.
     pub(super) fn cells(
         &self,

@@ -1,19 +1,17 @@
 //! Models for Python.
 
-use super::arrays::{Block, Rows, policy};
-use super::dataset::{Dataset, Reading};
-use super::door::detached;
+use super::arrays::{Block, policy};
+use super::dataset::{Binning, Dataset, Reading};
+use super::door::{briefly, detached};
 use super::errors::to_python;
 use super::metrics::Judging;
+use super::scoring::Raw;
 use crate::Interrupt;
-use crate::bins::{Cells, block_rows};
-use crate::boost::{permutation_importance, score_dataset};
-use crate::error::{Error, Result};
-use crate::model::{Child, Model, Scorer, Tree, Value};
+use crate::boost::{binning_of, permutation_importance, score_dataset};
+use crate::model::{Child, Model, Scorer, Tree};
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -21,13 +19,22 @@ use std::sync::{Arc, OnceLock};
 #[pyclass(frozen)]
 pub(super) struct Booster {
     inner: Arc<Model>,
-    /// Made when it is first needed.
+    /// Made when it is first asked for.
     scorer: OnceLock<Scorer>,
+    num_splits: usize,
 }
+
+/// So many splits of rows are looked at before one would notice.
+const FEW: usize = 200_000;
 
 impl Booster {
     pub(super) fn of(model: Model) -> Self {
-        Self { inner: Arc::new(model), scorer: OnceLock::new() }
+        let num_splits = model.trees().map(|tree| tree.splits().len()).sum();
+        Self { inner: Arc::new(model), scorer: OnceLock::new(), num_splits }
+    }
+
+    fn scorer(&self) -> &Scorer {
+        self.scorer.get_or_init(|| self.inner.scorer())
     }
 
     pub(super) fn model(&self) -> &Model {
@@ -101,17 +108,14 @@ impl Booster {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let policy = policy(reading.missing, &reading.infinite);
         let policy = policy.map_err(|error| to_python(py, &error))?;
-        let rows = block.rows().filter(|_| policy.missing.is_none());
-        let cells = block.cells(py, policy)?;
-        let scores = detached(py, reading.num_threads, |interrupt| {
-            let scorer = self.scorer.get_or_init(|| self.inner.scorer());
-            if let Some(rows) = rows
-                && let Some(scores) = scores_of_rows(scorer, rows, cells.num_rows(), interrupt)?
-            {
-                return Ok(scores);
-            }
-            scores(scorer, &*cells, interrupt)
-        })?;
+        let raw = Raw::of(&block)?;
+        let scores = if raw.num_rows().saturating_mul(self.num_splits.max(100)) <= FEW {
+            briefly(py, || raw.score(self.scorer(), policy, &Interrupt::new()))?
+        } else {
+            detached(py, reading.num_threads, |interrupt| {
+                raw.score(self.scorer(), policy, interrupt)
+            })?
+        };
         Ok(scores.to_pyarray(py))
     }
 
@@ -127,6 +131,12 @@ impl Booster {
             Ok(dataset.by_row(&score_dataset(&self.inner, dataset, interrupt)?))
         })?;
         Ok(scores.to_pyarray(py))
+    }
+
+    /// The bins between the thresholds of the model.
+    fn binning(&self, py: Python<'_>) -> PyResult<Binning> {
+        let binning = detached(py, Some(1), |_| binning_of(&self.inner))?;
+        Ok(Binning { inner: Arc::new(binning) })
     }
 
     /// What the metric loses on a dataset when each feature is shuffled.
@@ -180,60 +190,4 @@ impl Booster {
         }
         (reduction.to_pyarray(py), count.to_pyarray(py))
     }
-}
-
-/// Scores rows as they lie in memory; `None` if there is an infinite value, which is for [`Cells`]
-/// to judge.
-fn scores_of_rows(
-    scorer: &Scorer,
-    rows: Rows<'_>,
-    num_rows: usize,
-    interrupt: &Interrupt,
-) -> Result<Option<Vec<f64>>> {
-    /// Between two looks at the interrupt.
-    const ROWS: usize = 1 << 16;
-    fn score<T: Value>(
-        scorer: &Scorer,
-        values: &[T],
-        scores: &mut [f64],
-        interrupt: &Interrupt,
-    ) -> Result<bool> {
-        let width = values.len().checked_div(scores.len()).unwrap_or_default();
-        for (scores, values) in scores.chunks_mut(ROWS).zip(values.chunks(ROWS * width.max(1))) {
-            interrupt.check()?;
-            let infinite = |value: &T| -> bool { Into::<f64>::into(*value).is_infinite() };
-            let found = |values: &[T]| values.iter().fold(false, |any, v| any | infinite(v));
-            if values.len() < ROWS && found(values) || values.par_chunks(ROWS).any(found) {
-                return Ok(false);
-            }
-            scorer.score(values, scores)?;
-        }
-        Ok(true)
-    }
-    let mut scores = vec![0.0; num_rows];
-    let done = match rows {
-        Rows::F32(values) => score(scorer, values, &mut scores, interrupt)?,
-        Rows::F64(values) => score(scorer, values, &mut scores, interrupt)?,
-    };
-    Ok(done.then_some(scores))
-}
-
-/// Scores any table, block by block.
-fn scores(scorer: &Scorer, cells: &dyn Cells, interrupt: &Interrupt) -> Result<Vec<f64>> {
-    let num_features = scorer.num_features();
-    if cells.num_features() != num_features {
-        let what = "the table has another number of features than the model";
-        return Err(Error::data("features", what).got(cells.num_features()).expected(num_features));
-    }
-    let mut scores = vec![0.0; cells.num_rows()];
-    let size = block_rows(num_features);
-    let tasks = scores.par_chunks_mut(size).enumerate();
-    tasks.try_for_each(|(task, scores)| -> Result<()> {
-        interrupt.check()?;
-        let first = task * size;
-        let mut tile = vec![0f32; scores.len() * num_features];
-        cells.read(first..first + scores.len(), &mut tile)?;
-        scorer.score(&tile, scores)
-    })?;
-    Ok(scores)
 }

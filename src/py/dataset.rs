@@ -139,7 +139,7 @@ impl Sampler {
 /// The bins of all features.
 #[pyclass(frozen)]
 pub(super) struct Binning {
-    inner: Arc<bins::Binning>,
+    pub(super) inner: Arc<bins::Binning>,
 }
 
 #[pymethods]

@@ -41,6 +41,16 @@ pub(super) fn watched<T: Send>(
     }
 }
 
+/// Runs `work` where it is called: for what takes less time than leaving the interpreter.
+///
+/// It must be so little that it stays on this thread: outside of a pool, others would be asked to
+/// help that a fork may have taken away. A panic becomes an `InternalError`.
+pub(super) fn briefly<T>(py: Python<'_>, work: impl FnOnce() -> Result<T>) -> PyResult<T> {
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    let outcome = outcome.unwrap_or_else(|panic| Err(from_panic(&*panic)));
+    outcome.map_err(|error| to_python(py, &error))
+}
+
 fn run<T: Send>(
     pool: &ThreadPool,
     mut watch: impl FnMut(Python<'_>) -> PyResult<()>,

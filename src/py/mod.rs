@@ -12,6 +12,7 @@ mod door;
 mod errors;
 mod metrics;
 mod pool;
+mod scoring;
 mod text;
 mod trainer;
 

@@ -6,11 +6,11 @@ use super::dataset::Dataset;
 use super::door::detached;
 use super::errors::to_python;
 use super::metrics::Judging;
-use crate::boost::{self, End, Measured, Params, Patience, Plan, Watched};
+use crate::boost::{self, End, Loss, Measured, Params, Patience, Plan, Watched};
 use crate::data;
 use crate::error::{Error, Result};
 use crate::grow::{Criterion, GrowOptions};
-use crate::objective::{LambdaOptions, Objective, ObjectiveOptions, ScoreNoise};
+use crate::objective::{LambdaOptions, ObjectiveOptions, Preference, ScoreNoise};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -20,6 +20,7 @@ pub(super) struct Planned {
     boosting: Boosting,
     growing: Growing,
     objective: ObjectiveArg,
+    preferences: Option<Preferences>,
     valid: Vec<(String, Py<Dataset>)>,
     metrics: Vec<MetricArg>,
     /// What metrics mean.
@@ -78,6 +79,20 @@ pub(super) struct Losing {
     relevant_from: Option<f64>,
 }
 
+/// Rows that are better, rows that are worse, probabilities and weights.
+type Preferences = (Vec<u32>, Vec<u32>, Vec<f64>, Vec<f64>);
+
+fn listed((better, worse, probability, weight): &Preferences) -> Vec<Preference> {
+    let rows = better.iter().zip(worse).zip(probability.iter().zip(weight));
+    let preference = |((&better, &worse), (&probability, &weight))| Preference {
+        better,
+        worse,
+        probability,
+        weight,
+    };
+    rows.map(preference).collect()
+}
+
 /// The name of a metric of ours, or a function with its name.
 #[derive(FromPyObject)]
 pub(super) enum MetricArg {
@@ -113,7 +128,7 @@ impl Growing {
 }
 
 impl Losing {
-    fn built(&self, judging: &Judging, seed: u64) -> Result<Box<dyn Objective>> {
+    fn built(&self, judging: &Judging, seed: u64) -> Result<Loss> {
         let (scale, copies) = (self.noise_scale, self.noise_copies);
         let lambda = LambdaOptions {
             pairs_to: self.pairs_to,
@@ -126,7 +141,7 @@ impl Losing {
             ..LambdaOptions::new(judging.metric(&self.metric)?)
         };
         let relevant_from = self.relevant_from.map(|label| label as f32);
-        ObjectiveOptions { kind: self.kind.parse()?, lambda, relevant_from }.build()
+        Loss::new(&ObjectiveOptions { kind: self.kind.parse()?, lambda, relevant_from })
     }
 }
 
@@ -139,12 +154,15 @@ impl Planned {
             called: Python::attach(|py| called.clone_ref(py)),
             raised: raised.clone(),
         };
-        let objective: Box<dyn Objective> = match &self.objective {
-            ObjectiveArg::Ours(losing) => losing.built(&self.judging, grow.seed)?,
-            ObjectiveArg::Function(name, called) => Box::new(FunctionObjective {
-                function: function(name, called),
-                dataset: dataset.clone(),
-            }),
+        let loss = match (&self.objective, &self.preferences) {
+            (ObjectiveArg::Ours(losing), Some(preferences)) => {
+                Loss::of_preferences(&listed(preferences), dataset, losing.sigma)?
+            }
+            (ObjectiveArg::Ours(losing), None) => losing.built(&self.judging, grow.seed)?,
+            (ObjectiveArg::Function(name, called), _) => {
+                let (function, dataset) = (function(name, called), dataset.clone());
+                Loss::other(name, Box::new(FunctionObjective { function, dataset }))
+            }
         };
         let metric = |metric: &MetricArg| {
             Ok(match metric {
@@ -162,7 +180,7 @@ impl Planned {
         let patience = |(rounds, set, metric)| Patience { rounds, set, metric };
         Ok(Plan {
             params: Params { num_trees, learning_rate, queries_per_tree, docs_per_tree, grow },
-            objective,
+            loss,
             watched: self.valid.iter().map(watched).collect(),
             metrics: self.metrics.iter().map(metric).collect::<Result<_>>()?,
             patience: self.patience.map(patience),

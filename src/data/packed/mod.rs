@@ -50,6 +50,11 @@ impl Packed {
         Self { width, ends: Vec::new(), bytes, scratch: Vec::new(), level }
     }
 
+    /// Whether packing takes less time than the memory that it saves: not cell by cell.
+    pub fn pays() -> bool {
+        Level::best() == Level::Avx512
+    }
+
     /// The number of cells of a row.
     pub fn width(&self) -> usize {
         self.width

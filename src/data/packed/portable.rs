@@ -1,4 +1,4 @@
-//! The twin that runs everywhere: cell by cell, without a branch on it.
+//! The twin that runs everywhere, cell by cell.
 
 use super::{Group, HEAD, Head, LANES};
 

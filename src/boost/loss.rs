@@ -1,0 +1,107 @@
+//! The loss of a training, with what is said of it.
+
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::hash;
+use crate::objective::{Kind, Objective, ObjectiveOptions, Preference, PreferenceNet};
+
+/// An objective, and the name and options that it is known by.
+///
+/// These are noted down in the model, and compared when training is resumed.
+#[derive(Debug)]
+pub struct Loss {
+    pub(super) objective: Box<dyn Objective>,
+    pub(super) notes: Vec<(&'static str, String)>,
+}
+
+impl Loss {
+    /// One of ours.
+    pub fn new(options: &ObjectiveOptions) -> Result<Self> {
+        let objective = options.build()?;
+        let mut notes = vec![("objective", options.kind.to_string())];
+        let lambda = &options.lambda;
+        let none = || "none".to_owned();
+        match options.kind {
+            Kind::LambdaRank | Kind::RankNet => {
+                notes.extend([
+                    ("pairs_to", lambda.pairs_to.map_or_else(none, |rank| rank.to_string())),
+                    ("sigma", lambda.sigma.to_string()),
+                    ("pair_normaliser", lambda.pair_normaliser.to_string()),
+                    ("query_normaliser", lambda.query_normaliser.to_string()),
+                    ("noise_scale", lambda.noise.map_or(0.0, |noise| noise.scale).to_string()),
+                    ("noise_copies", lambda.noise.map_or(0, |noise| noise.copies).to_string()),
+                    ("tied_pairs", lambda.ties.to_string()),
+                ]);
+            }
+            Kind::Logistic | Kind::BalancedLogistic => {
+                let from = options.relevant_from;
+                notes.push(("relevant_from", from.map_or_else(none, |label| label.to_string())));
+            }
+            _ => {}
+        }
+        if options.kind == Kind::LambdaRank {
+            let metric = &lambda.metric;
+            notes.push(("objective_metric", metric.to_string()));
+            notes.push(("convention", format!("{:?}", metric.convention())));
+        }
+        notes.push(("objective_seed", lambda.seed.to_string()));
+        Ok(Self { objective, notes })
+    }
+
+    /// [`PreferenceNet`] on preferences between the caller's rows.
+    pub fn of_preferences(by_row: &[Preference], dataset: &Dataset, sigma: f64) -> Result<Self> {
+        let mut doc_of = vec![0u32; dataset.num_docs()];
+        for (doc, &row) in dataset.rows().iter().enumerate() {
+            doc_of[row as usize] = doc as u32;
+        }
+        let preferences: Vec<Preference> = by_row
+            .iter()
+            .enumerate()
+            .map(|(at, p)| of_docs(at, p, &doc_of, dataset))
+            .collect::<Result<_>>()?;
+        let parts = |p: &Preference| {
+            let pair = u64::from(p.better) << 32 | u64::from(p.worse);
+            [p.probability.to_bits(), p.weight.to_bits()]
+                .iter()
+                .fold(pair, |h, &x| hash::mix(h ^ x))
+        };
+        let content = preferences.iter().map(parts).fold(0u64, u64::wrapping_add);
+        let objective = Box::new(PreferenceNet::new(&preferences, dataset.queries(), sigma)?);
+        let notes = vec![
+            ("objective", "ranknet".to_owned()),
+            ("sigma", sigma.to_string()),
+            ("preferences", format!("{} pairs, {content:016x}", by_row.len())),
+        ];
+        Ok(Self { objective, notes })
+    }
+
+    /// Somebody else's; the name must tell it from any other.
+    pub fn other(name: impl Into<String>, objective: Box<dyn Objective>) -> Self {
+        Self { objective, notes: vec![("objective", name.into())] }
+    }
+}
+
+/// The preference between docs that rows are, if they are two rows of one query.
+fn of_docs(
+    at: usize,
+    preference: &Preference,
+    doc_of: &[u32],
+    dataset: &Dataset,
+) -> Result<Preference> {
+    let Preference { better, worse, .. } = *preference;
+    let doc = |row: u32| {
+        doc_of.get(row as usize).copied().ok_or_else(|| {
+            Error::data("preference.doc", format!("a row of preferences[{at}]"))
+                .got(row)
+                .expected(format!("a number below {}, the number of rows", doc_of.len()))
+        })
+    };
+    let docs = [doc(better)?, doc(worse)?];
+    let [query, other] = docs.map(|doc| dataset.queries().of_doc(doc as usize));
+    if query == other && better != worse {
+        return Ok(Preference { better: docs[0], worse: docs[1], ..*preference });
+    }
+    Err(Error::data("preference.pair", format!("the rows of preferences[{at}]"))
+        .got(format!("{better} and {worse}"))
+        .expected("two rows of one query"))
+}

@@ -1,0 +1,209 @@
+//! Raw tables on their way to the scorer: as they lie in memory where that will do.
+//!
+//! A table whose rows lie one after the other is scored where it is; any other, and one in which a
+//! value stands for "missing", is copied some rows at a time, in the precision it has.
+
+use super::arrays::{Block, ColumnArray};
+use crate::Interrupt;
+use crate::data::{Infinite, Policy};
+use crate::error::{Error, Result};
+use crate::model::{Scorer, Value};
+use numpy::ndarray::ArrayView2;
+use numpy::{Element, PyReadonlyArray1};
+use pyo3::prelude::*;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Rows that a task takes at a time.
+const ROWS: usize = 1 << 12;
+
+/// A number of either precision.
+pub(super) trait Number: Value + Element + Copy + Into<f64> {
+    const NAN: Self;
+    fn is_infinite(self) -> bool;
+}
+
+impl Number for f32 {
+    const NAN: Self = f32::NAN;
+    fn is_infinite(self) -> bool {
+        f32::is_infinite(self)
+    }
+}
+
+impl Number for f64 {
+    const NAN: Self = f64::NAN;
+    fn is_infinite(self) -> bool {
+        f64::is_infinite(self)
+    }
+}
+
+/// A table of raw values.
+pub(super) enum Raw<'a> {
+    F32(ArrayView2<'a, f32>),
+    F64(ArrayView2<'a, f64>),
+    /// Columns of any precision.
+    Columns(Vec<Column<'a>>),
+}
+
+/// A column of a table.
+pub(super) enum Column<'a> {
+    F32(&'a [f32]),
+    F64(&'a [f64]),
+}
+
+impl<'a> Raw<'a> {
+    /// The values of a block, which has been checked for its layout.
+    pub(super) fn of(block: &'a Block<'_>) -> PyResult<Self> {
+        fn slice<'b, T: Element>(array: &'b PyReadonlyArray1<'_, T>) -> PyResult<&'b [T]> {
+            Ok(array.as_slice()?)
+        }
+        Ok(match block {
+            Block::F32(array) => Self::F32(array.as_array()),
+            Block::F64(array) => Self::F64(array.as_array()),
+            Block::Columns(columns) => {
+                let column = |array: &'a ColumnArray<'_>| {
+                    Ok(match array {
+                        ColumnArray::F32(array) => Column::F32(slice(array)?),
+                        ColumnArray::F64(array) => Column::F64(slice(array)?),
+                    })
+                };
+                Self::Columns(columns.iter().map(column).collect::<PyResult<_>>()?)
+            }
+        })
+    }
+
+    pub(super) fn num_rows(&self) -> usize {
+        match self {
+            Self::F32(table) => table.nrows(),
+            Self::F64(table) => table.nrows(),
+            Self::Columns(columns) => columns.first().map_or(0, |column| match column {
+                Column::F32(values) => values.len(),
+                Column::F64(values) => values.len(),
+            }),
+        }
+    }
+
+    fn num_features(&self) -> usize {
+        match self {
+            Self::F32(table) => table.ncols(),
+            Self::F64(table) => table.ncols(),
+            Self::Columns(columns) => columns.len(),
+        }
+    }
+
+    /// The score of each row, on the current rayon pool if there is more than one task.
+    pub(super) fn score(
+        &self,
+        scorer: &Scorer,
+        policy: Policy,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<f64>> {
+        if self.num_features() != scorer.num_features() {
+            let what = "the table has another number of features than the model";
+            return Err(Error::data("features", what)
+                .got(self.num_features())
+                .expected(scorer.num_features()));
+        }
+        match self {
+            Self::F32(table) => scores(scorer, table, policy, interrupt),
+            Self::F64(table) => scores(scorer, table, policy, interrupt),
+            Self::Columns(columns) => {
+                let fill = |rows: Range<usize>, tile: &mut Vec<f64>| {
+                    tile.resize(rows.len() * columns.len(), 0.0);
+                    for (at, column) in columns.iter().enumerate() {
+                        let cells = tile[at..].iter_mut().step_by(columns.len());
+                        match column {
+                            Column::F32(values) => {
+                                let values = values[rows.clone()].iter();
+                                values.zip(cells).for_each(|(&x, cell)| *cell = f64::from(x));
+                            }
+                            Column::F64(values) => {
+                                let values = values[rows.clone()].iter();
+                                values.zip(cells).for_each(|(&x, cell)| *cell = x);
+                            }
+                        }
+                    }
+                };
+                copied(scorer, self.num_rows(), policy, interrupt, fill)
+            }
+        }
+    }
+}
+
+fn scores<T: Number>(
+    scorer: &Scorer,
+    table: &ArrayView2<'_, T>,
+    policy: Policy,
+    interrupt: &Interrupt,
+) -> Result<Vec<f64>> {
+    let width = table.ncols();
+    if let Some(values) = table.as_slice().filter(|_| policy.missing.is_none() && width > 0) {
+        let done = by_tasks(table.nrows(), interrupt, |first, scores| {
+            let rows = &values[first * width..][..scores.len() * width];
+            refuse_infinite(rows, width, first)?;
+            scorer.score(rows, scores)
+        });
+        // Where infinite values are missing ones, the table must be copied after all.
+        if done.is_ok() || policy.infinite == Infinite::Error {
+            return done;
+        }
+    }
+    let fill = |rows: Range<usize>, tile: &mut Vec<T>| {
+        tile.clear();
+        tile.extend(rows.flat_map(|row| table.row(row).into_iter().copied()));
+    };
+    copied(scorer, table.nrows(), policy, interrupt, fill)
+}
+
+/// Scores rows that `fill` copies, under a policy.
+fn copied<T: Number>(
+    scorer: &Scorer,
+    num_rows: usize,
+    policy: Policy,
+    interrupt: &Interrupt,
+    fill: impl Fn(Range<usize>, &mut Vec<T>) + Sync,
+) -> Result<Vec<f64>> {
+    let width = scorer.num_features();
+    let is_missing = |x: T| {
+        policy.missing == Some(x.into())
+            || (policy.infinite == Infinite::Missing && x.is_infinite())
+    };
+    by_tasks(num_rows, interrupt, |first, scores| {
+        let mut tile = Vec::new();
+        fill(first..first + scores.len(), &mut tile);
+        tile.iter_mut().filter(|x| is_missing(**x)).for_each(|x| *x = T::NAN);
+        refuse_infinite(&tile, width, first)?;
+        scorer.score(&tile, scores)
+    })
+}
+
+/// The scores of rows by tasks, which are told their first row; one task alone stays on this thread.
+fn by_tasks(
+    num_rows: usize,
+    interrupt: &Interrupt,
+    task: impl Fn(usize, &mut [f64]) -> Result<()> + Sync,
+) -> Result<Vec<f64>> {
+    let mut scores = vec![0.0; num_rows];
+    if num_rows <= ROWS {
+        task(0, &mut scores)?;
+        return Ok(scores);
+    }
+    scores.par_chunks_mut(ROWS).enumerate().try_for_each(|(at, scores)| {
+        interrupt.check()?;
+        task(at * ROWS, scores)
+    })?;
+    Ok(scores)
+}
+
+fn refuse_infinite<T: Number>(rows: &[T], width: usize, first: usize) -> Result<()> {
+    // One pass without a branch, since nearly always there is none.
+    if !rows.iter().fold(false, |any, x| any | x.is_infinite()) {
+        return Ok(());
+    }
+    let at = rows.iter().position(|x| x.is_infinite()).unwrap_or_default();
+    Err(Error::data("feature.infinite", "a feature value is infinite")
+        .row(first + at / width)
+        .feature(at % width)
+        .expected("a finite number, or NaN for a missing one")
+        .hint("infinite=\"missing\" treats infinite values as missing"))
+}

@@ -1,0 +1,648 @@
+"""Training from Python: the same bytes whatever the threads, rows and interruptions; clear answers."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import rustrank as rr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+ROUNDS = 12
+RANDOM: dict[str, Any] = {
+    "queries_per_tree": 0.7,
+    "docs_per_tree": 0.8,
+    "features_per_tree": 0.7,
+    "noise_scale": 0.5,
+    "seed": 5,
+}
+
+
+@pytest.fixture(scope="module")
+def raw() -> rr.datasets.Ranking:
+    return rr.datasets.make_polynomial(num_queries=60, seed=1)
+
+
+@pytest.fixture(scope="module")
+def train(raw: rr.datasets.Ranking) -> rr.Dataset:
+    return rr.Dataset(raw.X, raw.y, qid=raw.qid)
+
+
+@pytest.fixture(scope="module")
+def valid(train: rr.Dataset) -> rr.Dataset:
+    other = rr.datasets.make_polynomial(num_queries=25, seed=2)
+    return rr.Dataset(other.X, other.y, qid=other.qid, like=train)
+
+
+def _trained(dataset: rr.Dataset, **options: Any) -> rr.Booster:
+    return rr.train(dataset, **{"num_trees": ROUNDS, "num_leaves": 7, **options})
+
+
+@pytest.mark.parametrize("options", [{}, RANDOM])
+def test_threads_do_not_matter(
+    train: rr.Dataset, valid: rr.Dataset, options: dict[str, Any]
+) -> None:
+    made = [_trained(train, valid=valid, num_threads=n, **options) for n in (1, 2, 4)]
+    assert made[0] == made[1] == made[2]
+    values = [booster.history["valid"]["ndcg@10"].tolist() for booster in made]
+    assert values[0] == values[1] == values[2]
+    assert len(values[0]) == ROUNDS
+
+
+@pytest.mark.parametrize("options", [{}, RANDOM])
+def test_the_order_of_rows_does_not_matter(
+    raw: rr.datasets.Ranking, train: rr.Dataset, options: dict[str, Any]
+) -> None:
+    order = np.random.default_rng(0).permutation(len(raw.y))
+    moved = rr.Dataset(raw.X[order], raw.y[order], qid=raw.qid[order])
+    assert _trained(moved, **options) == _trained(train, **options)
+
+
+def test_it_learns(raw: rr.datasets.Ranking, train: rr.Dataset, valid: rr.Dataset) -> None:
+    booster = _trained(train, valid={"valid": valid, "train": train}, num_trees=40)
+    for name in ("valid", "train"):
+        values = booster.history[name]["ndcg@10"]
+        assert values[-1] > values[0] + 0.02
+    before = rr.evaluate(np.zeros(len(raw.y)), raw.y, qid=raw.qid)["ndcg@10"]
+    assert booster.evaluate(train)["ndcg@10"] > before + 0.1
+
+
+def test_history_evaluate_and_score_agree(valid: rr.Dataset, train: rr.Dataset) -> None:
+    other = rr.datasets.make_polynomial(num_queries=25, seed=2)
+    metrics = ["ndcg@10", "map", "err@5"]
+    booster = _trained(train, valid=valid, metric=metrics)
+    scores = booster.score(other.X)
+    assert np.array_equal(scores, booster.score(valid))
+    said = rr.evaluate(scores, other.y, qid=other.qid, metrics=metrics)
+    for metric in metrics:
+        assert booster.evaluate(valid, metrics)[metric] == said[metric]
+        assert booster.history["valid"][metric][-1] == said[metric]
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        "lambdamart",
+        "lambdarank",
+        "ranknet",
+        "xendcg",
+        "regression",
+        "logistic",
+        "balanced_logistic",
+    ],
+)
+def test_every_objective_trains(train: rr.Dataset, valid: rr.Dataset, objective: str) -> None:
+    booster = _trained(train, valid=valid, objective=objective, relevant_from=1)
+    assert booster.num_trees == ROUNDS
+    assert booster.history["valid"]["ndcg@10"][-1] > booster.history["valid"]["ndcg@10"][0] - 0.02
+
+
+@pytest.mark.parametrize("metric", ["err", "map", "mrr", "precision@5", "dcg@10", "recall@10"])
+def test_any_metric_can_be_the_aim(train: rr.Dataset, metric: str) -> None:
+    assert _trained(train, metric=metric) == _trained(
+        train, objective_metric=metric.split("@")[0] if metric == "dcg@10" else metric
+    )
+
+
+def test_ten_and_ten_are_twenty(train: rr.Dataset) -> None:
+    for options in ({}, RANDOM, {"objective": "regression"}):
+        twenty = _trained(train, **{**options, "num_trees": 20})
+        ten = _trained(train, **{**options, "num_trees": 10})
+        assert ten == twenty.truncate(10)
+        assert _trained(train, base=ten, **{**options, "num_trees": 10}) == twenty
+
+
+def test_resuming_is_as_if_never_interrupted(
+    train: rr.Dataset, valid: rr.Dataset, tmp_path: Path
+) -> None:
+    class StoppedError(Exception):
+        pass
+
+    def end_at(number: int) -> Callable[[rr.Round], None]:
+        def callback(latest: rr.Round) -> None:
+            if latest.number == number:
+                raise StoppedError
+
+        return callback
+
+    options = {"valid": valid, "early_stopping": 50, **RANDOM}
+    whole = _trained(train, **options)
+    for number in range(1, ROUNDS + 1):
+        path = tmp_path / f"{number}.rrk"
+        begun: dict[str, Any] = {"checkpoint": path, "checkpoint_every": 3, **options}
+        with pytest.raises(StoppedError):
+            _trained(train, callbacks=end_at(number), **begun)
+        assert rr.Booster.load(path).num_trees == number - 1
+        resumed = _trained(train, resume=True, **begun)
+        assert resumed == whole
+        assert np.array_equal(
+            resumed.history["valid"]["ndcg@10"], whole.history["valid"]["ndcg@10"]
+        )
+
+
+def test_only_the_same_training_is_resumed(
+    train: rr.Dataset, valid: rr.Dataset, tmp_path: Path
+) -> None:
+    path = tmp_path / "checkpoint.rrk"
+    first = _trained(train, checkpoint=path, resume=True)
+    more = _trained(train, checkpoint=path, resume=True, num_trees=ROUNDS + 2)
+    assert more.truncate(ROUNDS) == first
+    with pytest.raises(rr.DataError, match=r"another learning_rate: got 0\.1, expected 0\.2"):
+        _trained(train, checkpoint=path, resume=True, learning_rate=0.2)
+    with pytest.raises(rr.DataError, match="another training set"):
+        _trained(valid, checkpoint=path, resume=True)
+    with pytest.raises(rr.DataError, match="other sets or metrics"):
+        _trained(train, checkpoint=path, resume=True, valid=valid)
+    first.save(path)
+    with pytest.raises(rr.DataError, match="no checkpoint"):
+        _trained(train, checkpoint=path, resume=True)
+    path.write_text("something else")
+    with pytest.raises(rr.ModelFormatError):
+        _trained(train, checkpoint=path, resume=True)
+    with pytest.raises(rr.ParamError, match="resume needs a checkpoint"):
+        _trained(train, resume=True)
+
+
+def test_early_stopping_keeps_the_best_round(train: rr.Dataset, valid: rr.Dataset) -> None:
+    sets = {"a": train, "b": valid}
+    rule = rr.EarlyStopping(5, metric="map", valid="b")
+    booster = _trained(
+        train,
+        valid=sets,
+        metric=["ndcg@5", "map"],
+        early_stopping=rule,
+        num_trees=400,
+        learning_rate=0.8,
+    )
+    values = booster.history["b"]["map"]
+    best = int(np.argmax(values)) + 1
+    assert booster.best_round == booster.num_trees == best
+    assert booster.all_rounds.num_trees == len(values) == best + 5
+    assert booster.all_rounds.truncate(best) == booster
+    assert float(booster.evaluate(valid, "map")["map"]) == max(values)
+
+
+def test_callbacks_see_each_round(train: rr.Dataset, valid: rr.Dataset) -> None:
+    seen: list[rr.Round] = []
+    trees: list[int] = []
+
+    def look(latest: rr.Round) -> bool:
+        seen.append(latest)
+        trees.append(latest.booster.num_trees)
+        return latest.number == 5
+
+    booster = _trained(train, valid=valid, callbacks=[look])
+    assert [latest.number for latest in seen] == trees == [1, 2, 3, 4, 5]
+    assert booster.num_trees == 5
+    values = [latest.values["valid"]["ndcg@10"] for latest in seen]
+    assert values == booster.history["valid"]["ndcg@10"].tolist()
+
+
+def test_a_callback_that_raises_ends_training_without_its_tree(train: rr.Dataset) -> None:
+    def fail(latest: rr.Round) -> None:
+        if latest.number == 4:
+            message = "enough"
+            raise RuntimeError(message)
+
+    with pytest.raises(RuntimeError, match="enough") as caught:
+        _trained(train, callbacks=fail)
+    booster = vars(caught.value)["booster"]
+    assert booster == _trained(train, num_trees=3)
+
+
+def _pairs(
+    scores: NDArray[np.float64], labels: NDArray[np.float32], rows: NDArray[np.uint32]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    assert len(scores) == len(labels) == len(rows)
+    rho = 1 / (1 + np.exp(np.subtract.outer(scores, scores)))
+    better = np.greater.outer(labels, labels)
+    grad = -(rho * better).sum(1) + (rho * better).sum(0)
+    both = better | better.T
+    return grad, (rho * (1 - rho) * both).sum(1)
+
+
+def test_a_loss_of_ones_own_sees_one_query_at_a_time(
+    raw: rr.datasets.Ranking, train: rr.Dataset, valid: rr.Dataset
+) -> None:
+    seen: set[int] = set()
+
+    def loss(scores: Any, labels: Any, rows: Any) -> Any:
+        assert len(set(raw.qid[rows])) == 1
+        assert np.array_equal(raw.y[rows], labels)
+        seen.update(rows.tolist())
+        return _pairs(scores, labels, rows)
+
+    booster = _trained(train, objective=loss, valid=valid)
+    assert seen == set(range(len(raw.y)))
+    values = booster.history["valid"]["ndcg@10"]
+    assert values[-1] > values[0]
+    # The same loss of ours, up to its arithmetic.
+    ours = _trained(train, objective="ranknet", pairs_to=None)
+    assert np.corrcoef(booster.score(raw.X), ours.score(raw.X))[0, 1] > 0.95
+    assert booster == _trained(train, objective=loss, num_threads=1)
+
+
+def test_a_metric_of_ones_own(train: rr.Dataset, valid: rr.Dataset) -> None:
+    def first(scores: Any, labels: Any) -> float:
+        return float(labels[scores == scores.max()].mean())
+
+    booster = _trained(train, metric=["ndcg@10", first], valid=valid)
+    assert list(booster.history["valid"]) == ["ndcg@10", "first"]
+    assert booster == _trained(train, metric=["ndcg@10"])
+    scores, ids = booster.score(valid), np.repeat(valid.query_ids, valid.query_sizes)
+    expected = [first(scores[ids == q], valid.labels[ids == q]) for q in valid.query_ids]
+    assert booster.history["valid"]["first"][-1] == pytest.approx(np.mean(expected))
+
+
+def test_preferences_take_the_place_of_labels(raw: rr.datasets.Ranking, train: rr.Dataset) -> None:
+    pairs = [
+        (better, worse)
+        for q in np.unique(raw.qid)
+        for better in np.flatnonzero(raw.qid == q)
+        for worse in np.flatnonzero(raw.qid == q)
+        if raw.y[better] > raw.y[worse]
+    ]
+    blank = rr.Dataset(raw.X, np.zeros(len(raw.y)), qid=raw.qid)
+    booster = _trained(blank, objective="ranknet", preferences=pairs)
+    ours = _trained(train, objective="ranknet", pairs_to=None)
+    assert np.corrcoef(booster.score(raw.X), ours.score(raw.X))[0, 1] > 0.95
+    order = np.random.default_rng(1).permutation(len(raw.y))
+    where = np.argsort(order)
+    moved = rr.Dataset(raw.X[order], np.zeros(len(raw.y)), qid=raw.qid[order])
+    swapped = where[np.array(pairs)][::-1]
+    assert _trained(moved, objective="ranknet", preferences=swapped) == booster
+    soft = [(a, b, 0.9, 2.0) for a, b in pairs]
+    assert _trained(blank, objective="ranknet", preferences=soft) != booster
+    for wrong, said in [
+        ([(0, len(raw.y))], "a row of preferences\\[0\\]: got 3000"),
+        ([(0, 1), (0, len(raw.y) - 1)], "the rows of preferences\\[1\\]: got 0 and 2999"),
+        ([(0, 1, 1.5)], "probability"),
+    ]:
+        with pytest.raises(rr.DataError, match=said):
+            _trained(blank, objective="ranknet", preferences=wrong)
+    with pytest.raises(rr.ParamError, match="two row numbers"):
+        _trained(blank, objective="ranknet", preferences=[(0, 0.5)])
+    with pytest.raises(rr.ParamError, match="preferences need objective='ranknet'"):
+        _trained(train, preferences=pairs)
+
+
+def _failing(kind: str) -> Callable[..., Any]:
+    def loss(scores: NDArray[np.float64], labels: Any, rows: Any) -> Any:  # noqa: ARG001
+        grad, hess = -scores + 1, np.ones(len(scores))
+        if kind == "nan":
+            grad[1] = math.nan
+        elif kind == "negative":
+            hess[0] = -1
+        elif kind == "short":
+            grad = grad[1:]
+        elif kind == "none":
+            return None
+        elif kind == "huge":
+            grad[:] = 1e300
+        elif kind == "raises":
+            message = "mine"
+            raise ZeroDivisionError(message)
+        return grad, hess
+
+    return loss
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "said"),
+    [
+        (
+            "nan",
+            rr.DataError,
+            r"grad of loss\[1\] is NaN \(row \d+, query \d+\): expected a finite",
+        ),
+        ("negative", rr.DataError, r"hess of loss\[0\] is -1.0 .* expected a finite number >= 0"),
+        ("short", rr.DataError, "grad of loss has the wrong length"),
+        ("none", rr.DataError, r"loss returned None .*: expected \(grad, hess\)"),
+        ("huge", rr.DataError, "too large for single precision"),
+        ("raises", ZeroDivisionError, "mine"),
+    ],
+)
+def test_a_loss_that_fails_is_told(
+    train: rr.Dataset, kind: str, error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        _trained(train, objective=_failing(kind))
+
+
+def test_a_metric_that_fails_is_told(train: rr.Dataset) -> None:
+    calls = []
+
+    def metric(scores: Any, labels: Any) -> Any:  # noqa: ARG001
+        calls.append(1)
+        return "many" if len(calls) > 3 * train.num_queries else 0.5
+
+    with pytest.raises(rr.DataError, match="metric returned 'many'") as caught:
+        _trained(train, metric=metric, valid={"train": train})
+    assert vars(caught.value)["booster"].num_trees == 2
+    with pytest.raises(rr.DataError, match="early stopping has nothing to look at"):
+        _trained(train, metric=lambda *_: math.nan, valid={"train": train}, early_stopping=3)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"lerning_rate": 0.3}, "there is no parameter lerning_rate; did you mean learning_rate"),
+        ({"learning_rate": math.nan}, "learning_rate is out of range: got NaN, expected a number"),
+        ({"learning_rate": -1}, "learning_rate is out of range"),
+        ({"learning_rate": "fast"}, "learning_rate: got 'fast', expected a number"),
+        ({"num_leaves": 1}, "num_leaves: got 1, expected a whole number from 2"),
+        ({"num_trees": -1}, "num_trees: got -1, expected a whole number from 1"),
+        ({"max_depth": 0}, "max_depth: got 0"),
+        ({"l2": -1}, "l2 is out of range"),
+        ({"queries_per_tree": 0}, "queries_per_tree is out of range"),
+        ({"features_per_node": 2}, "features_per_node is out of range"),
+        ({"criterion": "best"}, "criterion is not known"),
+        ({"objective": "lambdamrat"}, "unknown objective"),
+        ({"metric": "ndgc@10"}, "did you mean ndcg"),
+        ({"metric": 3}, "metric: got 3"),
+        ({"metric": ["map", "map"]}, "two are called map"),
+        ({"sigma": 0}, "sigma"),
+        ({"pairs_to": 0}, "pairs_to: got 0"),
+        ({"early_stopping": 10}, "early_stopping needs a validation set"),
+        ({"num_threads": 0}, "num_threads: got 0"),
+        ({"valid": 3}, "valid: got 3, expected a Dataset"),
+        ({"base": "model.rrk"}, "base: got 'model.rrk', expected a Booster"),
+        ({"callbacks": [3]}, "callbacks: got 3"),
+        ({"snapshot": "model.rrk"}, "with {round} in it"),
+        ({"progress": 1}, "progress: got 1, expected True or False"),
+    ],
+)
+def test_wrong_options_are_named(train: rr.Dataset, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(rr.ParamError) as caught:
+        _trained(train, **options)
+    assert said in str(caught.value)
+
+
+def test_validation_sets_must_fit(raw: rr.datasets.Ranking, train: rr.Dataset) -> None:
+    own = rr.Dataset(raw.X[::2] * 1.1, raw.y[::2], qid=raw.qid[::2])
+    with pytest.raises(rr.DataError, match="`valid` has other bins than the training set; make it"):
+        _trained(train, valid=own)
+    narrow = rr.Dataset(raw.X[:, :5], raw.y, qid=raw.qid)
+    with pytest.raises(rr.DataError, match="`test` has another number of features"):
+        _trained(train, valid={"test": narrow})
+    names = [f"x{i}" for i in range(raw.X.shape[1])]
+    named = rr.Dataset(raw.X, raw.y, qid=raw.qid, feature_names=names)
+    other = rr.Dataset(raw.X, raw.y, qid=raw.qid, feature_names=names[::-1])
+    with pytest.raises(rr.DataError, match="feature 0 of valid has another name"):
+        _trained(named, valid=other)
+
+
+def test_what_cannot_be_learned_is_told(raw: rr.datasets.Ranking, train: rr.Dataset) -> None:
+    single = rr.Dataset(raw.X, raw.y, qid=np.arange(len(raw.y)))
+    with pytest.raises(rr.DataError, match="no pairs to learn from: every query has one document"):
+        _trained(single)
+    with pytest.raises(rr.ParamError, match="min_leaf_docs is too large for the data"):
+        _trained(train, min_leaf_docs=10**6)
+
+
+def test_base_scores_are_where_training_starts(raw: rr.datasets.Ranking, train: rr.Dataset) -> None:
+    base = _trained(train, objective="regression", num_trees=3)
+    scored = rr.Dataset(raw.X, raw.y, qid=raw.qid, base_score=base.score(raw.X))
+    more = _trained(scored)
+    with_base = more.score(scored)
+    assert np.allclose(with_base, base.score(raw.X) + more.score(raw.X))
+    assert more.evaluate(scored)["ndcg@10"] > more.evaluate(train)["ndcg@10"] - 0.2
+    # The base's trees are in the model, its scores in the data.
+    other = rr.Dataset(raw.X + 1, raw.y, qid=raw.qid)
+    with pytest.raises(rr.DataError, match="the base cannot score binned docs"):
+        _trained(other, base=base)
+
+
+def test_snapshots_are_models(train: rr.Dataset, tmp_path: Path) -> None:
+    booster = _trained(train, snapshot=tmp_path / "model-{round}.rrk", snapshot_every=4)
+    found = sorted(path.name for path in tmp_path.iterdir())
+    assert found == ["model-12.rrk", "model-4.rrk", "model-8.rrk"]
+    assert rr.Booster.load(tmp_path / "model-4.rrk") == booster.truncate(4)
+    assert rr.Booster.load(tmp_path / "model-12.rrk") == booster
+
+
+def test_progress_is_lines_where_no_terminal_is(
+    train: rr.Dataset, valid: rr.Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _trained(train, valid=valid, progress=True, early_stopping=50)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("round 1, valid ndcg@10 0.")
+    assert lines[-1].startswith(f"round {ROUNDS}, ")
+    assert "best at " in lines[-1]
+    assert lines[-1].endswith("0 s left")
+    _trained(train)
+    assert capsys.readouterr().err == ""
+
+
+_INTERRUPTED = """
+    import signal, sys
+    import rustrank as rr
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    raw = rr.datasets.make_polynomial(num_queries=1500, seed=1)
+    train = rr.Dataset(raw.X, raw.y, qid=raw.qid)
+    try:
+        rr.train(train, num_trees=100000, num_leaves=255, checkpoint=sys.argv[1],
+                 callbacks=lambda latest: print(latest.number, flush=True))
+    except KeyboardInterrupt as error:
+        booster = error.booster
+        assert booster.num_trees > 0
+        assert len(booster.score(raw.X)) == len(raw.y)
+        assert rr.Booster.load(sys.argv[1]).num_trees == booster.num_trees
+        print("interrupted", flush=True)
+"""
+
+
+def test_ctrl_c_ends_within_half_a_second_and_keeps_the_booster(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", textwrap.dedent(_INTERRUPTED), str(tmp_path / "c.rrk")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        for _ in range(3):
+            child.stdout.readline()
+        begun = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        lines = child.stdout.read().split()
+        took = time.monotonic() - begun
+    assert lines[-1] == "interrupted"
+    # Scoring, saving and leaving are part of it; the machine may be busy.
+    assert took < 5
+    assert child.returncode == 0
+
+
+def test_boosters_are_values(
+    raw: rr.datasets.Ranking, train: rr.Dataset, valid: rr.Dataset, tmp_path: Path
+) -> None:
+    booster = _trained(train, valid=valid, early_stopping=5)
+    again = pickle.loads(pickle.dumps(booster))  # noqa: S301 - our own
+    assert again == booster
+    assert again.best_round == booster.best_round
+    assert (
+        again.history["valid"]["ndcg@10"].tolist() == booster.history["valid"]["ndcg@10"].tolist()
+    )
+    assert copy.deepcopy(booster) == copy.copy(booster) == booster
+    assert {booster: 1}[again] == 1
+    booster.save(tmp_path / "a.rrk")
+    loaded = rr.Booster.load(tmp_path / "a.rrk")
+    assert loaded == booster
+    assert np.array_equal(loaded.score(raw.X), booster.score(raw.X))
+    assert loaded != booster.truncate(0)
+    with pytest.raises(TypeError, match=r"made by rustrank\.train"):
+        rr.Booster()
+
+
+def test_scoring_takes_what_datasets_take(raw: rr.datasets.Ranking, train: rr.Dataset) -> None:
+    booster = _trained(train)
+    expected = booster.score(raw.X)
+    assert np.array_equal(booster.score(raw.X.astype(np.float64)), expected)
+    assert np.array_equal(booster.score(np.asfortranarray(raw.X)), expected)
+    assert np.array_equal(booster.score(raw.X[:5].tolist()), expected[:5])
+    assert np.array_equal(booster.score(raw.X[3]), expected[3:4])
+    assert np.array_equal(booster.score(raw.X[3].tolist()), expected[3:4])
+    assert np.array_equal(booster.score(raw.X, num_threads=1), expected)
+    assert len(booster.score(raw.X[:0])) == 0
+    for width in (3, 60):
+        with pytest.raises(rr.DataError, match=f"got {width}, expected 50"):
+            booster.score(np.zeros((2, width)))
+    with pytest.raises(rr.DataError, match="has another number of features"):
+        booster.evaluate(rr.Dataset(raw.X[:, :5], raw.y, qid=raw.qid))
+    names = [f"x{i}" for i in range(50)]
+    named = _trained(rr.Dataset(raw.X, raw.y, qid=raw.qid, feature_names=names))
+    assert named.feature_names == names
+    assert booster.feature_names[:2] == ["f0", "f1"]
+    with pytest.raises(rr.DataError, match="feature 0 of X has another name"):
+        named.score({name: raw.X[:, i] for i, name in enumerate(reversed(names))})
+
+
+def test_importance_finds_the_features_that_matter(train: rr.Dataset) -> None:
+    booster = _trained(train, num_trees=20)
+    reduction = booster.feature_importance()
+    number = booster.feature_importance("count")
+    lost = booster.feature_importance("permutation", dataset=train)
+    assert number.sum() == 20 * 6
+    assert ((reduction > 0) == (number > 0)).all()
+    assert (lost[number == 0] == 0).all()
+    assert lost.argmax() in np.argsort(-reduction)[:3]
+    again = booster.feature_importance("permutation", dataset=train, num_threads=1)
+    assert np.array_equal(again, lost)
+    with pytest.raises(rr.ParamError, match="kind: got 'gain'"):
+        booster.feature_importance("gain")
+    with pytest.raises(rr.ParamError, match="dataset: got None"):
+        booster.feature_importance("permutation")
+
+
+def _walk(node: dict[str, Any], row: NDArray[np.float32]) -> float:
+    while "value" not in node:
+        cell = row[node["feature"]]
+        left = node["missing_left"] if np.isnan(cell) else cell <= node["threshold"]
+        node = node["left"] if left else node["right"]
+    value: float = node["value"]
+    return value
+
+
+def test_the_dump_holds_the_trees(raw: rr.datasets.Ranking, train: rr.Dataset) -> None:
+    booster = _trained(train)
+    dump = booster.dump()
+    walked = []
+    for row in raw.X[:50]:
+        total = dump["intercept"]
+        for tree in dump["trees"]:
+            total += _walk(tree, row)
+        walked.append(total)
+    assert np.array_equal(walked, booster.score(raw.X[:50]))
+    text = booster.dump_text()
+    assert text.count("\ntree ") == ROUNDS
+    assert "f" in text
+    assert dump["params"]["learning_rate"] == "0.1"
+
+
+def test_scores_do_not_depend_on_how_a_table_lies_in_memory(
+    raw: rr.datasets.Ranking, train: rr.Dataset
+) -> None:
+    booster = _trained(train)
+    X = np.tile(raw.X, (4, 1)).astype(np.float64)
+    X[::7, 3] = math.nan
+    expected = np.concatenate([booster.score(part) for part in np.array_split(X, 40)])
+    columns = {f"c{i}": X[:, i].astype(np.float32 if i % 2 else np.float64) for i in range(50)}
+    for table in (X, np.asfortranarray(X), X.astype(np.float32), columns, X.tolist()):
+        assert np.array_equal(booster.score(table), expected)
+    marked = np.where(np.isnan(X), -999, X)
+    assert np.array_equal(booster.score(marked, missing=-999), expected)
+    assert np.array_equal(
+        booster.score(np.where(np.isnan(X), np.inf, X), infinite="missing"), expected
+    )
+    infinite = X.copy()
+    infinite[10002, 7] = -math.inf
+    with pytest.raises(rr.DataError, match=r"infinite \(row 10002, feature 7\)"):
+        booster.score(infinite)
+
+
+_KILLED = """
+    import sys
+    import rustrank as rr
+    raw = rr.datasets.make_polynomial(num_queries=60, seed=1)
+    train = rr.Dataset(raw.X, raw.y, qid=raw.qid)
+    print("ready", flush=True)
+    rr.train(train, num_trees=100000, num_leaves=7, checkpoint=sys.argv[1], checkpoint_every=1,
+             resume=True)
+"""
+
+
+def test_a_checkpoint_survives_kills(train: rr.Dataset, tmp_path: Path) -> None:
+    path = tmp_path / "c.rrk"
+    command = [sys.executable, "-c", textwrap.dedent(_KILLED), str(path)]
+    trees = [0]
+    for delay in (0.1, 0.13, 0.17, 0.11):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            child.stdout.readline()
+            time.sleep(delay)
+            child.kill()
+        trees.append(rr.Booster.load(path).num_trees)
+    assert trees == sorted(set(trees)), "each goes on where the one before was killed"
+    resumed = _trained(train, num_trees=trees[-1] + 2, checkpoint=path, resume=True)
+    assert resumed == _trained(train, num_trees=trees[-1] + 2)
+
+
+def test_a_forked_child_trains_the_same(train: rr.Dataset) -> None:
+    expected = _trained(train, num_threads=2)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = 0 if _trained(train, num_threads=2) == expected else 2
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_threads_share_a_booster_and_train_side_by_side(
+    raw: rr.datasets.Ranking, train: rr.Dataset
+) -> None:
+    booster = _trained(train)
+    expected = booster.score(raw.X)
+
+    def work(number: int) -> bool:
+        if number % 4 == 0:
+            return _trained(train, objective=_pairs, num_trees=2) == ours
+        return np.array_equal(booster.score(raw.X), expected)
+
+    ours = _trained(train, objective=_pairs, num_trees=2)
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(24)))
