@@ -6,6 +6,7 @@
 //! - [`data`] reads tables in memory and LETOR, SVMlight and TREC text into a checked [`Dataset`].
 //! - [`bins`] turns raw values into a byte, or less, a cell.
 //! - [`boost`] trains a [`model`] of trees on an [`objective`], round by round.
+//! - [`combine`] finds the best linear combination of rankers for a metric, exactly.
 //! - [`metric`] evaluates rankings, tells what a swap of two docs would change, and compares rankers.
 //! - [`Queries`] and [`Grouping`] say which docs are ranked together.
 //!
@@ -40,6 +41,7 @@
 
 pub mod bins;
 pub mod boost;
+pub mod combine;
 pub mod data;
 mod error;
 mod gradient;

@@ -60,7 +60,8 @@ pub(super) fn mean_of(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
     sum / total
 }
 
-fn check_weights(weights: &[f64], num_queries: usize) -> Result<()> {
+/// Refuses weights of queries that are too few or too many, no finite numbers >= 0, or all 0.
+pub(crate) fn check_weights(weights: &[f64], num_queries: usize) -> Result<()> {
     if weights.len() != num_queries {
         return Err(Error::data("length", "query_weight has the wrong length")
             .got(weights.len())

@@ -48,8 +48,10 @@ pub use evaluate::{evaluate, evaluate_rows};
 pub use mean::Mean;
 
 pub(crate) use gains::LabelFacts;
-pub(crate) use judge::Judge;
+pub(crate) use judge::{Judge, Scratch};
+pub(crate) use mean::check_weights;
 pub(crate) use name::{of as name_of, pick};
+pub(crate) use ranking::Ranking;
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;

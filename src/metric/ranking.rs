@@ -103,6 +103,25 @@ impl Ranking {
         self.count_levels(labels);
     }
 
+    /// Takes a query whose order is kept elsewhere: its labels, every doc ranked, no block yet.
+    pub(crate) fn begin(&mut self, labels: &[f32]) {
+        self.retrieved = labels.len();
+        self.clear_blocks();
+        self.count_levels(labels);
+    }
+
+    /// Forgets the blocks; the labels of the query stay.
+    pub(crate) fn clear_blocks(&mut self) {
+        self.labels.clear();
+        self.ends.clear();
+    }
+
+    /// Adds the next block of a query that [`Ranking::begin`] took: its labels, falling.
+    pub(crate) fn push_block(&mut self, labels: impl Iterator<Item = f32>) {
+        self.labels.extend(labels.map(|label| label + 0.0));
+        self.ends.push(self.labels.len());
+    }
+
     /// The blocks of ranked docs.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = Block<'_>> {
         self.all_blocks().take_while(|block| block.start < self.retrieved)

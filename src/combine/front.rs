@@ -1,0 +1,249 @@
+//! The top of one query's ranking while alpha rises: a kinetic list.
+//!
+//! ```text
+//! rank      0     1     2  ...  k-1  |  outside, in no order
+//! next      t01   t12   t23     t*   |  t*: the first of them to overtake the last of the list
+//! ```
+//!
+//! The list holds, for each of its k ranks, when the doc below will overtake. The walk takes the
+//! earliest of these times, exchanges the two docs and refreshes at most three times; only when the
+//! last of the list is another doc are those outside looked at, in one pass of vector instructions.
+//! What happens at one alpha is reported as one event, after all of it has happened.
+//!
+//! Cost of a query of n docs with E events in its first k ranks: O(n + k log k) to begin, O(k/16) an
+//! event and O(n/8) for each new last of the list. Without a cut, k = n and events are inversions.
+
+use super::lines::{self, Line};
+use super::tally::Tally;
+
+/// Where the metric changes, and by how much in the units of the tally.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Event {
+    pub(super) t: f64,
+    pub(super) delta: i64,
+}
+
+/// What a walk saw.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Walked {
+    /// The value before its first event.
+    pub(super) start: i64,
+    /// When the next thing happens, after its end.
+    pub(super) next: f64,
+}
+
+/// Times and lines are handled in runs of these lengths.
+const RUN: usize = 16;
+const LANES: usize = 8;
+
+/// One query's list; kept from query to query.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Front {
+    /// How many ranks are followed.
+    k: usize,
+    num_docs: usize,
+    /// The docs of the list by rank, then those outside.
+    order: Vec<u32>,
+    /// Their lines; then lines that overtake nothing, to whole runs.
+    intercepts: Vec<f64>,
+    slopes: Vec<f64>,
+    times: Times,
+    /// Which doc outside overtakes at `times[k - 1]`.
+    entering: usize,
+}
+
+impl Front {
+    /// Ranks the lines right after `t`; `k` is at least 1 and at most their number.
+    pub(super) fn start(&mut self, all: &mut [Line], k: usize, t: f64) {
+        lines::rank(all, k, t);
+        (self.k, self.num_docs) = (k, all.len());
+        self.order.clear();
+        self.order.extend(all.iter().map(|line| line.doc));
+        self.intercepts.clear();
+        self.intercepts.extend(all.iter().map(|line| line.intercept));
+        self.intercepts.resize(all.len() + LANES, 0.0);
+        self.slopes.clear();
+        self.slopes.extend(all.iter().map(|line| line.slope));
+        self.slopes.resize(all.len() + LANES, f64::NEG_INFINITY);
+    }
+
+    /// The docs of the list, best first.
+    pub(super) fn top(&self) -> &[u32] {
+        &self.order[..self.k]
+    }
+
+    /// Whether different lines of the list, or its last and one outside, meet at `t`, the start.
+    pub(super) fn begins_tied(&self, t: f64) -> bool {
+        let inside = (1..self.k).any(|rank| self.line(rank - 1).meets(self.line(rank), t));
+        let last = self.line(self.k - 1);
+        inside || (self.k..self.num_docs).any(|at| last.meets(self.line(at), t))
+    }
+
+    #[expect(clippy::inline_always, reason = "the walk is compiled for several levels")]
+    #[inline(always)]
+    fn line(&self, at: usize) -> Line {
+        let (intercept, slope) = (self.intercepts[at], self.slopes[at]);
+        Line { intercept, slope, doc: self.order[at] }
+    }
+
+    fn exchange(&mut self, x: usize, y: usize) {
+        self.order.swap(x, y);
+        self.intercepts.swap(x, y);
+        self.slopes.swap(x, y);
+    }
+
+    /// Follows the list from where it stands through all that happens until `until`, that included,
+    /// and reports each change of the tally.
+    #[expect(clippy::inline_always, reason = "compiled for several levels")]
+    #[inline(always)]
+    pub(super) fn walk(
+        &mut self,
+        until: f64,
+        tally: &mut impl Tally,
+        events: &mut Vec<Event>,
+    ) -> Walked {
+        self.times.reset(self.k);
+        for rank in 0..self.k {
+            self.refresh(rank);
+        }
+        let start = tally.value(self.top());
+        let (mut now, mut value) = (f64::NEG_INFINITY, start);
+        loop {
+            let (t, rank) = self.times.first();
+            if t > now && now > f64::NEG_INFINITY && tally.is_touched() {
+                let next = tally.value(self.top());
+                if next != value {
+                    events.push(Event { t: now, delta: next.wrapping_sub(value) });
+                    value = next;
+                }
+            }
+            if t > until || t == f64::INFINITY {
+                return Walked { start, next: t };
+            }
+            now = t;
+            self.cross(rank, tally);
+        }
+    }
+
+    /// The doc at `rank` is overtaken.
+    #[expect(clippy::inline_always, reason = "compiled for several levels")]
+    #[inline(always)]
+    fn cross(&mut self, rank: usize, tally: &mut impl Tally) {
+        let last = self.k - 1;
+        if rank == last {
+            tally.enter(last, self.order[last], self.order[self.entering]);
+            self.exchange(last, self.entering);
+        } else {
+            tally.swap(rank, self.order[rank], self.order[rank + 1]);
+            self.exchange(rank, rank + 1);
+            // The upper one is the steeper: it is not overtaken by the other again.
+            self.times.set(rank, f64::INFINITY);
+            self.refresh(rank + 1);
+        }
+        if rank == last {
+            self.refresh(last);
+        }
+        if rank > 0 {
+            self.refresh(rank - 1);
+        }
+    }
+
+    /// Finds anew when the doc at `rank` will be overtaken.
+    #[expect(clippy::inline_always, reason = "compiled for several levels")]
+    #[inline(always)]
+    fn refresh(&mut self, rank: usize) {
+        let t = if rank + 1 < self.k {
+            self.line(rank).overtaken(self.line(rank + 1))
+        } else {
+            let (outside, t) = self.first_outside();
+            self.entering = self.k + outside;
+            t
+        };
+        self.times.set(rank, t);
+    }
+
+    /// Which line outside overtakes the last of the list first, and when.
+    #[expect(clippy::inline_always, reason = "compiled for several levels")]
+    #[inline(always)]
+    fn first_outside(&self) -> (usize, f64) {
+        let last = self.line(self.k - 1);
+        let mut least = [f64::INFINITY; LANES];
+        let mut found = [0u64; LANES];
+        let intercepts = self.intercepts[self.k..].chunks_exact(LANES);
+        let slopes = self.slopes[self.k..].chunks_exact(LANES);
+        for (run, (intercepts, slopes)) in intercepts.zip(slopes).enumerate() {
+            for lane in 0..LANES {
+                let rise = slopes[lane] - last.slope;
+                let t = (last.intercept - intercepts[lane]) / rise;
+                let t = if rise > 0.0 { t } else { f64::INFINITY };
+                let earlier = t < least[lane];
+                least[lane] = if earlier { t } else { least[lane] };
+                found[lane] = if earlier { run as u64 } else { found[lane] };
+            }
+        }
+        let mut lane = 0;
+        for other in 1..LANES {
+            if least[other] < least[lane] {
+                lane = other;
+            }
+        }
+        (found[lane] as usize * LANES + lane, least[lane])
+    }
+}
+
+/// The time of each rank, with the least of each run.
+#[derive(Debug, Clone, Default)]
+struct Times {
+    runs: Vec<[f64; RUN]>,
+    least: Vec<f64>,
+}
+
+impl Times {
+    fn reset(&mut self, k: usize) {
+        self.runs.clear();
+        self.runs.resize(k.div_ceil(RUN), [f64::INFINITY; RUN]);
+        self.least.clear();
+        self.least.resize(self.runs.len(), f64::INFINITY);
+    }
+
+    #[expect(clippy::inline_always, reason = "compiled for several levels")]
+    #[inline(always)]
+    fn set(&mut self, rank: usize, t: f64) {
+        let run = &mut self.runs[rank / RUN];
+        run[rank % RUN] = t;
+        self.least[rank / RUN] = least(run);
+    }
+
+    /// The earliest time and its rank.
+    #[expect(clippy::inline_always, reason = "compiled for several levels")]
+    #[inline(always)]
+    fn first(&self) -> (f64, usize) {
+        let mut run = 0;
+        for other in 1..self.least.len() {
+            if self.least[other] < self.least[run] {
+                run = other;
+            }
+        }
+        let t = self.least[run];
+        let mut equal = 0u32;
+        for (lane, &time) in self.runs[run].iter().enumerate() {
+            equal |= u32::from(time == t) << lane;
+        }
+        (t, run * RUN + equal.trailing_zeros() as usize)
+    }
+}
+
+#[expect(clippy::inline_always, reason = "compiled for several levels")]
+#[inline(always)]
+fn least(run: &[f64; RUN]) -> f64 {
+    let mut least = *run;
+    let mut width = RUN / 2;
+    while width > 0 {
+        for lane in 0..width {
+            let other = least[lane + width];
+            least[lane] = if other < least[lane] { other } else { least[lane] };
+        }
+        width /= 2;
+    }
+    least[0]
+}

@@ -1,0 +1,234 @@
+//! Docs as lines over alpha, in whole numbers.
+//!
+//! Between `from` and `to` the mixed score of a doc is a line, `intercept + t * slope`. Both are whole
+//! numbers of at most 51 bits kept in `f64`, so that differences are exact and a crossing
+//!
+//! `t = (intercept - intercept') / (slope' - slope)`
+//!
+//! is rounded once: crossings that are equal as fractions are equal as floats, in one query and
+//! across queries, and crossings that differ keep their order or become one. That is exact order in
+//! every respect but one: alphas that no float lies between are one alpha.
+//!
+//! Scores become whole numbers by a power of two for each query, which no crossing depends on.
+
+use super::Range;
+use crate::metric::Ties;
+use std::cmp::Ordering;
+
+/// Scores have at most this many bits: slopes one more, differences of slopes two more.
+const BITS: i32 = 50;
+/// Added and taken away, it rounds a number below 2^51 to a whole one.
+const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
+
+/// Rankers further apart in magnitude than 2^500 are brought closer, not together.
+const MOST_SHIFT: i32 = 500;
+
+/// A doc of a query.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line {
+    pub(super) intercept: f64,
+    pub(super) slope: f64,
+    pub(super) doc: u32,
+}
+
+impl Line {
+    /// Where `self`, above `below`, is overtaken by it; infinite if that does not happen later on.
+    #[expect(clippy::inline_always, reason = "the walk is compiled for several levels")]
+    #[inline(always)]
+    pub(super) fn overtaken(self, below: Self) -> f64 {
+        let (rise, gap) = (below.slope - self.slope, self.intercept - below.intercept);
+        if rise > 0.0 { gap / rise } else { f64::INFINITY }
+    }
+
+    /// Which comes first right after `t`; lines that are the same go by doc.
+    fn first_after(self, other: Self, t: f64) -> Ordering {
+        let steeper = other.slope.total_cmp(&self.slope);
+        let order = if t == 0.0 {
+            other.intercept.total_cmp(&self.intercept).then(steeper)
+        } else if self.slope == other.slope {
+            other.intercept.total_cmp(&self.intercept)
+        } else if (self.intercept - other.intercept) / (other.slope - self.slope) <= t {
+            steeper
+        } else {
+            steeper.reverse()
+        };
+        order.then(self.doc.cmp(&other.doc))
+    }
+
+    /// Whether the two have the same score at `t` without being the same line.
+    pub(super) fn meets(self, other: Self, t: f64) -> bool {
+        self.slope != other.slope
+            && (self.intercept - other.intercept) / (other.slope - self.slope) == t
+    }
+}
+
+/// How alphas and scores become the numbers of lines.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame {
+    is_between: bool,
+    /// `t = alpha / 2^shift`: brings the two rankers to one magnitude.
+    shift: i32,
+    /// The range of t.
+    pub(super) from: f64,
+    pub(super) to: f64,
+}
+
+impl Frame {
+    pub(super) fn new(a: &[f64], b: &[f64], range: Range) -> Self {
+        match range {
+            Range::Between => Self { is_between: true, shift: 0, from: 0.0, to: 1.0 },
+            Range::Along { from, to } => {
+                let (of_a, of_b) = (largest(a), largest(b));
+                let differ = exponent(of_a) - exponent(of_b);
+                let is_zero = of_a == 0.0 || of_b == 0.0;
+                let shift = if is_zero { 0 } else { differ.clamp(-MOST_SHIFT, MOST_SHIFT) };
+                let mut frame = Self { is_between: false, shift, from, to };
+                // A shift that would take the range out of the floats helps nobody.
+                let (low, high) = (scaled(from, -shift), scaled(to, -shift));
+                if low < high && low.is_finite() && high.is_finite() {
+                    (frame.from, frame.to) = (low, high);
+                } else {
+                    frame.shift = 0;
+                }
+                frame
+            }
+        }
+    }
+
+    pub(super) fn alpha(&self, t: f64) -> f64 {
+        scaled(t, self.shift)
+    }
+
+    /// The lines of a query.
+    pub(super) fn lines(&self, a: &[f64], b: &[f64], lines: &mut Vec<Line>) {
+        let (of_a, of_b) = (exponent(largest(a)), exponent(largest(b)) + self.shift);
+        let bits = BITS - of_a.max(of_b);
+        let (scale_a, scale_b) = (Scale::new(bits), Scale::new(bits + self.shift));
+        lines.clear();
+        lines.extend(a.iter().zip(b).enumerate().map(|(doc, (&a, &b))| {
+            let (intercept, b) = (scale_a.whole(a), scale_b.whole(b));
+            let slope = if self.is_between { b - intercept } else { b };
+            Line { intercept, slope, doc: doc as u32 }
+        }));
+    }
+}
+
+/// A power of two in two factors: one alone may be no float.
+#[derive(Debug, Clone, Copy)]
+struct Scale(f64, f64);
+
+impl Scale {
+    fn new(exponent: i32) -> Self {
+        let exponent = exponent.clamp(-2000, 2000);
+        let half = exponent / 2;
+        Self(power_of_two(half), power_of_two(exponent - half))
+    }
+
+    fn whole(self, score: f64) -> f64 {
+        (score * self.0 * self.1 + ROUND) - ROUND
+    }
+}
+
+fn scaled(x: f64, exponent: i32) -> f64 {
+    let Scale(first, second) = Scale::new(exponent);
+    x * first * second
+}
+
+fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(u64::from((exponent + 1023).cast_unsigned()) << 52)
+}
+
+fn largest(scores: &[f64]) -> f64 {
+    scores.iter().fold(0.0, |most, score| if score.abs() > most { score.abs() } else { most })
+}
+
+/// The least e with x < 2^e; for 0 and for what has no exponent of its own, a small one.
+fn exponent(x: f64) -> i32 {
+    (x.to_bits() >> 52) as i32 - 1022
+}
+
+/// Puts the first `k` lines right after `t` to the front, in order.
+pub(super) fn rank(lines: &mut [Line], k: usize, t: f64) {
+    let order = |x: &Line, y: &Line| x.first_after(*y, t);
+    if k < lines.len() {
+        lines.select_nth_unstable_by(k, order);
+    }
+    lines[..k].sort_unstable_by(order);
+}
+
+/// Docs whose lines are the same: they are tied at every alpha.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Twins {
+    /// Whether there are any; the rest is filled only then.
+    pub(super) any: bool,
+    /// Docs, set by set, each set in the order of the tie rule.
+    members: Vec<u32>,
+    /// The first and the end of a doc's set in `members`.
+    ranges: Vec<(u32, u32)>,
+    /// A hash table of lines; 0 is an empty slot.
+    slots: Vec<u32>,
+    sorted: Vec<Line>,
+}
+
+impl Twins {
+    pub(super) fn find(&mut self, lines: &[Line], labels: &[f32], ties: Ties) {
+        self.any = self.meet(lines);
+        if !self.any {
+            return;
+        }
+        self.sorted.clear();
+        self.sorted.extend_from_slice(lines);
+        let label = |line: &Line| labels[line.doc as usize];
+        self.sorted.sort_unstable_by(|x, y| {
+            let lines = x.intercept.total_cmp(&y.intercept).then(x.slope.total_cmp(&y.slope));
+            let rule = match ties {
+                Ties::Expected => label(y).total_cmp(&label(x)),
+                Ties::Worst => label(x).total_cmp(&label(y)),
+                Ties::RowOrder => Ordering::Equal,
+            };
+            lines.then(rule).then(x.doc.cmp(&y.doc))
+        });
+        self.members.clear();
+        self.members.extend(self.sorted.iter().map(|line| line.doc));
+        self.ranges.clear();
+        self.ranges.resize(lines.len(), (0, 0));
+        let mut start = 0;
+        for set in self.sorted.chunk_by(same) {
+            let range = (start, start + set.len() as u32);
+            for line in set {
+                self.ranges[line.doc as usize] = range;
+            }
+            start = range.1;
+        }
+    }
+
+    /// The docs tied with `doc` at every alpha, itself included.
+    pub(super) fn of(&self, doc: u32) -> &[u32] {
+        let (start, end) = self.ranges[doc as usize];
+        &self.members[start as usize..end as usize]
+    }
+
+    /// Whether a line occurs twice.
+    fn meet(&mut self, lines: &[Line]) -> bool {
+        let size = (4 * lines.len()).next_power_of_two();
+        self.slots.clear();
+        self.slots.resize(size, 0);
+        for (at, line) in lines.iter().enumerate() {
+            let key = line.intercept.to_bits() ^ line.slope.to_bits().rotate_left(31);
+            let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+            let mut slot = hash as usize & (size - 1);
+            while self.slots[slot] != 0 {
+                if same(&lines[self.slots[slot] as usize - 1], line) {
+                    return true;
+                }
+                slot = (slot + 1) & (size - 1);
+            }
+            self.slots[slot] = at as u32 + 1;
+        }
+        false
+    }
+}
+
+fn same(x: &Line, y: &Line) -> bool {
+    x.intercept == y.intercept && x.slope == y.slope
+}

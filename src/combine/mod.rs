@@ -1,0 +1,205 @@
+//! Combining rankers: the linear combination that is best for a metric, found exactly.
+//!
+//! Mixed scores are lines over *alpha*, the weight of the second ranker, and a metric changes only at
+//! *crossings*, where two docs of a query trade order. [`sweep`] walks over the crossings of all
+//! queries and so knows the metric on every open interval between them (Wu, Burges, Svore and Gao
+//! 2008, section 3).
+//!
+//! ```text
+//! metric      ____
+//!        ____|    |__       ____________        the answer: the middle of the best interval,
+//!       |           |______|            |_      the widest of equals
+//! alpha 0                                 1
+//! ```
+//!
+//! Invariants: ties count as the metric's convention says, whole docs with the same scores in both
+//! rankers included. A single alpha between two intervals, where docs tie that do not elsewhere, is
+//! no answer: rounding would decide what it is worth; the two ends of the range are, since a caller
+//! can name them. The value told is what [`evaluate`](crate::metric::evaluate) says of the mixed
+//! scores. No result depends on the order of rows or queries, on threads or on the level of
+//! instructions.
+//!
+//! Cost: for a query of n docs, and E crossings among its first k ranks, O(n + E (1 + n/8)) steps of
+//! some nanoseconds (`benches/combine.rs`); without a cut, E are all docs that the two rankers order
+//! differently. Memory is bounded: changes beyond [`SweepOptions::most_events`] take more passes.
+//!
+//! ```
+//! use rustrank::combine::{Judged, Range, SweepOptions, sweep};
+//! use rustrank::{Interrupt, Queries};
+//!
+//! let queries = Queries::from_sizes(&[3], 3)?;
+//! let judged = Judged { labels: &[0.0, 2.0, 1.0], queries: &queries, query_weight: None };
+//! let options = SweepOptions::new("ndcg".parse()?, Range::Between);
+//! let (first, second) = ([1.0, 2.0, 0.0], [0.0, 0.0, 3.0]);
+//! let found = sweep(&first, &second, &judged, &options, &Interrupt::new())?;
+//! assert_eq!(found.value, 1.0);
+//! assert_eq!(found.interval, (0.25, 0.4));
+//! # Ok::<(), rustrank::Error>(())
+//! ```
+
+mod curve;
+mod front;
+mod kernel;
+mod lines;
+mod sweep;
+mod tally;
+
+pub use sweep::sweep;
+
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::metric::{Mean, Metric, check_weights, evaluate};
+use crate::queries::Queries;
+
+/// The docs that a combination is fitted to.
+#[derive(Debug, Clone, Copy)]
+pub struct Judged<'a> {
+    /// The label of each doc.
+    pub labels: &'a [f32],
+    /// Which docs are ranked together.
+    pub queries: &'a Queries,
+    /// What each query weighs in the mean; all the same if `None`.
+    pub query_weight: Option<&'a [f64]>,
+}
+
+/// Which mixtures of two rankers are looked at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Range {
+    /// `(1 - alpha) * first + alpha * second`, alpha from 0 to 1.
+    Between,
+    /// `first + alpha * second`.
+    Along {
+        /// The least alpha; it may be negative.
+        from: f64,
+        /// The largest alpha.
+        to: f64,
+    },
+}
+
+/// What a sweep looks for.
+#[derive(Debug, Clone)]
+pub struct SweepOptions {
+    /// What should be as high as possible.
+    pub metric: Metric,
+    /// Which mixtures are looked at.
+    pub range: Range,
+    /// How many intervals of the curve are kept at most: all, or the best of as many equal parts of
+    /// the range.
+    pub curve_steps: usize,
+    /// How many changes are held in memory at a time; more take more passes.
+    pub most_events: usize,
+}
+
+/// What a sweep found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sweep {
+    /// The best alpha: the middle of `interval`.
+    pub alpha: f64,
+    /// The mean of the metric there, as `evaluate` finds it on the mixed scores.
+    pub value: f64,
+    /// Where the metric has this value; a single alpha if an end of the range is better than all
+    /// intervals.
+    pub interval: (f64, f64),
+    /// The metric over alpha.
+    pub curve: Curve,
+    /// How often the metric of a query changed.
+    pub num_events: u64,
+}
+
+/// A metric over alpha: constant on open intervals.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Curve {
+    /// Intervals of rising alpha.
+    pub steps: Vec<Step>,
+    /// Whether these are all, one after the other; else each is the highest of its part of the
+    /// range.
+    pub is_whole: bool,
+}
+
+/// An interval of a curve.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    /// Where the interval begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// The mean of the metric inside.
+    pub value: f64,
+}
+
+impl SweepOptions {
+    /// A curve of at most 100,000 intervals, 16 million changes at a time (256 MiB).
+    pub fn new(metric: Metric, range: Range) -> Self {
+        Self { metric, range, curve_steps: 100_000, most_events: 1 << 24 }
+    }
+
+    fn check(&self) -> Result<()> {
+        let Range::Along { from, to } = self.range else { return Ok(()) };
+        if from.is_finite() && to.is_finite() && from < to {
+            return Ok(());
+        }
+        Err(Error::param("combine.range", "the range of alpha")
+            .got(format!("{from} to {to}"))
+            .expected("two finite numbers, the smaller one first"))
+    }
+}
+
+impl Range {
+    /// The mixed scores.
+    ///
+    /// # Panics
+    /// If the rankers have not scored the same number of docs.
+    pub fn mix(self, first: &[f64], second: &[f64], alpha: f64) -> Vec<f64> {
+        assert_eq!(first.len(), second.len(), "two rankers of the same docs");
+        let weight = self.first_weight(alpha);
+        first.iter().zip(second).map(|(a, b)| weight * a + alpha * b).collect()
+    }
+
+    /// What the first ranker weighs where the second weighs `alpha`.
+    pub fn first_weight(self, alpha: f64) -> f64 {
+        match self {
+            Self::Between => 1.0 - alpha,
+            Self::Along { .. } => 1.0,
+        }
+    }
+}
+
+impl Judged<'_> {
+    fn check(&self) -> Result<()> {
+        if self.labels.len() != self.queries.num_docs() {
+            return Err(self.wrong_length("label", self.labels.len()));
+        }
+        self.query_weight.map_or(Ok(()), |weights| check_weights(weights, self.queries.len()))
+    }
+
+    /// Refuses scores of ranker `number` that cannot be mixed.
+    fn check_scores(&self, number: usize, scores: &[f64]) -> Result<()> {
+        if scores.len() != self.queries.num_docs() {
+            return Err(self.wrong_length(&format!("scores[{number}]"), scores.len()));
+        }
+        let Some(row) = scores.iter().position(|score| !score.is_finite()) else { return Ok(()) };
+        let (code, score) = if scores[row].is_nan() {
+            ("score.nan", "NaN".to_owned())
+        } else {
+            ("score.infinite", scores[row].to_string())
+        };
+        Err(Error::data(code, format!("scores[{number}][{row}] = {score}"))
+            .row(row)
+            .query(self.queries.of_doc(row))
+            .expected("a finite number")
+            .hint("give docs that a ranker did not retrieve a score below its lowest"))
+    }
+
+    fn wrong_length(&self, name: &str, got: usize) -> Error {
+        Error::data("length", format!("{name} has the wrong length"))
+            .got(got)
+            .expected(format!("{}, the number of docs", self.queries.num_docs()))
+    }
+
+    /// The mean of the metric for these scores.
+    fn mean(&self, metric: &Metric, scores: &[f64], interrupt: &Interrupt) -> Result<f64> {
+        let metrics = std::slice::from_ref(metric);
+        let values = evaluate(metrics, scores, self.labels, self.queries, interrupt)?;
+        Ok(Mean::of(&values[0], self.query_weight)?.value)
+    }
+}

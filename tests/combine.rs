@@ -1,0 +1,215 @@
+//! Sweeps against brute force: every crossing of every query, the metric evaluated between them.
+
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use proptest::prelude::*;
+use rustrank::combine::{Judged, Range, Sweep, SweepOptions, sweep};
+use rustrank::{Convention, Empty, Interrupt, Mean, Measure, Metric, Queries, Ties};
+
+/// Some queries, with the scores of two rankers in steps of 1/4.
+#[derive(Debug, Clone)]
+struct Problem {
+    first: Vec<f64>,
+    second: Vec<f64>,
+    labels: Vec<f32>,
+    sizes: Vec<i64>,
+    weights: Option<Vec<f64>>,
+}
+
+impl Problem {
+    fn queries(&self) -> Queries {
+        Queries::from_sizes(&self.sizes, self.labels.len()).unwrap()
+    }
+
+    fn sweep(&self, options: &SweepOptions) -> rustrank::Result<Sweep> {
+        let queries = self.queries();
+        let query_weight = self.weights.as_deref();
+        let judged = Judged { labels: &self.labels, queries: &queries, query_weight };
+        sweep(&self.first, &self.second, &judged, options, &Interrupt::new())
+    }
+
+    fn value(&self, metric: &Metric, range: Range, alpha: f64) -> f64 {
+        let mixed = range.mix(&self.first, &self.second, alpha);
+        let values =
+            metric.per_query(&mixed, &self.labels, &self.queries(), &Interrupt::new()).unwrap();
+        Mean::of(&values, self.weights.as_deref()).unwrap().value
+    }
+
+    /// All crossings strictly inside the range, as floats, each once.
+    fn crossings(&self, range: Range) -> Vec<f64> {
+        let (low, high) = ends(range);
+        let mut found = Vec::new();
+        for docs in self.queries().ranges() {
+            for i in docs.clone() {
+                for j in docs.clone() {
+                    let gap = self.first[i] - self.first[j];
+                    let rise = match range {
+                        Range::Between => gap - (self.second[i] - self.second[j]),
+                        Range::Along { .. } => self.second[j] - self.second[i],
+                    };
+                    let alpha = gap / rise;
+                    if rise != 0.0 && low < alpha && alpha < high {
+                        found.push(alpha);
+                    }
+                }
+            }
+        }
+        found.sort_by(f64::total_cmp);
+        found.dedup();
+        found
+    }
+
+    /// The metric between neighbouring crossings: (from, to, value).
+    fn brute_force(&self, metric: &Metric, range: Range) -> Vec<(f64, f64, f64)> {
+        let (low, high) = ends(range);
+        let mut places = vec![low];
+        places.extend(self.crossings(range));
+        places.push(high);
+        let value = |w: &[f64]| (w[0], w[1], self.value(metric, range, f64::midpoint(w[0], w[1])));
+        places.windows(2).map(value).collect()
+    }
+}
+
+fn ends(range: Range) -> (f64, f64) {
+    match range {
+        Range::Between => (0.0, 1.0),
+        Range::Along { from, to } => (from, to),
+    }
+}
+
+fn close(x: f64, y: f64) -> bool {
+    (x - y).abs() <= 1e-9 * x.abs().max(1.0)
+}
+
+/// Everything that a sweep says, against brute force.
+fn check(problem: &Problem, options: &SweepOptions) {
+    let (metric, range) = (&options.metric, options.range);
+    let truth = problem.brute_force(metric, range);
+    if truth[0].2.is_nan() {
+        let refused = problem.sweep(options).unwrap_err();
+        assert_eq!(refused.fault().unwrap().code, "combine.empty");
+        return;
+    }
+    let found = problem.sweep(options).unwrap();
+    assert!(found.curve.is_whole);
+    let mut steps = found.curve.steps.iter();
+    let mut step = steps.next().unwrap();
+    for &(from, to, value) in &truth {
+        if step.to < to {
+            assert_eq!(step.to, from, "{found:?} {truth:?}");
+            step = steps.next().unwrap();
+        }
+        assert!(step.from <= from && to <= step.to, "{step:?} {from} {to}");
+        assert!(close(step.value, value), "{metric}: {step:?}, not {value} on {from}..{to}");
+    }
+    assert_eq!(steps.next(), None);
+    check_answer(problem, options, &found, &truth);
+}
+
+fn check_answer(
+    problem: &Problem,
+    options: &SweepOptions,
+    found: &Sweep,
+    truth: &[(f64, f64, f64)],
+) {
+    let (metric, range) = (&options.metric, options.range);
+    let (low, high) = ends(range);
+    let highest = truth.iter().map(|t| t.2).fold(f64::MIN, f64::max);
+    let at_ends = [low, high].map(|alpha| problem.value(metric, range, alpha));
+    let best = at_ends.into_iter().fold(highest, f64::max);
+    assert!(close(found.value, best), "{metric}: {} not {best}", found.value);
+    assert_eq!(found.value.to_bits(), problem.value(metric, range, found.alpha).to_bits());
+    let width = found.interval.1 - found.interval.0;
+    if width == 0.0 {
+        assert!(found.alpha == low || found.alpha == high);
+        return;
+    }
+    // The widest of equals: intervals of brute force that lie side by side at one value are one.
+    let runs = truth.chunk_by(|x, y| close(x.2, y.2)).filter(|run| close(run[0].2, highest));
+    let widest = runs.map(|run| run[run.len() - 1].1 - run[0].0).fold(0.0, f64::max);
+    assert!(close(width, widest), "{metric}: {width}, not {widest}");
+    // The middle, unless docs whose exchange changes nothing tie right there.
+    let middle = f64::midpoint(found.interval.0, found.interval.1);
+    if close(problem.value(metric, range, middle), highest) {
+        assert!(close(found.alpha, middle), "{found:?}");
+    }
+    assert!((found.alpha - middle).abs() <= 0.1 * width, "{found:?}");
+}
+
+fn metrics(ties: Ties, empty: Empty) -> Vec<Metric> {
+    let convention = Convention { ties, empty, ..Convention::default() };
+    let cuts = [Some(1), Some(2), Some(3), Some(10), None];
+    let all = Measure::ALL.into_iter().flat_map(|m| cuts.map(|cut| (m, cut)));
+    all.map(|(measure, cut)| Metric::new(measure, cut, convention.clone()).unwrap()).collect()
+}
+
+fn problems(largest: i64, num_scores: i32) -> impl Strategy<Value = Problem> {
+    let sizes = prop::collection::vec(1..=largest, 1..4);
+    (sizes, any::<bool>()).prop_flat_map(move |(sizes, weighted)| {
+        let n = usize::try_from(sizes.iter().sum::<i64>()).unwrap();
+        let scores =
+            || prop::collection::vec((-num_scores..num_scores).prop_map(|s| f64::from(s) / 4.0), n);
+        let labels = prop::collection::vec((0u8..4).prop_map(f32::from), n);
+        let weights = prop::collection::vec((1u8..5).prop_map(f64::from), sizes.len());
+        (scores(), scores(), labels, weights).prop_map(move |(first, second, labels, weights)| {
+            let weights = weighted.then_some(weights);
+            Problem { first, second, labels, sizes: sizes.clone(), weights }
+        })
+    })
+}
+
+const RANGES: [Range; 4] = [
+    Range::Between,
+    Range::Along { from: 0.0, to: 3.0 },
+    Range::Along { from: -2.0, to: 2.0 },
+    Range::Along { from: 0.1, to: 100.0 },
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn a_sweep_is_brute_force(problem in problems(8, 5), range in 0usize..4) {
+        for metric in metrics(Ties::Expected, Empty::Skip) {
+            check(&problem, &SweepOptions::new(metric, RANGES[range]));
+        }
+    }
+
+    #[test]
+    fn a_sweep_of_many_distinct_scores_is_brute_force(problem in problems(30, 4000), range in 0usize..4) {
+        for name in ["ndcg@3", "ndcg", "precision@5", "err@4", "map", "mrr@2", "pairwise@7"] {
+            check(&problem, &SweepOptions::new(name.parse().unwrap(), RANGES[range]));
+        }
+    }
+
+    #[test]
+    fn other_tie_rules_and_empty_queries_count_too(problem in problems(6, 3), range in 0usize..4) {
+        for (ties, empty) in [(Ties::Worst, Empty::Zero), (Ties::RowOrder, Empty::One)] {
+            for metric in metrics(ties, empty) {
+                check(&problem, &SweepOptions::new(metric, RANGES[range]));
+            }
+        }
+    }
+
+    #[test]
+    fn identical_and_parallel_rankers(problem in problems(8, 3), factor in -2i32..3) {
+        let second = problem.first.iter().map(|s| s * f64::from(factor) + 1.0).collect();
+        let problem = Problem { second, ..problem };
+        for name in ["ndcg@3", "err", "map", "pairwise", "recall@2"] {
+            for range in RANGES {
+                check(&problem, &SweepOptions::new(name.parse().unwrap(), range));
+            }
+        }
+    }
+
+    #[test]
+    fn little_memory_takes_more_passes_to_the_same_answer(problem in problems(12, 30)) {
+        for range in RANGES {
+            let mut options = SweepOptions::new("ndcg".parse().unwrap(), range);
+            let whole = problem.sweep(&options);
+            options.most_events = 3;
+            let parts = problem.sweep(&options);
+            prop_assert_eq!(format!("{:?}", whole), format!("{:?}", parts));
+        }
+    }
+}
