@@ -106,7 +106,7 @@ def xgboost(data: Matrix, work: Work, stamp: Callable[[], None]) -> float:
     for number in range(work.rounds):
         booster.update(train, number)
         stamp()
-    return statistics.mean(tree.count("leaf=") for tree in booster.get_dump())
+    return float(statistics.mean(tree.count("leaf=") for tree in booster.get_dump()))
 
 
 def catboost(data: Matrix, work: Work, stamp: Callable[[], None]) -> float:
