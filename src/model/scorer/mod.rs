@@ -1,10 +1,10 @@
 //! The scorer: values to codes, codes to leaves, leaves to scores.
 //!
 //! A [`Scorer`] is a model made ready. It turns each value into a byte, its *code*: the number of the
-//! model's own thresholds below it ([`plan`], [`search`]). A split then is the comparison of two
+//! model's own thresholds below it (`plan`, `search`). A split then is the comparison of two
 //! bytes. For a block of docs every split of a tree is evaluated, children first, 64 docs at a time
-//! ([`mux`]): a split passes on the leaf number that its left or its right child found, without a
-//! branch. One to a few docs, and very large trees, walk instead ([`walk`]).
+//! (`mux`): a split passes on the leaf number that its left or its right child found, without a
+//! branch. One to a few docs, and very large trees, walk instead (`walk`).
 //!
 //! However it is found, a leaf is the leaf that [`Tree::leaf_of`](super::Tree::leaf_of) finds, and
 //! leaf values are summed per doc in the order of the model, in `f64`: every path, block size,
