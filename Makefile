@@ -22,10 +22,12 @@ develop = @echo "building the extension into $(1) ..."; \
 PIP_FLAGS := --disable-pip-version-check --no-input --quiet
 SIZE ?= 1.0
 SOURCE ?= web
+# More of what benches/compare.py takes, as in ARGS='--shapes web --threads 1'.
+ARGS ?=
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: tools-cargo tools-python
 tools-cargo:
@@ -100,7 +102,20 @@ bench: tools-cargo ## benches of the kernels
 .PHONY: bench-load
 bench-load: tools-cargo $(PEERS)/.stamp ## loading against LightGBM (SIZE=0.1 for a quick look, SOURCE=mslr)
 	$(call develop,$(PEERS),peers)
-	$(PEERS)/bin/python benches/compare.py load --size $(SIZE) --source $(SOURCE)
+	$(PEERS)/bin/python benches/compare.py load --size $(SIZE) --source $(SOURCE) $(ARGS)
+
+.PHONY: bench-train bench-quality bench-polynomial
+bench-train: tools-cargo $(PEERS)/.stamp ## time a tree against LightGBM, XGBoost and CatBoost (SIZE, ARGS)
+	$(call develop,$(PEERS),peers)
+	$(PEERS)/bin/python benches/compare.py train --size $(SIZE) $(ARGS)
+
+bench-quality: tools-cargo $(PEERS)/.stamp ## NDCG@10 on real folds against the same (ARGS='--results FILE')
+	$(call develop,$(PEERS),peers)
+	$(PEERS)/bin/python benches/compare.py quality $(ARGS)
+
+bench-polynomial: tools-cargo $(PEERS)/.stamp ## NDCG on the first paper's artificial data (SIZE, ARGS)
+	$(call develop,$(PEERS),peers)
+	$(PEERS)/bin/python benches/compare.py polynomial --size $(SIZE) $(ARGS)
 
 .PHONY: golden
 golden: $(PEERS)/.stamp ## make the golden metric values again, with the other tools

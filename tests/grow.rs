@@ -158,11 +158,17 @@ fn assert_same(world: &World, options: &GrowOptions) {
     let (leaves, reductions) = naive_tree(world, options);
     let mut docs_of = vec![Vec::new(); tree.leaves().len()];
     (0..world.num_docs()).for_each(|doc| docs_of[world.leaf_of(&tree, doc)].push(doc));
-    assert_eq!(docs_of, leaves, "{options:?}");
+    // The same cut may be had from two features, its sides exchanged: leaves are told by their docs.
+    let sorted = |leaves: &[Vec<usize>]| {
+        let mut leaves = leaves.to_vec();
+        leaves.sort();
+        leaves
+    };
+    assert_eq!(sorted(&docs_of), sorted(&leaves), "{options:?}");
     for (split, expected) in tree.splits().iter().zip(&reductions) {
         assert!((split.reduction - expected).abs() < 1e-4 * expected, "{split:?} {expected}");
     }
-    for (leaf, docs) in tree.leaves().iter().zip(&leaves) {
+    for (leaf, docs) in tree.leaves().iter().zip(&docs_of) {
         let sum = |of: fn(&Gradient) -> f32| -> f64 {
             docs.iter().map(|&doc| f64::from(of(&world.gradients[doc]))).sum()
         };
@@ -189,7 +195,7 @@ fn trees_are_those_of_a_naive_grower() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
     #[test]
     fn small_trees_of_any_shape_are_naive_too(
         seed in 0u64..10_000, num_docs in 2usize..60, num_features in 1usize..7,

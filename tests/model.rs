@@ -5,7 +5,7 @@
 #[expect(dead_code, reason = "shared with the tests of the scorer")]
 mod models;
 
-use models::{native, rich};
+use models::{Random, native, rich};
 use rustrank::model::{
     Child, Component, Forest, Leaf, Linear, Model, Normalisation, Part, Split, Tree,
 };
@@ -175,6 +175,54 @@ fn declared_counts_beyond_the_file_allocate_nothing() {
     let length = text.lines().nth(1).unwrap();
     let text = text.replacen(length, &format!("bytes {huge}"), 1);
     assert_eq!(code(&Model::from_text(text.as_bytes()).unwrap_err()), "model.length");
+}
+
+#[test]
+fn whatever_one_word_becomes_the_text_is_refused_or_scores() {
+    let words = [
+        "-1",
+        "0",
+        "1",
+        "7",
+        "99",
+        "4294967295",
+        "18446744073709551616",
+        "NaN",
+        "-inf",
+        "1e400",
+        "1e308",
+        "s0",
+        "s1",
+        "l0",
+        "s99",
+        "forest",
+        "model",
+        "tree",
+        "fixed",
+        "x",
+        "",
+    ];
+    let mut random = Random::new(11);
+    let mut read = 0;
+    for round in 0..4000 {
+        let text = if round % 2 == 0 { rich(3) } else { native(5, 3, &[6, 4]) }.to_text();
+        let places: Vec<usize> = text.match_indices([' ', '\n']).map(|(at, _)| at).collect();
+        // Not in the two first lines, nor in the checksum.
+        let from = 4 + random.below(places.len() - 9);
+        let (start, end) = (places[from] + 1, places[from + 1]);
+        let word = words[random.below(words.len())];
+        let edited = format!("{}{word}{}", &text[..start], &text[end..]);
+        match Model::from_text(&sealed(&edited)) {
+            Err(error) => assert!(!code(&error).is_empty()),
+            Ok(model) => {
+                let mut scores = [0.0; 9];
+                let rows = vec![0.5; 9 * model.num_features().min(1000)];
+                let _ = model.scorer().score(&rows, &mut scores);
+                read += 1;
+            }
+        }
+    }
+    assert!(read > 100, "{read}");
 }
 
 #[test]

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Booster"]
 
+# Numbers that the core reads as they are.
+_PLAIN = {np.dtype(np.float32).str, np.dtype(np.float64).str}
+
 
 class _Reading:
     """How raw values are read."""
@@ -72,7 +75,11 @@ class Booster:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Booster:
-        """Read a model file, whole and checked, or raise `ModelFormatError`."""
+        """Read a model file, whole and checked, or raise `ModelFormatError`.
+
+        The file may be another library's: LightGBM's text or XGBoost's JSON or UBJSON. Scores
+        are that library's raw scores.
+        """
         return cls._of(_rustrank.Booster.load(fspath(path)))
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -87,6 +94,17 @@ class Booster:
     def to_text(self) -> str:
         """Return the text of the model file."""
         return self._core.to_text()
+
+    def export(self, library: str) -> bytes:
+        """Return the model as a file of another library, which then scores the same.
+
+        Parameters
+        ----------
+        library : {"lightgbm", "xgboost", "ranklib", "onnx"}
+            LightGBM's text, XGBoost's JSON, RankLib's XML (where a missing value counts as 0) or an
+            ONNX tree ensemble. What the format cannot hold is a `ParamError`.
+        """
+        return self._core.to_foreign(text("library", library))
 
     @property
     def _names(self) -> list[str] | None:
@@ -151,6 +169,8 @@ class Booster:
         reading = _Reading(missing, infinite, num_threads)
         if isinstance(X, Dataset):
             return self._core.score_dataset(X._core, reading.num_threads)
+        if _is_plain(X) and X.shape[1] == self._core.num_features:
+            return self._core.score(X, reading)
         table = as_table(_as_rows(X))
         self._check_table(table)
         whole_table = table.whole()
@@ -309,6 +329,11 @@ def _unpickled(
     made = Booster.from_text(text)
     made.history, made.best_round = dict(history), best_round
     return made
+
+
+def _is_plain(X: Any) -> bool:
+    """Whether the core takes X as it is: a single query must not wait for Python."""
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype.str in _PLAIN and X.flags.c_contiguous
 
 
 def _as_rows(X: Any) -> Any:

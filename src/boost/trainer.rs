@@ -100,7 +100,7 @@ impl Trainer {
         let grower = Grower::new(table(&dataset), plan.params.grow.clone())?;
         // Least squares fits docs without a gradient too.
         let by_squares = plan.params.grow.criterion == Criterion::LeastSquares;
-        let only_pairs = needs_pairs && !by_squares && !watch.lets_others_see_train();
+        let only_pairs = needs_pairs && !by_squares && !watch.sees_train();
         let sampler = Sampler::new(&dataset, &plan.params, only_pairs);
         let Start { mut model, first, offset } = Start::new(&plan, &dataset, watch.sets())?;
         notes::write_params(&mut model, &plan);

@@ -121,10 +121,9 @@ impl Watch {
         self.sets.iter().map(|set| &set.watched)
     }
 
-    /// Whether a metric that is not ours looks at the training set.
-    pub(super) fn lets_others_see_train(&self) -> bool {
-        let other = self.metrics.iter().any(|metric| matches!(metric, Measured::Other(_)));
-        other && self.sets.iter().any(|set| set.scores.is_none())
+    /// Whether the training set is evaluated, and so the score of each of its docs is looked at.
+    pub(super) fn sees_train(&self) -> bool {
+        self.sets.iter().any(|set| set.scores.is_none())
     }
 
     /// Sets the scores of all sets but the training set.

@@ -15,7 +15,7 @@
 //! Invariants: ties count as the metric's convention says, whole docs with the same scores in both
 //! rankers included. A single alpha between two intervals, where docs tie that do not elsewhere, is
 //! no answer: rounding would decide what it is worth; the two ends of the range are, since a caller
-//! can name them. The value told is what [`evaluate`](crate::metric::evaluate) says of the mixed
+//! can name them. The value told is what [`evaluate`] says of the mixed
 //! scores. No result depends on the order of rows or queries, on threads or on the level of
 //! instructions.
 //!

@@ -10,7 +10,7 @@ pub enum Cells {
     /// and CatBoost.
     #[default]
     F32,
-    /// The value itself, as an `f64`: LightGBM.
+    /// The value itself, as an `f64`, but 0 up to 1e-35 either way: LightGBM.
     F64,
 }
 
@@ -18,7 +18,7 @@ pub enum Cells {
 ///
 /// A split looks at set `i` as if it were a feature, number `num_features + i`, whose cell is 0
 /// for a value in the set, 1 for any other, and missing for a missing one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Set {
     /// The feature that holds the category.
     pub feature: u32,
@@ -134,7 +134,7 @@ impl Forest {
         }
         match self.cells {
             Cells::F32 => f64::from(nearest(value)),
-            Cells::F64 => value,
+            Cells::F64 => flush(value),
         }
     }
 }
@@ -146,7 +146,15 @@ pub(super) fn nearest(value: f64) -> f32 {
     if near.is_infinite() && value.is_finite() { f32::MAX.copysign(near) } else { near }
 }
 
-/// LightGBM's zero: at most the `f32` nearest to 1e-35.
+/// The value, or 0 if it is LightGBM's zero.
+#[inline]
+pub(super) fn flush(value: f64) -> f64 {
+    if is_zero(value) { 0.0 } else { value }
+}
+
+/// What is at most as far from 0 counts as zero in LightGBM: the `f32` nearest to 1e-35.
+pub(super) const ZERO: f64 = 1e-35f32 as f64;
+
 pub(super) fn is_zero(value: f64) -> bool {
-    value.abs() <= f64::from(1e-35f32)
+    value.abs() <= ZERO
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`Model`] is an intercept and a weighted sum of [`Component`]s: forests, linear parts, other
 //! models. It can hold only what has been checked, so that whatever scores it need not check again.
-//! Its text (the grammar is in [`format`]) reads back to the same bits or is refused.
+//! Its text (the grammar is in [`mod@format`]) reads back to the same bits or is refused.
 //!
 //! Knows nothing of the rest of the crate but its errors and the list of vector instructions, so
 //! that a service can embed it alone.
@@ -11,6 +11,7 @@ mod composite;
 mod file;
 mod forest;
 pub mod format;
+pub mod interop;
 mod linear;
 mod read;
 pub mod scorer;

@@ -11,7 +11,7 @@ use crate::boost::{binning_of, permutation_importance, score_dataset};
 use crate::model::{Child, Model, Scorer, Tree};
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -46,12 +46,12 @@ impl Booster {
 impl Booster {
     #[staticmethod]
     fn from_text(py: Python<'_>, text: &str) -> PyResult<Self> {
-        detached(py, Some(1), |_| Model::from_text(text.as_bytes())).map(Self::of)
+        detached(py, Some(1), |_| Model::from_any(text.as_bytes())).map(Self::of)
     }
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        detached(py, Some(1), |_| Model::load(&path)).map(Self::of)
+        detached(py, Some(1), |_| Model::load_any(&path)).map(Self::of)
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
@@ -60,6 +60,12 @@ impl Booster {
 
     fn to_text(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, Some(1), |_| Ok(self.inner.to_text()))
+    }
+
+    /// The model as a file of another library.
+    fn to_foreign<'py>(&self, py: Python<'py>, library: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = detached(py, Some(1), |_| self.inner.to_foreign(library))?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     #[getter]

@@ -1,9 +1,11 @@
 //! One block of docs from values to scores.
 
+use super::super::forest::flush;
 use super::kernel::{Lane, Sheet, Slots};
 use super::plan::{Search, Source};
 use super::program::{Form, Step, Trees};
 use super::rows::{Rows, Value, is_f32, zero_as_missing};
+use super::search::at_most;
 use super::{BLOCK, FEW, Scorer};
 use std::cell::Cell;
 
@@ -165,15 +167,20 @@ impl Scorer {
         wide.resize(BLOCK, 0.0);
         let (narrow, wide) = (&mut narrow[..docs], &mut wide[..docs]);
         for search in self.plan.searches() {
-            if let (Some(table), false) = (&search.wide, is_f32::<T>()) {
+            if let (Some(exact), false) = (&search.exact, is_f32::<T>()) {
                 search.gather_wide(rows, wide);
-                table.encode(wide, codes);
-                search.store(wide, codes, lanes, width);
+                for (narrow, wide) in narrow.iter_mut().zip(&*wide) {
+                    *narrow = at_most(*wide);
+                }
+                self.kernels.encode(&search.table, narrow, codes);
+                for (code, wide) in codes.iter_mut().zip(&*wide) {
+                    *code = exact.mend(*wide, *code);
+                }
             } else {
                 search.gather_narrow(rows, narrow);
-                self.kernels.encode(&search.narrow, narrow, codes);
-                search.store(narrow, codes, lanes, width);
+                self.kernels.encode(&search.table, narrow, codes);
             }
+            search.store(narrow, codes, lanes, width);
         }
     }
 
@@ -199,23 +206,28 @@ impl Search {
     #[inline]
     fn code<T: Value>(&self, rows: Rows<'_, T>, doc: usize) -> (u8, bool) {
         let cell: f64 = match &self.source {
-            Source::Feature(feature) if is_f32::<T>() || self.wide.is_none() => {
+            Source::Feature(feature) if is_f32::<T>() || self.exact.is_none() => {
                 let cell = rows.value(doc, *feature).nearest();
-                return (self.narrow.code(cell), cell.is_nan());
+                return (self.table.code(cell), cell.is_nan());
             }
             Source::Feature(feature) => rows.value(doc, *feature).into(),
+            Source::Flushed(feature) => flush(rows.value(doc, *feature).into()),
             Source::ZeroAsMissing(feature) => zero_as_missing(rows.value(doc, *feature).into()),
             Source::Set(set) => f64::from(set.cell(rows.value(doc, set.feature).into())),
         };
-        match &self.wide {
-            Some(table) => (table.code(cell), cell.is_nan()),
-            None => (self.narrow.code(cell.nearest()), cell.is_nan()),
-        }
+        let code = match &self.exact {
+            Some(exact) => exact.mend(cell, self.table.code(at_most(cell))),
+            None => self.table.code(cell.nearest()),
+        };
+        (code, cell.is_nan())
     }
 
     fn gather_narrow<T: Value>(&self, rows: Rows<'_, T>, cells: &mut [f32]) {
         match &self.source {
             Source::Feature(feature) => rows.gather(*feature, cells, T::nearest),
+            Source::Flushed(feature) => {
+                rows.gather(*feature, cells, |value| flush(value.into()).nearest());
+            }
             Source::ZeroAsMissing(feature) => {
                 rows.gather(*feature, cells, |value| {
                     let value: f64 = value.into();
@@ -229,6 +241,7 @@ impl Search {
     fn gather_wide<T: Value>(&self, rows: Rows<'_, T>, cells: &mut [f64]) {
         match &self.source {
             Source::Feature(feature) => rows.gather(*feature, cells, T::into),
+            Source::Flushed(feature) => rows.gather(*feature, cells, |value| flush(value.into())),
             Source::ZeroAsMissing(feature) => {
                 rows.gather(*feature, cells, |value| zero_as_missing(value.into()));
             }
@@ -241,7 +254,7 @@ impl Search {
 
 impl Search {
     /// Puts the codes of `cells` into the search's columns of `width` lanes.
-    fn store<C: PartialEq>(&self, cells: &[C], codes: &mut [u8], lanes: &mut [Lane], width: usize) {
+    fn store(&self, cells: &[f32], codes: &mut [u8], lanes: &mut [Lane], width: usize) {
         let mut fill = |column: usize, codes: &[u8]| {
             let lanes = &mut lanes[column * width..][..width];
             for (lane, codes) in lanes.iter_mut().zip(codes.as_chunks::<64>().0) {
@@ -253,10 +266,7 @@ impl Search {
         }
         if let Some(column) = self.right {
             for (code, cell) in codes.iter_mut().zip(cells) {
-                // Only a missing value is not itself.
-                #[expect(clippy::eq_op, reason = "for any type of float")]
-                let is_missing = cell != cell;
-                *code |= if is_missing { u8::MAX } else { 0 };
+                *code |= if cell.is_nan() { u8::MAX } else { 0 };
             }
             fill(column, codes);
         }

@@ -1,10 +1,10 @@
 //! The scorer: values to codes, codes to leaves, leaves to scores.
 //!
 //! A [`Scorer`] is a model made ready. It turns each value into a byte, its *code*: the number of the
-//! model's own thresholds below it ([`plan`], [`search`]). A split then is the comparison of two
+//! model's own thresholds below it (`plan`, `search`). A split then is the comparison of two
 //! bytes. For a block of docs every split of a tree is evaluated, children first, 64 docs at a time
-//! ([`mux`]): a split passes on the leaf number that its left or its right child found, without a
-//! branch. One to a few docs, and very large trees, walk instead ([`walk`]).
+//! (`mux`): a split passes on the leaf number that its left or its right child found, without a
+//! branch. One to a few docs, and very large trees, walk instead (`walk`).
 //!
 //! However it is found, a leaf is the leaf that [`Tree::leaf_of`](super::Tree::leaf_of) finds, and
 //! leaf values are summed per doc in the order of the model, in `f64`: every path, block size,
@@ -40,7 +40,7 @@ const BLOCK: usize = 256;
 /// So many docs at most walk at once.
 const FEW: usize = 8;
 /// About so many splits of docs are worth waking another thread.
-const WORTH_A_THREAD: usize = 1_000_000;
+const WORTH_A_THREAD: usize = 4_000_000;
 
 /// A model made ready to score.
 #[derive(Debug)]
@@ -74,6 +74,7 @@ impl Scorer {
         let mut build =
             Build { level, plan: &mut plan, program: &mut program, within: &mut within };
         build.model(model);
+        program.finish();
         let num_features = model.num_features();
         let kernels = Kernels::new(level);
         let few = program.few(kernels.picoseconds());
@@ -129,6 +130,11 @@ impl Scorer {
         Ok(score[0])
     }
 
+    fn work(&self, docs: usize) -> usize {
+        let parts = self.within.iter().map(|part| part.work(docs)).fold(0, usize::saturating_add);
+        docs.saturating_mul(self.program.num_splits()).saturating_add(parts)
+    }
+
     fn rows<'a, T: Value>(&self, values: &'a [T], count: usize) -> Result<Rows<'a, T>> {
         if self.num_features.checked_mul(count) == Some(values.len()) {
             return Ok(Rows::new(values, self.num_features));
@@ -143,8 +149,9 @@ impl Scorer {
 
     fn run<T: Value>(&self, rows: Rows<'_, T>, scores: &mut [f64], parts: &[Vec<f64>]) {
         let docs = scores.len();
-        let work = docs.saturating_mul(self.program.num_splits());
-        let threads = (work / WORTH_A_THREAD).min(rayon::current_num_threads());
+        let worth = self.work(docs) / WORTH_A_THREAD;
+        // Asking for the number of threads may start them.
+        let threads = if worth < 2 { 1 } else { worth.min(rayon::current_num_threads()) };
         let block = |scratch: &mut Scratch, first, scores: &mut [f64]| {
             let context = Context { rows: rows.skip(first), first, docs: scores.len(), parts };
             self.block(scratch, &context, scores);

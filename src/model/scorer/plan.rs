@@ -5,9 +5,9 @@
 //! values go both ways at different splits has two columns from one search. More thresholds than
 //! fit a code are searched in several tables.
 
-use super::super::forest::{Cells, Forest, Set};
+use super::super::forest::{Cells, Forest, Set, ZERO};
 use super::super::tree::{Split, Tree};
-use super::search::Table;
+use super::search::{Exact, Table, at_most};
 use std::collections::BTreeMap;
 
 /// All that becomes of a row before the trees see it.
@@ -17,17 +17,16 @@ pub(super) struct Plan {
     columns: usize,
     /// The thresholds of each key, rising, and the number of its first search.
     keys: BTreeMap<Key, (Vec<f64>, usize)>,
-    sets: Vec<Set>,
+    sets: BTreeMap<Set, usize>,
 }
 
 /// One table, and the columns that it fills.
 #[derive(Debug)]
 pub(super) struct Search {
     pub(super) source: Source,
-    /// For cells that are `f32`, by value or by rule.
-    pub(super) narrow: Table<f32>,
-    /// For others.
-    pub(super) wide: Option<Table<f64>>,
+    pub(super) table: Table,
+    /// For cells that are no `f32`.
+    pub(super) exact: Option<Exact>,
     /// The column in which missing values go left.
     pub(super) left: Option<usize>,
     /// The column in which missing values go right.
@@ -38,6 +37,8 @@ pub(super) struct Search {
 #[derive(Debug)]
 pub(super) enum Source {
     Feature(u32),
+    /// What counts as zero is 0, where a threshold could tell.
+    Flushed(u32),
     /// Zeros are missing.
     ZeroAsMissing(u32),
     Set(Membership),
@@ -63,15 +64,15 @@ enum Kind {
 #[derive(Debug, Default)]
 pub(super) struct Planner {
     thresholds: BTreeMap<Key, Vec<f64>>,
-    sets: Vec<Set>,
+    /// Each with its number.
+    sets: BTreeMap<Set, usize>,
 }
 
 impl Planner {
     pub(super) fn add(&mut self, forest: &Forest) {
         for set in forest.sets() {
-            if !self.sets.contains(set) {
-                self.sets.push(set.clone());
-            }
+            let next = self.sets.len();
+            self.sets.entry(set.clone()).or_insert(next);
         }
         for split in forest.trees().iter().flat_map(Tree::splits) {
             let key = key(&self.sets, forest, split);
@@ -81,12 +82,15 @@ impl Planner {
 
     pub(super) fn finish(self) -> Plan {
         let mut plan = Plan { sets: self.sets, ..Plan::default() };
+        let mut sets: Vec<&Set> = plan.sets.keys().collect();
+        sets.sort_unstable_by_key(|set| plan.sets[*set]);
+        let sets: Vec<Membership> = sets.into_iter().map(Membership::new).collect();
         for (key, mut thresholds) in self.thresholds {
             thresholds.sort_unstable_by(f64::total_cmp);
             thresholds.dedup();
             let first = plan.searches.len();
-            for some in thresholds.chunks(Table::<f64>::LIMIT) {
-                plan.searches.push(Search::new(plan.source(key), key, some));
+            for some in thresholds.chunks(Table::LIMIT) {
+                plan.searches.push(Search::new(source(key, some, &sets), key, some));
             }
             plan.keys.insert(key, (thresholds, first));
         }
@@ -112,28 +116,33 @@ impl Plan {
         let (thresholds, first) = &self.keys[&key];
         let wanted = threshold(key, split);
         let at = thresholds.partition_point(|&t| t < wanted);
-        let search = &mut self.searches[first + at / Table::<f64>::LIMIT];
+        let search = &mut self.searches[first + at / Table::LIMIT];
         let column = if split.missing_left { &mut search.left } else { &mut search.right };
         let column = *column.get_or_insert_with(|| {
             self.columns += 1;
             self.columns - 1
         });
-        (column as u32, (at % Table::<f64>::LIMIT) as u8)
-    }
-
-    fn source(&self, key: Key) -> Source {
-        match key.kind {
-            Kind::Narrow | Kind::Wide => Source::Feature(key.feature),
-            Kind::NarrowZeros | Kind::WideZeros => Source::ZeroAsMissing(key.feature),
-            Kind::Set(set) => Source::Set(Membership::new(&self.sets[set])),
-        }
+        (column as u32, (at % Table::LIMIT) as u8)
     }
 }
 
-fn key(sets: &[Set], forest: &Forest, split: &Split) -> Key {
+fn source(key: Key, thresholds: &[f64], sets: &[Membership]) -> Source {
+    match key.kind {
+        Kind::Narrow => Source::Feature(key.feature),
+        // All that counts as zero goes where 0 goes, but at thresholds within.
+        Kind::Wide if !thresholds.iter().any(|&t| (-ZERO..ZERO).contains(&t)) => {
+            Source::Feature(key.feature)
+        }
+        Kind::Wide => Source::Flushed(key.feature),
+        Kind::NarrowZeros | Kind::WideZeros => Source::ZeroAsMissing(key.feature),
+        Kind::Set(set) => Source::Set(sets[set].clone()),
+    }
+}
+
+fn key(sets: &BTreeMap<Set, usize>, forest: &Forest, split: &Split) -> Key {
     if let Some(set) = (split.feature as usize).checked_sub(forest.num_features()) {
         let set = &forest.sets()[set];
-        let at = sets.iter().position(|other| other == set).unwrap_or_default();
+        let at = sets.get(set).copied().unwrap_or_default();
         return Key { feature: set.feature, kind: Kind::Set(at) };
     }
     let zeros = forest.zero_is_missing().binary_search(&split.feature).is_ok();
@@ -156,24 +165,18 @@ fn threshold(key: Key, split: &Split) -> f64 {
     }
 }
 
-/// The largest `f32` that is not above a number: what an `f32` is compared with in its place.
-fn at_most(number: f64) -> f32 {
-    let near = number as f32;
-    if f64::from(near) > number { near.next_down() } else { near }
-}
-
 impl Search {
     fn new(source: Source, key: Key, thresholds: &[f64]) -> Self {
-        let narrow: Vec<f32> = thresholds.iter().map(|&t| at_most(t)).collect();
-        let wide = matches!(key.kind, Kind::Wide | Kind::WideZeros)
-            .then(|| Table::new(thresholds, f64::INFINITY));
-        let narrow = Table::new(&narrow, f32::INFINITY);
-        Self { source, narrow, wide, left: None, right: None }
+        let singles: Vec<f32> = thresholds.iter().map(|&t| at_most(t)).collect();
+        let table = Table::new(&singles);
+        let exact =
+            matches!(key.kind, Kind::Wide | Kind::WideZeros).then(|| Exact::new(thresholds));
+        Self { source, table, exact, left: None, right: None }
     }
 }
 
 /// A set that answers fast.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Membership {
     pub(super) feature: u32,
     set: Set,

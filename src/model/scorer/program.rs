@@ -70,7 +70,7 @@ impl Program {
     /// 64 docs takes `split` picoseconds.
     pub(super) fn few(&self, split: usize) -> usize {
         /// A step of a walk.
-        const STEP: usize = 600;
+        const STEP: usize = 1_100;
         let (walks, block) = (STEP * self.num_steps, split * self.num_splits);
         block.checked_div(walks).unwrap_or_default().clamp(1, 64)
     }
@@ -88,6 +88,15 @@ impl Program {
     pub(super) fn close(&mut self, weight: f64, mean: f64, scale: f64) {
         self.depth -= 1;
         self.push(Step::Close { weight, mean, scale });
+    }
+
+    /// Ends the adding of steps.
+    pub(super) fn finish(&mut self) {
+        for step in &mut self.steps {
+            if let Step::Trees(trees) = step {
+                trees.walks.sort();
+            }
+        }
     }
 
     /// Adds a tree to the trees before it, if they are the last step.

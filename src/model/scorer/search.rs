@@ -8,37 +8,37 @@
 
 /// The thresholds of one feature, at most [`LIMIT`](Self::LIMIT) of them.
 #[derive(Debug)]
-pub(super) struct Table<C> {
+pub(super) struct Table {
     /// Level order from place 1 on.
-    places: Box<[C]>,
+    places: Box<[f32]>,
     /// The number of levels, at least [`FEWEST`](Self::FEWEST).
     levels: u32,
 }
 
-impl<C: Copy + PartialOrd> Table<C> {
+impl Table {
     /// So that codes and places fit a byte, and 255 is free for missing values that go right.
     pub(super) const LIMIT: usize = 255;
     /// Four levels lie in sixteen places, which one vector holds.
     const FEWEST: u32 = 4;
 
-    /// The table of rising thresholds; `infinity` is above all of them.
-    pub(super) fn new(thresholds: &[C], infinity: C) -> Self {
+    /// The table of thresholds that do not fall.
+    pub(super) fn new(thresholds: &[f32]) -> Self {
         debug_assert!(thresholds.len() <= Self::LIMIT);
         let levels = (usize::BITS - thresholds.len().leading_zeros()).max(Self::FEWEST);
-        let mut places = vec![infinity; 1 << levels].into_boxed_slice();
+        let mut places = vec![f32::INFINITY; 1 << levels].into_boxed_slice();
         for level in 0..levels {
             // The tree below a place of this level has so many thresholds on either side.
             let below = 1 << (levels - level - 1);
             for i in 0..1usize << level {
                 let rank = (2 * i + 1) * below - 1;
-                places[(1 << level) + i] = thresholds.get(rank).copied().unwrap_or(infinity);
+                places[(1 << level) + i] = thresholds.get(rank).copied().unwrap_or(f32::INFINITY);
             }
         }
         Self { places, levels }
     }
 
     /// Level order from place 1 on; a power of two.
-    pub(super) fn places(&self) -> &[C] {
+    pub(super) fn places(&self) -> &[f32] {
         &self.places
     }
 
@@ -49,7 +49,7 @@ impl<C: Copy + PartialOrd> Table<C> {
     /// The codes of cells: the portable twin of the kernels.
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
     #[inline(always)]
-    pub(super) fn encode(&self, cells: &[C], codes: &mut [u8]) {
+    pub(super) fn encode(&self, cells: &[f32], codes: &mut [u8]) {
         let last = self.places.len() - 1;
         // Eight searches at a time hide each other's waits.
         let (eights, rest) = cells.as_chunks::<8>();
@@ -72,7 +72,7 @@ impl<C: Copy + PartialOrd> Table<C> {
 
     /// The code of one cell.
     #[inline]
-    pub(super) fn code(&self, cell: C) -> u8 {
+    pub(super) fn code(&self, cell: f32) -> u8 {
         match self.levels {
             4 => self.descend::<16>(cell),
             5 => self.descend::<32>(cell),
@@ -84,7 +84,7 @@ impl<C: Copy + PartialOrd> Table<C> {
 
     /// With a number of places that the compiler knows: no loop, no check of bounds.
     #[inline]
-    fn descend<const PLACES: usize>(&self, cell: C) -> u8 {
+    fn descend<const PLACES: usize>(&self, cell: f32) -> u8 {
         let Some(places) = self.places.first_chunk::<PLACES>() else { return 0 };
         let mut at = 1;
         for _ in 0..PLACES.ilog2() {
@@ -92,6 +92,45 @@ impl<C: Copy + PartialOrd> Table<C> {
         }
         (at % PLACES) as u8
     }
+}
+
+/// Thresholds that are no `f32`, for values that are none.
+///
+/// Both are taken down to the `f32` at or below, and the codes of these are right but where they are
+/// equal. There, thresholds may still lie below the value: as many as share that `f32` at most, and
+/// they come next.
+#[derive(Debug)]
+pub(super) struct Exact {
+    /// In order, then infinities.
+    thresholds: Box<[f64; 256]>,
+    /// The most thresholds that share an `f32`.
+    passes: usize,
+}
+
+impl Exact {
+    /// For at most [`Table::LIMIT`] rising thresholds.
+    pub(super) fn new(thresholds: &[f64]) -> Self {
+        let mut all = Box::new([f64::INFINITY; 256]);
+        all[..thresholds.len()].copy_from_slice(thresholds);
+        let shared = thresholds.chunk_by(|a, b| at_most(*a) == at_most(*b));
+        Self { thresholds: all, passes: shared.map(<[f64]>::len).max().unwrap_or_default() }
+    }
+
+    /// The code of a value from that of the `f32` at or below it.
+    #[inline]
+    pub(super) fn mend(&self, value: f64, code: u8) -> u8 {
+        // An infinity lies below nothing, so the code stays a byte.
+        (0..self.passes).fold(code, |code, _| {
+            code.wrapping_add(u8::from(self.thresholds[usize::from(code)] < value))
+        })
+    }
+}
+
+/// The largest `f32` that is not above a number.
+#[inline]
+pub(super) fn at_most(number: f64) -> f32 {
+    let near = number as f32;
+    if f64::from(near) > number { near.next_down() } else { near }
 }
 
 #[cfg(test)]
@@ -102,7 +141,7 @@ mod tests {
     fn a_code_is_the_number_of_thresholds_below() {
         for count in [0, 1, 2, 14, 15, 16, 31, 32, 100, 127, 128, 254, 255] {
             let thresholds: Vec<f32> = (0..count).map(|i| i as f32 * 0.5 - 20.0).collect();
-            let table = Table::new(&thresholds, f32::INFINITY);
+            let table = Table::new(&thresholds);
             let mut cells: Vec<f32> = vec![f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.0, -0.0];
             cells.extend(thresholds.iter().flat_map(|t| [*t, t.next_up(), t.next_down()]));
             let mut codes = vec![0; cells.len()];
@@ -111,6 +150,20 @@ mod tests {
                 let below = thresholds.iter().filter(|&&t| t < cell).count();
                 assert_eq!((usize::from(code), table.code(cell)), (below, code), "{cell}");
             }
+        }
+    }
+
+    #[test]
+    fn doubles_that_share_a_single_are_told_apart() {
+        let near = |i: i32| 1.0 + f64::from(i) * 1e-9;
+        let thresholds: Vec<f64> = (-40..40).filter(|i| i % 3 != 0).map(near).collect();
+        let table = Table::new(&thresholds.iter().map(|&t| at_most(t)).collect::<Vec<_>>());
+        let exact = Exact::new(&thresholds);
+        let others = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e300, 1e300, 1e-300];
+        for value in (-50..50).map(near).chain(others) {
+            let below = thresholds.iter().filter(|&&t| t < value).count();
+            let code = exact.mend(value, table.code(at_most(value)));
+            assert_eq!(usize::from(code), below, "{value}");
         }
     }
 }

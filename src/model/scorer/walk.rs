@@ -5,7 +5,6 @@
 //! side by side and hide each other's waits.
 
 use super::super::tree::{Child, Tree};
-use std::ops::Range;
 
 /// The walks of some trees.
 #[derive(Debug, Default)]
@@ -22,13 +21,15 @@ pub(super) struct Walks {
 pub(super) struct Walk {
     root: u32,
     steps: u32,
+    /// To a leaf on the average.
+    mean_steps: u32,
     tree: u32,
 }
 
 impl Walk {
-    /// The steps to the deepest leaf.
+    /// The steps that a doc takes on the average, and those after it until its group has arrived.
     pub(super) fn steps(self) -> usize {
-        self.steps as usize
+        self.mean_steps as usize + 2
     }
 }
 
@@ -53,13 +54,14 @@ impl Walks {
         self.values.push(0.0);
         // Splits that have a node, with its place and its depth.
         let mut open = vec![(Child::Split(0), root, 0)];
-        let mut steps = 0;
+        let (mut steps, mut all_steps) = (0, 0);
         while let Some((child, node, depth)) = open.pop() {
             match child {
                 Child::Leaf(at) => {
                     self.nodes[node as usize].left = node;
                     self.values[node as usize] = tree.leaves()[at as usize].value;
                     steps = steps.max(depth);
+                    all_steps += u64::from(depth);
                 }
                 Child::Split(at) => {
                     let left = self.nodes.len() as u32;
@@ -73,30 +75,30 @@ impl Walks {
                 }
             }
         }
-        let walk = Walk { root, steps, tree: self.order.len() as u32 };
-        let at = self.order.partition_point(|other| other.steps <= steps);
-        self.order.insert(at, walk);
+        let mean_steps = (all_steps / tree.leaves().len() as u64) as u32;
+        let walk = Walk { root, steps, mean_steps, tree: self.order.len() as u32 };
+        self.order.push(walk);
         walk
+    }
+
+    /// Ends the adding of trees.
+    pub(super) fn sort(&mut self) {
+        self.order.sort_by_key(|walk| walk.steps);
     }
 
     /// Writes each tree's leaf value for a doc to its place in `found`.
     #[inline]
     pub(super) fn all(&self, code: impl Fn(u32) -> u8, found: &mut [f64]) {
-        let (groups, rest) = self.order.as_chunks::<WIDE>();
-        for group in groups {
-            let mut at = group.map(|walk| walk.root);
-            for _ in 0..group[WIDE - 1].steps {
-                for at in &mut at {
-                    *at = self.step(*at, &code);
-                }
+        for group in self.order.chunks(WIDE) {
+            let mut at = [group[0].root; WIDE];
+            for (at, walk) in at.iter_mut().zip(group) {
+                *at = walk.root;
             }
+            let steps = group[group.len() - 1].steps;
+            self.descend(&mut at, steps, |column, _| code(column));
             for (walk, at) in group.iter().zip(at) {
                 found[walk.tree as usize] = self.values[at as usize];
             }
-        }
-        for walk in rest {
-            let leaf = (0..walk.steps).fold(walk.root, |at, _| self.step(at, &code));
-            found[walk.tree as usize] = self.values[leaf as usize];
         }
     }
 
@@ -104,15 +106,34 @@ impl Walks {
     #[inline]
     pub(super) fn one(&self, walk: Walk, code: impl Fn(u32, usize) -> u8, sums: &mut [f64]) {
         for (group, sums) in sums.chunks_mut(WIDE).enumerate() {
-            let docs: Range<usize> = group * WIDE..group * WIDE + sums.len();
+            let last = sums.len() - 1;
             let mut at = [walk.root; WIDE];
-            for _ in 0..walk.steps {
-                for (at, doc) in at.iter_mut().zip(docs.clone()) {
-                    *at = self.step(*at, |column| code(column, doc));
-                }
-            }
+            self.descend(&mut at, walk.steps, |column, i| code(column, WIDE * group + i.min(last)));
             for (sum, at) in sums.iter_mut().zip(at) {
                 *sum += self.values[at as usize];
+            }
+        }
+    }
+
+    /// Walks until all have arrived, which `steps` are enough for; `code` is of the column and the
+    /// walk.
+    #[inline]
+    fn descend(&self, at: &mut [u32; WIDE], steps: u32, code: impl Fn(u32, usize) -> u8) {
+        // Most leaves are much nearer than the deepest, but asking costs as much as half a step.
+        for _ in 0..steps.div_ceil(3) {
+            for _ in 0..2 {
+                for (i, at) in at.iter_mut().enumerate() {
+                    *at = self.step(*at, |column| code(column, i));
+                }
+            }
+            let mut moved = 0;
+            for (i, at) in at.iter_mut().enumerate() {
+                let next = self.step(*at, |column| code(column, i));
+                moved |= next ^ *at;
+                *at = next;
+            }
+            if moved == 0 {
+                break;
             }
         }
     }

@@ -31,7 +31,7 @@ pub(super) fn add(kernels: Kernels, leaves: &[Lane], values: &[f64], sums: &mut 
     unsafe { look_up::add(leaves, values, sums) }
 }
 
-pub(super) fn encode(kernels: Kernels, table: &Table<f32>, cells: &[f32], codes: &mut [u8]) {
+pub(super) fn encode(kernels: Kernels, table: &Table, cells: &[f32], codes: &mut [u8]) {
     debug_assert!(kernels.has(Level::Avx512));
     // SAFETY: `Kernels` of this level exist only where `Level::Avx512.is_available()`.
     unsafe { search::encode(table, cells, codes) }

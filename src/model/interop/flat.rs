@@ -1,0 +1,56 @@
+//! A model as one list of trees, for formats that know nothing else.
+
+use super::super::composite::{Model, Normalisation, Part};
+use super::super::tree::Tree;
+use crate::error::{Error, Result};
+
+/// A model whose score is the intercept and a leaf value of each tree.
+pub(super) struct Flat {
+    pub(super) intercept: f64,
+    /// Weights are in the leaf values.
+    pub(super) trees: Vec<Tree>,
+}
+
+/// All trees of a model; an error that names `format` if there is more to it.
+pub(super) fn flat(model: &Model, format: &str) -> Result<Flat> {
+    let mut flat = Flat { intercept: 0.0, trees: Vec::new() };
+    flat.collect(model, 1.0, format)?;
+    Ok(flat)
+}
+
+impl Flat {
+    fn collect(&mut self, model: &Model, weight: f64, format: &str) -> Result<()> {
+        let cannot =
+            |what| Err(Error::param("model.export", format!("{format} cannot hold {what}")));
+        self.intercept += weight * model.intercept();
+        for component in model.components() {
+            let mut inner = weight * component.weight;
+            match component.normalisation {
+                Normalisation::AsIs => {}
+                Normalisation::Fixed { mean, scale } => {
+                    inner /= scale;
+                    self.intercept -= inner * mean;
+                }
+                Normalisation::Query => return cannot("scores normalised within queries"),
+            }
+            match &component.part {
+                Part::Forest(forest) if !forest.sets().is_empty() => {
+                    return cannot("sets of categories");
+                }
+                Part::Forest(forest) if !forest.zero_is_missing().is_empty() => {
+                    return cannot("zeros that count as missing");
+                }
+                Part::Forest(forest) => {
+                    for tree in forest.trees() {
+                        let mut tree = tree.clone();
+                        tree.scale(inner);
+                        self.trees.push(tree);
+                    }
+                }
+                Part::Linear(_) => return cannot("a linear part"),
+                Part::Model(model) => self.collect(model, inner, format)?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,259 @@
+//! LightGBM's text to a model.
+
+use super::super::super::composite::{Component, Model, Normalisation, Part};
+use super::super::super::forest::{Cells, Forest, Set};
+use super::super::super::tree::{Child, Leaf, Split, Tree};
+use super::super::arrange::{Node, arrange};
+use super::{CATEGORICAL, DEFAULT_LEFT, Missing};
+use crate::error::{Error, Result, foreign};
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+/// The model of a text that LightGBM wrote.
+pub fn read(text: &str) -> Result<Model> {
+    let mut sections = text.split("\nTree=");
+    let header = Section::new(None, sections.next().unwrap_or_default());
+    for name in ["num_class", "num_tree_per_iteration"] {
+        if header.number_or::<u64>(name, 1)? != 1 {
+            let what = "a model with more than one score a doc cannot be read";
+            return Err(Error::model("lightgbm.classes", what));
+        }
+    }
+    let last: u32 = header.number("max_feature_idx")?;
+    let features = last as usize + 1;
+    let mut reading = Reading::default();
+    let mut ended = false;
+    for (number, section) in sections.enumerate() {
+        if ended {
+            return Err(Error::model("lightgbm.order", "a tree follows the end of the trees"));
+        }
+        let (section, rest) = section.split_once("\nend of trees").unwrap_or((section, ""));
+        ended = !rest.is_empty();
+        // What stands before the first line end is the tree's number.
+        let section = Section::new(Some(number), section);
+        let tree = reading.tree(&section)?;
+        reading.trees.push(tree);
+    }
+    if !ended && !text.contains("\nend of trees") {
+        return Err(Error::model("model.length", "the text has no `end of trees`"));
+    }
+    let averages =
+        text.lines().take_while(|l| !l.starts_with("Tree=")).any(|l| l == "average_output");
+    let mut model = Model::new(features);
+    let names: Vec<String> = header.words("feature_names").map(str::to_owned).collect();
+    if names.len() == features {
+        model.set_feature_names(Some(names))?;
+    }
+    if let Some(objective) = header.get("objective") {
+        model.set_attribute("objective", objective);
+    }
+    model.set_attribute("source", "LightGBM");
+    model.add(reading.finish(features, averages)?)?;
+    Ok(model)
+}
+
+/// Lines of the form `key=value`.
+struct Section<'a> {
+    tree: Option<usize>,
+    lines: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> Section<'a> {
+    fn new(tree: Option<usize>, text: &'a str) -> Self {
+        let lines = text.lines().filter_map(|line| line.split_once('=')).collect();
+        Self { tree, lines }
+    }
+
+    fn get(&self, name: &str) -> Option<&'a str> {
+        self.lines.get(name).map(|value| value.trim())
+    }
+
+    fn words(&self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.get(name).unwrap_or_default().split_ascii_whitespace()
+    }
+
+    fn fault(&self, name: &str, got: &str) -> Error {
+        let what = match self.tree {
+            Some(tree) => format!("`{name}` of tree {tree} is not as LightGBM writes it"),
+            None => format!("`{name}` is not as LightGBM writes it"),
+        };
+        Error::model("lightgbm.syntax", what).got(foreign(got.as_bytes()))
+    }
+
+    fn number<T: FromStr>(&self, name: &str) -> Result<T> {
+        let text = self.get(name).unwrap_or_default();
+        text.parse().map_err(|_| self.fault(name, text))
+    }
+
+    fn number_or<T: FromStr>(&self, name: &str, other: T) -> Result<T> {
+        if self.get(name).is_some() { self.number(name) } else { Ok(other) }
+    }
+
+    /// `count` numbers.
+    fn numbers<T: FromStr>(&self, name: &str, count: usize) -> Result<Vec<T>> {
+        let words = self.words(name).take(count.saturating_add(1));
+        let numbers: Vec<T> =
+            words.map(|w| w.parse().map_err(|_| self.fault(name, w))).collect::<Result<_>>()?;
+        if numbers.len() == count {
+            return Ok(numbers);
+        }
+        let counted = format!("{} numbers", numbers.len());
+        Err(self.fault(name, &counted).expected(format!("{count} numbers")))
+    }
+
+    /// The same, or zeros where an older version did not write them or a number is not finite.
+    fn statistics(&self, name: &str, count: usize) -> Result<Vec<f64>> {
+        if self.get(name).is_none() {
+            return Ok(vec![0.0; count]);
+        }
+        let mut numbers = self.numbers::<f64>(name, count)?;
+        numbers.iter_mut().filter(|x| !x.is_finite()).for_each(|x| *x = 0.0);
+        Ok(numbers)
+    }
+}
+
+/// Forests read so far.
+#[derive(Default)]
+struct Reading {
+    trees: Vec<Tree>,
+    sets: Vec<Set>,
+    /// What is missing in each feature.
+    zeros: BTreeMap<u32, bool>,
+}
+
+/// The sets of one tree.
+struct Categories {
+    bounds: Vec<usize>,
+    words: Vec<u32>,
+}
+
+impl Reading {
+    fn tree(&mut self, section: &Section<'_>) -> Result<Tree> {
+        if section.number_or::<u32>("is_linear", 0)? != 0 {
+            return Err(Error::model("lightgbm.linear", "linear leaves cannot be read"));
+        }
+        let leaves: usize = section.number("num_leaves")?;
+        let values = section.numbers::<f64>("leaf_value", leaves)?;
+        if leaves <= 1 {
+            let value = values.first().copied().unwrap_or_default();
+            return Ok(Tree::new(vec![], vec![Leaf { value, cover: 0.0, docs: 0 }]));
+        }
+        let covers = section.statistics("leaf_weight", leaves)?;
+        let docs = section.statistics("leaf_count", leaves)?;
+        let splits = self.splits(section, leaves - 1)?;
+        let children = [
+            section.numbers::<i64>("left_child", leaves - 1)?,
+            section.numbers::<i64>("right_child", leaves - 1)?,
+        ];
+        // From 0 on splits, and below 0 leaves, the first of which is -1.
+        arrange(0, 2 * leaves, |at: i64| {
+            let beyond = || section.fault("left_child", &at.to_string());
+            if at < 0 {
+                let leaf = usize::try_from(-1 - at).ok().filter(|&leaf| leaf < leaves);
+                let leaf = leaf.ok_or_else(beyond)?;
+                let (value, cover) = (values[leaf], covers[leaf]);
+                return Ok(Node::Leaf(Leaf { value, cover, docs: docs[leaf] as u64 }));
+            }
+            let split = usize::try_from(at).ok().filter(|&split| split + 1 < leaves);
+            let split = split.ok_or_else(beyond)?;
+            let (left, right) = (children[0][split], children[1][split]);
+            Ok(Node::Split { split: splits[split].clone(), left, right })
+        })
+    }
+
+    fn splits(&mut self, section: &Section<'_>, count: usize) -> Result<Vec<Split>> {
+        let features = section.numbers::<u32>("split_feature", count)?;
+        let thresholds = section.numbers::<f64>("threshold", count)?;
+        let decisions = section.numbers::<u32>("decision_type", count)?;
+        let reductions = section.statistics("split_gain", count)?;
+        let covers = section.statistics("internal_weight", count)?;
+        let docs = section.statistics("internal_count", count)?;
+        let categories = Categories {
+            bounds: section.words("cat_boundaries").filter_map(|w| w.parse().ok()).collect(),
+            words: section.words("cat_threshold").filter_map(|w| w.parse().ok()).collect(),
+        };
+        (0..count)
+            .map(|i| {
+                let split = Split {
+                    feature: features[i],
+                    threshold: thresholds[i],
+                    missing_left: false,
+                    left: Child::Leaf(0),
+                    right: Child::Leaf(0),
+                    reduction: reductions[i],
+                    cover: covers[i],
+                    docs: docs[i] as u64,
+                };
+                let fault = || section.fault("decision_type", &decisions[i].to_string());
+                if decisions[i] & CATEGORICAL != 0 {
+                    return self.categorical(&split, &categories).ok_or_else(fault);
+                }
+                self.numerical(&split, decisions[i]).ok_or_else(fault)
+            })
+            .collect()
+    }
+
+    /// A split on a set, whose number counts from `SETS` until the number of features is known.
+    fn on_set(&mut self, split: &Split, set: Set, threshold: f64) -> Split {
+        self.sets.push(set);
+        Split { feature: SETS + self.sets.len() as u32 - 1, threshold, ..split.clone() }
+    }
+
+    /// The threshold of a categorical split is the number of its set; missing values go right.
+    fn categorical(&mut self, split: &Split, all: &Categories) -> Option<Split> {
+        let number = split.threshold as usize;
+        let (from, to) = (*all.bounds.get(number)?, *all.bounds.get(number + 1)?);
+        let words = all.words.get(from..to)?;
+        let is_in = |category: &u32| words[*category as usize / 32] >> (category % 32) & 1 == 1;
+        let categories = (0..u32::try_from(32 * words.len()).ok()?).filter(is_in).collect();
+        let set = Set { feature: split.feature, categories };
+        Some(self.on_set(split, set, 0.5))
+    }
+
+    fn numerical(&mut self, split: &Split, decision: u32) -> Option<Split> {
+        let missing = Missing::of(decision)?;
+        let missing_left = match missing {
+            Missing::None => 0.0 <= split.threshold,
+            Missing::Zero | Missing::NaN => decision & DEFAULT_LEFT != 0,
+        };
+        let split = Split { missing_left, ..split.clone() };
+        let zero = missing == Missing::Zero;
+        if *self.zeros.entry(split.feature).or_insert(zero) != zero {
+            return None;
+        }
+        if split.threshold == f64::INFINITY && !zero {
+            // All that is not missing goes left, infinity too: in no set.
+            let none = Set { feature: split.feature, categories: vec![] };
+            return Some(self.on_set(&split, none, 1.0));
+        }
+        let threshold = split.threshold.min(f64::MAX);
+        Some(Split { threshold, ..split })
+    }
+
+    fn finish(self, features: usize, averages: bool) -> Result<Component> {
+        let zeros = self.zeros.into_iter().filter(|(_, zero)| *zero).map(|(feature, _)| feature);
+        let mut forest = Forest::foreign(features, Cells::F64, zeros.collect(), self.sets)?;
+        for tree in self.trees {
+            let (mut splits, leaves) = (tree.splits().to_vec(), tree.leaves().to_vec());
+            for split in &mut splits {
+                if let Some(set) = split.feature.checked_sub(SETS) {
+                    split.feature = features as u32 + set;
+                } else if split.feature as usize >= features {
+                    // Else it might be taken for a set.
+                    split.feature = u32::MAX;
+                }
+            }
+            forest.push(Tree::new(splits, leaves))?;
+        }
+        // A random forest divides the sum by the number of trees.
+        let count = forest.trees().len() as f64;
+        let mut component = Component::new(Part::Forest(forest));
+        if averages && count > 0.0 {
+            component.normalisation = Normalisation::Fixed { mean: 0.0, scale: count };
+        }
+        Ok(component)
+    }
+}
+
+/// The numbers of sets start here while a text is read.
+const SETS: u32 = 1 << 31;

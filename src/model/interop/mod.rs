@@ -1,0 +1,63 @@
+//! Models of other libraries, both ways.
+//!
+//! What is read scores the same: rows, missing values and floats are compared as that library
+//! does, and what our model cannot hold is refused by name. What is written scores the same there,
+//! or is refused. Each format's module says what is exact.
+
+mod arrange;
+mod flat;
+pub mod lightgbm;
+pub mod onnx;
+pub mod ranklib;
+mod ubjson;
+pub mod xgboost;
+
+use super::composite::Model;
+use crate::error::{Error, Result, foreign};
+use std::path::Path;
+
+impl Model {
+    /// A model from the bytes of a file, whatever library wrote it: ours, LightGBM's text,
+    /// XGBoost's JSON or UBJSON.
+    pub fn from_any(text: &[u8]) -> Result<Self> {
+        if text.starts_with(super::format::MAGIC.as_bytes()) {
+            return Self::from_text(text);
+        }
+        if text.starts_with(b"tree\n") || text.starts_with(b"tree\r\n") {
+            return lightgbm::read(utf8(text)?);
+        }
+        if xgboost::is_json(text) {
+            return xgboost::read(text);
+        }
+        if xgboost::is_ubjson(text) {
+            return xgboost::read_ubjson(text);
+        }
+        Err(Error::model("model.magic", "not a rustrank model")
+            .got(foreign(&text[..text.len().min(30)]))
+            .expected("a file of rustrank, LightGBM (text) or XGBoost (JSON, UBJSON)"))
+    }
+
+    /// The model as a file of another library: `lightgbm`, `xgboost`, `ranklib` or `onnx`.
+    pub fn to_foreign(&self, library: &str) -> Result<Vec<u8>> {
+        match library {
+            "lightgbm" => lightgbm::write(self).map(String::into_bytes),
+            "xgboost" => xgboost::write(self).map(String::into_bytes),
+            "ranklib" => ranklib::write(self).map(String::into_bytes),
+            "onnx" => onnx::write(self),
+            _ => Err(Error::param("model.library", "not a library that models are written for")
+                .got(foreign(library.as_bytes()))
+                .expected("lightgbm, xgboost, ranklib or onnx")),
+        }
+    }
+
+    /// Reads a file of [`from_any`](Self::from_any).
+    pub fn load_any(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+        Self::from_any(&bytes).map_err(|error| error.path(path))
+    }
+}
+
+fn utf8(text: &[u8]) -> Result<&str> {
+    std::str::from_utf8(text).map_err(|_| Error::model("model.syntax", "the text is not UTF-8"))
+}

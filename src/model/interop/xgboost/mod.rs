@@ -1,0 +1,18 @@
+//! XGBoost's JSON and UBJSON, as `save_model` writes them.
+//!
+//! Read: scores are those of `predict(output_margin=True)`, up to its single precision: there, leaf
+//! values are summed in `f32`, here in `f64`. Values are compared as singles and a value equal to
+//! the threshold goes right, so our threshold is the next single below. `gbtree`, `dart` and
+//! `gblinear` with one score a doc; categories are sets.
+//!
+//! Written: trees, with intercept and weights, under `rank:ndcg`. Leaf values are rounded to
+//! singles, which changes nothing in those that our training finds. What compares doubles is
+//! compared as singles; sets of categories, zeros that count as missing and parts that are no trees
+//! are refused.
+
+mod read;
+mod write;
+
+pub(super) use read::{is_json, is_ubjson};
+pub use read::{read, read_ubjson};
+pub use write::write;

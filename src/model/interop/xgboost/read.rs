@@ -1,0 +1,266 @@
+//! XGBoost's JSON to a model.
+
+use super::super::super::composite::{Component, Model, Part};
+use super::super::super::forest::{Cells, Forest, Set};
+use super::super::super::linear::Linear;
+use super::super::super::tree::{Child, Leaf, Split, Tree};
+use super::super::arrange::{Node, arrange};
+use super::super::ubjson;
+use crate::error::{Error, Result};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The model of a JSON text that XGBoost wrote.
+pub fn read(text: &[u8]) -> Result<Model> {
+    let root: Value = serde_json::from_slice(text).map_err(|error| {
+        Error::model("model.syntax", format!("the JSON is broken: {error}"))
+            .at(error.line() as u64, error.column() as u64)
+    })?;
+    model(&root)
+}
+
+/// The model of a UBJSON file that XGBoost wrote.
+pub fn read_ubjson(bytes: &[u8]) -> Result<Model> {
+    model(&ubjson::parse(bytes)?)
+}
+
+fn model(root: &Value) -> Result<Model> {
+    let learner = &root["learner"];
+    let params = &learner["learner_model_param"];
+    if number(&params["num_class"]).unwrap_or(0.0) > 1.0
+        || number(&params["num_target"]).unwrap_or(1.0) > 1.0
+    {
+        let what = "a model with more than one score a doc cannot be read";
+        return Err(Error::model("xgboost.classes", what));
+    }
+    let features = number(&params["num_feature"]).ok_or_else(|| fault("num_feature"))? as u32;
+    let mut model = Model::new(features as usize);
+    let names: Option<Vec<String>> = learner["feature_names"]
+        .as_array()
+        .map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+    if let Some(names) = names.filter(|names| names.len() == features as usize) {
+        model.set_feature_names(Some(names))?;
+    }
+    let objective = learner["objective"]["name"].as_str().unwrap_or_default();
+    model.set_attribute("objective", objective);
+    model.set_attribute("source", "XGBoost");
+    let base = number(&params["base_score"]).ok_or_else(|| fault("base_score"))?;
+    model.set_intercept(f64::from(margin(objective, base as f32)))?;
+    let booster = &learner["gradient_booster"];
+    match booster["name"].as_str() {
+        Some("gbtree") => forest(&mut model, &booster["model"], None)?,
+        Some("dart") => {
+            let weights = floats(&booster["weight_drop"], "weight_drop")?;
+            forest(&mut model, &booster["gbtree"]["model"], Some(&weights))?;
+        }
+        Some("gblinear") => {
+            let weights = floats(&booster["model"]["weights"], "weights")?;
+            linear(&mut model, &weights)?;
+        }
+        _ => return Err(fault("gradient_booster")),
+    }
+    Ok(model)
+}
+
+fn fault(name: &str) -> Error {
+    Error::model("xgboost.syntax", format!("`{name}` is not as XGBoost writes it"))
+}
+
+/// A number, or the text of one, as it may be in brackets.
+fn number(value: &Value) -> Option<f64> {
+    let text = |text: &str| text.trim_matches(['[', ']']).parse().ok();
+    value.as_f64().or_else(|| value.as_str().and_then(text))
+}
+
+/// What the sum starts from, where the objective turns sums into something else.
+fn margin(objective: &str, base: f32) -> f32 {
+    match objective {
+        "binary:logistic" | "binary:logitraw" | "reg:logistic" => -(1.0 / base - 1.0).ln(),
+        "count:poisson" | "reg:gamma" | "reg:tweedie" | "survival:aft" | "survival:cox" => {
+            base.ln()
+        }
+        _ => base,
+    }
+}
+
+fn floats(value: &Value, name: &str) -> Result<Vec<f64>> {
+    let all = value.as_array().ok_or_else(|| fault(name))?;
+    // All of them are singles, written with as many digits as singles need.
+    let single = |x: &Value| x.as_f64().map(|x| f64::from(x as f32)).ok_or_else(|| fault(name));
+    all.iter().map(single).collect()
+}
+
+fn integers(value: &Value, name: &str) -> Result<Vec<i64>> {
+    let all = value.as_array().ok_or_else(|| fault(name))?;
+    let integer = |x: &Value| x.as_i64().or_else(|| x.as_bool().map(i64::from));
+    all.iter().map(|x| integer(x).ok_or_else(|| fault(name))).collect()
+}
+
+fn linear(model: &mut Model, weights: &[f64]) -> Result<()> {
+    if weights.len() != model.num_features() + 1 {
+        return Err(fault("weights"));
+    }
+    let (bias, weights) = weights.split_last().ok_or_else(|| fault("weights"))?;
+    model.set_intercept(model.intercept() + bias)?;
+    let terms = weights.iter().enumerate().map(|(feature, &weight)| (feature as u32, weight));
+    model.add(Component::new(Part::Linear(Linear::new(terms.collect()))))
+}
+
+fn forest(model: &mut Model, booster: &Value, weights: Option<&[f64]>) -> Result<()> {
+    let trees = booster["trees"].as_array().ok_or_else(|| fault("trees"))?;
+    if integers(&booster["tree_info"], "tree_info")?.iter().any(|&class| class != 0) {
+        return Err(fault("tree_info"));
+    }
+    let features = model.num_features();
+    let mut sets = Vec::new();
+    let mut grown = Vec::new();
+    for (number, tree) in trees.iter().enumerate() {
+        let mut grew = Nodes::of(tree, features)
+            .and_then(|nodes| nodes.tree(&mut sets))
+            .map_err(|error| error.hint(format!("in tree {number}")))?;
+        if let Some(weights) = weights {
+            grew.scale(*weights.get(number).ok_or_else(|| fault("weight_drop"))?);
+        }
+        grown.push(grew);
+    }
+    let mut forest = Forest::foreign(features, Cells::F32, vec![], sets)?;
+    for tree in grown {
+        forest.push(tree)?;
+    }
+    model.add(Component::new(Part::Forest(forest)))
+}
+
+/// A tree as XGBoost has it: lists by node.
+struct Nodes {
+    features: usize,
+    left: Vec<i64>,
+    right: Vec<i64>,
+    conditions: Vec<f64>,
+    indices: Vec<i64>,
+    default_left: Vec<i64>,
+    changes: Vec<f64>,
+    hessians: Vec<f64>,
+    /// The categories that go right, by node.
+    categories: BTreeMap<i64, Vec<u32>>,
+}
+
+impl Nodes {
+    fn of(tree: &Value, features: usize) -> Result<Self> {
+        if number(&tree["tree_param"]["size_leaf_vector"]).unwrap_or(0.0) > 1.0 {
+            return Err(Error::model("xgboost.classes", "leaves of many values cannot be read"));
+        }
+        let nodes = Self {
+            features,
+            left: integers(&tree["left_children"], "left_children")?,
+            right: integers(&tree["right_children"], "right_children")?,
+            conditions: conditions(&tree["split_conditions"])?,
+            indices: integers(&tree["split_indices"], "split_indices")?,
+            default_left: integers(&tree["default_left"], "default_left")?,
+            changes: floats(&tree["loss_changes"], "loss_changes")?,
+            hessians: floats(&tree["sum_hessian"], "sum_hessian")?,
+            categories: categories(tree)?,
+        };
+        let lengths = [
+            nodes.right.len(),
+            nodes.conditions.len(),
+            nodes.indices.len(),
+            nodes.default_left.len(),
+            nodes.changes.len(),
+            nodes.hessians.len(),
+        ];
+        if nodes.left.is_empty() || lengths.iter().any(|&length| length != nodes.left.len()) {
+            return Err(fault("left_children"));
+        }
+        Ok(nodes)
+    }
+
+    fn tree(&self, sets: &mut Vec<Set>) -> Result<Tree> {
+        arrange(0i64, self.left.len(), |node| {
+            let at = usize::try_from(node).ok().filter(|&at| at < self.left.len());
+            let at = at.ok_or_else(|| fault("left_children").got(node))?;
+            let cover = self.hessians[at];
+            if self.left[at] < 0 {
+                return Ok(Node::Leaf(Leaf { value: self.conditions[at], cover, docs: 0 }));
+            }
+            let feature = u32::try_from(self.indices[at]).ok();
+            let feature = feature.filter(|&f| (f as usize) < self.features);
+            let feature = feature.ok_or_else(|| fault("split_indices").got(self.indices[at]))?;
+            let default_left = self.default_left[at] != 0;
+            let split = Split {
+                feature,
+                // Equal goes right: the next single below goes left.
+                threshold: f64::from((self.conditions[at] as f32).next_down()),
+                missing_left: default_left,
+                left: Child::Leaf(0),
+                right: Child::Leaf(0),
+                reduction: self.changes[at],
+                cover,
+                docs: 0,
+            };
+            let (left, right) = (self.left[at], self.right[at]);
+            let mut on_set = |categories: Vec<u32>, split: Split| {
+                sets.push(Set { feature, categories });
+                let feature = (self.features + sets.len() - 1) as u32;
+                Split { feature, threshold: 0.5, ..split }
+            };
+            if let Some(categories) = self.categories.get(&node) {
+                // Those in the set go right there, and left here.
+                let split =
+                    on_set(categories.clone(), Split { missing_left: !default_left, ..split });
+                return Ok(Node::Split { split, left: right, right: left });
+            }
+            if split.threshold == f64::NEG_INFINITY {
+                // Nothing but missing values goes left: nothing is in no set.
+                return Ok(Node::Split { split: on_set(vec![], split), left, right });
+            }
+            Ok(Node::Split { split, left, right })
+        })
+    }
+}
+
+/// Thresholds and leaf values; JSON has infinities as text, if at all.
+fn conditions(value: &Value) -> Result<Vec<f64>> {
+    let all = value.as_array().ok_or_else(|| fault("split_conditions"))?;
+    let single = |x: &Value| number(x).map(|x| f64::from(x as f32));
+    all.iter().map(|x| single(x).ok_or_else(|| fault("split_conditions"))).collect()
+}
+
+fn categories(tree: &Value) -> Result<BTreeMap<i64, Vec<u32>>> {
+    if tree["categories_nodes"].is_null() {
+        return Ok(BTreeMap::new());
+    }
+    let all = integers(&tree["categories"], "categories")?;
+    let nodes = integers(&tree["categories_nodes"], "categories_nodes")?;
+    let segments = integers(&tree["categories_segments"], "categories_segments")?;
+    let sizes = integers(&tree["categories_sizes"], "categories_sizes")?;
+    let mut by_node = BTreeMap::new();
+    for (i, &node) in nodes.iter().enumerate() {
+        let range = || {
+            let from = usize::try_from(*segments.get(i)?).ok()?;
+            let size = usize::try_from(*sizes.get(i)?).ok()?;
+            let some = all.get(from..from.checked_add(size)?)?;
+            let mut some: Vec<u32> =
+                some.iter().map(|&c| u32::try_from(c).ok()).collect::<Option<_>>()?;
+            some.sort_unstable();
+            some.dedup();
+            Some(some)
+        };
+        let some = range().ok_or_else(|| fault("categories_segments"))?;
+        by_node.insert(node, some);
+    }
+    Ok(by_node)
+}
+
+/// Whether a text looks like XGBoost's JSON.
+pub(in crate::model::interop) fn is_json(text: &[u8]) -> bool {
+    let start = text.trim_ascii_start();
+    start.first() == Some(&b'{')
+        && start[..start.len().min(1 << 16)].windows(9).any(|w| w == b"\"learner\"")
+}
+
+/// Whether bytes look like XGBoost's UBJSON: an object whose first key is a short text.
+pub(in crate::model::interop) fn is_ubjson(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(64)];
+    matches!(head, [b'{', b'i' | b'U' | b'I' | b'l' | b'L', ..])
+        && head.windows(7).any(|w| w == b"learner")
+}
