@@ -119,6 +119,45 @@ proptest! {
 }
 
 #[test]
+fn every_kernel_finds_the_bins_of_tables_of_any_shape() {
+    let shapes =
+        [(136, 240), (1, 600), (5, 37), (46, 512), (17, 300), (16, 257), (15, 17), (33, 6), (3, 5)];
+    for (features, rows) in shapes {
+        // As many thresholds as trees of each depth can hold, one less and one more.
+        let count = |f: usize| [1, 13, 14, 15, 16, 31, 63, 127, 128, 253, 254][f % 11];
+        let threshold = |f, i| (draw(3, f, i) % 4096) as f32 / 8.0 - 99.0;
+        let thresholds = |f: usize| {
+            let mut list: Vec<f32> = (0..count(f)).map(|i| threshold(f as u64, i)).collect();
+            list.sort_by(f32::total_cmp);
+            list.dedup();
+            (f % 29 != 28).then_some(list)
+        };
+        let binning = Binning::between((0..features).map(thresholds).collect()).unwrap();
+        let cell = |i: usize| match draw(4, 0, i as u64) {
+            bits if bits % 9 == 0 => f32::NAN,
+            bits if bits % 9 == 1 => [f32::MAX, f32::MIN, 0.0][i % 3],
+            // Often a threshold itself, else between two.
+            bits => (bits % 8192) as f32 / 16.0 - 99.0,
+        };
+        let cells: Vec<f32> = (0..rows * features).map(cell).collect();
+        let width = binning.layout().width();
+        let mut expected = vec![0; rows * width];
+        for (i, &cell) in cells.iter().enumerate() {
+            if let Some(place) = binning.layout().places()[i % features] {
+                let code = u16::from(binning.mappers()[i % features].code(cell));
+                let column = place.column as usize;
+                expected[i / features * width + column] += (code * place.stride) as u8;
+            }
+        }
+        for level in Level::available() {
+            let mut found = vec![0; rows * width];
+            binning.encode_at(level, &cells, &mut found);
+            assert!(found == expected, "{level:?}, {rows} rows of {features} features");
+        }
+    }
+}
+
+#[test]
 fn order_threads_and_batches_leave_the_bins_alone() {
     let (rows, features) = (5000, 9);
     let values = mixed(rows, features);

@@ -1,7 +1,7 @@
 //! The bins of all features: chosen once, then shared by every table that is binned with them.
 
 use super::cells::{Cells, block_rows, first_fault, hash_rows, row_hashes};
-use super::kernel::{Job, Table};
+use super::kernel::{self, Job, Table};
 use super::layout::{Layout, Place};
 use super::mapper::Mapper;
 use super::matrix::Matrix;
@@ -145,10 +145,8 @@ impl Binning {
         if width == 0 {
             return;
         }
-        for (feature, table) in &self.tables {
-            let cells = &tile[*feature..];
-            table.encode(level, Job { cells, num_features: self.num_features(), rows, width });
-        }
+        let num_features = self.num_features();
+        kernel::encode(level, &self.tables, Job { cells: tile, num_features, rows, width });
     }
 
     /// Bins all rows of a table, in the given order, on all threads.

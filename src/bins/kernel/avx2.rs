@@ -7,18 +7,20 @@ use std::arch::x86_64::{
     __m256, _CMP_LT_OQ, _mm256_cmp_ps, _mm256_loadu_ps, _mm256_movemask_ps, _mm256_set1_ps,
 };
 
-pub(super) fn encode(table: &Table, job: Job<'_>) {
+pub(super) fn encode(tables: &[(usize, Table)], mut job: Job<'_>) {
     debug_assert!(Level::Avx2.is_available());
-    // SAFETY: `Table::encode` calls this only after `Level::Avx2.is_available()`, which checks the
-    // features that `run` is compiled for.
-    unsafe { run(table, job) }
+    for (feature, table) in tables {
+        // SAFETY: `kernel::encode` calls this only after `Level::Avx2.is_available()` or that of
+        // AVX-512, which check the features that `run` is compiled for.
+        unsafe { run(table, *feature, &mut job) }
+    }
 }
 
 #[target_feature(enable = "avx2,popcnt")]
-fn run(table: &Table, job: Job<'_>) {
+fn run(table: &Table, feature: usize, job: &mut Job<'_>) {
     let ends = load(&table.ends);
     let groups = table.thresholds.as_chunks::<16>().0;
-    table.for_each(job, |cell| {
+    table.for_each(feature, job, |cell| {
         let x = _mm256_set1_ps(cell);
         // The last end is infinite, below nothing, so the group is at most 15.
         let group = below(ends, x);

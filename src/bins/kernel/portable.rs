@@ -2,12 +2,14 @@
 
 use super::{Job, Table};
 
-pub(super) fn encode(table: &Table, job: Job<'_>) {
-    let groups = table.thresholds.as_chunks::<16>().0;
-    table.for_each(job, |cell| {
-        let group = below(&table.ends, cell);
-        16 * group + below(&groups[usize::from(group & 15)], cell)
-    });
+pub(super) fn encode(tables: &[(usize, Table)], mut job: Job<'_>) {
+    for (feature, table) in tables {
+        let groups = table.thresholds.as_chunks::<16>().0;
+        table.for_each(*feature, &mut job, |cell| {
+            let group = below(&table.ends, cell);
+            16 * group + below(&groups[usize::from(group & 15)], cell)
+        });
+    }
 }
 
 #[inline]
