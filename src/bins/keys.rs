@@ -35,7 +35,8 @@ pub(super) fn mappers_of(
         .map(|group| {
             let features = group * at_once..((group + 1) * at_once).min(num_features);
             let width = features.len();
-            let (mut keys, mut tile) = (vec![Keys::default(); width], vec![0.0; rows * width]);
+            let mut keys: Vec<_> = (0..width).map(|_| Keys::with_room(counts.len())).collect();
+            let mut tile = vec![0.0; rows * width];
             for (block, counts) in counts.chunks(rows).enumerate() {
                 interrupt.check()?;
                 let tile = &mut tile[..counts.len() * width];
@@ -63,6 +64,11 @@ pub(super) struct Keys {
 }
 
 impl Keys {
+    /// No cells yet. What is not filled of the room is not touched, and what grows is touched twice.
+    fn with_room(rows: usize) -> Self {
+        Self { single: Vec::with_capacity(rows), ..Self::default() }
+    }
+
     #[inline]
     pub(super) fn push(&mut self, cell: f32, count: u32) {
         if cell.is_nan() {
