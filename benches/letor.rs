@@ -83,6 +83,7 @@ fn usual(level: Level, text: &[u8]) -> usize {
     for (_, line) in (Piece { text, first_line: 1 }).lines() {
         cells.clear();
         let mut push = |index, cell| cells.push((index, cell));
+        let line = line.bytes();
         let head = line.iter().position(|&byte| byte == b':').unwrap();
         let blank = head + line[head..].iter().position(|&byte| byte == b' ').unwrap();
         usual_cells(level, line, blank, 1..=1 << 20, &mut Each(&mut push));

@@ -118,17 +118,16 @@ fn with_threads<T: Send>(threads: usize, run: impl FnOnce() -> T + Send) -> T {
 /// The dataset must be that of the table for every cut, buffer and number of threads.
 fn assert_same_as_table(docs: &[Doc], text: &str, options: &LoadOptions) {
     let expected = content(&table(docs, options));
-    let cuts = [(1, 1), (300, 70), (5000, 1000), (1 << 20, 1 << 18)];
-    for (block_bytes, piece_bytes) in cuts {
+    for block_bytes in [1, 70, 1000, 1 << 18] {
         for buffer_bytes in [0, 700, 5000, 1 << 30] {
             for threads in [1, 4] {
                 let options = LoadOptions {
-                    lines: LineOptions { block_bytes, piece_bytes, ..LineOptions::default() },
+                    lines: LineOptions { block_bytes, ..LineOptions::default() },
                     buffer_bytes,
                     ..options.clone()
                 };
                 let found = with_threads(threads, || loaded(text, &options)).unwrap().dataset;
-                let how = (block_bytes, piece_bytes, buffer_bytes, threads);
+                let how = (block_bytes, buffer_bytes, threads);
                 assert_eq!(content(&found), expected, "{how:?}");
             }
         }
@@ -274,10 +273,8 @@ fn faults_name_file_line_and_column() {
     ] {
         let path = file("fault.txt", format!("{good}{line}\n{after}").as_bytes());
         let line = 50 + line.lines().count() as u64;
-        for (block_bytes, piece_bytes, buffer_bytes) in
-            [(1, 1, 0), (100, 30, 200), (1 << 20, 100, 1 << 30), (1 << 20, 1 << 20, 0)]
-        {
-            let lines = LineOptions { block_bytes, piece_bytes, ..LineOptions::default() };
+        for (block_bytes, buffer_bytes) in [(1, 0), (30, 200), (100, 1 << 30), (1 << 20, 0)] {
+            let lines = LineOptions { block_bytes, ..LineOptions::default() };
             let options = LoadOptions { lines, buffer_bytes, ..options() };
             let error = load(&path, None, &options, &Interrupt::new()).unwrap_err();
             let fault = error.fault().unwrap();
@@ -322,7 +319,7 @@ proptest! {
             Doc { query: row / 3, label: (row % 3) as u32, cells: finite.map(f64::from).collect() }
         }).collect();
         docs[0].cells.resize(width, 1.5);
-        let lines = LineOptions { block_bytes, piece_bytes: 50, ..LineOptions::default() };
+        let lines = LineOptions { block_bytes, ..LineOptions::default() };
         let options = LoadOptions { lines, buffer_bytes, ..options() };
         let found = loaded(&text(&docs, true), &options).unwrap().dataset;
         prop_assert_eq!(content(&found), content(&table(&docs, &options)));

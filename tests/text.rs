@@ -29,8 +29,8 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-fn cut(block_bytes: usize, piece_bytes: usize) -> LineOptions {
-    LineOptions { block_bytes, piece_bytes, ..LineOptions::default() }
+fn cut(block_bytes: usize) -> LineOptions {
+    LineOptions { block_bytes, ..LineOptions::default() }
 }
 
 fn from_bytes(bytes: &[u8], options: &LineOptions) -> LineSource {
@@ -109,7 +109,7 @@ fn cutting_compression_and_threads_change_nothing() {
     let zipped = file("zipped.gz", &gzip(text.as_bytes()));
     let (head, tail) = text.as_bytes().split_at(text.len() / 3);
     let members = file("members.gz", &[gzip(head), gzip(b""), gzip(tail)].concat());
-    for options in [cut(64, 10), cut(1, 1), cut(1000, 300), LineOptions::default()] {
+    for options in [cut(10), cut(1), cut(300), LineOptions::default()] {
         for threads in [1, 4] {
             for path in [&plain, &zipped, &members] {
                 let mut source = LineSource::open(path, &options).unwrap();
@@ -137,12 +137,12 @@ fn the_first_bad_line_is_reported_however_the_text_is_cut() {
         (parse, "feature 1 comes after feature 2 (text:43:13)"),
         (long, "the feature value is not a number (text:41:11, feature 1): got `x`"),
     ] {
-        for (block_bytes, piece_bytes) in [(1, 1), (64, 17), (200, 1000), (1 << 20, 30)] {
+        for block_bytes in [1, 17, 200, 1 << 20] {
             for threads in [1, 4] {
-                let options = LineOptions { max_line_bytes: 200, ..cut(block_bytes, piece_bytes) };
+                let options = LineOptions { max_line_bytes: 200, ..cut(block_bytes) };
                 let mut source = from_bytes(text.as_bytes(), &options);
                 let error = with_threads(threads, || content(&mut source)).unwrap_err();
-                assert!(error.to_string().contains(says), "{block_bytes} {piece_bytes}: {error}");
+                assert!(error.to_string().contains(says), "{block_bytes}: {error}");
             }
         }
     }
@@ -180,8 +180,7 @@ impl Read for Same {
 #[test]
 fn a_line_without_end_is_refused_in_bounded_memory() {
     const LONGEST: usize = 4 << 20;
-    let options =
-        LineOptions { block_bytes: 1 << 20, max_line_bytes: LONGEST, ..cut(1 << 20, 1 << 16) };
+    let options = LineOptions { max_line_bytes: LONGEST, ..cut(1 << 20) };
     let mut encoder = GzEncoder::new(Vec::new(), Compression::new(6));
     io::copy(&mut Same(200 << 20), &mut encoder).unwrap();
     let bomb = file("bomb.gz", &encoder.finish().unwrap());
@@ -203,7 +202,7 @@ fn garbage_is_refused_on_its_first_line() {
     assert!(matches!(error.kind(), ErrorKind::Data(_)), "{error}");
     assert_eq!(error.fault().unwrap().place.line, Some(1));
     let utf16: Vec<u8> = "1 qid:1 1:1\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let error = content(&mut from_bytes(&[&b"\xff\xfe"[..], &utf16].concat(), &cut(64, 64)));
+    let error = content(&mut from_bytes(&[&b"\xff\xfe"[..], &utf16].concat(), &cut(64)));
     assert_eq!(code(&error.unwrap_err()), "letor.utf8");
 }
 
@@ -254,7 +253,7 @@ fn a_summary_does_not_depend_on_cutting_and_threads() {
     };
     let expected = summary(&LineOptions::default(), 1);
     assert!(expected.bad_lines > 20 && expected.findings.len() == 20);
-    for options in [cut(64, 10), cut(1000, 300), LineOptions::default()] {
+    for options in [cut(10), cut(300), LineOptions::default()] {
         for threads in [1, 4] {
             assert_eq!(summary(&options, threads), expected);
         }
@@ -286,11 +285,11 @@ fn real_data_are_read_whole() {
 proptest! {
     #[test]
     fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        let mut source = from_bytes(&bytes, &cut(16, 4));
+        let mut source = from_bytes(&bytes, &cut(4));
         let _ = content(&mut source);
         source.rewind().unwrap();
         let _ = inspect_source(&mut source, &LetorOptions::default(), &Interrupt::new());
-        let _ = content(&mut from_bytes(&[&[0x1f, 0x8b][..], &bytes].concat(), &cut(16, 4)));
+        let _ = content(&mut from_bytes(&[&[0x1f, 0x8b][..], &bytes].concat(), &cut(4)));
     }
 
     #[test]
@@ -314,7 +313,7 @@ proptest! {
         }
         expected.sizes.push(expected.labels.len());
         expected.ids.push("1".into());
-        let found = content(&mut from_bytes(text.as_bytes(), &cut(block_bytes, 50))).unwrap();
+        let found = content(&mut from_bytes(text.as_bytes(), &cut(block_bytes))).unwrap();
         prop_assert_eq!(found, expected);
     }
 }

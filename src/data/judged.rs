@@ -61,7 +61,7 @@ pub fn scores_of(source: &mut LineSource, interrupt: &Interrupt) -> Result<Vec<f
     let parse = |piece: Piece<'_>| {
         let mut scores = Vec::new();
         let outcome = piece.each(|_, line| {
-            scores.push(score_line(line)?);
+            scores.push(score_line(line.bytes())?);
             Ok(())
         });
         (scores, outcome)

@@ -9,6 +9,7 @@
 //! long way, where the faults are told apart.
 
 use super::cells::Infinite;
+use super::lines::Line;
 use super::number;
 use super::scan::{Each, Sink, usual_cells};
 use crate::bins::nearest;
@@ -50,23 +51,27 @@ impl LetorOptions {
     /// Parses a line and hands each feature index, as written, and its cell to `sink`.
     ///
     /// A fault is placed on line 1 at its column. Cells before the fault have been handed over.
-    pub fn parse_line<'a>(&self, line: &'a [u8], sink: impl FnMut(u32, f32)) -> Result<Row<'a>> {
-        self.parse_into(line, &mut Each(sink))
+    pub fn parse_line<'a>(
+        &self,
+        line: impl Into<Line<'a>>,
+        sink: impl FnMut(u32, f32),
+    ) -> Result<Row<'a>> {
+        self.parse_into(line.into(), &mut Each(sink))
     }
 
     /// As [`parse_line`](Self::parse_line), with runs of cells handed over at once.
-    pub fn parse_into<'a>(&self, line: &'a [u8], sink: &mut impl Sink) -> Result<Row<'a>> {
-        let parsed = head(line).and_then(|(row, end)| {
+    pub fn parse_into<'a>(&self, line: Line<'a>, sink: &mut impl Sink) -> Result<Row<'a>> {
+        let parsed = head(line.bytes()).and_then(|(row, end)| {
             self.cells(line, end, sink)?;
             Ok(row)
         });
-        parsed.map_err(|error| unless_not_text(line, error))
+        parsed.map_err(|error| unless_not_text(line.bytes(), error))
     }
 
     /// Parses the label and the qid alone; the cells are not looked at.
-    pub fn parse_head<'a>(&self, line: &'a [u8]) -> Result<Row<'a>> {
-        let parsed = head(line).map(|(row, _)| row);
-        parsed.map_err(|error| unless_not_text(line, error))
+    pub fn parse_head<'a>(&self, line: impl Into<Line<'a>>) -> Result<Row<'a>> {
+        let line = line.into().bytes();
+        head(line).map(|(row, _)| row).map_err(|error| unless_not_text(line, error))
     }
 
     fn lowest(&self) -> u32 {
@@ -78,10 +83,13 @@ impl LetorOptions {
         self.max_features.saturating_sub(u32::from(self.zero_based)).min(u32::MAX - 1)
     }
 
-    fn cells(&self, line: &[u8], mut at: usize, sink: &mut impl Sink) -> Result<()> {
+    fn cells(&self, line: Line<'_>, mut at: usize, sink: &mut impl Sink) -> Result<()> {
         let (level, mut next) = (Level::best(), self.lowest());
+        let (text, begin) = line.with_lead();
+        let line = line.bytes();
         loop {
-            (at, next) = usual_cells(level, line, at, next..=self.highest(), sink);
+            (at, next) = usual_cells(level, text, begin + at, next..=self.highest(), sink);
+            at -= begin;
             let start = skip_blanks(line, at);
             let end = token_end(line, start);
             if start == end {

@@ -1,7 +1,7 @@
 //! A text file as blocks of whole lines, in fixed memory.
 //!
-//! A [`Block`] is some megabytes of text that ends where a line ends; a [`Piece`] is a part of a
-//! block, again of whole lines, small enough that every thread gets several. Lines count from 1 and
+//! A [`Block`] is the memory for some text that ends where a line ends; a [`Piece`] is that text, small
+//! enough that it stays in the cache of the thread that reads and parses it. Lines count from 1 and
 //! every line counts, but [`Piece::lines`] leaves out those with nothing but a comment.
 //!
 //! Plain and gzip text are told apart by the first two bytes. What cannot be read twice (a pipe) is
@@ -40,20 +40,16 @@ const GZIP_BUFFER: usize = 64 << 10;
 /// How text is cut. What is read does not depend on it, but for the longest line allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineOptions {
-    /// About how much text is read at once.
-    pub block_bytes: usize,
     /// About how much text one thread takes at once.
-    pub piece_bytes: usize,
+    pub block_bytes: usize,
     /// The longest line, its line feed not counted.
     pub max_line_bytes: usize,
 }
 
 impl Default for LineOptions {
     fn default() -> Self {
-        let piece_bytes = 256 << 10;
-        // Some pieces a thread. What is read stays in the cache until it is parsed if it is no more.
-        let block_bytes = (4 * piece_bytes).max(2 * piece_bytes * rayon::current_num_threads());
-        Self { block_bytes, piece_bytes, max_line_bytes: 64 << 20 }
+        // What is read stays in the cache until it is parsed if it is no more.
+        Self { block_bytes: 256 << 10, max_line_bytes: 64 << 20 }
     }
 }
 
@@ -73,23 +69,16 @@ pub struct LineSource {
     bytes: u64,
 }
 
-/// Whole lines of a text, cut into pieces.
+/// Memory for whole lines of a text, to be used again for the next.
 #[derive(Debug, Default)]
 pub struct Block {
     /// The text, and after it what was left there before: clearing it costs a tenth of parsing it.
     buffer: Vec<u8>,
     used: usize,
-    cuts: Vec<Cut>,
-}
-
-/// Where a piece ends, and the number of its first line.
-#[derive(Debug)]
-struct Cut {
-    end: usize,
     first_line: u64,
 }
 
-/// A part of a block: whole lines, and the number of the first one.
+/// Whole lines, and the number of the first one.
 #[derive(Debug, Clone, Copy)]
 pub struct Piece<'a> {
     /// The lines, each with its end; only the last line of a file may lack it.
@@ -123,7 +112,6 @@ impl LineSource {
         let options = LineOptions {
             // A block longer than the longest line could hide a line that is too long.
             block_bytes: options.block_bytes.clamp(1, max_line_bytes),
-            piece_bytes: options.piece_bytes.max(1),
             max_line_bytes,
         };
         Ok(Self {
@@ -168,7 +156,6 @@ impl LineSource {
     /// Reads the next lines into `block`; `false` once there are none.
     pub fn next_block(&mut self, block: &mut Block) -> Result<bool> {
         block.used = 0;
-        block.cuts.clear();
         block.append(&self.carry);
         self.carry.clear();
         let mut whole = self.fill(block);
@@ -182,7 +169,8 @@ impl LineSource {
         }
         block.used = whole;
         self.bytes += whole as u64;
-        self.next_line = block.cut(self.options.piece_bytes, self.next_line);
+        block.first_line = self.next_line;
+        self.next_line += line_ends(&block.buffer[..whole]);
         match self.fault.take_if(|_| whole == 0) {
             Some(fault) => Err(fault),
             None => Ok(whole > 0),
@@ -239,18 +227,8 @@ impl LineSource {
 
 impl Block {
     /// The text.
-    pub fn text(&self) -> &[u8] {
-        &self.buffer[..self.used]
-    }
-
-    /// The pieces, in the order of the text.
-    pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
-        let starts = std::iter::once(0).chain(self.cuts.iter().map(|cut| cut.end));
-        let piece = |(start, cut): (usize, &Cut)| Piece {
-            text: &self.buffer[start..cut.end],
-            first_line: cut.first_line,
-        };
-        starts.zip(&self.cuts).map(piece)
+    pub fn piece(&self) -> Piece<'_> {
+        Piece { text: &self.buffer[..self.used], first_line: self.first_line }
     }
 
     /// The memory held, in bytes.
@@ -284,60 +262,79 @@ impl Block {
         }
         Ok(())
     }
-
-    /// Cuts the text into pieces; gives the number of the line after them.
-    fn cut(&mut self, piece_bytes: usize, mut line: u64) -> u64 {
-        let text = &self.buffer[..self.used];
-        let mut start = 0;
-        while start < text.len() {
-            let about = (start + piece_bytes - 1).min(text.len());
-            let end = memchr::memchr(b'\n', &text[about..]).map_or(text.len(), |at| about + at + 1);
-            self.cuts.push(Cut { end, first_line: line });
-            line += line_ends(&text[start..end]);
-            start = end;
-        }
-        line
-    }
 }
 
 /// How many lines end in a text: as bytes in the lanes of vectors, which hold up to 255 each.
+// Not inlined: there is room for all lanes in registers here.
+#[inline(never)]
 fn line_ends(text: &[u8]) -> u64 {
     let (blocks, rest) = text.as_chunks::<64>();
-    let mut total = memchr::memchr_iter(b'\n', rest).count() as u64;
-    for blocks in blocks.chunks(255) {
-        let mut lanes = [0u8; 64];
-        for block in blocks {
-            for (lane, &byte) in lanes.iter_mut().zip(block) {
-                *lane = lane.wrapping_add(u8::from(byte == b'\n'));
-            }
-        }
-        total += lanes.iter().map(|&lane| u64::from(lane)).sum::<u64>();
+    let counted = |lanes: [u8; 64], block: &[u8; 64]| {
+        std::array::from_fn(|i| lanes[i].wrapping_add(u8::from(block[i] == b'\n')))
+    };
+    let of_blocks = |blocks: &[[u8; 64]]| {
+        let lanes = blocks.iter().fold([0; 64], counted);
+        lanes.iter().map(|&lane| u64::from(lane)).sum::<u64>()
+    };
+    memchr::memchr_iter(b'\n', rest).count() as u64 + blocks.chunks(255).map(of_blocks).sum::<u64>()
+}
+
+/// A line without its end, and a little of what stands before it in the text.
+#[derive(Debug, Clone, Copy)]
+pub struct Line<'a> {
+    text: &'a [u8],
+    start: usize,
+}
+
+impl<'a> Line<'a> {
+    /// So many bytes before a line are kept, if they are there.
+    const LEAD: usize = 16;
+
+    /// The line.
+    pub fn bytes(self) -> &'a [u8] {
+        &self.text[self.start..]
     }
-    total
+
+    /// The line with what is kept before it, and where in that it begins: kernels read the bytes
+    /// before a place, and can so do it for the first places too.
+    pub(super) fn with_lead(self) -> (&'a [u8], usize) {
+        (self.text, self.start)
+    }
+}
+
+/// A line of its own.
+impl<'a, B: AsRef<[u8]> + ?Sized> From<&'a B> for Line<'a> {
+    fn from(line: &'a B) -> Self {
+        Self { text: line.as_ref(), start: 0 }
+    }
 }
 
 impl<'a> Piece<'a> {
-    /// The lines, numbered, without their ends; none that is blank or only a comment.
-    pub fn lines(&self) -> impl Iterator<Item = (u64, &'a [u8])> + use<'a> {
-        let mut rest = self.text;
-        let numbers = self.first_line..;
+    /// The lines, numbered; none that is blank or only a comment.
+    pub fn lines(&self) -> impl Iterator<Item = (u64, Line<'a>)> + use<'a> {
+        let (text, numbers) = (self.text, self.first_line..);
+        let mut start = 0;
         let cut = move || {
-            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-            let line = rest.get(..end).filter(|_| !rest.is_empty())?;
-            rest = rest.get(end + 1..).unwrap_or_default();
-            Some(line.strip_suffix(b"\r").unwrap_or(line))
+            let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
+            let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let from = start.saturating_sub(Line::LEAD);
+            let text = &text[from..start + length];
+            let text = if rest[..length].ends_with(b"\r") { &text[..text.len() - 1] } else { text };
+            let line = Line { text, start: start - from };
+            start += length + 1;
+            Some(line)
         };
-        let says = |line: &[u8]| {
-            let first = line.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+        let says = |line: Line<'_>| {
+            let first = line.bytes().iter().find(|byte| !matches!(byte, b' ' | b'\t'));
             first.is_some_and(|&byte| byte != b'#')
         };
-        numbers.zip(std::iter::from_fn(cut)).filter(move |(_, line)| says(line))
+        numbers.zip(std::iter::from_fn(cut)).filter(move |(_, line)| says(*line))
     }
 
     /// Parses line after line up to the first fault, which is given its line.
     ///
     /// `parse` places a fault at its column; the line it names there does not matter.
-    pub fn each(&self, mut parse: impl FnMut(u64, &'a [u8]) -> Result<()>) -> Result<()> {
+    pub fn each(&self, mut parse: impl FnMut(u64, Line<'a>) -> Result<()>) -> Result<()> {
         for (number, line) in self.lines() {
             parse(number, line).map_err(|error| on_line(error, number))?;
         }
@@ -469,7 +466,7 @@ mod tests {
     use super::*;
 
     fn source(text: &'static [u8], block_bytes: usize) -> LineSource {
-        let options = LineOptions { block_bytes, piece_bytes: 8, max_line_bytes: 40 };
+        let options = LineOptions { block_bytes, max_line_bytes: 40 };
         LineSource::from_reader("text", Box::new(text), &options).unwrap()
     }
 
@@ -477,10 +474,8 @@ mod tests {
         let mut block = Block::default();
         let mut lines = Vec::new();
         while source.next_block(&mut block).unwrap() {
-            for piece in block.pieces() {
-                let text = |line| String::from_utf8_lossy(line).into_owned();
-                lines.extend(piece.lines().map(|(number, line)| (number, text(line))));
-            }
+            let text = |line: Line<'_>| String::from_utf8_lossy(line.bytes()).into_owned();
+            lines.extend(block.piece().lines().map(|(number, line)| (number, text(line))));
         }
         lines
     }
@@ -509,7 +504,7 @@ mod tests {
             let mut source = source(long, block_bytes);
             let mut block = Block::default();
             assert!(source.next_block(&mut block).unwrap());
-            assert_eq!(block.text(), b"a\n");
+            assert_eq!(block.piece().text, b"a\n");
             let error = source.next_block(&mut block).unwrap_err();
             assert_eq!(error.fault().unwrap().code, "text.line_long");
             assert!(error.to_string().contains("(text:2:1)"), "{error}");

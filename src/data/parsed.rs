@@ -7,7 +7,7 @@
 //! line does not mention is 0. Rows are hashed while they are in cache.
 
 use super::letor::{LetorOptions, Row};
-use super::lines::Piece;
+use super::lines::{Line, Piece};
 use super::packed::{Group, LANES, Packed};
 use super::scan::Sink;
 use crate::Interrupt;
@@ -155,7 +155,7 @@ impl Chunk {
         let letor = parser.letor;
         let (mut given, mut highest, mut length) = (0, 0, 0);
         if let Some((_, line)) = piece.lines().next() {
-            length = line.len();
+            length = line.bytes().len();
             // A fault in this line is found again, and reported, when the piece is parsed.
             let _ = letor.parse_line(line, |index, _| {
                 given += 1;
@@ -175,7 +175,7 @@ impl Chunk {
         Self { num_rows: 0, num_features: 0, rows, hashes: Vec::new() }
     }
 
-    fn parse_line<'a>(&mut self, parser: Parser<'_>, line: &'a [u8]) -> Result<Row<'a>> {
+    fn parse_line<'a>(&mut self, parser: Parser<'_>, line: Line<'a>) -> Result<Row<'a>> {
         let lowest = u32::from(!parser.letor.zero_based);
         let widest;
         let row = match &mut self.rows {

@@ -1,15 +1,20 @@
 //! Text parsed in parallel, with results and faults in the order of the file.
 //!
-//! While the pieces of one block are parsed, the next block is read. What a piece gives is handed
-//! over in the order of the file; so is the first fault, together with what came before it in its
-//! piece: neither depends on the number of threads, nor on how the text is cut. Memory: two blocks,
-//! and what parsing a block gives.
+//! A thread that is free reads the next piece and parses it while others read, so that a text is
+//! parsed where it was read, in one core's cache, and nobody waits for the end of a round of pieces
+//! but once a wave. What a piece gives is handed over in the order of the file; so is the first
+//! fault, together with what came before it in its piece: neither depends on the number of threads,
+//! nor on how the text is cut. Memory: a block a thread, and what parsing a wave of blocks gives.
 
 use super::lines::{Block, LineSource, Piece};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use rayon::prelude::*;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How many pieces a thread takes in a wave, about.
+const PIECES: usize = 16;
 
 /// Parses all that is left of `source` on the current pool and hands over what the pieces give.
 ///
@@ -21,22 +26,69 @@ pub fn for_each_piece<T: Send>(
     parse: impl Fn(Piece<'_>) -> (T, Result<()>) + Sync,
     mut take: impl FnMut(T) -> Result<()>,
 ) -> Result<()> {
-    let (mut block, mut next) = (Block::default(), Block::default());
-    let mut more = source.next_block(&mut block)?;
-    while more {
+    let wave = PIECES * rayon::current_num_threads();
+    let blocks = Mutex::new(Vec::new());
+    let mut ended = false;
+    while !ended {
         interrupt.check()?;
-        let pieces: Vec<_> = block.pieces().collect();
-        let (parsed, read) = rayon::join(
-            || pieces.into_par_iter().map(&parse).collect::<Vec<_>>(),
-            || source.next_block(&mut next),
-        );
-        for (value, outcome) in parsed {
-            take(value).and(outcome).map_err(|error| in_file(error, source.path()))?;
+        let queue = Mutex::new(Queue { source, taken: 0, ended: false });
+        let work = |_| {
+            let mut block = lock(&blocks).pop().unwrap_or_default();
+            let (turn, read) = lock(&queue).next(&mut block)?;
+            let (value, outcome) = match read {
+                Ok(()) => {
+                    let (value, outcome) = parse(block.piece());
+                    (Some(value), outcome)
+                }
+                Err(fault) => (None, Err(fault)),
+            };
+            if outcome.is_err() {
+                lock(&queue).ended = true;
+            }
+            lock(&blocks).push(block);
+            Some((turn, value, outcome))
+        };
+        let mut parsed: Vec<_> =
+            (0..wave).into_par_iter().with_max_len(1).filter_map(work).collect();
+        ended = lock(&queue).ended;
+        parsed.sort_unstable_by_key(|(turn, ..)| *turn);
+        for (_, value, outcome) in parsed {
+            let taken = value.map_or(Ok(()), &mut take);
+            taken.and(outcome).map_err(|error| in_file(error, source.path()))?;
         }
-        more = read?;
-        std::mem::swap(&mut block, &mut next);
     }
     Ok(())
+}
+
+/// The text that is left, and how many pieces of it were taken in this wave.
+struct Queue<'a> {
+    source: &'a mut LineSource,
+    taken: usize,
+    ended: bool,
+}
+
+impl Queue<'_> {
+    /// Reads the next piece, or the fault that ends the text, and gives its turn.
+    fn next(&mut self, block: &mut Block) -> Option<(usize, Result<()>)> {
+        if self.ended {
+            return None;
+        }
+        let read = match self.source.next_block(block) {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                self.ended = true;
+                return None;
+            }
+            Err(fault) => Err(fault),
+        };
+        self.taken += 1;
+        Some((self.taken, read))
+    }
+}
+
+/// A thread that panicked leaves nothing half done here.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The error with its file, if it lies in a text.

@@ -132,7 +132,7 @@ fn read(
     let parse = |piece: Piece<'_>| {
         let mut queries: Vec<(Box<str>, Vec<Doc>)> = Vec::new();
         let outcome = piece.each(|number, line| {
-            let (id, doc) = parse_line(line, names, &value)?;
+            let (id, doc) = parse_line(line.bytes(), names, &value)?;
             let doc = Doc { line: number, ..doc };
             match queries.last_mut() {
                 Some((last, docs)) if **last == *id => docs.push(doc),

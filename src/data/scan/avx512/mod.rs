@@ -176,17 +176,19 @@ impl Window {
         let (next, highest) = range.into_inner();
         let (from, next) = (self.read, next as usize);
         let most = (self.count - from).min((highest as usize + 1).saturating_sub(next));
-        if self.blanks[from] < 16 || self.colons[from] < 8 {
+        if self.blanks[from] < 16 || self.colons[from] < 8 || most < LANES {
             return (0, false);
         }
         let (mut found, mut odd) = (0, false);
-        while found + LANES <= most
-            && let Some(ends) = self.blanks[from + found + 1..].first_chunk::<LANES>()
-            && let Some(colons) = self.colons[from + found..].first_chunk::<LANES>()
-            && let Some(values) = cells.values[found..].first_chunk_mut::<LANES>()
-            && let Some(masks) = EXPECTED.masks.get(next + found..)
+        // The last four may have been read in part.
+        let mut at = 0;
+        while found < most
+            && let Some(ends) = self.blanks[from + at + 1..].first_chunk::<LANES>()
+            && let Some(colons) = self.colons[from + at..].first_chunk::<LANES>()
+            && let Some(values) = cells.values[at..].first_chunk_mut::<LANES>()
+            && let Some(masks) = EXPECTED.masks.get(next + at..)
             && let Some(masks) = masks.first_chunk::<LANES>()
-            && let Some(texts) = EXPECTED.texts.get(next + found..)
+            && let Some(texts) = EXPECTED.texts.get(next + at..)
             && let Some(texts) = texts.first_chunk::<LANES>()
         {
             // SAFETY: places rise and are within the line; the first ones are at 16 and at 8 or more.
@@ -206,11 +208,12 @@ impl Window {
             if no_value != 0 || others != 0 || fits != 15 {
                 let expected = others.trailing_zeros();
                 let usual = fits.trailing_ones().min(no_value.trailing_zeros() / 16);
-                found += usual.min(expected) as usize;
+                found = at + usual.min(expected) as usize;
                 odd = usual < expected;
                 break;
             }
-            found += LANES;
+            found = at + LANES;
+            at = found.min(most - LANES);
         }
         self.read += found;
         (found, odd)
@@ -279,7 +282,10 @@ impl Window {
             [self.blanks[self.read], self.colons[self.read], self.blanks[self.read + 1]];
         let length = colon.checked_sub(blank)?.checked_sub(1)?;
         let index = number::integer(before(line, colon), length as usize)?;
-        let value = number::parse_all(line.get(colon as usize + 1..end as usize)?)?;
+        let value = match line.get(colon as usize + 1..end as usize)? {
+            b"nan" => f64::NAN,
+            text => number::parse_all(text)?,
+        };
         let usual = range.contains(&index) && !value.is_infinite();
         self.read += usize::from(usual);
         usual.then(|| (index, nearest(value)))
