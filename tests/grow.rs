@@ -94,6 +94,7 @@ fn naive_split(
     world: &World,
     docs: &[usize],
     options: &GrowOptions,
+    features: impl IntoIterator<Item = usize>,
 ) -> Option<(f64, Vec<usize>, Vec<usize>)> {
     let sums = |docs: &[usize]| {
         docs.iter().fold((0.0, 0.0), |(g, h), &doc| {
@@ -109,7 +110,7 @@ fn naive_split(
     let least = if least_squares { of_docs } else { of_docs.max(options.min_leaf_hess) };
     let half = if least_squares { 1.0 } else { 0.5 };
     let mut best: Option<(f64, Vec<usize>, Vec<usize>)> = None;
-    for feature in 0..world.num_features {
+    for feature in features {
         let cell = |doc: usize| world.cells[doc * world.num_features + feature];
         let mut thresholds = world.binning.mappers()[feature].thresholds().to_vec();
         thresholds.push(f32::MAX);
@@ -141,7 +142,8 @@ fn naive_tree(world: &World, options: &GrowOptions) -> (Vec<Vec<usize>>, Vec<f64
     while leaves.len() < options.num_leaves {
         let splits = leaves.iter().enumerate().filter_map(|(at, leaf)| {
             let may = options.max_depth.is_none_or(|most| leaf.depth < most);
-            may.then(|| naive_split(world, &leaf.docs, options)).flatten().map(|s| (at, s))
+            let split = || naive_split(world, &leaf.docs, options, 0..world.num_features);
+            may.then(split).flatten().map(|split| (at, split))
         });
         let best = splits.reduce(|a, b| if b.1.0 > a.1.0 { b } else { a });
         let Some((at, (reduction, left, right))) = best else { break };
@@ -190,6 +192,48 @@ fn trees_are_those_of_a_naive_grower() {
             assert_same(&world, &GrowOptions { min_leaf_hess: 12.0, ..base.clone() });
             let criterion = Criterion::LeastSquares;
             assert_same(&world, &GrowOptions { criterion, min_leaf_docs: 1, ..base.clone() });
+        }
+    }
+}
+
+/// The docs of each node, the splits before the leaves.
+fn docs_of_splits(world: &World, tree: &Tree) -> Vec<Vec<usize>> {
+    let mut docs = vec![Vec::new(); tree.splits().len()];
+    for doc in 0..world.num_docs() {
+        let mut at = Child::Split(0);
+        while let Child::Split(split) = at {
+            docs[split as usize].push(doc);
+            let split = &tree.splits()[split as usize];
+            let cell = world.cells[doc * world.num_features + split.feature as usize];
+            let goes_left =
+                if cell.is_nan() { split.missing_left } else { f64::from(cell) <= split.threshold };
+            at = if goes_left { split.left } else { split.right };
+        }
+    }
+    docs
+}
+
+#[test]
+fn trees_of_few_features_take_the_best_of_those_they_use() {
+    for (num_features, features_per_tree) in [(46, 0.7), (31, 0.5), (90, 0.9), (12, 0.3)] {
+        let world = World::new(9, 1500, num_features, false);
+        let options = GrowOptions {
+            num_leaves: 20,
+            min_leaf_docs: 10,
+            features_per_tree,
+            ..Default::default()
+        };
+        let docs: Vec<u32> = (0..1500).collect();
+        let mut grower = Grower::new(world.table(), options.clone()).unwrap();
+        for round in 0..5 {
+            let job = Job { gradients: &world.gradients, docs: &docs, rest: &[], round };
+            let tree = grower.grow(world.table(), job, &Interrupt::new()).unwrap();
+            assert_eq!(tree.leaves().len(), 20);
+            let used = || tree.splits().iter().map(|split| split.feature as usize);
+            for (split, docs) in tree.splits().iter().zip(docs_of_splits(&world, &tree)) {
+                let (best, ..) = naive_split(&world, &docs, &options, used()).unwrap();
+                assert!((split.reduction - best).abs() < 1e-4 * best, "{split:?} {best}");
+            }
         }
     }
 }

@@ -109,8 +109,10 @@ impl Scanner<'_> {
         smaller: &mut [u64],
         parent: &mut [u64],
     ) -> [Found; 2] {
-        let parent = &mut parent[..self.columns.len() * self.stride];
-        let per_job = self.per_job(2 * parent.len());
+        // Of a tree of few features, a histogram has more room than sums.
+        let len = self.columns.len() * self.stride;
+        let (parent, smaller) = (&mut parent[..len], &mut smaller[..len]);
+        let per_job = self.per_job(2 * len);
         let size = per_job * self.stride;
         let jobs = parent.par_chunks_mut(size).zip(smaller.par_chunks_mut(size)).enumerate();
         let found = jobs.map(|(job, (parent, smaller))| {

@@ -34,7 +34,11 @@ pub(crate) struct Block<'a> {
 }
 
 /// Adds the gradients to the sums of the columns, `stride` each.
+///
+/// # Panics
+/// If there are other sums than these.
 pub(crate) fn add(block: Block<'_>, stride: usize, sums: &mut [u64]) {
+    assert_eq!(sums.len(), block.columns.len() * stride, "the sums of a block");
     match stride {
         256 => by_width::<256>(block, sums),
         128 => by_width::<128>(block, sums),
