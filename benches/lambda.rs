@@ -67,6 +67,7 @@ fn lambdas(c: &mut Criterion) {
     let mut data = data(120);
     let normalised = LambdaOptions {
         pair_normaliser: PairNormaliser::ScoreGap,
+        gap_offset: 0.01,
         query_normaliser: QueryNormaliser::LogSum,
         ..ndcg.clone()
     };
@@ -76,6 +77,7 @@ fn lambdas(c: &mut Criterion) {
         let objective = lambdarank(LambdaOptions { noise, ..ndcg.clone() });
         run(c, &format!("noise/120/{copies}"), &data, &objective);
     }
+    run(c, "tuned/120", &data, &lambdarank(LambdaOptions::tuned("ndcg".parse().unwrap())));
     for name in ["ndcg@10", "precision@10", "err", "map", "mrr", "pairwise"] {
         let options = LambdaOptions { metric: name.parse().unwrap(), ..ndcg.clone() };
         run(c, &format!("metric/120/{name}"), &data, &lambdarank(options));

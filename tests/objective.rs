@@ -95,7 +95,7 @@ fn of_order(
             };
             let gap = query.scores[i] - query.scores[j];
             if options.pair_normaliser == PairNormaliser::ScoreGap && !all_tied {
-                delta /= 0.01 + gap.abs();
+                delta /= options.gap_offset + gap.abs();
             }
             let sigma = options.sigma;
             let rho = 1.0 / (1.0 + (sigma * gap).exp());
@@ -188,6 +188,7 @@ fn metric(name: &str) -> Metric {
 fn normalisers(number: u8, options: &mut LambdaOptions) {
     if number & 1 != 0 {
         options.pair_normaliser = PairNormaliser::ScoreGap;
+        options.gap_offset = if number & 4 == 0 { 1.0 } else { 0.01 };
     }
     if number & 2 != 0 {
         options.query_normaliser = QueryNormaliser::LogSum;
@@ -209,7 +210,7 @@ proptest! {
         labels in 2..5u64,
         cut in prop::option::of(1..7usize),
         pairs_to in prop::option::of(1..7usize),
-        how in 0..4u8,
+        how in 0..8u8,
         sigma in prop_oneof![Just(1.0), Just(0.3), Just(2.5)],
         relevant_from in prop_oneof![Just(1.0f32), Just(2.0)],
     ) {
@@ -235,7 +236,7 @@ proptest! {
         labels in 2..6u64,
         cut in prop::option::of(1..60usize),
         pairs_to in prop::option::of(1..60usize),
-        how in 0..4u8,
+        how in 0..8u8,
         spread in prop_oneof![Just(3.0), Just(0.01), Just(60.0), Just(300.0)],
         gain in prop_oneof![
             Just(Gain::Exp2),
@@ -345,7 +346,7 @@ fn ways() -> Vec<LambdaOptions> {
     let mut ways = Vec::new();
     for measure in Measure::ALL {
         for (cut, pairs_to) in [(None, None), (Some(10), Some(30)), (Some(40), Some(5))] {
-            for how in 0..4u8 {
+            for how in 0..8u8 {
                 let metric = Metric::new(measure, cut, Convention::default()).unwrap();
                 let mut options = LambdaOptions { pairs_to, ..LambdaOptions::new(metric) };
                 normalisers(how, &mut options);
@@ -498,7 +499,7 @@ fn wide_scores_and_steep_sigmas_stay_finite() {
     let extreme = Query { scores, labels: vec![0.0, 3.0, 1.0, 2.0, 0.0, 4.0] };
     let data = Data::of(&[extreme]);
     for sigma in [1e-6, 1.0, 1e6] {
-        for how in 0..4 {
+        for how in 0..8 {
             let mut options = LambdaOptions { sigma, ..LambdaOptions::new(metric("ndcg")) };
             normalisers(how, &mut options);
             let gradients = data.gradients(&LambdaRank::new(options).unwrap(), 0).unwrap();
@@ -565,6 +566,7 @@ fn options_out_of_range_are_refused_by_name() {
     for (options, expected) in [
         (LambdaOptions { sigma: 0.0, ..good.clone() }, "objective.sigma"),
         (LambdaOptions { sigma: f64::NAN, ..good.clone() }, "objective.sigma"),
+        (LambdaOptions { gap_offset: 0.0, ..good.clone() }, "objective.gap_offset"),
         (LambdaOptions { pairs_to: Some(0), ..good.clone() }, "objective.pairs_to"),
         (LambdaOptions { noise: noise(-1.0, 1), ..good.clone() }, "objective.noise.scale"),
         (LambdaOptions { noise: noise(1.0, 0), ..good.clone() }, "objective.noise.copies"),

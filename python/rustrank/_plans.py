@@ -109,6 +109,7 @@ class Losing:
     pairs_to: int | None
     sigma: float
     pair_normaliser: str
+    gap_offset: float
     query_normaliser: str
     noise_scale: float
     noise_copies: int
@@ -120,14 +121,22 @@ class Losing:
         """Check the kinds of options; the core checks names and ranges."""
         kind = text("objective", options["objective"])
         to, from_ = options["pairs_to"], options["relevant_from"]
+        kind = _OBJECTIVES.get(kind, kind)
+        is_tuned = kind == "lambdarank"
+        pair, noise = text("pair_normaliser", options["pair_normaliser"]), options["noise_scale"]
+        if pair == "auto":
+            pair = "score_gap" if is_tuned else "none"
+        if noise is None:
+            noise = 1.0 if is_tuned else 0.0
         return cls(
-            _OBJECTIVES.get(kind, kind),
+            kind,
             _loss_metric(options["objective_metric"], metrics),
             None if to is None else whole("pairs_to", to, 1, _MOST, ", or None for all pairs"),
             real("sigma", options["sigma"]),
-            text("pair_normaliser", options["pair_normaliser"]),
+            pair,
+            real("gap_offset", options["gap_offset"]),
             text("query_normaliser", options["query_normaliser"]),
-            real("noise_scale", options["noise_scale"]),
+            real("noise_scale", noise),
             whole("noise_copies", options["noise_copies"], 1, 64),
             text("tied_pairs", options["tied_pairs"]),
             None if from_ is None else real("relevant_from", from_),

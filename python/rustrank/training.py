@@ -57,10 +57,11 @@ def train(
     objective_metric: str | None = None,
     pairs_to: int | None = 30,
     sigma: float = 1.0,
-    pair_normaliser: str = "none",
+    pair_normaliser: str = "auto",
+    gap_offset: float = 1.0,
     query_normaliser: str = "none",
-    noise_scale: float = 0.0,
-    noise_copies: int = 5,
+    noise_scale: float | None = None,
+    noise_copies: int = 2,
     tied_pairs: str = "expected",
     preferences: Any = None,
     gain: Any = "exp2",
@@ -140,13 +141,17 @@ def train(
         Pairs count if one of their docs has at most this rank; None for all.
     sigma : float, default 1
         The steepness of the sigmoid.
-    pair_normaliser : {"none", "score_gap"}
-        Whether a pair's gradient is divided by the distance of its scores.
+    pair_normaliser : {"auto", "none", "score_gap"}
+        Whether a pair's gradient is divided by ``gap_offset`` plus the distance of its scores;
+        by default it is for ``lambdamart``.
+    gap_offset : float, default 1
+        The smaller, the more training is about pairs of nearly equal scores: good on clean labels,
+        bad on noisy ones. LightGBM's is 0.01.
     query_normaliser : {"none", "log_sum"}
         Whether the gradients of a query are scaled by the logarithm of their sum.
     noise_scale, noise_copies : float, int
         Gradients averaged over ``noise_copies`` orders by scores with noise of that scale; 0 for no
-        noise.
+        noise. By default 1 for ``lambdamart``, and 0 for the others.
     tied_pairs : {"expected", "drawn"}
         Docs with equal scores: the expectation over their orders, or one order drawn anew in each
         round.

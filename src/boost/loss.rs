@@ -27,6 +27,7 @@ impl Loss {
                     ("pairs_to", lambda.pairs_to.map_or_else(none, |rank| rank.to_string())),
                     ("sigma", lambda.sigma.to_string()),
                     ("pair_normaliser", lambda.pair_normaliser.to_string()),
+                    ("gap_offset", lambda.gap_offset.to_string()),
                     ("query_normaliser", lambda.query_normaliser.to_string()),
                     ("noise_scale", lambda.noise.map_or(0.0, |noise| noise.scale).to_string()),
                     ("noise_copies", lambda.noise.map_or(0, |noise| noise.copies).to_string()),

@@ -219,7 +219,9 @@ impl Arena {
         if plan.drawn {
             return;
         }
-        let factor = if shape & GAP == 0 { 1.0 } else { 100.0 };
+        // Between docs of equal scores there is no gap.
+        let offset = plan.options.gap_offset;
+        let factor = if shape & GAP == 0 { 1.0 } else { 1.0 / offset };
         let blocks = self.order.blocks.iter().take_while(|block| block.start < uppers);
         for (block, inside) in blocks.zip(&self.tables.inside) {
             let factor = factor * inside;
@@ -247,6 +249,7 @@ impl Arena {
             uppers,
             num_docs: self.order.docs.len(),
             sigma: plan.options.sigma as f32,
+            gap_offset: plan.options.gap_offset as f32,
             lower_from,
             score,
             exp,

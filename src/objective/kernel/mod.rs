@@ -25,7 +25,7 @@ use crate::simd::Level;
 pub(super) const SIGN: usize = 1;
 /// Pairs in the wrong order have tables of their own.
 pub(super) const TWO: usize = 2;
-/// Divide by `0.01 + |s_i - s_j|`.
+/// Divide by `gap_offset + |s_i - s_j|`.
 pub(super) const GAP: usize = 4;
 /// One exponential a pair.
 pub(super) const WIDE: usize = 8;

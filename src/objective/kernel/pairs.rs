@@ -17,6 +17,7 @@ pub(in crate::objective) struct Pairs<'a> {
     /// How many docs the query has.
     pub(in crate::objective) num_docs: usize,
     pub(in crate::objective) sigma: f32,
+    pub(in crate::objective) gap_offset: f32,
     /// The first lower doc of each upper one.
     pub(in crate::objective) lower_from: &'a [u32],
     /// Clean scores.
@@ -81,6 +82,7 @@ struct Upper<L> {
     above: [L; 2],
     share: L,
     sigma: L,
+    gap_offset: L,
 }
 
 /// Its sums.
@@ -110,6 +112,7 @@ pub(super) fn run<L: Lanes, const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
             above: pairs.above.map(|above| L::splat(above[i])),
             share: L::splat(pairs.share[i]),
             sigma: L::splat(pairs.sigma),
+            gap_offset: L::splat(pairs.gap_offset),
         };
         let mut steps = Steps::of(pairs, len);
         let zero = L::splat(0.0);
@@ -164,7 +167,7 @@ fn step<L: Lanes, const SHAPE: usize>(
         of_lower = gap.if_positive(odds, one);
     }
     let mut divisor = of_upper.plus(of_lower);
-    let scale = gap.abs().plus(L::splat(0.01));
+    let scale = gap.abs().plus(upper.gap_offset);
     if SHAPE & GAP != 0 {
         divisor = divisor.times(scale);
     }
