@@ -58,7 +58,7 @@ def train(
     pairs_to: int | None = 30,
     sigma: float = 1.0,
     pair_normaliser: str = "auto",
-    gap_offset: float = 1.0,
+    gap_offset: float = 0.3,
     query_normaliser: str = "none",
     noise_scale: float | None = None,
     noise_copies: int = 2,
@@ -144,7 +144,7 @@ def train(
     pair_normaliser : {"auto", "none", "score_gap"}
         Whether a pair's gradient is divided by ``gap_offset`` plus the distance of its scores;
         by default it is for ``lambdamart``.
-    gap_offset : float, default 1
+    gap_offset : float, default 0.3
         The smaller, the more training is about pairs of nearly equal scores: good on clean labels,
         bad on noisy ones. LightGBM's is 0.01.
     query_normaliser : {"none", "log_sum"}

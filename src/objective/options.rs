@@ -114,7 +114,7 @@ impl LambdaOptions {
             pairs_to: Some(30),
             sigma: 1.0,
             pair_normaliser: PairNormaliser::None,
-            gap_offset: 1.0,
+            gap_offset: 0.3,
             query_normaliser: QueryNormaliser::None,
             noise: None,
             ties: TiedPairs::Expected,
@@ -123,7 +123,7 @@ impl LambdaOptions {
     }
 
     /// What did best on validation parts of real data, and on clean data too: see
-    /// `benches/RESULTS.md`. Pairs are divided by one more than the gap of their scores, and lambdas
+    /// `benches/RESULTS.md`. Pairs are divided by 0.3 more than the gap of their scores, and lambdas
     /// are averaged over two orders by scores with noise of one unit.
     pub fn tuned(metric: Metric) -> Self {
         Self {
