@@ -54,6 +54,14 @@ def say(line: str) -> None:
     print(f"  {line}", file=sys.stderr, flush=True)
 
 
+def _version(name: str) -> str:
+    """The version of a package; XGBoost without GPU code is a distribution of another name."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return metadata.version(f"{name}-cpu")
+
+
 def machine(*peers: str) -> str:
     model = next(
         (
@@ -63,6 +71,6 @@ def machine(*peers: str) -> str:
         ),
         platform.processor(),
     )
-    versions = ", ".join(f"{name} {metadata.version(name)}" for name in (*peers, "numpy"))
+    versions = ", ".join(f"{name} {_version(name)}" for name in (*peers, "numpy"))
     load = os.getloadavg()[0]
     return f"{model}, {os.cpu_count()} cores, load {load:.1f}, Python {platform.python_version()}, {versions}"
