@@ -52,6 +52,7 @@
 mod diagnosis;
 mod importance;
 mod loss;
+mod merge;
 mod notes;
 mod params;
 mod sampler;
@@ -62,6 +63,7 @@ mod watch;
 
 pub use importance::permutation_importance;
 pub use loss::Loss;
+pub use merge::merged;
 pub use params::Params;
 pub use start::{binning_of, score_dataset};
 pub use stopping::{End, Patience};

@@ -27,8 +27,10 @@ pub struct Combination {
     pub weights: Vec<f64>,
     /// The mean of the metric, as `evaluate` finds it on [`mix`] of these weights.
     pub value: f64,
-    /// The value at the start and after each change: never falling.
+    /// The value at the start and after each change, never falling; for a pairing, of each join.
     pub history: Vec<f64>,
+    /// The weights that each value of `history` is of: what a held-out set may choose from.
+    pub path: Vec<Vec<f64>>,
     /// How many passes were made; for a pairing, how many joins.
     pub passes: usize,
 }
@@ -99,6 +101,37 @@ pub fn mix(rankers: &[&[f64]], weights: &[f64]) -> Vec<f64> {
     mixed
 }
 
+/// The mean of the metric for each of several weights of the rankers: how a [path](Combination::path)
+/// does on docs that it was not fitted to.
+pub fn values(
+    rankers: &[&[f64]],
+    judged: &Judged<'_>,
+    metric: &Metric,
+    weights: &[Vec<f64>],
+    interrupt: &Interrupt,
+) -> Result<Vec<f64>> {
+    check(rankers, judged)?;
+    if let Some(at) = weights.iter().position(|weights| weights.len() != rankers.len()) {
+        return Err(Error::param("combine.weights", format!("weights[{at}] has the wrong length"))
+            .got(weights[at].len())
+            .expected(format!("{}, the number of rankers", rankers.len())));
+    }
+    let team = Team { rankers, judged, metric, interrupt };
+    weights.iter().map(|weights| team.value(&mix(rankers, weights))).collect()
+}
+
+/// The mean of all rankers, each divided by its spread: what to beat.
+pub fn average(
+    rankers: &[&[f64]],
+    judged: &Judged<'_>,
+    metric: &Metric,
+    interrupt: &Interrupt,
+) -> Result<Combination> {
+    check(rankers, judged)?;
+    let spreads: Vec<f64> = rankers.iter().map(|scores| spread(scores, judged)).collect();
+    Team { rankers, judged, metric, interrupt }.average(&spreads)
+}
+
 /// Sets one weight after the other to the best there is, until nothing raises the metric.
 pub fn coordinate_sweeps(
     rankers: &[&[f64]],
@@ -145,7 +178,7 @@ pub fn pairing(
     for y in 0..nodes.len() {
         team.try_joins(&nodes, y, &mut joins)?;
     }
-    let mut history = Vec::new();
+    let (mut history, mut path) = (Vec::new(), Vec::new());
     while nodes.iter().flatten().count() > 1 {
         let better = |join: &Join, than: &Join| match order {
             Pairing::BestFirst => join.value > than.value,
@@ -158,12 +191,18 @@ pub fn pairing(
         (nodes[x], nodes[y]) = (None, None);
         nodes.push(team.node(weights)?);
         team.try_joins(&nodes, nodes.len() - 1, &mut joins)?;
-        history.extend(nodes.last().iter().copied().flatten().map(|node| node.value));
+        if let Some(Some(node)) = nodes.last() {
+            history.push(node.value);
+            path.push(node.weights.clone());
+        }
     }
     let last = nodes.into_iter().flatten().next();
     let Node { weights, value, .. } = last.ok_or_else(|| Error::internal("no ranker is left"))?;
     let passes = history.len();
-    Ok(Combination { weights, value, history, passes })
+    if path.is_empty() {
+        (history, path) = (vec![value], vec![weights.clone()]);
+    }
+    Ok(Combination { weights, value, history, path, passes })
 }
 
 fn check(rankers: &[&[f64]], judged: &Judged<'_>) -> Result<()> {
@@ -232,14 +271,18 @@ impl Team<'_> {
 
     fn combination(&self, weights: Vec<f64>) -> Result<Combination> {
         let value = self.value(&mix(self.rankers, &weights))?;
-        Ok(Combination { weights, value, history: vec![value], passes: 0 })
+        let (history, path) = (vec![value], vec![weights.clone()]);
+        Ok(Combination { weights, value, history, path, passes: 0 })
+    }
+
+    fn average(&self, spreads: &[f64]) -> Result<Combination> {
+        let inverse = |spread: &f64| if *spread > 0.0 { spread.recip() } else { 0.0 };
+        self.combination(spreads.iter().map(inverse).map(|weight| weight.min(f64::MAX)).collect())
     }
 
     /// The best of each ranker alone and of all together.
     fn best_start(&self, spreads: &[f64]) -> Result<Combination> {
-        let inverse = |spread: &f64| if *spread > 0.0 { spread.recip() } else { 0.0 };
-        let mean = spreads.iter().map(inverse).map(|weight| weight.min(f64::MAX)).collect();
-        let mut best = self.combination(mean)?;
+        let mut best = self.average(spreads)?;
         for ranker in 0..self.rankers.len() {
             let other = self.combination(alone(ranker, self.rankers.len()))?;
             // A value that is NaN is that of no query at all: the sweep will say so.
@@ -276,8 +319,9 @@ impl Team<'_> {
             // Summed in the order of rankers, as callers will: rounding may tell.
             let value = self.value(&mix(self.rankers, &weights))?;
             if is_higher(value, best.value) {
-                (best.weights, best.value) = (weights, value);
                 best.history.push(value);
+                best.path.push(weights.clone());
+                (best.weights, best.value) = (weights, value);
             }
         }
         Ok(())

@@ -45,7 +45,9 @@ mod many;
 mod sweep;
 mod tally;
 
-pub use many::{Combination, CoordinateOptions, Pairing, coordinate_sweeps, mix, pairing};
+pub use many::{
+    Combination, CoordinateOptions, Pairing, average, coordinate_sweeps, mix, pairing, values,
+};
 pub use sweep::sweep;
 
 use crate::error::{Error, Result};

@@ -7,7 +7,7 @@ use super::errors::to_python;
 use super::metrics::Judging;
 use super::scoring::Raw;
 use crate::Interrupt;
-use crate::boost::{binning_of, permutation_importance, score_dataset};
+use crate::boost::{binning_of, merged, permutation_importance, score_dataset};
 use crate::model::{Child, Model, Scorer, Tree};
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
@@ -98,6 +98,14 @@ impl Booster {
         let mut model = Model::clone(&self.inner);
         model.set_feature_names(names).map_err(|error| to_python(py, &error))?;
         Ok(Self::of(model))
+    }
+
+    /// The weighted sum of models.
+    #[staticmethod]
+    fn sum(py: Python<'_>, boosters: Vec<PyRef<'_, Self>>, weights: Vec<f64>) -> PyResult<Self> {
+        let models = boosters.iter().map(|booster| Model::clone(&booster.inner));
+        let parts = weights.into_iter().zip(models).collect();
+        merged(parts).map(Self::of).map_err(|error| to_python(py, &error))
     }
 
     /// The model of the first trees.
