@@ -50,7 +50,7 @@ impl Start {
 }
 
 /// Whether a model is a sum of trees of our own.
-fn is_plain(model: &Model) -> bool {
+pub(super) fn is_plain(model: &Model) -> bool {
     model.components().iter().all(|component| {
         component.is_plain() && matches!(&component.part, Part::Forest(f) if f.is_native())
     })

@@ -44,6 +44,7 @@ mod lines;
 mod many;
 mod sweep;
 mod tally;
+mod thin;
 
 pub use many::{
     Combination, CoordinateOptions, Pairing, average, coordinate_sweeps, mix, pairing, values,
@@ -92,6 +93,9 @@ pub struct SweepOptions {
     pub curve_steps: usize,
     /// How many changes are held in memory at a time; more take more passes.
     pub most_events: usize,
+    /// Whether the second ranker has few different scores in a query, as a tree has: docs that others
+    /// of the same score keep below the cut are then left out. It changes no answer.
+    pub few_outputs: bool,
 }
 
 /// What a sweep found.
@@ -134,7 +138,7 @@ pub struct Step {
 impl SweepOptions {
     /// A curve of at most 100,000 intervals, 16 million changes at a time (256 MiB).
     pub fn new(metric: Metric, range: Range) -> Self {
-        Self { metric, range, curve_steps: 100_000, most_events: 1 << 24 }
+        Self { metric, range, curve_steps: 100_000, most_events: 1 << 24, few_outputs: false }
     }
 
     fn check(&self) -> Result<()> {

@@ -292,3 +292,55 @@ def test_the_command_combines_models(
     best = rr.Combiner().fit(made, y, X=X, qid=qid)
     assert f"{best.value:.4f}" in said
     assert rr.Booster.load(both) == best.booster
+
+
+def test_an_exact_step_is_an_option_of_training(
+    boosters: tuple[Any, Any, Any, Any], tmp_path: Path
+) -> None:
+    _, X, y, qid = boosters
+    train = rr.Dataset(X, y, qid=qid)
+    other = rr.datasets.make_polynomial(40, docs_per_query=20, seed=0, first_query=60)
+    valid = rr.Dataset(other.X, other.y, qid=other.qid, like=train)
+    options: dict[str, Any] = {"num_trees": 6, "num_leaves": 8, "learning_rate": 1.0}
+    exact = rr.train(train, step="exact", **options)
+    assert exact.params["step"] == "exact ndcg@10 on train, 0.1 to 100"
+    newton = rr.train(train, **options)
+    assert newton.params["step"] == "newton"
+    # The trees of the second round are the same, and an exact step of it is at least as good.
+    two = [one.truncate(2).evaluate(train)["ndcg@10"] for one in (exact, newton)]
+    assert two[0] >= two[1]
+    more: dict[str, Any] = {**options, "step_metric": "err@5", "step_max": 10, "valid": valid}
+    held = rr.train(train, step="exact", step_on="valid", num_threads=1, **more)
+    assert held.params["step"] == "exact err@5 on set 0, 0.1 to 10"
+    checkpoint = tmp_path / "checkpoint.rrk"
+    again: dict[str, Any] = {"step": "exact", "step_on": "valid", "checkpoint": checkpoint, **more}
+    rr.train(train, callbacks=lambda one: one.number == 3, **again)
+    assert rr.train(train, resume=True, num_threads=3, **again) == held
+    for wrong, said in [
+        ({"step": "full"}, "step: got 'full', expected 'newton' or 'exact'"),
+        ({"step": "exact", "step_on": "test"}, "step_on: got 'test', expected a validation set"),
+        ({"step": "exact", "step_min": 3, "step_max": 2}, "the range of weights of a tree"),
+    ]:
+        with pytest.raises(rr.ParamError, match=said):
+            rr.train(train, **wrong)  # type: ignore[arg-type]
+
+
+def test_reweighing_raises_the_metric(boosters: tuple[Any, Any, Any, Any]) -> None:
+    made, X, y, qid = boosters
+    train = rr.Dataset(X, y, qid=qid)
+    better = made[0].reweigh(train, "err@5")
+    history = better.history["dataset"]["err@5"]
+    assert np.all(np.diff(history) > 0)
+    assert history[0] == made[0].evaluate(train, "err@5")["err@5"]
+    assert history[-1] == better.evaluate(train, "err@5")["err@5"]
+    assert better.params["reweighed"] == "err@5"
+    other = rr.datasets.make_polynomial(40, docs_per_query=20, seed=0, first_query=60)
+    valid = rr.Dataset(other.X, other.y, qid=other.qid, like=train)
+    stopped = made[0].reweigh(train, valid=valid)
+    held_out = stopped.history["valid"]["ndcg@10"]
+    assert stopped.evaluate(valid)["ndcg@10"] == held_out.max()
+    with pytest.raises(rr.ParamError, match="the range of weights of a tree"):
+        made[0].reweigh(train, low=2, high=1)
+    best = rr.Combiner().fit(made, train)
+    with pytest.raises(rr.DataError, match="only a model of trees alone"):
+        best.booster.reweigh(train)
