@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rustrank import _rustrank
 from rustrank._arrays import as_labels, as_scores, check_length
 from rustrank._errors import DataError, ParamError, ParamKindError, UnknownNameError, shown
 from rustrank._options import flag, real, text, whole
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from rustrank._queries import Queries
 
 #: What `fit` takes besides the rankers, and so what a held-out set is described by.
-_FIELDS = ("rankers", "y", "X", "qid", "group", "query_weight")
+_FIELDS = ("rankers", "y", "X", "qid", "group", "query_weight", "tie_break")
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,11 @@ class Combining:
     negative: bool
     reach: float
     most_passes: int
+    restarts: int
+    seed: int
+    tree: list[tuple[int, int]] | None
     curve_steps: int
+    jitter: bool
 
     @classmethod
     def of(cls, judging: Judging, options: Mapping[str, Any]) -> Combining:
@@ -43,14 +48,19 @@ class Combining:
         if len(judging.metrics) != 1:
             message = f"metric: got {len(judging.metrics)} metrics, expected one"
             raise ParamError(message, code="metric.name")
+        listed = isinstance(options["method"], (tuple, list))
         return cls(
             judging,
-            text("method", options["method"]),
+            "tree" if listed else text("method", options["method"]),
             _alphas(options["alphas"]),
             flag("negative", options["negative"]),
             real("reach", options["reach"]),
             whole("most_passes", options["most_passes"], 1, 2**31),
+            whole("restarts", options["restarts"], 0, 2**31),
+            whole("seed", options["seed"], 0, 2**64 - 1),
+            _tree(options["method"]) if listed else None,
             whole("curve_steps", options["curve_steps"], 0, 2**31),
+            options["ties"] == "jitter",
         )
 
 
@@ -65,6 +75,29 @@ def _alphas(given: Any) -> tuple[float, float] | None:
     return real("alphas[0]", low), real("alphas[1]", high)
 
 
+def _tree(given: Any) -> list[tuple[int, int]]:
+    """Return the joins of a tree of pairs of numbers, leaves first."""
+    joins: list[tuple[int, int]] = []
+    leaves = _leaves(given)
+
+    def node(one: Any) -> int:
+        if not isinstance(one, (tuple, list)):
+            return whole("method", one, 0, 2**31)
+        if len(one) != 2:
+            message = f"method: got {shown(one)}, expected a pair of rankers, or of such pairs"
+            raise ParamError(message, code="combine.tree")
+        first, second = node(one[0]), node(one[1])
+        joins.append((first, second))
+        return leaves + len(joins) - 1
+
+    node(given)
+    return joins
+
+
+def _leaves(tree: Any) -> int:
+    return sum(map(_leaves, tree)) if isinstance(tree, (tuple, list)) else 1
+
+
 @dataclass(frozen=True)
 class Scored:
     """Docs with the scores of all rankers, as the core reads them."""
@@ -77,7 +110,7 @@ class Scored:
     query_weight: NDArray[np.float64] | None
 
     @classmethod
-    def of(cls, rankers: Any, given: Mapping[str, Any], num_threads: int | None) -> Scored:
+    def of(cls, rankers: Any, given: Mapping[str, Any], combining: Combining) -> Scored:
         """Read rankers, and labels and queries in their own right or from a dataset."""
         named = as_rankers(rankers)
         y, X = given.get("y"), given.get("X")
@@ -94,10 +127,16 @@ class Scored:
             labels = as_labels(y)
             queries, ids = queries_of(given.get("qid"), given.get("group"), len(labels))
             weight = as_query_weight(given.get("query_weight"), ids)
-        scores = [
-            _scores(name, ranker, X, len(labels), num_threads) for name, ranker in named.items()
-        ]
-        return cls(list(named), scores, labels, queries, ids, weight)
+        threads = combining.judging.num_threads
+        scores = [_scores(name, one, X, len(labels), threads) for name, one in named.items()]
+        scored = cls(list(named), scores, labels, queries, ids, weight)
+        tie_break = given.get("tie_break")
+        if tie_break is not None:
+            by = _scores("tie_break", tie_break, X, len(labels), threads)
+            return replace(scored, scores=_rustrank.untied(scored, by, 0))
+        if combining.jitter:
+            return replace(scored, scores=_rustrank.untied(scored, None, combining.seed))
+        return scored
 
     def evaluate(self, scores: NDArray[np.float64], judging: Judging) -> MetricValue:
         """Return the metric of some scores of these docs."""
@@ -124,7 +163,7 @@ def as_rankers(rankers: Any) -> dict[str, Any]:
     return named
 
 
-def held_out(given: Any, rankers: Any, num_threads: int | None) -> Scored | None:
+def held_out(given: Any, rankers: Any, combining: Combining) -> Scored | None:
     """Read a held-out set: a dataset, or the arguments of `fit` in a mapping."""
     if given is None:
         return None
@@ -151,7 +190,7 @@ def held_out(given: Any, rankers: Any, num_threads: int | None) -> Scored | None
         message = f"valid has rankers {', '.join(named)}: expected {', '.join(fitted)}"
         raise ParamError(message, code="combine.rankers")
     check_number(len(named), len(fitted), "valid")
-    return Scored.of(dict(zip(fitted, named.values(), strict=True)), given, num_threads)
+    return Scored.of(dict(zip(fitted, named.values(), strict=True)), given, combining)
 
 
 def check_number(got: int, expected: int, what: str) -> None:

@@ -29,6 +29,7 @@ __all__ = [
     "sweep",
     "t_test",
     "tally",
+    "untied",
     "values_of_weights",
 ]
 
@@ -124,6 +125,12 @@ class _Combining(Protocol):
     def reach(self) -> float: ...
     @property
     def most_passes(self) -> int: ...
+    @property
+    def restarts(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def tree(self) -> list[tuple[int, int]] | None: ...
     @property
     def curve_steps(self) -> int: ...
 
@@ -357,6 +364,9 @@ def combine_rankers(
 def values_of_weights(
     rankers: _Rankers, judging: _Judging, weights: list[list[float]]
 ) -> list[float]: ...
+def untied(
+    rankers: _Rankers, by: NDArray[np.float64] | None, seed: int
+) -> list[NDArray[np.float64]]: ...
 def mix(rankers: list[NDArray[np.float64]], weights: list[float]) -> NDArray[np.float64]: ...
 def mean(
     values: NDArray[np.float64], weights: NDArray[np.float64] | None, num_threads: int | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,10 +83,11 @@ class Combiner:
     ----------
     metric : str, default "ndcg@10"
         What should be as high as possible: a name as for `rustrank.evaluate`.
-    method : str, default "auto"
-        ``sweep`` for two rankers; ``coordinate`` sweeps for any number; ``best_first`` or
-        ``most_different_first`` join two rankers at a time by sweeps; ``average`` is the mean of all
-        after division by their spreads, a baseline. ``auto`` is a sweep for two, else coordinate.
+    method : str or nested pairs, default "auto"
+        ``sweep`` for two rankers; ``coordinate`` sweeps for any number, or ``powell`` along his
+        directions; ``best_first`` or ``most_different_first`` join two rankers at a time by sweeps, or
+        nested pairs of numbers, such as ``((0, 1), 2)``, in the order given; ``average`` is the mean of
+        all after division by their spreads, a baseline. ``auto`` is a sweep for two, else coordinate.
     alphas : (float, float), optional
         For a sweep: look at ``first + alpha * second`` with alpha from one to the other, of any
         sign, instead of ``(1 - alpha) * first + alpha * second`` with alpha from 0 to 1.
@@ -96,9 +97,15 @@ class Combiner:
         How far coordinate sweeps let one ranker outweigh all others together.
     most_passes : int, default 100
         The most passes of coordinate sweeps over all rankers.
+    restarts, seed : int, default 0
+        How often ``coordinate`` and ``powell`` begin anew with random weights; the seed of these, and
+        of jitter.
     curve_steps : int, default 10000
         How many intervals of the curve are kept: all, or the best of as many parts of the range.
-    gain, ties, empty, relevant_from, max_label, num_threads
+    ties : {"expected", "rows", "worst", "jitter"}, default "expected"
+        As for `rustrank.evaluate`; ``jitter`` breaks ties in scores by random numbers, the same for
+        any order of rows.
+    gain, empty, relevant_from, max_label, num_threads
         As for `rustrank.evaluate`.
 
     Examples
@@ -118,11 +125,13 @@ class Combiner:
         self,
         metric: str = "ndcg@10",
         *,
-        method: str = "auto",
+        method: str | tuple[Any, Any] = "auto",
         alphas: tuple[float, float] | None = None,
         negative: bool = True,
         reach: float = 100.0,
         most_passes: int = 100,
+        restarts: int = 0,
+        seed: int = 0,
         curve_steps: int = 10_000,
         gain: Any = "exp2",
         ties: str = "expected",
@@ -132,7 +141,8 @@ class Combiner:
         num_threads: int | None = None,
     ) -> None:
         options = dict(locals())
-        judging = Judging.of(metric, gain, ties, empty, relevant_from, max_label, num_threads)
+        of_metric = "expected" if ties == "jitter" else ties
+        judging = Judging.of(metric, gain, of_metric, empty, relevant_from, max_label, num_threads)
         self._combining = Combining.of(judging, options)
         self._fitted: _Fitted | None = None
 
@@ -145,6 +155,7 @@ class Combiner:
         qid: Any = None,
         group: Any = None,
         query_weight: Any = None,
+        tie_break: Any = None,
         valid: Any = None,
     ) -> Combiner:
         """Find the weights.
@@ -159,6 +170,9 @@ class Combiner:
             What boosters score.
         qid, group, query_weight
             As for `rustrank.evaluate`.
+        tie_break : array-like of shape (num_docs,), optional
+            What orders docs that a ranker scores the same: larger is better. Scores change by less than
+            2^-30 of what they range over in a query, so that it holds for weights above 0.
         valid : Dataset or mapping, optional
             A held-out set: a dataset for boosters, or these same arguments in a mapping
             (``{"rankers": [v1, v2], "y": y, "qid": qid}``). What is found is judged there too; of
@@ -170,10 +184,16 @@ class Combiner:
         Combiner
             This one, fitted.
         """
-        given = {"y": y, "X": X, "qid": qid, "group": group, "query_weight": query_weight}
-        threads = self._combining.judging.num_threads
-        scored = Scored.of(rankers, given, threads)
-        other = held_out(valid, rankers, threads)
+        given = {
+            "y": y,
+            "X": X,
+            "qid": qid,
+            "group": group,
+            "query_weight": query_weight,
+            "tie_break": tie_break,
+        }
+        scored = Scored.of(rankers, given, self._combining)
+        other = held_out(valid, rankers, self._combining)
         method = self._combining.method
         is_sweep = method == "sweep" or (method == "auto" and len(scored.scores) == 2)
         find = _swept if is_sweep else _walked
@@ -275,7 +295,7 @@ class Combiner:
         first = np.asarray(next(iter(named.values())))
         # Labels and queries are not looked at.
         nothing = {"y": np.zeros(len(first)), "group": [len(first)]}
-        scored = Scored.of(named, nothing, None)
+        scored = Scored.of(named, nothing, replace(self._combining, jitter=False))
         return _rustrank.mix(scored.scores, fitted.weights.tolist())
 
     def plot(self, ax: Any = None) -> Any:

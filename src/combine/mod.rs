@@ -3,7 +3,7 @@
 //! Mixed scores are lines over *alpha*, the weight of the second ranker, and a metric changes only at
 //! *crossings*, where two docs of a query trade order. [`sweep`] walks over the crossings of all
 //! queries and so knows the metric on every open interval between them (Wu, Burges, Svore and Gao
-//! 2008, section 3). [`coordinate_sweeps`] and [`pairing`] build on it for more than two rankers.
+//! 2008, section 3). [`coordinate_sweeps`] and [`pairing()`] build on it for more than two rankers.
 //!
 //! ```text
 //! metric      ____
@@ -37,19 +37,23 @@
 //! # Ok::<(), rustrank::Error>(())
 //! ```
 
+mod coordinate;
 mod curve;
 mod front;
 mod kernel;
 mod lines;
 mod many;
+mod pairing;
 mod sweep;
 mod tally;
 mod thin;
+mod untie;
 
-pub use many::{
-    Combination, CoordinateOptions, Pairing, average, coordinate_sweeps, mix, pairing, values,
-};
+pub use coordinate::{CoordinateOptions, Directions, coordinate_sweeps};
+pub use many::{Combination, average, mix, values};
+pub use pairing::{Pairing, pairing};
 pub use sweep::sweep;
+pub use untie::{TieBreak, untied};
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;

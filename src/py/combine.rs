@@ -7,7 +7,8 @@ use super::errors::to_python;
 use super::metrics::Judging;
 use crate::Metric;
 use crate::combine::{
-    self, Combination, CoordinateOptions, Judged, Pairing, Range, Sweep, SweepOptions,
+    self, Combination, CoordinateOptions, Directions, Judged, Pairing, Range, Sweep, SweepOptions,
+    TieBreak,
 };
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -34,6 +35,10 @@ pub(super) struct Combining {
     negative: bool,
     reach: f64,
     most_passes: usize,
+    restarts: usize,
+    seed: u64,
+    /// The joins of a given tree.
+    tree: Option<Vec<(usize, usize)>>,
     curve_steps: usize,
 }
 
@@ -49,22 +54,29 @@ impl Rankers<'_> {
     fn ready(&self) -> Result<Ready> {
         let labels = self.labels.as_array().to_vec();
         let grouping = self.queries.grouping(labels.len())?;
-        let gathered = |(number, scores): (usize, &PyReadonlyArray1<'_, f64>)| {
-            let scores = scores.as_array().to_vec();
-            if scores.len() == labels.len() {
-                return Ok(grouping.gather(&scores));
-            }
-            Err(Error::data("length", format!("scores[{number}] has the wrong length"))
-                .got(scores.len())
-                .expected(format!("{}, the number of rows", labels.len())))
-        };
-        let scores = self.scores.iter().enumerate().map(gathered).collect::<Result<_>>()?;
         let query_weight = copied(self.query_weight.as_ref());
-        Ok(Ready { scores, labels: grouping.gather(&labels), grouping, query_weight })
+        let labels = grouping.gather(&labels);
+        let mut ready = Ready { scores: Vec::new(), labels, grouping, query_weight };
+        for (number, scores) in self.scores.iter().enumerate() {
+            let scores = ready.gathered(&format!("scores[{number}]"), scores)?;
+            ready.scores.push(scores);
+        }
+        Ok(ready)
     }
 }
 
 impl Ready {
+    /// Scores in the order of the docs.
+    fn gathered(&self, name: &str, scores: &PyReadonlyArray1<'_, f64>) -> Result<Vec<f64>> {
+        let scores = scores.as_array().to_vec();
+        if scores.len() == self.labels.len() {
+            return Ok(self.grouping.gather(&scores));
+        }
+        Err(Error::data("length", format!("{name} has the wrong length"))
+            .got(scores.len())
+            .expected(format!("{}, the number of rows", self.labels.len())))
+    }
+
     fn run<T>(&self, work: impl FnOnce(&[&[f64]], &Judged<'_>) -> Result<T>) -> Result<T> {
         let scores: Vec<&[f64]> = self.scores.iter().map(Vec::as_slice).collect();
         let query_weight = self.query_weight.as_deref();
@@ -82,15 +94,12 @@ impl Combining {
     ) -> Result<Combination> {
         let metric = self.judging.first()?;
         let order = match &*self.method {
-            "auto" | "coordinate" => {
-                return combine::coordinate_sweeps(
-                    scores,
-                    judged,
-                    &self.coordinates(metric),
-                    interrupt,
-                );
+            "auto" | "coordinate" | "powell" => {
+                let options = self.coordinates(metric);
+                return combine::coordinate_sweeps(scores, judged, &options, interrupt);
             }
             "average" => return combine::average(scores, judged, &metric, interrupt),
+            "tree" => Pairing::Given(self.tree.clone().unwrap_or_default()),
             "best_first" => Pairing::BestFirst,
             "most_different_first" => Pairing::MostDifferentFirst,
             other => {
@@ -99,12 +108,22 @@ impl Combining {
                     .expected(METHODS));
             }
         };
-        combine::pairing(scores, judged, &metric, order, interrupt)
+        combine::pairing(scores, judged, &metric, &order, interrupt)
     }
 
     fn coordinates(&self, metric: Metric) -> CoordinateOptions {
-        let Self { reach, negative, most_passes, .. } = *self;
-        CoordinateOptions { metric, start: None, reach, negative, most_passes }
+        let is_powell = self.method == "powell";
+        let directions = if is_powell { Directions::Powell } else { Directions::Rankers };
+        let Self { reach, negative, most_passes, restarts, seed, .. } = *self;
+        CoordinateOptions {
+            reach,
+            negative,
+            most_passes,
+            directions,
+            restarts,
+            seed,
+            ..CoordinateOptions::new(metric)
+        }
     }
 }
 
@@ -175,6 +194,25 @@ pub(super) fn values_of_weights(
     detached(py, judging.num_threads, |interrupt| {
         ready.run(|scores, judged| combine::values(scores, judged, &metric, &weights, interrupt))
     })
+}
+
+/// The scores of all rankers without ties: by a score, or by the jitter of a seed.
+#[pyfunction]
+pub(super) fn untied<'py>(
+    py: Python<'py>,
+    rankers: Rankers<'_>,
+    by: Option<PyReadonlyArray1<'_, f64>>,
+    seed: u64,
+) -> PyResult<Vec<Bound<'py, PyArray1<f64>>>> {
+    let ready = rankers.ready().map_err(|error| to_python(py, &error))?;
+    let by = by.map(|by| ready.gathered("tie_break", &by)).transpose();
+    let by = by.map_err(|error| to_python(py, &error))?;
+    let shifted = detached(py, None, |_| {
+        let tie_break = by.as_deref().map_or(TieBreak::Jitter(seed), TieBreak::Score);
+        let shifted = ready.run(|scores, judged| combine::untied(scores, judged, tie_break))?;
+        Ok(shifted.iter().map(|scores| ready.grouping.scatter(scores)).collect::<Vec<_>>())
+    })?;
+    Ok(shifted.iter().map(|scores| scores.to_pyarray(py)).collect())
 }
 
 /// The sum of all rankers' scores, each times its weight.

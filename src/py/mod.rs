@@ -25,7 +25,7 @@ mod _rustrank {
     #[pymodule_export]
     use super::booster::Booster;
     #[pymodule_export]
-    use super::combine::{combine_rankers, mix, sweep, values_of_weights};
+    use super::combine::{combine_rankers, mix, sweep, untied, values_of_weights};
     #[pymodule_export]
     use super::dataset::{Binning, Builder, Dataset, Sampler};
     #[pymodule_export]

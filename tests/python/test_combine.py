@@ -237,6 +237,51 @@ def test_edge_cases_have_clear_answers() -> None:
     assert all_of_them.value >= max(all_of_them.alone.values())
 
 
+def test_trees_and_powell_and_restarts(two: Two) -> None:
+    rng = np.random.default_rng(3)
+    names = ["a", "b", "noise"]
+    rankers = dict(zip(names, [two.a, two.b, rng.normal(size=len(two.y))], strict=True))
+    values = {}
+    methods: list[Any] = ["coordinate", "powell", ((0, 1), 2), ((2, 1), 0), "best_first"]
+    for method in methods:
+        for restarts in (0, 2):
+            best = rr.Combiner(method=method, restarts=restarts, seed=1)
+            best.fit(rankers, two.y, qid=two.qid)
+            assert best.value >= max(best.alone.values()) - 1e-12
+            values[method, restarts] = best.value
+    assert values["coordinate", 2] >= values["coordinate", 0]
+    assert values["powell", 2] >= values["powell", 0]
+    positive = rr.Combiner(method="powell", negative=False).fit(rankers, two.y, qid=two.qid)
+    assert min(positive.weights) >= 0
+    wrong: list[tuple[Any, str]] = [
+        (((0, 1), 1), "join 1 cannot be made"),
+        ((0, 1), "does not join all"),
+        ((0, 1, 2), "expected a pair"),
+        (("a", "b"), "expected a whole number"),
+    ]
+    for method, said in wrong:
+        with pytest.raises(rr.ParamError, match=said):
+            rr.Combiner(method=method).fit(rankers, two.y, qid=two.qid)
+
+
+def test_ties_can_be_broken_by_a_score_or_by_jitter(two: Two) -> None:
+    coarse, other = np.round(two.a / 10), np.round(two.b / 10)
+    rankers = [coarse, other]
+    broken = rr.Combiner().fit(rankers, two.y, qid=two.qid, tie_break=two.y)
+    expected = rr.Combiner().fit(rankers, two.y, qid=two.qid)
+    worst = rr.Combiner().fit(rankers, two.y, qid=two.qid, tie_break=-two.y)
+    assert worst.value < expected.value < broken.value
+    drawn = [rr.Combiner(ties="jitter", seed=seed) for seed in (0, 0, 1)]
+    order = np.random.default_rng(0).permutation(len(two.y))
+    drawn[0].fit(rankers, two.y, qid=two.qid)
+    drawn[1].fit([one[order] for one in rankers], two.y[order], qid=two.qid[order])
+    drawn[2].fit(rankers, two.y, qid=two.qid)
+    assert drawn[0].value == drawn[1].value != drawn[2].value
+    assert drawn[0].value == pytest.approx(expected.value, abs=0.02)
+    with pytest.raises(rr.DataError, match="scores of tie_break has the wrong length"):
+        rr.Combiner().fit(rankers, two.y, qid=two.qid, tie_break=two.y[1:])
+
+
 def test_a_plot_shows_both_curves_and_the_interval(two: Two, tmp_path: Path) -> None:
     best = rr.Combiner(alphas=(0.01, 100)).fit([two.a, two.b], two.y, qid=two.qid, valid=two.valid)
     axes = best.plot()
