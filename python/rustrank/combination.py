@@ -98,7 +98,8 @@ class Combiner:
     most_passes : int, default 100
         The most passes of coordinate sweeps over all rankers.
     restarts, seed : int, default 0
-        How often ``coordinate`` and ``powell`` begin anew with random weights; the seed of these, and
+        How often ``coordinate`` and ``powell`` begin anew, with random weights or near the best so far;
+        the seed of these, and
         of jitter.
     curve_steps : int, default 10000
         How many intervals of the curve are kept: all, or the best of as many parts of the range.

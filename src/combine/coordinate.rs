@@ -17,6 +17,9 @@ use crate::hash;
 use crate::interrupt::Interrupt;
 use crate::metric::Metric;
 
+/// How far a start near the best is from it, in shares of what weighs most.
+const NEAR: f64 = 0.25;
+
 /// How weights are looked for.
 #[derive(Debug, Clone)]
 pub struct CoordinateOptions {
@@ -32,7 +35,7 @@ pub struct CoordinateOptions {
     pub most_passes: usize,
     /// Along what sweeps go.
     pub directions: Directions,
-    /// How often to begin anew with random weights; the best way of all is taken.
+    /// How often to begin anew, with random weights or near the best so far; the best way is taken.
     pub restarts: usize,
     /// The seed of the random weights.
     pub seed: u64,
@@ -101,12 +104,7 @@ pub fn coordinate_sweeps(
     };
     let mut best = team.raise(best, &spreads, options)?;
     for restart in 1..=options.restarts as u64 {
-        let draw = |(ranker, spread): (usize, &f64)| {
-            let drawn = hash::draw(options.seed, restart, ranker as u64) as f64 / 2f64.powi(64);
-            let weight = if options.negative { 2.0 * drawn - 1.0 } else { drawn };
-            weight * inverse(*spread)
-        };
-        let start = team.combination(spreads.iter().enumerate().map(draw).collect())?;
+        let start = team.restart(restart, &best, &spreads, options)?;
         let other = team.raise(start, &spreads, options)?;
         if other.value > best.value {
             best = other;
@@ -148,6 +146,28 @@ impl Team<'_> {
             }
         }
         Ok(best)
+    }
+
+    /// Random weights: every other time anew, else near the best so far.
+    fn restart(
+        &self,
+        number: u64,
+        best: &Combination,
+        spreads: &[f64],
+        options: &CoordinateOptions,
+    ) -> Result<Combination> {
+        let shares =
+            best.weights.iter().zip(spreads).map(|(weight, spread)| (weight * spread).abs());
+        let most = shares.fold(0.0, f64::max).min(f64::MAX);
+        let draw = |(ranker, &spread): (usize, &f64)| {
+            let drawn = hash::draw(options.seed, number, ranker as u64) as f64 / 2f64.powi(64);
+            let drawn = if options.negative { 2.0 * drawn - 1.0 } else { drawn };
+            if number % 2 == 1 {
+                return drawn * inverse(spread);
+            }
+            best.weights[ranker] + NEAR * most * drawn * inverse(spread)
+        };
+        self.combination(spreads.iter().enumerate().map(draw).collect())
     }
 
     /// A pass of Powell's.
