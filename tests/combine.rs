@@ -203,6 +203,23 @@ proptest! {
     }
 
     #[test]
+    fn few_outputs_are_a_faster_way_to_the_same_answer(
+        problem in problems(30, 8), range in 0usize..4, outputs in 1i32..5,
+    ) {
+        let second = problem.second.iter().map(|s| (s * 4.0) as i32 % outputs).map(f64::from);
+        let problem = Problem { second: second.collect(), ..problem };
+        for ties in [Ties::Expected, Ties::RowOrder, Ties::Worst] {
+            for metric in metrics(ties, Empty::Zero) {
+                let mut options = SweepOptions::new(metric, RANGES[range]);
+                let all = problem.sweep(&options);
+                options.few_outputs = true;
+                let thinned = problem.sweep(&options);
+                prop_assert_eq!(format!("{:?}", all), format!("{:?}", thinned));
+            }
+        }
+    }
+
+    #[test]
     fn little_memory_takes_more_passes_to_the_same_answer(problem in problems(12, 30)) {
         for range in RANGES {
             let mut options = SweepOptions::new("ndcg".parse().unwrap(), range);

@@ -16,6 +16,7 @@ from rustrank._errors import (
 )
 from rustrank._rustrank import __version__
 from rustrank.booster import Booster
+from rustrank.combination import Combiner
 from rustrank.comparison import Comparison, MetricComparison, compare
 from rustrank.dataset import Dataset
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
@@ -23,6 +24,7 @@ from rustrank.training import EarlyStopping, Round, train
 
 __all__ = [
     "Booster",
+    "Combiner",
     "Comparison",
     "DataError",
     "Dataset",

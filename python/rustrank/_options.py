@@ -67,3 +67,14 @@ def flag(name: str, value: Any) -> bool:
         message = f"{name}: got {shown(value)}, expected True or False"
         raise ParamKindError(message, code=name)
     return value
+
+
+def gain_of(text: str) -> str | list[float]:
+    """Read a gain from a command line: a name, or a table such as ``0,1,3,7``."""
+    if text[:1].isdigit() or text[:1] in ("+", "-", "."):
+        try:
+            return [float(part) for part in text.split(",")]
+        except ValueError:
+            message = f"--gain: got {text!r}, expected exp2, linear or a table such as 0,1,3,7"
+            raise ParamError(message, code="metric.gain") from None
+    return text

@@ -55,13 +55,22 @@ class Boosting:
     learning_rate: float
     queries_per_tree: float
     docs_per_tree: float
+    step: tuple[str, float, float, int | None] | None
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Boosting:
+    def of(
+        cls,
+        options: Mapping[str, Any],
+        sets: list[str],
+        metrics: Iterable[str | tuple[str, Measurement]],
+    ) -> Boosting:
         """Check the kinds of options; the core checks their ranges."""
         return cls(
             whole("num_trees", options["num_trees"], 1, 2**20),
-            *(real(n, options[n]) for n in ("learning_rate", "queries_per_tree", "docs_per_tree")),
+            real("learning_rate", options["learning_rate"]),
+            real("queries_per_tree", options["queries_per_tree"]),
+            real("docs_per_tree", options["docs_per_tree"]),
+            _step(options, sets, metrics),
         )
 
 
@@ -174,7 +183,7 @@ class Plan:
         gain, top = options["gain"], options["max_label"]
         from_ = 1 if relevant is None else relevant
         return cls(
-            Boosting.of(options),
+            Boosting.of(options, list(valid), metrics),
             Growing.of(options),
             (name_of(objective), Loss(objective, dataset.query_ids))
             if callable(objective)
@@ -263,6 +272,27 @@ def _loss_metric(given: Any, metrics: Iterable[str | Any]) -> str:
         return text("objective_metric", given)
     first = next((metric for metric in metrics if isinstance(metric, str)), "ndcg")
     return first if first.startswith(_NEED_CUT) else first.split("@")[0]
+
+
+def _step(
+    options: Mapping[str, Any], sets: list[str], metrics: Iterable[str | tuple[str, Measurement]]
+) -> tuple[str, float, float, int | None] | None:
+    """Return the metric, the range and the set of an exact step."""
+    kind, metric, valid = text("step", options["step"]), options["step_metric"], options["step_on"]
+    if kind == "newton":
+        return None
+    if kind != "exact":
+        message = f"step: got {shown(kind)}, expected 'newton' or 'exact'"
+        raise ParamError(message, code="step")
+    if metric is None:
+        metric = next((metric for metric in metrics if isinstance(metric, str)), "ndcg@10")
+    if valid is not None and valid not in sets:
+        known = ", ".join(sets) or "none: pass valid="
+        message = f"step_on: got {shown(valid)}, expected a validation set, one of {known}"
+        raise UnknownNameError(message, code="step_on")
+    place = None if valid is None else sets.index(valid)
+    ends = real("step_min", options["step_min"]), real("step_max", options["step_max"])
+    return text("step_metric", metric), *ends, place
 
 
 def _valid(given: Any, dataset: Dataset) -> dict[str, Dataset]:

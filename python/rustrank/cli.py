@@ -1,4 +1,4 @@
-"""The command line: train, score, evaluate, compare and inspect without writing a program.
+"""The command line: train, score, evaluate, compare, combine and inspect without writing a program.
 
 Exit codes follow sysexits: 0, 2 (usage), 65 (data), 66 (no input), 70 (a bug, or no memory), 74
 (input or output failed), 130 (interrupted). An error is one line on standard error.
@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 import numpy as np
 
 from rustrank import _rustrank
+from rustrank._combining_command import COMBINE, add_combine, run_combine
 from rustrank._errors import DataError, ModelFormatError, ParamError, ResourceError
 from rustrank._inspection import NO_FEATURES, inspection
-from rustrank._options import threads, whole
+from rustrank._options import gain_of, threads, whole
 from rustrank._tables import count, interval, number, percent, text_table
 from rustrank._training_commands import (
     SCORE,
@@ -97,6 +98,7 @@ examples:
   rustrank score model.rrk test.txt               the scores of docs
   rustrank evaluate test.txt scores.txt           how good is a ranking?
   rustrank compare test.txt a.txt b.txt           which is better, and is that more than chance?
+  rustrank combine vali.txt a.txt b.txt           which mixture of both is best?
 
 `rustrank COMMAND --help` says more.
 """
@@ -249,6 +251,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_metric_options(compare)
     compare.set_defaults(run=_compare, all_queries=True)
 
+    usage = "rustrank combine [options] DATA {SCORES... | --models MODEL...}"
+    combine = _command(commands, "combine", "the best mixture of rankers", COMBINE, usage)
+    add_combine(combine)
+    combine.set_defaults(run=_combine)
+
     usage = "rustrank inspect [options] DATA"
     inspect = _command(commands, "inspect", "what is in a file?", _INSPECT, usage)
     inspect.add_argument("data", metavar="DATA", help="LETOR or SVMlight text, plain or gzip")
@@ -321,15 +328,8 @@ class _Looking:
 
 def _judging(options: argparse.Namespace) -> Judging:
     names = [name.strip() for one in options.metric or ["ndcg@10"] for name in one.split(",")]
-    gain: Any = options.gain
-    if gain[:1].isdigit() or gain[:1] in ("+", "-", "."):
-        try:
-            gain = [float(part) for part in gain.split(",")]
-        except ValueError:
-            message = f"--gain: got {gain!r}, expected exp2, linear or a table such as 0,1,3,7"
-            raise ParamError(message, code="metric.gain") from None
     of_options = (options.ties, options.empty, options.relevant_from, options.max_label)
-    judging = Judging.of(names, gain, *of_options, options.threads)
+    judging = Judging.of(names, gain_of(options.gain), *of_options, options.threads)
     # Options are refused before a large file is read.
     nothing = np.zeros(1, np.float32), (np.ones(1, np.int64), np.zeros(1, np.int64))
     judge(np.zeros(1), *nothing, judging, None)
@@ -515,6 +515,15 @@ def _inspect(options: argparse.Namespace) -> int:
     else:
         sys.stdout.write(inspection(options.data, summary, options.features) + "\n")
     return 0 if summary["rows"] and not summary["findings"] else DATA
+
+
+def _combine(options: argparse.Namespace) -> int:
+    found = run_combine(options, _path)
+    if options.json:
+        _print_json(found.to_dict())
+    else:
+        sys.stdout.write(f"{found}\n")
+    return 0
 
 
 def _train(options: argparse.Namespace) -> int:

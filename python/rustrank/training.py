@@ -54,6 +54,11 @@ def train(
     rows_per_node: float = 1.0,
     queries_per_tree: float = 1.0,
     docs_per_tree: float = 1.0,
+    step: str = "newton",
+    step_metric: str | None = None,
+    step_min: float = 0.1,
+    step_max: float = 100.0,
+    step_on: str | None = None,
     objective_metric: str | None = None,
     pairs_to: int | None = 30,
     sigma: float = 1.0,
@@ -134,6 +139,18 @@ def train(
         The shares of features and docs that a tree, or a node, looks at.
     queries_per_tree, docs_per_tree : float, default 1
         The shares of the queries, and of their docs, that a tree is grown from.
+    step : {"newton", "exact"}
+        Whether all leaf values of a tree are multiplied, besides ``learning_rate``, by the number
+        that is best for a metric, found exactly among all from ``step_min`` to ``step_max``. It is
+        meant for a ``learning_rate`` of 1: a metric does not see the scale of scores, so steps that
+        are best for scores that were shrunk, and are shrunk in turn, become very small.
+    step_metric : str, optional
+        For the exact step: the metric; the first ``metric`` by default.
+    step_min, step_max : float, default 0.1 and 100
+        For the exact step: the range.
+    step_on : str, optional
+        For the exact step: the name of the validation set whose docs decide; the training set by
+        default.
     objective_metric : str, optional
         For ``lambdamart``: the metric whose changes weigh pairs; by default the first ``metric``,
         at all ranks.

@@ -52,18 +52,24 @@
 mod diagnosis;
 mod importance;
 mod loss;
+mod merge;
 mod notes;
 mod params;
+mod reweigh;
 mod sampler;
 mod start;
+mod step;
 mod stopping;
 mod trainer;
 mod watch;
 
 pub use importance::permutation_importance;
 pub use loss::Loss;
+pub use merge::merged;
 pub use params::Params;
+pub use reweigh::{ReweighOptions, Reweighed, reweigh};
 pub use start::{binning_of, score_dataset};
+pub use step::{ExactStep, Step};
 pub use stopping::{End, Patience};
 pub use trainer::{Plan, Round, Trainer};
 pub use watch::{Measured, OtherMetric, Watched};

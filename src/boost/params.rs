@@ -1,5 +1,6 @@
 //! What training can be told, besides the loss.
 
+use super::Step;
 use crate::error::{Error, Result};
 use crate::grow::{Criterion, GrowOptions};
 
@@ -14,6 +15,8 @@ pub struct Params {
     pub queries_per_tree: f64,
     /// The share of the docs of these that a tree is grown from: above 0, up to 1.
     pub docs_per_tree: f64,
+    /// What else they are multiplied by.
+    pub step: Step,
     /// How a tree is grown, and the seed of everything random.
     pub grow: GrowOptions,
 }
@@ -25,6 +28,7 @@ impl Default for Params {
             learning_rate: 0.1,
             queries_per_tree: 1.0,
             docs_per_tree: 1.0,
+            step: Step::Newton,
             grow: GrowOptions::default(),
         }
     }
@@ -44,6 +48,7 @@ impl Params {
         above_zero("learning_rate", self.learning_rate, 10.0)?;
         above_zero("queries_per_tree", self.queries_per_tree, 1.0)?;
         above_zero("docs_per_tree", self.docs_per_tree, 1.0)?;
+        self.step.check()?;
         self.grow.check()
     }
 
@@ -59,6 +64,7 @@ impl Params {
             ("learning_rate", self.learning_rate.to_string()),
             ("queries_per_tree", self.queries_per_tree.to_string()),
             ("docs_per_tree", self.docs_per_tree.to_string()),
+            ("step", self.step.named()),
             ("num_leaves", grow.num_leaves.to_string()),
             ("max_depth", depth),
             ("min_leaf_docs", grow.min_leaf_docs.to_string()),

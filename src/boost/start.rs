@@ -7,7 +7,7 @@ use crate::bins::Binning;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::grow::CodedTree;
-use crate::model::{Model, Part, Tree};
+use crate::model::{Forest, Model, Normalisation, Part, Tree};
 use crate::objective::Target;
 
 /// The model before the first round.
@@ -50,7 +50,7 @@ impl Start {
 }
 
 /// Whether a model is a sum of trees of our own.
-fn is_plain(model: &Model) -> bool {
+pub(super) fn is_plain(model: &Model) -> bool {
     model.components().iter().all(|component| {
         component.is_plain() && matches!(&component.part, Part::Forest(f) if f.is_native())
     })
@@ -61,7 +61,9 @@ fn can_be_replayed(model: &Model, dataset: &Dataset) -> bool {
     is_plain(model) && model.trees().all(|tree| CodedTree::new(tree, dataset.binning()).is_some())
 }
 
-/// The score of each doc of a dataset, its base score included.
+/// The score of each doc of a dataset, its base score included: the sums that the scorer makes.
+///
+/// A sum of models scores docs without base scores only: nothing says whose part those would be.
 pub fn score_dataset(model: &Model, dataset: &Dataset, interrupt: &Interrupt) -> Result<Vec<f64>> {
     if model.num_features() != dataset.num_features() {
         let what = "the dataset has another number of features than the model";
@@ -69,25 +71,86 @@ pub fn score_dataset(model: &Model, dataset: &Dataset, interrupt: &Interrupt) ->
             .got(dataset.num_features())
             .expected(model.num_features()));
     }
-    if !is_plain(model) {
-        return Err(cannot_score());
+    let forests = native_forests(model).ok_or_else(cannot_score)?;
+    if dataset.base_score().is_some() && !is_plain(model) {
+        let what = "a sum of models cannot score docs that have base scores";
+        return Err(Error::data("base", what).hint("score the raw features"));
     }
-    let mut scores = start_scores(dataset, model.intercept());
-    for tree in model.trees() {
-        interrupt.check()?;
-        let tree = CodedTree::new(tree, dataset.binning()).ok_or_else(cannot_score)?;
-        tree.add_to(dataset.matrix(), &mut scores, interrupt)?;
+    let mut coded = Vec::new();
+    for tree in forests.iter().flat_map(|forest| forest.trees()) {
+        coded.push(CodedTree::new(tree, dataset.binning()).ok_or_else(cannot_score)?);
     }
+    let mut scores = start_scores(dataset, 0.0);
+    let mut trees = coded.iter();
+    let mut adding = Adding { dataset, trees: &mut trees, interrupt };
+    adding.model(model, &mut scores)?;
     Ok(scores)
+}
+
+/// A model being added to scores.
+struct Adding<'a, 'b> {
+    dataset: &'a Dataset,
+    /// All trees that are left, in order.
+    trees: &'a mut std::slice::Iter<'b, CodedTree>,
+    interrupt: &'a Interrupt,
+}
+
+impl Adding<'_, '_> {
+    fn model(&mut self, model: &Model, sums: &mut [f64]) -> Result<()> {
+        let intercept = model.intercept();
+        for sum in sums.iter_mut() {
+            *sum += intercept;
+        }
+        for component in model.components() {
+            if component.is_plain() {
+                self.part(&component.part, sums)?;
+                continue;
+            }
+            let mut own = vec![0.0; sums.len()];
+            self.part(&component.part, &mut own)?;
+            let (mean, scale) = match component.normalisation {
+                Normalisation::Fixed { mean, scale } => (mean, scale),
+                Normalisation::AsIs | Normalisation::Query => (0.0, 1.0),
+            };
+            let weight = component.weight;
+            sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += weight * ((own - mean) / scale));
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, part: &Part, sums: &mut [f64]) -> Result<()> {
+        if let Part::Model(model) = part {
+            return self.model(model, sums);
+        }
+        let Part::Forest(forest) = part else { return Err(cannot_score()) };
+        for tree in self.trees.take(forest.trees().len()) {
+            self.interrupt.check()?;
+            tree.add_to(self.dataset.matrix(), sums, self.interrupt)?;
+        }
+        Ok(())
+    }
+}
+
+/// The forests of a model and of models inside it, if binned docs may be enough to score with it.
+fn native_forests(model: &Model) -> Option<Vec<&Forest>> {
+    let mut forests = Vec::new();
+    for component in model.components() {
+        match &component.part {
+            _ if component.normalisation == Normalisation::Query => return None,
+            Part::Forest(forest) if forest.is_native() => forests.push(forest),
+            Part::Model(model) => forests.extend(native_forests(model)?),
+            _ => return None,
+        }
+    }
+    Some(forests)
 }
 
 /// The bins between the thresholds of a model: what data are binned with to be scored by it.
 pub fn binning_of(model: &Model) -> Result<Binning> {
-    if !is_plain(model) {
-        return Err(cannot_score());
-    }
+    let forests = native_forests(model).ok_or_else(cannot_score)?;
     let mut thresholds: Vec<Option<Vec<f32>>> = vec![None; model.num_features()];
-    for split in model.trees().flat_map(Tree::splits) {
+    let trees = forests.iter().flat_map(|forest| forest.trees());
+    for split in trees.flat_map(Tree::splits) {
         let of_feature = thresholds[split.feature as usize].get_or_insert_default();
         // At the largest number only missing cells are told from others.
         if split.threshold < f64::from(f32::MAX) {

@@ -5,7 +5,7 @@ use super::sampler::Sampler;
 use super::start::{Start, other_bins, start_scores, target};
 use super::stopping::{best, is_fruitless};
 use super::watch::{Measured, Watch, Watched};
-use super::{End, Loss, Params, Patience, diagnosis};
+use super::{End, ExactStep, Loss, Params, Patience, Step, diagnosis};
 use crate::data::Dataset;
 use crate::error::{Error, Result, room_for};
 use crate::grow::{CodedTree, Criterion, Grower, Job, Table};
@@ -91,6 +91,9 @@ impl Trainer {
         if let Some(patience) = &plan.patience {
             watch.check(patience)?;
         }
+        if let Step::Exact(ExactStep { set: Some(set), .. }) = plan.params.step {
+            watch.check_step(set)?;
+        }
         let needs_pairs = plan.loss.objective.needs_pairs();
         if needs_pairs {
             dataset.require_pairs()?;
@@ -158,10 +161,11 @@ impl Trainer {
             self.replay(interrupt)?;
         }
         let tree = self.grow(interrupt)?;
+        let tree = stepped(&tree, self.plan.params.learning_rate * self.alpha(&tree, interrupt)?)?;
         let coded = CodedTree::new(&tree, self.dataset.binning());
         let coded = coded.ok_or_else(|| Error::internal("a split outside of the bins"))?;
         self.is_stale = true;
-        self.add_to_scores(&tree);
+        add_leaves(&self.grower, &tree, &mut self.scores);
         self.watch.add(&coded, interrupt)?;
         let values = self.watch.values(&self.scores, interrupt)?;
         let num_leaves = tree.leaves().len();
@@ -259,7 +263,7 @@ impl Trainer {
         Err(Error::data("metric.nan", what))
     }
 
-    /// The tree of this round, its leaf values as they will be saved.
+    /// The tree of this round.
     fn grow(&mut self, interrupt: &Interrupt) -> Result<Tree> {
         let (dataset, round) = (&*self.dataset, self.num_trees() as u64);
         let state = State { round, scores: &self.scores };
@@ -282,32 +286,48 @@ impl Trainer {
                 &self.sampler.docs,
             ));
         }
-        stepped(&tree, self.plan.params.learning_rate)
+        Ok(tree)
     }
 
-    /// Adds the grown tree to the scores: which docs are in which leaf, the grower knows.
-    fn add_to_scores(&mut self, tree: &Tree) {
-        if self.sampler.docs.is_empty() {
-            return;
+    /// What the grown tree is multiplied by, besides the learning rate.
+    fn alpha(&self, tree: &Tree, interrupt: &Interrupt) -> Result<f64> {
+        let Step::Exact(step) = &self.plan.params.step else { return Ok(1.0) };
+        if tree.splits().is_empty() {
+            return Ok(1.0);
         }
-        let grower = &self.grower;
-        let leaves = tree.leaves().iter().enumerate();
-        let parts: Vec<(f64, &[u32])> = leaves
-            .flat_map(|(at, leaf)| grower.docs_of(at).map(|docs| (leaf.value, docs)))
-            .collect();
-        let tasks = self.scores.par_chunks_mut(DOCS_A_TASK).enumerate();
-        tasks.for_each(|(task, scores)| {
-            let first = task * DOCS_A_TASK;
-            let end = first + scores.len();
-            for (value, docs) in &parts {
-                let from = docs.partition_point(|&doc| (doc as usize) < first);
-                let docs = docs[from..].iter().map(|&doc| doc as usize);
-                for doc in docs.take_while(|&doc| doc < end) {
-                    scores[doc - first] += value;
-                }
-            }
-        });
+        let watched = step.set.and_then(|set| self.watch.scored(set));
+        let Some((dataset, scores)) = watched else {
+            let mut outputs = vec![0.0; self.scores.len()];
+            add_leaves(&self.grower, tree, &mut outputs);
+            return step.alpha(&self.dataset, &self.scores, &outputs, interrupt);
+        };
+        let coded = CodedTree::new(tree, dataset.binning()).ok_or_else(other_bins)?;
+        let mut outputs = vec![0.0; scores.len()];
+        coded.add_to(dataset.matrix(), &mut outputs, interrupt)?;
+        step.alpha(dataset, scores, &outputs, interrupt)
     }
+}
+
+/// Adds the values of the tree that was grown last: which docs are in which leaf, the grower knows.
+fn add_leaves(grower: &Grower, tree: &Tree, scores: &mut [f64]) {
+    // A tree from no docs has one leaf that the grower does not know.
+    if tree.splits().is_empty() && tree.leaves().iter().all(|leaf| leaf.value == 0.0) {
+        return;
+    }
+    let leaves = tree.leaves().iter().enumerate();
+    let parts: Vec<(f64, &[u32])> =
+        leaves.flat_map(|(at, leaf)| grower.docs_of(at).map(|docs| (leaf.value, docs))).collect();
+    scores.par_chunks_mut(DOCS_A_TASK).enumerate().for_each(|(task, scores)| {
+        let first = task * DOCS_A_TASK;
+        let end = first + scores.len();
+        for (value, docs) in &parts {
+            let from = docs.partition_point(|&doc| (doc as usize) < first);
+            let docs = docs[from..].iter().map(|&doc| doc as usize);
+            for doc in docs.take_while(|&doc| doc < end) {
+                scores[doc - first] += value;
+            }
+        }
+    });
 }
 
 fn table(dataset: &Dataset) -> Table<'_> {
@@ -324,7 +344,7 @@ impl fmt::Debug for Trainer {
 }
 
 /// The tree as it is added: leaf values times the rate, in the precision of model files.
-fn stepped(tree: &Tree, rate: f64) -> Result<Tree> {
+pub(super) fn stepped(tree: &Tree, rate: f64) -> Result<Tree> {
     let leaves = tree.leaves().iter();
     let step = |leaf: &Leaf| Leaf { value: f64::from((rate * leaf.value) as f32), ..leaf.clone() };
     let leaves: Vec<Leaf> = leaves.map(step).collect();

@@ -116,6 +116,20 @@ impl Watch {
         Err(Error::param("early_stopping", "early stopping has no such set or metric to look at"))
     }
 
+    /// Refuses to step by a set that is not watched.
+    pub(super) fn check_step(&self, set: usize) -> Result<()> {
+        if set < self.sets.len() {
+            return Ok(());
+        }
+        Err(Error::param("step", "the exact step has no such set to look at"))
+    }
+
+    /// A set that is not the training set, with its scores.
+    pub(super) fn scored(&self, set: usize) -> Option<(&Dataset, &[f64])> {
+        let Set { watched, scores } = &self.sets[set];
+        Some((&watched.dataset, scores.as_deref()?))
+    }
+
     /// The datasets.
     pub(super) fn sets(&self) -> impl Iterator<Item = &Watched> {
         self.sets.iter().map(|set| &set.watched)

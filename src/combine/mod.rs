@@ -3,7 +3,7 @@
 //! Mixed scores are lines over *alpha*, the weight of the second ranker, and a metric changes only at
 //! *crossings*, where two docs of a query trade order. [`sweep`] walks over the crossings of all
 //! queries and so knows the metric on every open interval between them (Wu, Burges, Svore and Gao
-//! 2008, section 3). [`coordinate_sweeps`] and [`pairing`] build on it for more than two rankers.
+//! 2008, section 3). [`coordinate_sweeps`] and [`pairing()`] build on it for more than two rankers.
 //!
 //! ```text
 //! metric      ____
@@ -37,16 +37,23 @@
 //! # Ok::<(), rustrank::Error>(())
 //! ```
 
+mod coordinate;
 mod curve;
 mod front;
 mod kernel;
 mod lines;
 mod many;
+mod pairing;
 mod sweep;
 mod tally;
+mod thin;
+mod untie;
 
-pub use many::{Combination, CoordinateOptions, Pairing, coordinate_sweeps, mix, pairing};
+pub use coordinate::{CoordinateOptions, Directions, coordinate_sweeps};
+pub use many::{Combination, average, mix, values};
+pub use pairing::{Pairing, pairing};
 pub use sweep::sweep;
+pub use untie::{TieBreak, untied};
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -90,6 +97,9 @@ pub struct SweepOptions {
     pub curve_steps: usize,
     /// How many changes are held in memory at a time; more take more passes.
     pub most_events: usize,
+    /// Whether the second ranker has few different scores in a query, as a tree has: docs that others
+    /// of the same score keep below the cut are then left out. It changes no answer.
+    pub few_outputs: bool,
 }
 
 /// What a sweep found.
@@ -132,7 +142,7 @@ pub struct Step {
 impl SweepOptions {
     /// A curve of at most 100,000 intervals, 16 million changes at a time (256 MiB).
     pub fn new(metric: Metric, range: Range) -> Self {
-        Self { metric, range, curve_steps: 100_000, most_events: 1 << 24 }
+        Self { metric, range, curve_steps: 100_000, most_events: 1 << 24, few_outputs: false }
     }
 
     fn check(&self) -> Result<()> {

@@ -8,6 +8,7 @@ use super::curve::{Follower, Interval, Steps};
 use super::front::{Event, Front, Walked};
 use super::lines::{Frame, Line, Twins};
 use super::tally::{self, Asked, Buffers, Known, Rules, Sum};
+use super::thin::Thinner;
 use super::{Curve, Judged, Step, Sweep, SweepOptions, kernel};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -113,6 +114,7 @@ struct Window {
 struct Bench {
     lines: Vec<Line>,
     twins: Twins,
+    thinner: Thinner,
     front: Front,
     buffers: Buffers,
 }
@@ -211,7 +213,7 @@ impl<'a> Task<'a> {
         let docs = self.judged.queries.range(query);
         let labels = &self.judged.labels[docs.clone()];
         let known = Known { labels, unit: self.unit * weight };
-        let Bench { lines, twins, front, buffers } = bench;
+        let Bench { lines, twins, thinner, front, buffers } = bench;
         if let Some(value) = tally::constant(&self.rules, labels, buffers) {
             if !value.is_nan() {
                 part.start = part.start.wrapping_add((value * known.unit) as i64);
@@ -221,7 +223,11 @@ impl<'a> Task<'a> {
         }
         self.frame.lines(&self.scores.0[docs.clone()], &self.scores.1[docs], lines);
         twins.find(lines, labels, self.options.metric.convention().ties);
-        front.start(lines, self.rules.ranks(labels.len()), window.after);
+        let ranks = self.rules.ranks(labels.len());
+        if self.options.few_outputs {
+            thinner.thin(lines, ranks);
+        }
+        front.start(lines, ranks, window.after);
         let is_first = window.after == self.frame.from;
         part.tied.0 |= is_first && front.begins_tied(window.after);
         let (level, events) = (self.level, &mut part.events);

@@ -7,7 +7,9 @@ use super::errors::to_python;
 use super::metrics::Judging;
 use super::scoring::Raw;
 use crate::Interrupt;
-use crate::boost::{binning_of, permutation_importance, score_dataset};
+use crate::boost::{
+    ReweighOptions, binning_of, merged, permutation_importance, reweigh, score_dataset,
+};
 use crate::model::{Child, Model, Scorer, Tree};
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
@@ -100,6 +102,14 @@ impl Booster {
         Ok(Self::of(model))
     }
 
+    /// The weighted sum of models.
+    #[staticmethod]
+    fn sum(py: Python<'_>, boosters: Vec<PyRef<'_, Self>>, weights: Vec<f64>) -> PyResult<Self> {
+        let models = boosters.iter().map(|booster| Model::clone(&booster.inner));
+        let parts = weights.into_iter().zip(models).collect();
+        merged(parts).map(Self::of).map_err(|error| to_python(py, &error))
+    }
+
     /// The model of the first trees.
     fn truncated(&self, num_trees: usize) -> Self {
         Self::of(self.inner.slice(0..num_trees))
@@ -143,6 +153,25 @@ impl Booster {
     fn binning(&self, py: Python<'_>) -> PyResult<Binning> {
         let binning = detached(py, Some(1), |_| binning_of(&self.inner))?;
         Ok(Binning { inner: Arc::new(binning) })
+    }
+
+    /// The model with the best weight of each tree, the metric before and after each pass, and the
+    /// same on the held-out set.
+    fn reweigh(
+        &self,
+        py: Python<'_>,
+        sets: (PyRef<'_, Dataset>, Option<PyRef<'_, Dataset>>),
+        judging: Judging,
+        bounds: (f64, f64, usize),
+    ) -> PyResult<(Self, Vec<f64>, Vec<f64>)> {
+        let metric = judging.first().map_err(|error| to_python(py, &error))?;
+        let (from, to, most_passes) = bounds;
+        let options = ReweighOptions { metric, from, to, most_passes };
+        let (dataset, valid) = (sets.0.inner.clone(), sets.1.map(|valid| valid.inner.clone()));
+        let found = detached(py, judging.num_threads, |interrupt| {
+            reweigh(&self.inner, &dataset, valid.as_deref(), &options, interrupt)
+        })?;
+        Ok((Self::of(found.model), found.history, found.held_out))
     }
 
     /// What the metric loses on a dataset when each feature is shuffled.

@@ -7,6 +7,7 @@
 mod arrays;
 mod booster;
 mod callables;
+mod combine;
 mod dataset;
 mod door;
 mod errors;
@@ -23,6 +24,8 @@ use pyo3::prelude::*;
 mod _rustrank {
     #[pymodule_export]
     use super::booster::Booster;
+    #[pymodule_export]
+    use super::combine::{combine_rankers, mix, sweep, untied, values_of_weights};
     #[pymodule_export]
     use super::dataset::{Binning, Builder, Dataset, Sampler};
     #[pymodule_export]

@@ -6,7 +6,7 @@ use super::dataset::Dataset;
 use super::door::detached;
 use super::errors::to_python;
 use super::metrics::Judging;
-use crate::boost::{self, End, Loss, Measured, Params, Patience, Plan, Watched};
+use crate::boost::{self, End, ExactStep, Loss, Measured, Params, Patience, Plan, Step, Watched};
 use crate::data;
 use crate::error::{Error, Result};
 use crate::grow::{Criterion, GrowOptions};
@@ -39,7 +39,11 @@ pub(super) struct Boosting {
     learning_rate: f64,
     queries_per_tree: f64,
     docs_per_tree: f64,
+    step: Option<Stepping>,
 }
+
+/// The exact step: its metric, the range of alpha, the place of the set that decides.
+type Stepping = (String, f64, f64, Option<usize>);
 
 /// How trees are grown: the attributes of a Python object.
 #[derive(FromPyObject)]
@@ -178,10 +182,24 @@ impl Planned {
             name: name.clone(),
             dataset: set.get().inner.clone(),
         };
-        let Boosting { num_trees, learning_rate, queries_per_tree, docs_per_tree } = self.boosting;
+        let Boosting { num_trees, learning_rate, queries_per_tree, docs_per_tree, .. } =
+            self.boosting;
+        let step = match &self.boosting.step {
+            None => Step::Newton,
+            &Some((ref metric, from, to, set)) => {
+                Step::Exact(ExactStep { metric: self.judging.metric(metric)?, from, to, set })
+            }
+        };
         let patience = |(rounds, set, metric)| Patience { rounds, set, metric };
         Ok(Plan {
-            params: Params { num_trees, learning_rate, queries_per_tree, docs_per_tree, grow },
+            params: Params {
+                num_trees,
+                learning_rate,
+                queries_per_tree,
+                docs_per_tree,
+                step,
+                grow,
+            },
             loss,
             watched: self.valid.iter().map(watched).collect(),
             metrics: self.metrics.iter().map(metric).collect::<Result<_>>()?,

@@ -19,6 +19,6 @@ def test_examples_run(name: str) -> None:
 
 def test_public_functions_have_examples() -> None:
     finder = doctest.DocTestFinder(recurse=False)
-    for name in ("Dataset", "evaluate", "compare"):
+    for name in ("Combiner", "Dataset", "evaluate", "compare"):
         found = finder.find(getattr(rustrank, name), name)
         assert any(one.examples for one in found), name

@@ -1,0 +1,86 @@
+"""Pictures; matplotlib is imported when one is drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank._tables import number
+
+if TYPE_CHECKING:
+    from rustrank.combination import Combiner, Curve
+
+#: Ranges of alpha that span more are drawn on a logarithmic axis.
+_WIDE = 50
+_FITTED, _HELD_OUT, _CHOSEN = "#1f4e79", "#c8641e", "#9ec5e8"
+
+
+def plot_combiner(combiner: Combiner, ax: Any = None) -> Any:
+    """Draw a fitted combiner: a curve over alpha, or the way of its weights."""
+    axes = _new_axes() if ax is None else ax
+    if combiner.curve is None:
+        _plot_way(combiner, axes)
+    else:
+        _plot_sweep(combiner, combiner.curve, axes)
+    axes.set_ylabel(combiner.value.name)
+    axes.grid(axis="y", color="0.9", linewidth=0.8)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    # Room for the legend above what is drawn.
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high + 0.05 * (high - low))
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, ncols=2)
+    return axes
+
+
+def _new_axes() -> Any:
+    from matplotlib import pyplot as plt
+
+    _, axes = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
+    return axes
+
+
+def _plot_sweep(combiner: Combiner, curve: Curve, axes: Any) -> None:
+    low, high = combiner.interval or (0.0, 0.0)
+    alpha = combiner.alpha
+    axes.axvspan(low, high, color=_CHOSEN, label=f"best interval, {low:.6g} to {high:.6g}")
+    axes.axvline(alpha, color=_CHOSEN, linewidth=1)
+    axes.plot(
+        *_line(curve), color=_FITTED, linewidth=1.4, label=f"fitted, {number(combiner.value)}"
+    )
+    # A dot, since the best interval may be narrower than any line.
+    axes.plot([alpha], [combiner.value], "o", color=_FITTED, markersize=6)
+    theirs, held_out = combiner.held_out_curve, combiner.held_out
+    if theirs is not None and held_out is not None:
+        said = f"held out, {number(held_out)}"
+        axes.plot(*_line(theirs), color=_HELD_OUT, linewidth=1.4, label=said)
+        axes.plot([alpha], [held_out], "o", color=_HELD_OUT, markersize=6)
+    first, second = combiner.names
+    start, end = combiner._combining.alphas or (0.0, 1.0)
+    if start > 0 and end / start > _WIDE:
+        axes.set_xscale("log")
+    axes.set_xlim(start, end)
+    share = "(1 - alpha) * " if combiner._combining.alphas is None else ""
+    axes.set_xlabel(f"alpha, where the score is  {share}{first} + alpha * {second}")
+
+
+def _line(curve: Curve) -> tuple[Any, Any]:
+    """Return the corners of a line of steps."""
+    return np.column_stack((curve.start, curve.end)).ravel(), np.repeat(curve.value, 2)
+
+
+def _plot_way(combiner: Combiner, axes: Any) -> None:
+    steps = np.arange(len(combiner.history))
+    chosen = combiner.chosen
+    ways = [(combiner.history, combiner.value, _FITTED, "fitted")]
+    theirs, held_out = combiner.held_out_history, combiner.held_out
+    if theirs is not None and held_out is not None:
+        ways.append((theirs, held_out, _HELD_OUT, "held out"))
+    for history, value, color, name in ways:
+        label = f"{name}, {number(value)}"
+        axes.plot(steps, history, color=color, linewidth=1.4, drawstyle="steps-post", label=label)
+        axes.plot([chosen], [history[chosen]], "o", color=color, markersize=6)
+    axes.axvline(chosen, color=_CHOSEN, linewidth=1)
+    axes.set_xlabel("change of the weights")

@@ -1,0 +1,270 @@
+//! One weight, or one direction, after the other, until nothing raises the metric.
+//!
+//! [`coordinate_sweeps`] takes one ranker after the other and sets its weight to the best there is while
+//! all others stay (the iterative procedure of Wu et al. 2008, section 3). *Powell's directions* begin as
+//! the rankers too, each in units of its spread; after a pass, where the weights have moved to becomes
+//! a direction in the place of the one that raised the metric most (Powell 1964), with the exact sweep
+//! as line search. Either way the metric never falls, and where a whole pass raises it no further,
+//! it ends.
+//!
+//! Cost: a pass is a sweep a ranker, so that a thousand rankers are possible.
+
+use super::many::{Combination, Team, check, inverse, is_higher, mix, spread};
+use super::sweep::sweep_checked;
+use super::{Judged, Range, Sweep, SweepOptions};
+use crate::error::{Error, Result};
+use crate::hash;
+use crate::interrupt::Interrupt;
+use crate::metric::Metric;
+
+/// How far a start near the best is from it, in shares of what weighs most.
+const NEAR: f64 = 0.25;
+
+/// How weights are looked for.
+#[derive(Debug, Clone)]
+pub struct CoordinateOptions {
+    /// What should be as high as possible.
+    pub metric: Metric,
+    /// The weights to begin with; if `None`, the best of each ranker alone and of the mean of all.
+    pub start: Option<Vec<f64>>,
+    /// How far a ranker may outweigh all others together, spread for spread.
+    pub reach: f64,
+    /// Whether weights below 0 are looked at.
+    pub negative: bool,
+    /// An end to passes, should each still raise the metric.
+    pub most_passes: usize,
+    /// Along what sweeps go.
+    pub directions: Directions,
+    /// How often to begin anew, with random weights or near the best so far; the best way is taken.
+    pub restarts: usize,
+    /// The seed of the random weights.
+    pub seed: u64,
+}
+
+/// Along what sweeps go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Directions {
+    /// One weight at a time.
+    #[default]
+    Rankers,
+    /// Powell's: also where passes have moved to.
+    Powell,
+}
+
+impl CoordinateOptions {
+    /// Weights of any sign up to 100 times all others, at most 100 passes, no restarts.
+    pub fn new(metric: Metric) -> Self {
+        Self {
+            metric,
+            start: None,
+            reach: 100.0,
+            negative: true,
+            most_passes: 100,
+            directions: Directions::Rankers,
+            restarts: 0,
+            seed: 0,
+        }
+    }
+
+    fn check(&self, num_rankers: usize) -> Result<()> {
+        if !(self.reach.is_finite() && self.reach > 0.0) {
+            return Err(Error::param("combine.reach", "reach")
+                .got(self.reach)
+                .expected("a finite number above 0"));
+        }
+        let Some(start) = &self.start else { return Ok(()) };
+        if start.len() != num_rankers {
+            return Err(Error::param("combine.start", "start has the wrong length")
+                .got(start.len())
+                .expected(format!("{num_rankers}, the number of rankers")));
+        }
+        match start.iter().position(|weight| !weight.is_finite()) {
+            Some(at) => Err(Error::param("combine.start", format!("start[{at}]"))
+                .got(start[at])
+                .expected("a finite number")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Sets one weight after the other to the best there is, until nothing raises the metric.
+pub fn coordinate_sweeps(
+    rankers: &[&[f64]],
+    judged: &Judged<'_>,
+    options: &CoordinateOptions,
+    interrupt: &Interrupt,
+) -> Result<Combination> {
+    check(rankers, judged)?;
+    options.check(rankers.len())?;
+    let spreads: Vec<f64> = rankers.iter().map(|scores| spread(scores, judged)).collect();
+    let team = Team { rankers, judged, metric: &options.metric, interrupt };
+    let best = match &options.start {
+        Some(weights) => team.combination(weights.clone())?,
+        None => team.best_start(&spreads)?,
+    };
+    let mut best = team.raise(best, &spreads, options)?;
+    for restart in 1..=options.restarts as u64 {
+        let start = team.restart(restart, &best, &spreads, options)?;
+        let other = team.raise(start, &spreads, options)?;
+        if other.value > best.value {
+            best = other;
+        }
+    }
+    Ok(best)
+}
+
+impl Team<'_> {
+    /// Passes from a start until one raises the metric no further.
+    fn raise(
+        &self,
+        mut best: Combination,
+        spreads: &[f64],
+        options: &CoordinateOptions,
+    ) -> Result<Combination> {
+        let mut directions: Vec<Vec<f64>> = match options.directions {
+            Directions::Rankers => Vec::new(),
+            Directions::Powell => (0..spreads.len())
+                .map(|ranker| {
+                    let mut direction = vec![0.0; spreads.len()];
+                    direction[ranker] = inverse(spreads[ranker]);
+                    direction
+                })
+                .collect(),
+        };
+        for _ in 0..options.most_passes {
+            let before = best.value;
+            best.passes += 1;
+            if options.directions == Directions::Powell {
+                self.pass_along(&mut directions, options, &mut best)?;
+            } else {
+                for (ranker, &spread) in spreads.iter().enumerate() {
+                    self.improve(ranker, spread, options, &mut best)?;
+                }
+            }
+            if best.value <= before {
+                break;
+            }
+        }
+        Ok(best)
+    }
+
+    /// Random weights: every other time anew, else near the best so far.
+    fn restart(
+        &self,
+        number: u64,
+        best: &Combination,
+        spreads: &[f64],
+        options: &CoordinateOptions,
+    ) -> Result<Combination> {
+        let shares =
+            best.weights.iter().zip(spreads).map(|(weight, spread)| (weight * spread).abs());
+        let most = shares.fold(0.0, f64::max).min(f64::MAX);
+        let draw = |(ranker, &spread): (usize, &f64)| {
+            let drawn = hash::draw(options.seed, number, ranker as u64) as f64 / 2f64.powi(64);
+            let drawn = if options.negative { 2.0 * drawn - 1.0 } else { drawn };
+            if number % 2 == 1 {
+                return drawn * inverse(spread);
+            }
+            best.weights[ranker] + NEAR * most * drawn * inverse(spread)
+        };
+        self.combination(spreads.iter().enumerate().map(draw).collect())
+    }
+
+    /// A pass of Powell's.
+    fn pass_along(
+        &self,
+        directions: &mut [Vec<f64>],
+        options: &CoordinateOptions,
+        best: &mut Combination,
+    ) -> Result<()> {
+        let start = best.weights.clone();
+        let (mut at, mut most) = (0, 0.0);
+        for (number, direction) in directions.iter().enumerate() {
+            let before = best.value;
+            self.improve_along(direction, options, best)?;
+            if best.value - before > most {
+                (at, most) = (number, best.value - before);
+            }
+        }
+        if most > 0.0 {
+            let moved: Vec<f64> = best.weights.iter().zip(&start).map(|(to, of)| to - of).collect();
+            self.improve_along(&moved, options, best)?;
+            directions[at] = moved;
+        }
+        Ok(())
+    }
+
+    /// Sweeps along a direction and takes what is better than all that was.
+    fn improve_along(
+        &self,
+        direction: &[f64],
+        options: &CoordinateOptions,
+        best: &mut Combination,
+    ) -> Result<()> {
+        let (here, ahead) = (mix(self.rankers, &best.weights), mix(self.rankers, direction));
+        let far = options.reach * (spread(&here, self.judged) / spread(&ahead, self.judged));
+        if !(far.is_normal() && far > 0.0) {
+            return Ok(());
+        }
+        let (mut from, mut to) = (-far, far);
+        if !options.negative {
+            for (&weight, &change) in best.weights.iter().zip(direction) {
+                if change > 0.0 {
+                    from = from.max(-weight / change);
+                } else if change < 0.0 {
+                    to = to.min(-weight / change);
+                }
+            }
+        }
+        if from >= to {
+            return Ok(());
+        }
+        let found = self.swept((&here, &ahead), Range::Along { from, to })?;
+        let least = if options.negative { f64::NEG_INFINITY } else { 0.0 };
+        let moved = best.weights.iter().zip(direction);
+        let weights = moved.map(|(w, change)| (w + found.alpha * change).max(least)).collect();
+        self.take(weights, found.value, best)
+    }
+
+    /// Sweeps the weight of one ranker and takes what is better than all that was.
+    fn improve(
+        &self,
+        ranker: usize,
+        spread_of_ranker: f64,
+        options: &CoordinateOptions,
+        best: &mut Combination,
+    ) -> Result<()> {
+        let mut weights = best.weights.clone();
+        weights[ranker] = 0.0;
+        let rest = mix(self.rankers, &weights);
+        let spread_of_rest = spread(&rest, self.judged);
+        let to = options.reach * (spread_of_rest / spread_of_ranker);
+        if !(to.is_normal() && to > 0.0) {
+            return Ok(());
+        }
+        let range = Range::Along { from: if options.negative { -to } else { 0.0 }, to };
+        let found = self.swept((&rest, self.rankers[ranker]), range)?;
+        weights[ranker] = found.alpha;
+        self.take(weights, found.value, best)
+    }
+
+    fn swept(&self, scores: (&[f64], &[f64]), range: Range) -> Result<Sweep> {
+        let mut options = SweepOptions::new(self.metric.clone(), range);
+        options.curve_steps = 0;
+        sweep_checked(scores, self.judged, &options, self.interrupt)
+    }
+
+    /// Takes weights of this value, if it is higher.
+    fn take(&self, weights: Vec<f64>, value: f64, best: &mut Combination) -> Result<()> {
+        if is_higher(value, best.value) {
+            // Summed in the order of rankers, as callers will: rounding may tell.
+            let value = self.value(&mix(self.rankers, &weights))?;
+            if is_higher(value, best.value) {
+                best.history.push(value);
+                best.path.push(weights.clone());
+                (best.weights, best.value) = (weights, value);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+//! Trees of two-way combinations: two rankers become one, until one is left.
+//!
+//! Each join is the best mixture of its two, so what is joined is no worse than either; which two are
+//! next is given, or found greedily.
+//!
+//! Cost: about `n * n` sweeps for `n` rankers where all pairs are tried, and `n - 1` where the tree is
+//! given.
+
+use super::many::{Combination, Team, alone, check, mix, spread};
+use super::sweep::sweep_checked;
+use super::{Judged, Range, SweepOptions};
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::metric::Metric;
+
+/// Which two rankers [`pairing`] joins next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pairing {
+    /// Those whose combination is best.
+    BestFirst,
+    /// Those between which the metric changes most often.
+    MostDifferentFirst,
+    /// These, in order: rankers by their number, and what a join made as if it were the next ranker.
+    Given(Vec<(usize, usize)>),
+}
+
+impl Pairing {
+    /// Refuses a tree that leaves out a ranker, or joins one twice.
+    fn check(&self, num_rankers: usize) -> Result<()> {
+        let Self::Given(joins) = self else { return Ok(()) };
+        let mut is_left = vec![true; num_rankers];
+        for (number, &(x, y)) in joins.iter().enumerate() {
+            let is_there = |node: usize| is_left.get(node) == Some(&true);
+            if x == y || !is_there(x) || !is_there(y) {
+                return Err(Error::param("combine.tree", format!("join {number} cannot be made"))
+                    .got(format!("{x} and {y}"))
+                    .expected(format!(
+                        "two different nodes below {} that are left",
+                        is_left.len()
+                    )));
+            }
+            (is_left[x], is_left[y]) = (false, false);
+            is_left.push(true);
+        }
+        match is_left.iter().filter(|is_left| **is_left).count() {
+            1 => Ok(()),
+            left => Err(Error::param("combine.tree", "the tree does not join all rankers")
+                .got(format!("{left} that are left"))
+                .expected("1")),
+        }
+    }
+}
+
+/// Joins rankers two by two, each pair by its best mixture, until one is left.
+pub fn pairing(
+    rankers: &[&[f64]],
+    judged: &Judged<'_>,
+    metric: &Metric,
+    order: &Pairing,
+    interrupt: &Interrupt,
+) -> Result<Combination> {
+    check(rankers, judged)?;
+    order.check(rankers.len())?;
+    let team = Team { rankers, judged, metric, interrupt };
+    let mut nodes = Vec::with_capacity(rankers.len());
+    for ranker in 0..rankers.len() {
+        nodes.push(team.node(alone(ranker, rankers.len()))?);
+    }
+    let mut joins = Vec::new();
+    if !matches!(order, Pairing::Given(_)) {
+        for y in 0..nodes.len() {
+            team.try_joins(&nodes, y, &mut joins)?;
+        }
+    }
+    let (mut history, mut path) = (Vec::new(), Vec::new());
+    while nodes.iter().flatten().count() > 1 {
+        if let Pairing::Given(given) = order {
+            joins.extend(team.join(&nodes, given[history.len()])?);
+        }
+        let better = |join: &Join, than: &Join| match order {
+            Pairing::BestFirst => join.value > than.value,
+            Pairing::MostDifferentFirst => join.num_events > than.num_events,
+            Pairing::Given(_) => false,
+        };
+        let next = joins.iter().reduce(|x, y| if better(y, x) { y } else { x }).cloned();
+        let Join { pair: (x, y), weights, .. } =
+            next.ok_or_else(|| Error::internal("two rankers that were never joined"))?;
+        joins.retain(|join| ![x, y].iter().any(|node| [join.pair.0, join.pair.1].contains(node)));
+        (nodes[x], nodes[y]) = (None, None);
+        nodes.push(team.node(weights)?);
+        if !matches!(order, Pairing::Given(_)) {
+            team.try_joins(&nodes, nodes.len() - 1, &mut joins)?;
+        }
+        if let Some(Some(node)) = nodes.last() {
+            history.push(node.value);
+            path.push(node.weights.clone());
+        }
+    }
+    let last = nodes.into_iter().flatten().next();
+    let Node { weights, value, .. } = last.ok_or_else(|| Error::internal("no ranker is left"))?;
+    let passes = history.len();
+    if path.is_empty() {
+        (history, path) = (vec![value], vec![weights.clone()]);
+    }
+    Ok(Combination { weights, value, history, path, passes })
+}
+
+/// A ranker, or what was joined from some.
+struct Node {
+    weights: Vec<f64>,
+    scores: Vec<f64>,
+    spread: f64,
+    value: f64,
+}
+
+/// Two nodes and their best mixture.
+#[derive(Debug, Clone)]
+struct Join {
+    pair: (usize, usize),
+    weights: Vec<f64>,
+    value: f64,
+    num_events: u64,
+}
+
+impl Team<'_> {
+    fn node(&self, weights: Vec<f64>) -> Result<Option<Node>> {
+        let scores = mix(self.rankers, &weights);
+        let value = self.value(&scores)?;
+        let spread = spread(&scores, self.judged);
+        Ok(Some(Node { weights, scores, spread, value }))
+    }
+
+    /// Joins of node `y` with all before it that are left.
+    fn try_joins(&self, nodes: &[Option<Node>], y: usize, joins: &mut Vec<Join>) -> Result<()> {
+        for x in 0..y {
+            joins.extend(self.join(nodes, (x, y))?);
+        }
+        Ok(())
+    }
+
+    /// The best mixture of two nodes, if both are left.
+    fn join(&self, nodes: &[Option<Node>], (x, y): (usize, usize)) -> Result<Option<Join>> {
+        let (Some(first), Some(second)) = (&nodes[x], &nodes[y]) else { return Ok(None) };
+        let mut options = SweepOptions::new(self.metric.clone(), Range::Between);
+        options.curve_steps = 0;
+        let (to_first, to_second) = (to_one(first.spread), to_one(second.spread));
+        let scaled = |node: &Node, by: f64| node.scores.iter().map(|s| s * by).collect();
+        let (a, b): (Vec<f64>, Vec<f64>) = (scaled(first, to_first), scaled(second, to_second));
+        let found = sweep_checked((&a, &b), self.judged, &options, self.interrupt)?;
+        let weights = [to_first * (1.0 - found.alpha), to_second * found.alpha];
+        let pairs = first.weights.iter().zip(&second.weights);
+        let weights = pairs.map(|(v, w)| weights[0] * v + weights[1] * w).collect();
+        let (value, num_events) = (found.value, found.num_events);
+        Ok(Some(Join { pair: (x, y), weights, value, num_events }))
+    }
+}
+
+/// The power of two that brings a spread near 1: it leaves all scores exact.
+fn to_one(spread: f64) -> f64 {
+    let bits = spread.to_bits() & (0x7ff << 52);
+    if spread.is_normal() && spread.recip().is_normal() {
+        f64::from_bits(bits).recip()
+    } else {
+        1.0
+    }
+}

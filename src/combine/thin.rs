@@ -1,0 +1,85 @@
+//! Fewer lines where many are parallel: a tree has few different outputs in a query.
+//!
+//! Lines of one slope never cross, so a doc with `k` docs of its own slope above it is never among the
+//! first `k`: it is left out before the walk. Lines that are the same stay together.
+//!
+//! Cost: O(n) for a query of n docs.
+
+use super::lines::Line;
+
+/// More slopes than that are not a tree's; it pays no longer.
+const MOST_SLOPES: usize = 256;
+/// Slots of the table of slopes, a power of two.
+const SLOTS: usize = 4 * MOST_SLOPES;
+
+/// Buffers, kept from query to query.
+#[derive(Debug, Default)]
+pub(super) struct Thinner {
+    /// By hash, one more than the number of the slope there.
+    slots: Vec<u16>,
+    slopes: Vec<f64>,
+    /// How many lines have each slope.
+    sizes: Vec<usize>,
+    /// The slope of each line, by number.
+    slope_of: Vec<u16>,
+    /// By slope, the intercept below which lines are left out.
+    lowest: Vec<f64>,
+    intercepts: Vec<f64>,
+}
+
+impl Thinner {
+    /// Leaves out lines that are never among the first `k`.
+    pub(super) fn thin(&mut self, lines: &mut Vec<Line>, k: usize) {
+        if lines.len() <= k || !self.number(lines) || self.sizes.iter().all(|&size| size <= k) {
+            return;
+        }
+        self.lowest.clear();
+        self.lowest.resize(self.sizes.len(), f64::NEG_INFINITY);
+        for slope in 0..self.sizes.len() {
+            if self.sizes[slope] > k {
+                let of_slope = lines.iter().zip(&self.slope_of);
+                let of_slope = of_slope.filter(|&(_, &number)| usize::from(number) == slope);
+                self.intercepts.clear();
+                self.intercepts.extend(of_slope.map(|(line, _)| line.intercept));
+                let order = |x: &f64, y: &f64| y.total_cmp(x);
+                self.lowest[slope] = *self.intercepts.select_nth_unstable_by(k - 1, order).1;
+            }
+        }
+        let mut numbers = self.slope_of.iter();
+        lines.retain(|line| {
+            let number = numbers.next().map_or(0, |&number| usize::from(number));
+            line.intercept >= self.lowest[number]
+        });
+    }
+
+    /// Numbers the slopes; false if there are too many.
+    fn number(&mut self, lines: &[Line]) -> bool {
+        self.slots.clear();
+        self.slots.resize(SLOTS, 0);
+        self.slopes.clear();
+        self.sizes.clear();
+        self.slope_of.clear();
+        for line in lines {
+            // 0 and -0 are one slope.
+            let hash = (line.slope + 0.0).to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+            let mut slot = hash as usize & (SLOTS - 1);
+            while self.slots[slot] != 0
+                && self.slopes[usize::from(self.slots[slot] - 1)] != line.slope
+            {
+                slot = (slot + 1) & (SLOTS - 1);
+            }
+            if self.slots[slot] == 0 {
+                if self.slopes.len() == MOST_SLOPES {
+                    return false;
+                }
+                self.slopes.push(line.slope);
+                self.sizes.push(0);
+                self.slots[slot] = self.slopes.len() as u16;
+            }
+            let number = self.slots[slot] - 1;
+            self.sizes[usize::from(number)] += 1;
+            self.slope_of.push(number);
+        }
+        true
+    }
+}
