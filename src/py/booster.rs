@@ -2,7 +2,7 @@
 
 use super::arrays::{Block, policy};
 use super::dataset::{Binning, Dataset, Reading};
-use super::door::{briefly, detached};
+use super::door::{aside, briefly, detached};
 use super::errors::to_python;
 use super::metrics::Judging;
 use super::scoring::Raw;
@@ -117,6 +117,8 @@ impl Booster {
         let raw = Raw::of(&block)?;
         let scores = if raw.num_rows().saturating_mul(self.num_splits.max(100)) <= FEW {
             briefly(py, || raw.score(self.scorer(), policy, &Interrupt::new()))?
+        } else if raw.is_one_task() && self.scorer().is_short(raw.num_rows()) {
+            aside(py, || raw.score(self.scorer(), policy, &Interrupt::new()))?
         } else {
             detached(py, reading.num_threads, |interrupt| {
                 raw.score(self.scorer(), policy, interrupt)

@@ -83,6 +83,11 @@ impl<'a> Raw<'a> {
         }
     }
 
+    /// Whether it is scored in one task, which stays on its thread.
+    pub(super) fn is_one_task(&self) -> bool {
+        self.num_rows() <= ROWS
+    }
+
     fn num_features(&self) -> usize {
         match self {
             Self::F32(table) => table.ncols(),

@@ -130,6 +130,12 @@ impl Scorer {
         Ok(score[0])
     }
 
+    /// Whether so many rows are scored on the calling thread, whatever the pool: within about a
+    /// millisecond.
+    pub fn is_short(&self, docs: usize) -> bool {
+        self.work(docs) < 2 * WORTH_A_THREAD
+    }
+
     fn work(&self, docs: usize) -> usize {
         let parts = self.within.iter().map(|part| part.work(docs)).fold(0, usize::saturating_add);
         docs.saturating_mul(self.program.num_splits()).saturating_add(parts)
