@@ -17,7 +17,7 @@ from rustrank.dataset import Dataset, as_dataset
 from rustrank.evaluation import Evaluation, Judging, judge, warn_of_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -171,13 +171,65 @@ class Booster:
             return self._core.score_dataset(X._core, reading.num_threads)
         if _is_plain(X) and X.shape[1] == self._core.num_features:
             return self._core.score(X, reading)
+        parts = [self._core.score(block, reading) for block in self._blocks(X)]
+        return _joined(parts, ())
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        missing: float = math.nan,
+        infinite: str = "error",
+        num_threads: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Return what each feature adds to the score of each doc: exact SHAP values.
+
+        They are path-dependent: where a feature is not known, a tree goes both ways, by the
+        training docs that went there.
+
+        Parameters
+        ----------
+        X, missing, infinite, num_threads
+            As for `score`, but raw features only.
+
+        Returns
+        -------
+        array of shape (num_docs, num_features + 1)
+            A row sums to the doc's score, up to rounding. The last column is what every doc starts
+            from: the score of one of which nothing is known.
+        """
+        reading = _Reading(missing, infinite, num_threads)
+        parts = [self._core.explain(block, reading) for block in self._blocks(X)]
+        return _joined(parts, (self.num_features + 1,))
+
+    def contrast(
+        self, above: Any, below: Any, *, missing: float = math.nan, infinite: str = "error"
+    ) -> NDArray[np.float64]:
+        """Return what each feature did to put one doc above another of its query.
+
+        The values sum to the difference of the two scores, up to rounding. They are the Shapley
+        values of going from the features of ``below`` to those of ``above``: a feature that the two
+        share has 0, which a difference of `explain` would not promise.
+
+        Parameters
+        ----------
+        above, below : array-like of shape (num_features,)
+            The raw features of the two docs.
+        missing, infinite
+            As for `score`.
+        """
+        (rows,) = self._blocks(np.stack([_row(above, "above"), _row(below, "below")]))
+        return self._core.contrast(rows, _Reading(missing, infinite, 1))
+
+    def _blocks(self, X: Any) -> Iterator[Any]:
+        """Yield raw features as the core reads them: all at once where that is possible."""
         table = as_table(_as_rows(X))
         self._check_table(table)
         whole_table = table.whole()
-        if whole_table is not None:
-            return self._core.score(whole_table, reading)
-        parts = [self._core.score(block, reading) for block in table.blocks()]
-        return np.concatenate(parts) if parts else np.empty(0)
+        if whole_table is None:
+            yield from table.blocks()
+        else:
+            yield whole_table
 
     def _check_table(self, table: Table) -> None:
         if table.num_features != self.num_features:
@@ -334,6 +386,23 @@ def _unpickled(
 def _is_plain(X: Any) -> bool:
     """Whether the core takes X as it is: a single query must not wait for Python."""
     return type(X) is np.ndarray and X.ndim == 2 and X.dtype.str in _PLAIN and X.flags.c_contiguous
+
+
+def _joined(parts: list[NDArray[np.float64]], row: tuple[int, ...]) -> NDArray[np.float64]:
+    """Join the results of blocks; a result has the shape of ``row``."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.empty((0, *row))
+
+
+def _row(doc: Any, name: str) -> NDArray[Any]:
+    """Take the features of one doc."""
+    row = np.asarray(doc)
+    row = row[0] if row.ndim == 2 and len(row) == 1 else row
+    if row.ndim != 1 or row.dtype.kind not in "fiub":
+        message = f"{name} must be the numbers of one doc: got {row.dtype} of shape {row.shape}"
+        raise DataError(message, code="shape")
+    return row
 
 
 def _as_rows(X: Any) -> Any:
