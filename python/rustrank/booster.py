@@ -12,6 +12,7 @@ from rustrank import _rustrank
 from rustrank._errors import DataError, ParamError, shown
 from rustrank._features import as_table
 from rustrank._options import real, text, threads, whole
+from rustrank._pictures import Picture, tree_picture
 from rustrank._tables import count
 from rustrank.dataset import Dataset, as_dataset
 from rustrank.evaluation import Evaluation, Judging, judge, warn_of_nothing
@@ -77,8 +78,8 @@ class Booster:
     def load(cls, path: str | PathLike[str]) -> Booster:
         """Read a model file, whole and checked, or raise `ModelFormatError`.
 
-        The file may be another library's: LightGBM's text or XGBoost's JSON or UBJSON. Scores
-        are that library's raw scores.
+        The file may be another library's: LightGBM's text, XGBoost's JSON or UBJSON, or CatBoost's
+        JSON. Scores are that library's raw scores.
         """
         return cls._of(_rustrank.Booster.load(fspath(path)))
 
@@ -95,16 +96,18 @@ class Booster:
         """Return the text of the model file."""
         return self._core.to_text()
 
-    def export(self, library: str) -> bytes:
+    def export(self, library: str, path: str | PathLike[str] | None = None) -> bytes:
         """Return the model as a file of another library, which then scores the same.
 
         Parameters
         ----------
-        library : {"lightgbm", "xgboost", "ranklib", "onnx"}
-            LightGBM's text, XGBoost's JSON, RankLib's XML (where a missing value counts as 0) or an
-            ONNX tree ensemble. What the format cannot hold is a `ParamError`.
+        library : {"lightgbm", "xgboost", "ranklib", "onnx", "rustrank"}
+            LightGBM's text, XGBoost's JSON, RankLib's XML (where a missing value counts as 0), an
+            ONNX tree ensemble, or our own text. What the format cannot hold is a `ParamError`.
+        path : path-like, optional
+            Where to write it too, whole or not at all.
         """
-        return self._core.to_foreign(text("library", library))
+        return self._core.export(text("library", library), path and fspath(path))
 
     @property
     def _names(self) -> list[str] | None:
@@ -332,6 +335,15 @@ class Booster:
             lines.append(f"tree {number}")
             _write(tree, self.feature_names, 1, lines)
         return "\n".join(lines) + "\n"
+
+    def draw_tree(self, number: int) -> Picture:
+        """Return a tree as a picture: the text of an SVG file, which notebooks show.
+
+        The root is on the left; docs at or below a threshold go up, missing values the thick way.
+        Leaves show what they add to the score and how many training docs they had.
+        """
+        at = whole("number", number, 0, self.num_trees - 1)
+        return tree_picture(self._nested(at), self.feature_names, f"tree {at} of {self.num_trees}")
 
     def _nested(self, number: int) -> dict[str, Any]:
         """Build nested nodes from the bottom up: children stand after their parents."""

@@ -9,7 +9,7 @@ use super::scoring::{Contrast, Raw};
 use crate::Interrupt;
 use crate::boost::{binning_of, permutation_importance, score_dataset};
 use crate::error::Error;
-use crate::model::{Child, Explainer, Model, Scorer, Tree};
+use crate::model::{Child, Explainer, Model, Scorer, Tree, write_whole};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -73,9 +73,18 @@ impl Booster {
         detached(py, Some(1), |_| Ok(self.inner.to_text()))
     }
 
-    /// The model as a file of another library.
-    fn to_foreign<'py>(&self, py: Python<'py>, library: &str) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = detached(py, Some(1), |_| self.inner.to_foreign(library))?;
+    /// The model as a file of another library, written to `path` too if there is one.
+    fn export<'py>(
+        &self,
+        py: Python<'py>,
+        library: &str,
+        path: Option<PathBuf>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = detached(py, Some(1), |_| {
+            let bytes = self.inner.to_foreign(library)?;
+            path.map_or(Ok(()), |path| write_whole(path, &bytes))?;
+            Ok(bytes)
+        })?;
         Ok(PyBytes::new(py, &bytes))
     }
 

@@ -1,6 +1,7 @@
-"""What features contribute: sums, and the same values from LightGBM and XGBoost."""
+"""What features contribute, the same as in LightGBM and XGBoost, and pictures of trees."""
 
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -101,3 +102,23 @@ def test_xgboost_says_the_same() -> None:
     rows = table(8)
     wanted = theirs.predict(xgb.DMatrix(rows), pred_contribs=True)
     assert np.allclose(ours.explain(rows), wanted, rtol=0, atol=1e-5)
+
+
+def test_a_picture_shows_every_node_of_a_tree(booster: rr.Booster) -> None:
+    picture = booster.draw_tree(3)
+    assert picture._repr_svg_() == picture
+    root = ET.fromstring(picture)  # noqa: S314
+    space = "{http://www.w3.org/2000/svg}"
+    said = " ".join(node.text or "" for node in root.iter(f"{space}text"))
+    assert said.count("\u2264") == len(root.findall(f"{space}circle")) == 11
+    assert len(root.findall(f"{space}rect")) == 12
+    assert len(root.findall(f"{space}path")) == 22
+    with pytest.raises(rr.ParamError, match="number"):
+        booster.draw_tree(30)
+
+
+def test_pictures_escape_names() -> None:
+    X = np.linspace(0, 1, 40)[:, None]
+    data = rr.Dataset(X, np.arange(40) % 5, qid=[0] * 40, feature_names=["a<b & c"])
+    grown = rr.train(data, num_trees=1, num_leaves=2, min_leaf_docs=1)
+    ET.fromstring(grown.draw_tree(0))  # noqa: S314
