@@ -79,8 +79,9 @@ doc: tools-cargo ## the Rust documentation, warnings refused
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --quiet
 
 .PHONY: test-rust
-test-rust: tools-cargo ## Rust tests, without Python
+test-rust: tools-cargo ## Rust tests, without Python, and the C door
 	cargo test --quiet
+	cargo test --quiet --features capi --test capi
 
 .PHONY: test-python
 test-python: build ## Python tests
