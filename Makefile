@@ -118,6 +118,11 @@ bench-polynomial: tools-cargo $(PEERS)/.stamp ## NDCG on the first paper's artif
 	$(call develop,$(PEERS),peers)
 	$(PEERS)/bin/python benches/compare.py polynomial --size $(SIZE) $(ARGS)
 
+.PHONY: bench-score
+bench-score: tools-cargo $(PEERS)/.stamp ## time to score against LightGBM, XGBoost, CatBoost, TL2cgen (ARGS)
+	$(call develop,$(PEERS),peers)
+	$(PEERS)/bin/python benches/compare.py score $(ARGS)
+
 .PHONY: golden
 golden: $(PEERS)/.stamp ## make the golden metric values again, with the other tools
 	$(PEERS)/bin/python tests/golden/make_metrics.py
