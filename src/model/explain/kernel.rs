@@ -24,8 +24,8 @@ pub(super) struct Scratch {
     pub(super) cells: Vec<Lanes>,
     /// The values of the features.
     pub(super) sums: Vec<Lanes>,
-    /// For each split of a tree, 1 for docs that go left.
-    lefts: Vec<Lanes>,
+    /// For each split of a tree, 1 for docs that go right, and 1 for docs that go left.
+    sides: Vec<[Lanes; 2]>,
     players: Players,
 }
 
@@ -65,17 +65,24 @@ fn avx512(paths: &Paths, quadrature: &Quadrature, scratch: &mut Scratch) {
     portable(paths, quadrature, scratch);
 }
 
+// Loops and no closures: what a closure does may be compiled without the instructions of the level.
 #[inline(always)]
 fn portable(paths: &Paths, quadrature: &Quadrature, scratch: &mut Scratch) {
-    let Scratch { cells, sums, lefts, players, .. } = scratch;
+    let Scratch { cells, sums, sides, players: kept, .. } = scratch;
     for tree in &paths.trees {
-        lefts.clear();
-        lefts.extend(tree.tests.iter().map(|test| {
-            cells[test.column as usize].map(|cell| f64::from(u8::from(test.goes_left(cell))))
-        }));
+        sides.clear();
+        sides.resize(tree.tests.len(), [[0.0; LANES]; 2]);
+        for (sides, test) in sides.iter_mut().zip(&tree.tests) {
+            let cells = &cells[test.column as usize];
+            for i in 0..LANES {
+                let left = f64::from(u8::from(test.goes_left(cells[i])));
+                sides[0][i] = 1.0 - left;
+                sides[1][i] = left;
+            }
+        }
         for way in &tree.leaves {
-            leaf(tree, way, lefts, quadrature, players);
-            let values = players.through.iter().zip(&players.others);
+            leaf(tree, way, sides, quadrature, kept);
+            let values = kept.through.iter().zip(&kept.others);
             for (player, (through, others)) in tree.players(way).iter().zip(values) {
                 let sums = &mut sums[player.feature as usize];
                 for i in 0..LANES {
@@ -88,38 +95,41 @@ fn portable(paths: &Paths, quadrature: &Quadrature, scratch: &mut Scratch) {
 
 /// What a leaf says of each of its players.
 #[inline(always)]
-fn leaf(tree: &Ways, way: &Way, lefts: &[Lanes], quadrature: &Quadrature, kept: &mut Players) {
+fn leaf(tree: &Ways, way: &Way, sides: &[[Lanes; 2]], quadrature: &Quadrature, kept: &mut Players) {
     let players = tree.players(way);
     let Players { through, before, others } = kept;
-    through.clear();
-    before.resize(players.len(), [0.0; LANES]);
-    others.clear();
-    others.resize(players.len(), [0.0; LANES]);
+    for list in [&mut *through, before, others] {
+        list.clear();
+        list.resize(players.len(), [0.0; LANES]);
+    }
     if players.is_empty() {
         return;
     }
-    through.extend(players.iter().map(|player| {
-        tree.conditions(player).iter().fold([1.0; LANES], |through, condition| {
-            let left = &lefts[condition.test as usize];
-            std::array::from_fn(|i| {
-                through[i] * if condition.left { left[i] } else { 1.0 - left[i] }
-            })
-        })
-    }));
+    for (through, player) in through.iter_mut().zip(players) {
+        let mut product = [1.0; LANES];
+        for condition in tree.conditions(player) {
+            let side = &sides[condition.test as usize][usize::from(condition.left)];
+            for i in 0..LANES {
+                product[i] *= side[i];
+            }
+        }
+        *through = product;
+    }
     for &(t, weight) in quadrature.rule(players.len()) {
-        let factor = |share: f64, through: &Lanes| through.map(|o| share * (1.0 - t) + o * t);
         let mut product = [weight; LANES];
         for ((before, through), player) in before.iter_mut().zip(&*through).zip(players) {
             *before = product;
-            let factor = factor(player.share, through);
-            product = std::array::from_fn(|i| product[i] * factor[i]);
+            for i in 0..LANES {
+                product[i] *= player.share * (1.0 - t) + through[i] * t;
+            }
         }
         let mut after = [1.0; LANES];
         let each = others.iter_mut().zip(&*before).zip(through.iter().zip(players));
         for ((others, before), (through, player)) in each.rev() {
-            *others = std::array::from_fn(|i| others[i] + before[i] * after[i]);
-            let factor = factor(player.share, through);
-            after = std::array::from_fn(|i| after[i] * factor[i]);
+            for i in 0..LANES {
+                others[i] += before[i] * after[i];
+                after[i] *= player.share * (1.0 - t) + through[i] * t;
+            }
         }
     }
 }
