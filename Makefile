@@ -79,8 +79,9 @@ doc: tools-cargo ## the Rust documentation, warnings refused
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --quiet
 
 .PHONY: test-rust
-test-rust: tools-cargo ## Rust tests, without Python
+test-rust: tools-cargo ## Rust tests, without Python, and the C door
 	cargo test --quiet
+	cargo test --quiet --features capi --test capi
 
 .PHONY: test-python
 test-python: build ## Python tests
@@ -116,6 +117,11 @@ bench-quality: tools-cargo $(PEERS)/.stamp ## NDCG@10 on real folds against the 
 bench-polynomial: tools-cargo $(PEERS)/.stamp ## NDCG on the first paper's artificial data (SIZE, ARGS)
 	$(call develop,$(PEERS),peers)
 	$(PEERS)/bin/python benches/compare.py polynomial --size $(SIZE) $(ARGS)
+
+.PHONY: bench-score
+bench-score: tools-cargo $(PEERS)/.stamp ## time to score against LightGBM, XGBoost, CatBoost, TL2cgen (ARGS)
+	$(call develop,$(PEERS),peers)
+	$(PEERS)/bin/python benches/compare.py score $(ARGS)
 
 .PHONY: golden
 golden: $(PEERS)/.stamp ## make the golden metric values again, with the other tools

@@ -4,6 +4,7 @@
 ``compare.py train``       time a tree, 100 trees from a matrix, peak of memory
 ``compare.py quality``     NDCG@10 on real folds, one grid for every engine
 ``compare.py polynomial``  NDCG at the first paper's settings on its artificial data
+``compare.py score``       time to score 1 to 1000 docs
 
 Each prints tables in Markdown; with ``--check`` it exits with 1 below a bar.
 """
@@ -57,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
     from versus.loading import add_load, load
     from versus.polynomial import add_polynomial, polynomial
     from versus.quality import add_quality, quality
+    from versus.scoring import add_score, score
     from versus.training import add_train, train
 
     plain = argparse.RawDescriptionHelpFormatter
@@ -67,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
         ("train", add_train, in_folder(train), "time a tree, end to end, memory"),
         ("quality", add_quality, quality, "NDCG@10 on real folds"),
         ("polynomial", add_polynomial, polynomial, "NDCG on the first paper's artificial data"),
+        ("score", add_score, score, "time to score docs"),
     ):
         command = commands.add_parser(name, help=help_)
         add(command)

@@ -2,12 +2,12 @@
 //!
 //! Each time is the least of many short runs. The cost of a tree is what 500 more of them add to a
 //! model, since they bring no new thresholds; the rest is the cost of turning values into codes.
-//! Rows can be asked for: `cargo bench --bench score -- "Avx512 31 256"`.
+//! Rows can be asked for: `cargo bench --bench score -- "Avx512 31 256"`, or `explain`.
 
 #![expect(clippy::print_stdout, reason = "a bench prints")]
 
 use rustrank::hash::{below, draw};
-use rustrank::model::{Child, Leaf, Model, Scorer, Split, Tree};
+use rustrank::model::{Child, Explainer, Leaf, Model, Scorer, Split, Tree};
 use rustrank::simd::Level;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ fn tree(seed: u64, leaves: usize) -> Tree {
             right: Child::Leaf(0),
             reduction: 0.0,
             cover: 0.0,
-            docs: 0,
+            docs: 1,
         });
         open.extend([Some((at, false)), Some((at, true))]);
     }
@@ -45,7 +45,7 @@ fn tree(seed: u64, leaves: usize) -> Tree {
         hang(&mut splits, place, Child::Leaf(leaf as u32));
     }
     let value = |leaf| f64::from(random(4, leaf, 1000) as f32 / 1000.0);
-    let leaf = |leaf| Leaf { value: value(leaf), cover: 0.0, docs: 0 };
+    let leaf = |leaf| Leaf { value: value(leaf), cover: 0.0, docs: 1 };
     Tree::new(splits, (0..leaves).map(leaf).collect())
 }
 
@@ -69,6 +69,22 @@ fn least(mut call: impl FnMut()) -> Duration {
     best
 }
 
+/// What an explanation costs, by instructions.
+fn explanations(values: &[f32]) {
+    const DOCS: usize = 64;
+    let mut found = vec![0.0; DOCS * (FEATURES + 1)];
+    println!("level     leaves  us/explained doc (500 trees)");
+    for level in Level::available() {
+        for leaves in [31, 255] {
+            let explainer = Explainer::at_level(&model(TREES, leaves), level).expect("docs");
+            let rows = &values[..DOCS * FEATURES];
+            let time = least(|| explainer.explain(black_box(rows), &mut found).expect("values"));
+            let each = time.as_nanos() as f64 / 1000.0 / DOCS as f64;
+            println!("{:9} {leaves:6} {each:28.1}", format!("{level:?}"));
+        }
+    }
+}
+
 fn main() {
     let docs = 1024;
     let values: Vec<f32> = (0..docs * FEATURES)
@@ -77,6 +93,9 @@ fn main() {
     let mut scores = vec![0.0; docs];
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    if wanted.is_empty() || wanted == ["explain"] {
+        pool.install(|| explanations(&values));
+    }
     println!("level     leaves  docs  us/call  ns/doc/tree (mux alone)  ns/value (quantise)");
     for level in Level::available() {
         for leaves in [31, 64, 255] {

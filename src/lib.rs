@@ -41,6 +41,8 @@
 
 pub mod bins;
 pub mod boost;
+#[cfg(feature = "capi")]
+pub mod capi;
 pub mod combine;
 pub mod data;
 mod error;

@@ -13,7 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["metric", "data"],
     &["grow", "objective", "combine"],
     &["neural", "boost"],
-    &["py"],
+    &["capi", "py"],
 ];
 /// Steps sideways that are part of the design.
 const ALLOWED: &[(&str, &str)] = &[("boost", "neural")];
@@ -27,6 +27,8 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("model", "gradient"),
     ("model", "interrupt"),
     ("combine", "model"),
+    ("capi", "boost"),
+    ("capi", "data"),
 ];
 /// Words that only `src/py` may say.
 const PYTHON_WORDS: &[&str] = &["pyo3", "numpy::", "Python<"];

@@ -170,6 +170,45 @@ fn chains_and_full_trees_fit_the_slots() {
 }
 
 #[test]
+fn symmetric_trees_and_nearly_symmetric_ones_score_the_same() {
+    let mut random = Random::new(8);
+    let kind = Kind { features: 4, thresholds: 20, cells: Cells::F32 };
+    let mut model = Model::new(4);
+    for depth in [1, 2, 3, 5, 6, 7, 8, 9] {
+        for odd in [false, true] {
+            let mut levels = Vec::new();
+            for _ in 0..depth {
+                let threshold = kind.threshold(random.below(20));
+                levels.push((random.below(4) as u32, threshold, random.flag()));
+            }
+            let last = (1u32 << depth) - 1;
+            let child = |at: u32| if at < last { Child::Split(at) } else { Child::Leaf(at - last) };
+            let split = |at: u32| {
+                let (feature, threshold, missing_left) = levels[(at + 1).ilog2() as usize];
+                let (left, right) = (child(2 * at + 1), child(2 * at + 2));
+                let is_odd = odd && at + 1 == last;
+                Split {
+                    feature: if is_odd { 3 - feature } else { feature },
+                    threshold,
+                    missing_left,
+                    left,
+                    right,
+                    reduction: 0.0,
+                    cover: 0.0,
+                    docs: 0,
+                }
+            };
+            let leaf = |value| Leaf { value, cover: 0.0, docs: 0 };
+            let leaves = (0..=last).map(|_| leaf(random.unit())).collect();
+            model.push(Tree::new((0..last).map(split).collect(), leaves)).unwrap();
+        }
+    }
+    for count in [1, 3, 64, 300] {
+        check(&model, &rows(count as u64, count, 4), count);
+    }
+}
+
+#[test]
 fn a_table_of_another_width_is_refused() {
     let scorer = native(1, 5, &[4]).scorer();
     let mut scores = [0.0; 4];

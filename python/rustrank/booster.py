@@ -12,12 +12,13 @@ from rustrank import _rustrank
 from rustrank._errors import DataError, ParamError, shown
 from rustrank._features import as_table
 from rustrank._options import real, text, threads, whole
+from rustrank._pictures import Picture, tree_picture
 from rustrank._tables import count
 from rustrank.dataset import Dataset, as_dataset
 from rustrank.evaluation import Evaluation, Judging, judge, warn_of_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -77,8 +78,8 @@ class Booster:
     def load(cls, path: str | PathLike[str]) -> Booster:
         """Read a model file, whole and checked, or raise `ModelFormatError`.
 
-        The file may be another library's: LightGBM's text or XGBoost's JSON or UBJSON. Scores
-        are that library's raw scores.
+        The file may be another library's: LightGBM's text, XGBoost's JSON or UBJSON, or CatBoost's
+        JSON. Scores are that library's raw scores.
         """
         return cls._of(_rustrank.Booster.load(fspath(path)))
 
@@ -95,16 +96,18 @@ class Booster:
         """Return the text of the model file."""
         return self._core.to_text()
 
-    def export(self, library: str) -> bytes:
+    def export(self, library: str, path: str | PathLike[str] | None = None) -> bytes:
         """Return the model as a file of another library, which then scores the same.
 
         Parameters
         ----------
-        library : {"lightgbm", "xgboost", "ranklib", "onnx"}
-            LightGBM's text, XGBoost's JSON, RankLib's XML (where a missing value counts as 0) or an
-            ONNX tree ensemble. What the format cannot hold is a `ParamError`.
+        library : {"lightgbm", "xgboost", "ranklib", "onnx", "rustrank"}
+            LightGBM's text, XGBoost's JSON, RankLib's XML (where a missing value counts as 0), an
+            ONNX tree ensemble, or our own text. What the format cannot hold is a `ParamError`.
+        path : path-like, optional
+            Where to write it too, whole or not at all.
         """
-        return self._core.to_foreign(text("library", library))
+        return self._core.export(text("library", library), path and fspath(path))
 
     @property
     def _names(self) -> list[str] | None:
@@ -171,13 +174,65 @@ class Booster:
             return self._core.score_dataset(X._core, reading.num_threads)
         if _is_plain(X) and X.shape[1] == self._core.num_features:
             return self._core.score(X, reading)
+        parts = [self._core.score(block, reading) for block in self._blocks(X)]
+        return _joined(parts, ())
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        missing: float = math.nan,
+        infinite: str = "error",
+        num_threads: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Return what each feature adds to the score of each doc: exact SHAP values.
+
+        They are path-dependent: where a feature is not known, a tree goes both ways, by the
+        training docs that went there.
+
+        Parameters
+        ----------
+        X, missing, infinite, num_threads
+            As for `score`, but raw features only.
+
+        Returns
+        -------
+        array of shape (num_docs, num_features + 1)
+            A row sums to the doc's score, up to rounding. The last column is what every doc starts
+            from: the score of one of which nothing is known.
+        """
+        reading = _Reading(missing, infinite, num_threads)
+        parts = [self._core.explain(block, reading) for block in self._blocks(X)]
+        return _joined(parts, (self.num_features + 1,))
+
+    def contrast(
+        self, above: Any, below: Any, *, missing: float = math.nan, infinite: str = "error"
+    ) -> NDArray[np.float64]:
+        """Return what each feature did to put one doc above another of its query.
+
+        The values sum to the difference of the two scores, up to rounding. They are the Shapley
+        values of going from the features of ``below`` to those of ``above``: a feature that the two
+        share has 0, which a difference of `explain` would not promise.
+
+        Parameters
+        ----------
+        above, below : array-like of shape (num_features,)
+            The raw features of the two docs.
+        missing, infinite
+            As for `score`.
+        """
+        (rows,) = self._blocks(np.stack([_row(above, "above"), _row(below, "below")]))
+        return self._core.contrast(rows, _Reading(missing, infinite, 1))
+
+    def _blocks(self, X: Any) -> Iterator[Any]:
+        """Yield raw features as the core reads them: all at once where that is possible."""
         table = as_table(_as_rows(X))
         self._check_table(table)
         whole_table = table.whole()
-        if whole_table is not None:
-            return self._core.score(whole_table, reading)
-        parts = [self._core.score(block, reading) for block in table.blocks()]
-        return np.concatenate(parts) if parts else np.empty(0)
+        if whole_table is None:
+            yield from table.blocks()
+        else:
+            yield whole_table
 
     def _check_table(self, table: Table) -> None:
         if table.num_features != self.num_features:
@@ -338,6 +393,15 @@ class Booster:
             _write(tree, self.feature_names, 1, lines)
         return "\n".join(lines) + "\n"
 
+    def draw_tree(self, number: int) -> Picture:
+        """Return a tree as a picture: the text of an SVG file, which notebooks show.
+
+        The root is on the left; docs at or below a threshold go up, missing values the thick way.
+        Leaves show what they add to the score and how many training docs they had.
+        """
+        at = whole("number", number, 0, self.num_trees - 1)
+        return tree_picture(self._nested(at), self.feature_names, f"tree {at} of {self.num_trees}")
+
     def _nested(self, number: int) -> dict[str, Any]:
         """Build nested nodes from the bottom up: children stand after their parents."""
         flat = self._core.tree(number)
@@ -391,6 +455,23 @@ def _unpickled(
 def _is_plain(X: Any) -> bool:
     """Whether the core takes X as it is: a single query must not wait for Python."""
     return type(X) is np.ndarray and X.ndim == 2 and X.dtype.str in _PLAIN and X.flags.c_contiguous
+
+
+def _joined(parts: list[NDArray[np.float64]], row: tuple[int, ...]) -> NDArray[np.float64]:
+    """Join the results of blocks; a result has the shape of ``row``."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.empty((0, *row))
+
+
+def _row(doc: Any, name: str) -> NDArray[Any]:
+    """Take the features of one doc."""
+    row = np.asarray(doc)
+    row = row[0] if row.ndim == 2 and len(row) == 1 else row
+    if row.ndim != 1 or row.dtype.kind not in "fiub":
+        message = f"{name} must be the numbers of one doc: got {row.dtype} of shape {row.shape}"
+        raise DataError(message, code="shape")
+    return row
 
 
 def _as_rows(X: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The command line: train, score, evaluate, compare, combine and inspect without writing a program.
+"""The command line: train, score, convert, evaluate, compare, combine, inspect, without a program.
 
 Exit codes follow sysexits: 0, 2 (usage), 65 (data), 66 (no input), 70 (a bug, or no memory), 74
 (input or output failed), 130 (interrupted). An error is one line on standard error.
@@ -24,6 +24,7 @@ from rustrank import _rustrank
 from rustrank._combining_command import COMBINE, add_combine, run_combine
 from rustrank._errors import DataError, ModelFormatError, ParamError, ResourceError
 from rustrank._inspection import NO_FEATURES, inspection
+from rustrank._model_commands import CONVERT, add_convert, run_convert
 from rustrank._options import gain_of, threads, whole
 from rustrank._tables import count, interval, number, percent, text_table
 from rustrank._training_commands import (
@@ -96,6 +97,7 @@ examples:
   rustrank inspect train.txt                      what is in a file, and what is wrong with it
   rustrank train train.txt model.rrk              a ranker of boosted trees
   rustrank score model.rrk test.txt               the scores of docs
+  rustrank convert model.rrk model.onnx           the model for another library
   rustrank evaluate test.txt scores.txt           how good is a ranking?
   rustrank compare test.txt a.txt b.txt           which is better, and is that more than chance?
   rustrank combine vali.txt a.txt b.txt           which mixture of both is best?
@@ -232,6 +234,11 @@ def _parser() -> argparse.ArgumentParser:
     scores = _command(commands, "score", "score docs with a model", SCORE, usage)
     add_score(scores)
     scores.set_defaults(run=_score)
+
+    usage = "rustrank convert [options] MODEL OUT"
+    convert = _command(commands, "convert", "a model from or for another library", CONVERT, usage)
+    add_convert(convert)
+    convert.set_defaults(run=_convert)
 
     usage = "rustrank evaluate [options] {DATA SCORES... | --qrels QRELS RUN...}"
     evaluate = _command(commands, "evaluate", "how good is a ranking?", _EVALUATE, usage)
@@ -537,6 +544,11 @@ def _train(options: argparse.Namespace) -> int:
 
 def _score(options: argparse.Namespace) -> int:
     run_score(options, _path)
+    return 0
+
+
+def _convert(options: argparse.Namespace) -> int:
+    run_convert(options)
     return 0
 
 

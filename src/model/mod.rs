@@ -8,6 +8,7 @@
 //! that a service can embed it alone.
 
 mod composite;
+mod explain;
 mod file;
 mod forest;
 pub mod format;
@@ -19,6 +20,7 @@ mod tree;
 mod write;
 
 pub use composite::{Component, Model, Normalisation, Part};
+pub use explain::Explainer;
 pub use file::write_whole;
 pub use forest::{Cells, Forest, Set};
 pub use linear::Linear;

@@ -2,16 +2,17 @@
 
 use super::arrays::{Block, policy};
 use super::dataset::{Binning, Dataset, Reading};
-use super::door::{briefly, detached};
+use super::door::{aside, briefly, detached};
 use super::errors::to_python;
 use super::metrics::Judging;
-use super::scoring::Raw;
+use super::scoring::{Contrast, Raw};
 use crate::Interrupt;
 use crate::boost::{
     ReweighOptions, binning_of, merged, permutation_importance, reweigh, score_dataset,
 };
-use crate::model::{Child, Model, Scorer, Tree};
-use numpy::{PyArray1, ToPyArray};
+use crate::error::Error;
+use crate::model::{Child, Explainer, Model, Scorer, Tree, write_whole};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ pub(super) struct Booster {
     inner: Arc<Model>,
     /// Made when it is first asked for.
     scorer: OnceLock<Scorer>,
+    explainer: OnceLock<Explainer>,
     num_splits: usize,
 }
 
@@ -32,11 +34,20 @@ const FEW: usize = 200_000;
 impl Booster {
     pub(super) fn of(model: Model) -> Self {
         let num_splits = model.trees().map(|tree| tree.splits().len()).sum();
-        Self { inner: Arc::new(model), scorer: OnceLock::new(), num_splits }
+        let (scorer, explainer) = (OnceLock::new(), OnceLock::new());
+        Self { inner: Arc::new(model), scorer, explainer, num_splits }
     }
 
     fn scorer(&self) -> &Scorer {
         self.scorer.get_or_init(|| self.inner.scorer())
+    }
+
+    fn explainer(&self) -> Result<&Explainer, Error> {
+        if let Some(made) = self.explainer.get() {
+            return Ok(made);
+        }
+        let made = self.inner.explainer()?;
+        Ok(self.explainer.get_or_init(|| made))
     }
 
     pub(super) fn model(&self) -> &Model {
@@ -64,9 +75,18 @@ impl Booster {
         detached(py, Some(1), |_| Ok(self.inner.to_text()))
     }
 
-    /// The model as a file of another library.
-    fn to_foreign<'py>(&self, py: Python<'py>, library: &str) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = detached(py, Some(1), |_| self.inner.to_foreign(library))?;
+    /// The model as a file of another library, written to `path` too if there is one.
+    fn export<'py>(
+        &self,
+        py: Python<'py>,
+        library: &str,
+        path: Option<PathBuf>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = detached(py, Some(1), |_| {
+            let bytes = self.inner.to_foreign(library)?;
+            path.map_or(Ok(()), |path| write_whole(path, &bytes))?;
+            Ok(bytes)
+        })?;
         Ok(PyBytes::new(py, &bytes))
     }
 
@@ -126,13 +146,47 @@ impl Booster {
         let policy = policy.map_err(|error| to_python(py, &error))?;
         let raw = Raw::of(&block)?;
         let scores = if raw.num_rows().saturating_mul(self.num_splits.max(100)) <= FEW {
-            briefly(py, || raw.score(self.scorer(), policy, &Interrupt::new()))?
+            briefly(py, || raw.work(self.scorer(), policy, &Interrupt::new()))?
+        } else if raw.is_one_task() && self.scorer().is_short(raw.num_rows()) {
+            aside(py, || raw.work(self.scorer(), policy, &Interrupt::new()))?
         } else {
             detached(py, reading.num_threads, |interrupt| {
-                raw.score(self.scorer(), policy, interrupt)
+                raw.work(self.scorer(), policy, interrupt)
             })?
         };
         Ok(scores.to_pyarray(py))
+    }
+
+    /// What each feature adds to the score of each row; last in a row, what a doc starts from.
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        block: Block<'_>,
+        reading: Reading,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let policy = policy(reading.missing, &reading.infinite);
+        let policy = policy.map_err(|error| to_python(py, &error))?;
+        let raw = Raw::of(&block)?;
+        let values = detached(py, reading.num_threads, |interrupt| {
+            raw.work(self.explainer()?, policy, interrupt)
+        })?;
+        values.to_pyarray(py).reshape([raw.num_rows(), self.inner.num_features() + 1])
+    }
+
+    /// What each feature adds to the score of the first of two rows over that of the second.
+    fn contrast<'py>(
+        &self,
+        py: Python<'py>,
+        block: Block<'_>,
+        reading: Reading,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let policy = policy(reading.missing, &reading.infinite);
+        let policy = policy.map_err(|error| to_python(py, &error))?;
+        let raw = Raw::of(&block)?;
+        let values = detached(py, Some(1), |interrupt| {
+            raw.work(&Contrast(self.explainer()?), policy, interrupt)
+        })?;
+        Ok(values[..self.inner.num_features()].to_pyarray(py))
     }
 
     /// The score of each of the caller's rows of a dataset.

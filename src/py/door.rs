@@ -51,6 +51,17 @@ pub(super) fn briefly<T>(py: Python<'_>, work: impl FnOnce() -> Result<T>) -> Py
     outcome.map_err(|error| to_python(py, &error))
 }
 
+/// Runs `work` on the calling thread without the interpreter lock: for what is over before a pool
+/// would have taken it. The rest is as in [`briefly`].
+pub(super) fn aside<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    let outcome = outcome.unwrap_or_else(|panic| Err(from_panic(&*panic)));
+    outcome.map_err(|error| to_python(py, &error))
+}
+
 fn run<T: Send>(
     pool: &ThreadPool,
     mut watch: impl FnMut(Python<'_>) -> PyResult<()>,

@@ -1,13 +1,14 @@
-//! Raw tables on their way to the scorer: as they lie in memory where that will do.
+//! Raw tables on their way to the scorer, or to the explainer: as they lie in memory where that will
+//! do.
 //!
-//! A table whose rows lie one after the other is scored where it is; any other, and one in which a
+//! A table whose rows lie one after the other is read where it is; any other, and one in which a
 //! value stands for "missing", is copied some rows at a time, in the precision it has.
 
 use super::arrays::{Block, ColumnArray};
 use crate::Interrupt;
 use crate::data::{Infinite, Policy};
 use crate::error::{Error, Result};
-use crate::model::{Scorer, Value};
+use crate::model::{Explainer, Scorer, Value};
 use numpy::ndarray::ArrayView2;
 use numpy::{Element, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -34,6 +35,63 @@ impl Number for f64 {
     const NAN: Self = f64::NAN;
     fn is_infinite(self) -> bool {
         f64::is_infinite(self)
+    }
+}
+
+/// What is made of rows.
+pub(super) trait Work: Sync {
+    /// The number of values in a row.
+    fn num_features(&self) -> usize;
+    /// The number of results of a row.
+    fn width(&self) -> usize;
+    fn run<T: Number>(&self, rows: &[T], results: &mut [f64]) -> Result<()>;
+}
+
+impl Work for Scorer {
+    fn num_features(&self) -> usize {
+        self.num_features()
+    }
+
+    fn width(&self) -> usize {
+        1
+    }
+
+    fn run<T: Number>(&self, rows: &[T], results: &mut [f64]) -> Result<()> {
+        self.score(rows, results)
+    }
+}
+
+impl Work for Explainer {
+    fn num_features(&self) -> usize {
+        self.num_features()
+    }
+
+    fn width(&self) -> usize {
+        self.num_features() + 1
+    }
+
+    fn run<T: Number>(&self, rows: &[T], results: &mut [f64]) -> Result<()> {
+        self.explain(rows, results)
+    }
+}
+
+/// What put the first of two rows above the second: the results of the first.
+pub(super) struct Contrast<'a>(pub(super) &'a Explainer);
+
+impl Work for Contrast<'_> {
+    fn num_features(&self) -> usize {
+        self.0.num_features()
+    }
+
+    fn width(&self) -> usize {
+        self.0.num_features()
+    }
+
+    fn run<T: Number>(&self, rows: &[T], results: &mut [f64]) -> Result<()> {
+        let width = self.width();
+        let (above, below) = rows.split_at(rows.len().min(width));
+        results[..width].copy_from_slice(&self.0.contrast(above, below)?);
+        Ok(())
     }
 }
 
@@ -83,6 +141,11 @@ impl<'a> Raw<'a> {
         }
     }
 
+    /// Whether it is scored in one task, which stays on its thread.
+    pub(super) fn is_one_task(&self) -> bool {
+        self.num_rows() <= ROWS
+    }
+
     fn num_features(&self) -> usize {
         match self {
             Self::F32(table) => table.ncols(),
@@ -91,22 +154,22 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The score of each row, on the current rayon pool if there is more than one task.
-    pub(super) fn score(
+    /// The results of each row, on the current rayon pool if there is more than one task.
+    pub(super) fn work(
         &self,
-        scorer: &Scorer,
+        work: &impl Work,
         policy: Policy,
         interrupt: &Interrupt,
     ) -> Result<Vec<f64>> {
-        if self.num_features() != scorer.num_features() {
+        if self.num_features() != work.num_features() {
             let what = "the table has another number of features than the model";
             return Err(Error::data("features", what)
                 .got(self.num_features())
-                .expected(scorer.num_features()));
+                .expected(work.num_features()));
         }
         match self {
-            Self::F32(table) => scores(scorer, table, policy, interrupt),
-            Self::F64(table) => scores(scorer, table, policy, interrupt),
+            Self::F32(table) => results(work, table, policy, interrupt),
+            Self::F64(table) => results(work, table, policy, interrupt),
             Self::Columns(columns) => {
                 let fill = |rows: Range<usize>, tile: &mut Vec<f64>| {
                     tile.resize(rows.len() * columns.len(), 0.0);
@@ -124,24 +187,24 @@ impl<'a> Raw<'a> {
                         }
                     }
                 };
-                copied(scorer, self.num_rows(), policy, interrupt, fill)
+                copied(work, self.num_rows(), policy, interrupt, fill)
             }
         }
     }
 }
 
-fn scores<T: Number>(
-    scorer: &Scorer,
+fn results<T: Number>(
+    work: &impl Work,
     table: &ArrayView2<'_, T>,
     policy: Policy,
     interrupt: &Interrupt,
 ) -> Result<Vec<f64>> {
     let width = table.ncols();
     if let Some(values) = table.as_slice().filter(|_| policy.missing.is_none() && width > 0) {
-        let done = by_tasks(table.nrows(), interrupt, |first, scores| {
-            let rows = &values[first * width..][..scores.len() * width];
-            refuse_infinite(rows, width, first)?;
-            scorer.score(rows, scores)
+        let done = by_tasks(work, table.nrows(), interrupt, |task, results| {
+            let rows = &values[task.start * width..task.end * width];
+            refuse_infinite(rows, width, task.start)?;
+            work.run(rows, results)
         });
         // Where infinite values are missing ones, the table must be copied after all.
         if done.is_ok() || policy.infinite == Infinite::Error {
@@ -152,47 +215,48 @@ fn scores<T: Number>(
         tile.clear();
         tile.extend(rows.flat_map(|row| table.row(row).into_iter().copied()));
     };
-    copied(scorer, table.nrows(), policy, interrupt, fill)
+    copied(work, table.nrows(), policy, interrupt, fill)
 }
 
-/// Scores rows that `fill` copies, under a policy.
+/// The results of rows that `fill` copies, under a policy.
 fn copied<T: Number>(
-    scorer: &Scorer,
+    work: &impl Work,
     num_rows: usize,
     policy: Policy,
     interrupt: &Interrupt,
     fill: impl Fn(Range<usize>, &mut Vec<T>) + Sync,
 ) -> Result<Vec<f64>> {
-    let width = scorer.num_features();
     let is_missing = |x: T| {
         policy.missing == Some(x.into())
             || (policy.infinite == Infinite::Missing && x.is_infinite())
     };
-    by_tasks(num_rows, interrupt, |first, scores| {
+    by_tasks(work, num_rows, interrupt, |task, results| {
         let mut tile = Vec::new();
-        fill(first..first + scores.len(), &mut tile);
+        fill(task.clone(), &mut tile);
         tile.iter_mut().filter(|x| is_missing(**x)).for_each(|x| *x = T::NAN);
-        refuse_infinite(&tile, width, first)?;
-        scorer.score(&tile, scores)
+        refuse_infinite(&tile, work.num_features(), task.start)?;
+        work.run(&tile, results)
     })
 }
 
-/// The scores of rows by tasks, which are told their first row; one task alone stays on this thread.
+/// The results of rows by tasks, which are told their rows; one task alone stays on this thread.
 fn by_tasks(
+    work: &impl Work,
     num_rows: usize,
     interrupt: &Interrupt,
-    task: impl Fn(usize, &mut [f64]) -> Result<()> + Sync,
+    task: impl Fn(Range<usize>, &mut [f64]) -> Result<()> + Sync,
 ) -> Result<Vec<f64>> {
-    let mut scores = vec![0.0; num_rows];
+    let width = work.width();
+    let mut all = vec![0.0; num_rows * width];
     if num_rows <= ROWS {
-        task(0, &mut scores)?;
-        return Ok(scores);
+        task(0..num_rows, &mut all)?;
+        return Ok(all);
     }
-    scores.par_chunks_mut(ROWS).enumerate().try_for_each(|(at, scores)| {
+    all.par_chunks_mut(ROWS * width).enumerate().try_for_each(|(at, results)| {
         interrupt.check()?;
-        task(at * ROWS, scores)
+        task(at * ROWS..at * ROWS + results.len() / width, results)
     })?;
-    Ok(scores)
+    Ok(all)
 }
 
 fn refuse_infinite<T: Number>(rows: &[T], width: usize, first: usize) -> Result<()> {

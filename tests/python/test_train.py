@@ -632,6 +632,23 @@ def test_a_forked_child_trains_the_same(train: rr.Dataset) -> None:
     assert os.waitstatus_to_exitcode(status) == 0
 
 
+def test_a_forked_child_scores_calls_of_every_length(
+    raw: rr.datasets.Ranking, train: rr.Dataset
+) -> None:
+    booster = _trained(train)
+    scores = booster.score(np.tile(raw.X, (5, 1)))
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            lengths = (1, 10, 100, len(raw.X))
+            code = sum(not np.array_equal(booster.score(raw.X[:n]), scores[:n]) for n in lengths)
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
 def test_threads_share_a_booster_and_train_side_by_side(
     raw: rr.datasets.Ranking, train: rr.Dataset
 ) -> None:

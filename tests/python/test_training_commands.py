@@ -1,4 +1,4 @@
-"""`rustrank train` and `rustrank score`, as a shell sees them."""
+"""`rustrank train`, `rustrank score` and `rustrank convert`, as a shell sees them."""
 
 from __future__ import annotations
 
@@ -107,3 +107,34 @@ def test_faults_have_their_exit_codes(
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "m.rrk").exists()
+
+
+def test_convert_writes_what_the_ending_says(files: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.rrk"
+    good("train", files / "train.txt", model, *SMALL)
+    booster = rr.Booster.load(model)
+    libraries = {"txt": "lightgbm", "json": "xgboost", "xml": "ranklib", "onnx": "onnx"}
+    for ending, library in libraries.items():
+        out = tmp_path / f"m.{ending}"
+        assert good("convert", model, out) == ""
+        assert out.read_bytes() == booster.export(library)
+    assert good("convert", tmp_path / "m.txt", tmp_path / "again", "--to", "rustrank") == ""
+    rows = np.random.default_rng(1).normal(size=(50, booster.num_features))
+    again = rr.Booster.load(tmp_path / "again")
+    assert np.array_equal(again.score(rows), booster.score(rows))
+
+
+def test_what_cannot_be_converted_is_one_line(files: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.rrk"
+    good("train", files / "train.txt", model, *SMALL)
+    for arguments, code, said in (
+        ((model, tmp_path / "m.doc"), 2, "--to LIBRARY"),
+        ((model, tmp_path / "m", "--to", "mystery"), 2, "mystery"),
+        ((files / "train.txt", tmp_path / "m.rrk"), 65, "not a rustrank model"),
+        ((tmp_path / "none", tmp_path / "m.rrk"), 66, "none"),
+        ((model, tmp_path / "none" / "m.txt"), 66, "none"),
+    ):
+        done = run("convert", *arguments)
+        assert (done.returncode, done.stdout) == (code, "")
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1

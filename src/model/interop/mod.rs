@@ -5,6 +5,7 @@
 //! or is refused. Each format's module says what is exact.
 
 mod arrange;
+pub mod catboost;
 mod flat;
 pub mod lightgbm;
 pub mod onnx;
@@ -18,7 +19,7 @@ use std::path::Path;
 
 impl Model {
     /// A model from the bytes of a file, whatever library wrote it: ours, LightGBM's text,
-    /// XGBoost's JSON or UBJSON.
+    /// XGBoost's JSON or UBJSON, CatBoost's JSON.
     pub fn from_any(text: &[u8]) -> Result<Self> {
         if text.starts_with(super::format::MAGIC.as_bytes()) {
             return Self::from_text(text);
@@ -32,21 +33,28 @@ impl Model {
         if xgboost::is_ubjson(text) {
             return xgboost::read_ubjson(text);
         }
+        if catboost::is_json(text) {
+            return catboost::read(text);
+        }
         Err(Error::model("model.magic", "not a rustrank model")
             .got(foreign(&text[..text.len().min(30)]))
-            .expected("a file of rustrank, LightGBM (text) or XGBoost (JSON, UBJSON)"))
+            .expected(
+                "a file of rustrank, LightGBM (text), XGBoost (JSON, UBJSON) or CatBoost (JSON)",
+            ))
     }
 
-    /// The model as a file of another library: `lightgbm`, `xgboost`, `ranklib` or `onnx`.
+    /// The model as a file of another library: `lightgbm`, `xgboost`, `ranklib` or `onnx`; or as ours,
+    /// `rustrank`.
     pub fn to_foreign(&self, library: &str) -> Result<Vec<u8>> {
         match library {
             "lightgbm" => lightgbm::write(self).map(String::into_bytes),
             "xgboost" => xgboost::write(self).map(String::into_bytes),
             "ranklib" => ranklib::write(self).map(String::into_bytes),
             "onnx" => onnx::write(self),
+            "rustrank" => Ok(self.to_text().into_bytes()),
             _ => Err(Error::param("model.library", "not a library that models are written for")
                 .got(foreign(library.as_bytes()))
-                .expected("lightgbm, xgboost, ranklib or onnx")),
+                .expected("lightgbm, xgboost, ranklib, onnx or rustrank")),
         }
     }
 

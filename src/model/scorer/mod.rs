@@ -39,7 +39,7 @@ use rows::Rows;
 const BLOCK: usize = 256;
 /// So many docs at most walk at once.
 const FEW: usize = 8;
-/// About so many splits of docs are worth waking another thread.
+/// About so many ops, each for a doc, are worth waking another thread.
 const WORTH_A_THREAD: usize = 4_000_000;
 
 /// A model made ready to score.
@@ -130,9 +130,15 @@ impl Scorer {
         Ok(score[0])
     }
 
+    /// Whether so many rows are scored on the calling thread, whatever the pool: within about a
+    /// millisecond.
+    pub fn is_short(&self, docs: usize) -> bool {
+        self.work(docs) < 2 * WORTH_A_THREAD
+    }
+
     fn work(&self, docs: usize) -> usize {
         let parts = self.within.iter().map(|part| part.work(docs)).fold(0, usize::saturating_add);
-        docs.saturating_mul(self.program.num_splits()).saturating_add(parts)
+        docs.saturating_mul(self.program.num_ops()).saturating_add(parts)
     }
 
     fn rows<'a, T: Value>(&self, values: &'a [T], count: usize) -> Result<Rows<'a, T>> {

@@ -6,6 +6,9 @@
 //! hand from the split evaluated just before. The side's is 0 if the side is a leaf; else it waits
 //! in a *slot*, put there by an earlier *chain*: the ops of a split, its carry, the carry's carry and
 //! so on, from the lowest up. All ops are of one form, and nothing branches on data or on the tree.
+//!
+//! Where all splits of each level ask the same, as in CatBoost's symmetric trees, one op a level
+//! will do: the answers are the bits of a leaf's number.
 
 use super::super::tree::{Child, Tree};
 use super::kernel::{DUMP, Op, ROOT, SLOTS};
@@ -37,6 +40,12 @@ impl Circuits {
             return None;
         }
         let (ops, values) = (self.ops.len(), self.values.len());
+        if let Some(symmetric) = Symmetric::of(tree, places) {
+            self.ops.extend(symmetric.ops());
+            let leaves = symmetric.leaves.iter().map(|&leaf| &tree.leaves()[leaf as usize]);
+            self.values.extend(leaves.map(|leaf| leaf.value));
+            return Some(self.pad(ops, values));
+        }
         let free = !(1 << ZERO | 1 << DUMP);
         let mut wiring = Wiring { tree, places, leaves: leaves_below(tree), circuits: self, free };
         let Some(last) = wiring.chain(0) else {
@@ -45,10 +54,15 @@ impl Circuits {
         };
         debug_assert_eq!(last, ROOT);
         wiring.values(Child::Split(0));
+        Some(self.pad(ops, values))
+    }
+
+    /// The circuit whose ops and values begin there.
+    fn pad(&mut self, ops: usize, values: usize) -> Circuit {
         // Kernels know 32, 64, 128 and 256.
-        let size = tree.leaves().len().next_power_of_two().max(32);
+        let size = (self.values.len() - values).next_power_of_two().max(32);
         self.values.resize(values + size, 0.0);
-        Some(Circuit { ops: ops..self.ops.len(), values: values..self.values.len() })
+        Circuit { ops: ops..self.ops.len(), values: values..self.values.len() }
     }
 
     pub(super) fn ops(&self, circuit: &Circuit) -> &[Op] {
@@ -75,6 +89,56 @@ fn leaves_below(tree: &Tree) -> Vec<u16> {
         leaves[at] = below(split.left) + below(split.right);
     }
     leaves
+}
+
+/// A full tree in which all splits of a level ask the same.
+struct Symmetric {
+    /// The column and code of each level, from the root down.
+    levels: Vec<(u32, u8)>,
+    /// Leaves by the number whose bit `l` says whether a doc went right at level `l`.
+    leaves: Vec<u32>,
+}
+
+impl Symmetric {
+    fn of(tree: &Tree, places: &[(u32, u8)]) -> Option<Self> {
+        let mut levels = Vec::new();
+        let mut nodes = vec![Child::Split(0)];
+        while let Child::Split(first) = nodes[0] {
+            let place = places[first as usize];
+            let (mut left, mut right) = (Vec::new(), Vec::new());
+            for node in nodes {
+                match node {
+                    Child::Split(at) if places[at as usize] == place => {
+                        left.push(tree.splits()[at as usize].left);
+                        right.push(tree.splits()[at as usize].right);
+                    }
+                    _ => return None,
+                }
+            }
+            levels.push(place);
+            nodes = [left, right].concat();
+        }
+        let leaf = |node| match node {
+            Child::Leaf(leaf) => Some(leaf),
+            Child::Split(_) => None,
+        };
+        let leaves = nodes.into_iter().map(leaf).collect::<Option<_>>()?;
+        Some(Self { levels, leaves })
+    }
+
+    /// The number so far is the carry, and waits in the root's slot too: a level adds its bit to it
+    /// or does not.
+    fn ops(&self) -> impl Iterator<Item = Op> {
+        self.levels.iter().enumerate().map(|(level, &(column, threshold))| Op {
+            column,
+            threshold,
+            add: 1 << level,
+            flip: 0,
+            keep: if level == 0 { 0 } else { u8::MAX },
+            slot: if level == 0 { ZERO } else { ROOT },
+            to: ROOT,
+        })
+    }
 }
 
 struct Wiring<'a> {

@@ -47,7 +47,7 @@ pub(super) struct Program {
     steps: Vec<Step>,
     depth: usize,
     deepest: usize,
-    num_splits: usize,
+    num_ops: usize,
     num_steps: usize,
 }
 
@@ -61,17 +61,17 @@ impl Program {
         self.deepest + 1
     }
 
-    /// The number of splits of all trees.
-    pub(super) fn num_splits(&self) -> usize {
-        self.num_splits
+    /// The number of ops of all circuits, and of splits of the trees that are none.
+    pub(super) fn num_ops(&self) -> usize {
+        self.num_ops
     }
 
-    /// Up to so many docs walk faster than a block of 64 goes through the circuits, where a split of
-    /// 64 docs takes `split` picoseconds.
-    pub(super) fn few(&self, split: usize) -> usize {
+    /// Up to so many docs walk faster than a block of 64 goes through the circuits, where an op takes
+    /// `op` picoseconds.
+    pub(super) fn few(&self, op: usize) -> usize {
         /// A step of a walk.
         const STEP: usize = 1_100;
-        let (walks, block) = (STEP * self.num_steps, split * self.num_splits);
+        let (walks, block) = (STEP * self.num_steps, op * self.num_ops);
         block.checked_div(walks).unwrap_or_default().clamp(1, 64)
     }
 
@@ -101,7 +101,6 @@ impl Program {
 
     /// Adds a tree to the trees before it, if they are the last step.
     pub(super) fn tree(&mut self, plan: &mut Plan, forest: &Forest, tree: &Tree) {
-        self.num_splits += tree.splits().len();
         if tree.splits().is_empty() {
             return self.push(Step::Add(tree.leaves()[0].value));
         }
@@ -113,9 +112,12 @@ impl Program {
             tree.splits().iter().map(|split| plan.place(forest, split)).collect();
         let walk = trees.walks.push(tree, &places);
         self.num_steps += walk.steps();
-        trees.order.push(match trees.circuits.push(tree, &places) {
-            Some(circuit) => Form::Circuit(circuit),
-            None => Form::Walk(walk),
+        trees.order.push(if let Some(circuit) = trees.circuits.push(tree, &places) {
+            self.num_ops += trees.circuits.ops(&circuit).len();
+            Form::Circuit(circuit)
+        } else {
+            self.num_ops += tree.splits().len();
+            Form::Walk(walk)
         });
     }
 }

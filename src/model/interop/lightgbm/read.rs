@@ -20,6 +20,9 @@ pub fn read(text: &str) -> Result<Model> {
         }
     }
     let last: u32 = header.number("max_feature_idx")?;
+    if last >= SETS {
+        return Err(header.fault("max_feature_idx", &last.to_string()));
+    }
     let features = last as usize + 1;
     let mut reading = Reading::default();
     let mut ended = false;

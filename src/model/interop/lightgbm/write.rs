@@ -110,11 +110,17 @@ impl<'a> Written<'a> {
         if split.missing_left || !(0.0..1.0).contains(&split.threshold) {
             return Err(cannot("a split on categories that sends others or missing values left"));
         }
+        if set.categories.last().is_some_and(|&last| last > LARGEST_CATEGORY) {
+            return Err(cannot("categories above a million"));
+        }
         split.threshold = self.sets.len() as f64;
         self.sets.push(&set.categories);
         Ok(CATEGORICAL | Missing::NaN.bits())
     }
 }
+
+/// A set has a bit for each category up to its largest.
+const LARGEST_CATEGORY: u32 = 1_000_000;
 
 /// The largest double whose nearest single, for finite ones a finite one, is at most `threshold`.
 fn largest(threshold: f64) -> f64 {

@@ -33,7 +33,9 @@ fn model(root: &Value) -> Result<Model> {
         let what = "a model with more than one score a doc cannot be read";
         return Err(Error::model("xgboost.classes", what));
     }
-    let features = number(&params["num_feature"]).ok_or_else(|| fault("num_feature"))? as u32;
+    // Numbers of sets come after those of features.
+    let features = number(&params["num_feature"]).filter(|&count| count < f64::from(1u32 << 31));
+    let features = features.ok_or_else(|| fault("num_feature"))? as u32;
     let mut model = Model::new(features as usize);
     let names: Option<Vec<String>> = learner["feature_names"]
         .as_array()

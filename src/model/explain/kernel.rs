@@ -1,0 +1,135 @@
+//! Shapley values of leaves, eight docs side by side.
+//!
+//! A player `j` of a leaf lets a doc through by its value (`o = 1`) or not (`o = 0`), and the share
+//! `z` of docs if its value is not known. Its Shapley value is `(o - z)` times the leaf's value and
+//! the integral over `t` from 0 to 1 of the product of `z (1 - t) + o t` over the other players.
+#![expect(unsafe_code, reason = "a kernel: the same code with more instructions")]
+#![expect(clippy::inline_always, reason = "compiled with the features of each level")]
+
+use super::paths::{Paths, Way, Ways};
+use super::quadrature::Quadrature;
+use crate::simd::Level;
+
+/// Docs side by side.
+pub(super) const LANES: usize = 8;
+/// A number for each of them.
+pub(super) type Lanes = [f64; LANES];
+
+/// What a thread needs beside the explainer.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    /// A doc's values.
+    pub(super) row: Vec<f64>,
+    /// The cells of a forest's columns.
+    pub(super) cells: Vec<Lanes>,
+    /// The values of the features.
+    pub(super) sums: Vec<Lanes>,
+    /// For each split of a tree, 1 for docs that go right, and 1 for docs that go left.
+    sides: Vec<[Lanes; 2]>,
+    players: Players,
+}
+
+/// For each player of a leaf:
+#[derive(Debug, Default)]
+struct Players {
+    /// 1 for docs that it lets through.
+    through: Vec<Lanes>,
+    /// The product of the factors of the players before.
+    before: Vec<Lanes>,
+    /// The integral of the product of the others.
+    others: Vec<Lanes>,
+}
+
+/// Adds the values of all trees to the sums.
+pub(super) fn forest(level: Level, paths: &Paths, quadrature: &Quadrature, scratch: &mut Scratch) {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: an explainer's level is one that this machine has.
+        Level::Avx512 => unsafe { avx512(paths, quadrature, scratch) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: an explainer's level is one that this machine has.
+        Level::Avx2 => unsafe { avx2(paths, quadrature, scratch) },
+        _ => portable(paths, quadrature, scratch),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn avx2(paths: &Paths, quadrature: &Quadrature, scratch: &mut Scratch) {
+    portable(paths, quadrature, scratch);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl")]
+fn avx512(paths: &Paths, quadrature: &Quadrature, scratch: &mut Scratch) {
+    portable(paths, quadrature, scratch);
+}
+
+// Loops and no closures: what a closure does may be compiled without the instructions of the level.
+#[inline(always)]
+fn portable(paths: &Paths, quadrature: &Quadrature, scratch: &mut Scratch) {
+    let Scratch { cells, sums, sides, players: kept, .. } = scratch;
+    for tree in &paths.trees {
+        sides.clear();
+        sides.resize(tree.tests.len(), [[0.0; LANES]; 2]);
+        for (sides, test) in sides.iter_mut().zip(&tree.tests) {
+            let cells = &cells[test.column as usize];
+            for i in 0..LANES {
+                let left = f64::from(u8::from(test.goes_left(cells[i])));
+                sides[0][i] = 1.0 - left;
+                sides[1][i] = left;
+            }
+        }
+        for way in &tree.leaves {
+            leaf(tree, way, sides, quadrature, kept);
+            let values = kept.through.iter().zip(&kept.others);
+            for (player, (through, others)) in tree.players(way).iter().zip(values) {
+                let sums = &mut sums[player.feature as usize];
+                for i in 0..LANES {
+                    sums[i] += way.value * (through[i] - player.share) * others[i];
+                }
+            }
+        }
+    }
+}
+
+/// What a leaf says of each of its players.
+#[inline(always)]
+fn leaf(tree: &Ways, way: &Way, sides: &[[Lanes; 2]], quadrature: &Quadrature, kept: &mut Players) {
+    let players = tree.players(way);
+    let Players { through, before, others } = kept;
+    for list in [&mut *through, before, others] {
+        list.clear();
+        list.resize(players.len(), [0.0; LANES]);
+    }
+    if players.is_empty() {
+        return;
+    }
+    for (through, player) in through.iter_mut().zip(players) {
+        let mut product = [1.0; LANES];
+        for condition in tree.conditions(player) {
+            let side = &sides[condition.test as usize][usize::from(condition.left)];
+            for i in 0..LANES {
+                product[i] *= side[i];
+            }
+        }
+        *through = product;
+    }
+    for &(t, weight) in quadrature.rule(players.len()) {
+        let mut product = [weight; LANES];
+        for ((before, through), player) in before.iter_mut().zip(&*through).zip(players) {
+            *before = product;
+            for i in 0..LANES {
+                product[i] *= player.share * (1.0 - t) + through[i] * t;
+            }
+        }
+        let mut after = [1.0; LANES];
+        let each = others.iter_mut().zip(&*before).zip(through.iter().zip(players));
+        for ((others, before), (through, player)) in each.rev() {
+            for i in 0..LANES {
+                others[i] += before[i] * after[i];
+                after[i] *= player.share * (1.0 - t) + through[i] * t;
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Why a doc scores as it does: what each feature contributes.
+//!
+//! [`Explainer::explain`] gives the exact path-dependent SHAP values of Lundberg et al. (*Consistent
+//! individualized feature attribution for tree ensembles*, 2018): the Shapley values of a game in
+//! which a tree sends a doc by its value where the feature takes part, and both ways, by the
+//! training docs that went there, where it does not. [`Explainer::contrast`] says what put one doc
+//! above another: the Shapley values of going from the one's features to the other's, which need
+//! no training docs and are 0 for every feature that the two share.
+//!
+//! Both sum to what they explain, up to the rounding of sums. Each is a sum over leaves (`paths`),
+//! and Shapley values of a leaf are an integral that Gauss's quadrature gives exactly (`kernel`):
+//! with `d` features on the way to a leaf a doc takes `d * d` steps, eight docs side by side. The
+//! sums have a fixed order: threads and instruction sets do not matter.
+
+mod kernel;
+mod paths;
+mod quadrature;
+
+use super::composite::{Model, Normalisation, Part};
+use super::forest::Forest;
+use super::scorer::Value;
+use crate::error::{Error, Result};
+use crate::simd::Level;
+use kernel::{LANES, Lanes, Scratch};
+use paths::Paths;
+use quadrature::Quadrature;
+use rayon::prelude::*;
+
+/// A model made ready to explain its scores.
+#[derive(Debug)]
+pub struct Explainer {
+    num_features: usize,
+    /// The score of a doc of which nothing is known.
+    base: f64,
+    forests: Vec<(Forest, Paths)>,
+    /// Features and weights of linear parts.
+    terms: Vec<(u32, f64)>,
+    quadrature: Quadrature,
+    level: Level,
+}
+
+impl Model {
+    /// The model made ready to explain its scores.
+    ///
+    /// An error if trees do not say how many training docs came to their nodes, or if scores are
+    /// normalised within queries.
+    pub fn explainer(&self) -> Result<Explainer> {
+        Explainer::at_level(self, Level::best())
+    }
+}
+
+impl Explainer {
+    /// The same values with the instructions of `level`, for tests and benches.
+    pub fn at_level(model: &Model, level: Level) -> Result<Self> {
+        let mut made = Self {
+            num_features: model.num_features(),
+            base: 0.0,
+            forests: Vec::new(),
+            terms: Vec::new(),
+            quadrature: Quadrature::default(),
+            level: if level.is_available() { level } else { Level::Portable },
+        };
+        made.add(model, 1.0)?;
+        let longest = made.forests.iter().map(|(_, paths)| paths.longest()).max();
+        made.quadrature = Quadrature::up_to(longest.unwrap_or_default());
+        Ok(made)
+    }
+
+    /// Adds all parts of a model, `weight` times.
+    fn add(&mut self, model: &Model, weight: f64) -> Result<()> {
+        self.base += weight * model.intercept();
+        for component in model.components() {
+            let mut inner = weight * component.weight;
+            match component.normalisation {
+                Normalisation::AsIs => {}
+                Normalisation::Fixed { mean, scale } => {
+                    inner /= scale;
+                    self.base -= inner * mean;
+                }
+                Normalisation::Query => {
+                    let what = "scores that are normalised within queries are not explained";
+                    return Err(Error::param("explain.queries", what));
+                }
+            }
+            match &component.part {
+                Part::Forest(forest) => {
+                    let paths = Paths::of(forest, inner)?;
+                    self.base += paths.base();
+                    self.forests.push((forest.clone(), paths));
+                }
+                Part::Linear(linear) => {
+                    self.terms.extend(linear.terms().iter().map(|&(f, w)| (f, inner * w)));
+                }
+                Part::Model(model) => self.add(model, inner)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of values in a row.
+    pub fn num_features(&self) -> usize {
+        self.num_features
+    }
+
+    /// The score of a doc of which nothing is known: the mean over the training docs of each tree,
+    /// and 0 for each linear term.
+    pub fn base(&self) -> f64 {
+        self.base
+    }
+
+    /// What each feature adds to a row's score: for each of `rows`, one after the other, as many
+    /// values as there are features, then the [base](Self::base); their sum is the score.
+    ///
+    /// Runs on the current rayon pool.
+    pub fn explain<T: Value>(&self, rows: &[T], values: &mut [f64]) -> Result<()> {
+        let width = self.num_features + 1;
+        let count = values.len() / width;
+        if values.len() != count * width {
+            let what = "a row has a value for each feature and one more";
+            return Err(Error::param("explain.values", what).got(values.len()));
+        }
+        if self.num_features.checked_mul(count) != Some(rows.len()) {
+            let what = format!("the model has {} features", self.num_features);
+            let got = format!("{} values in {count} rows", rows.len());
+            return Err(Error::data("explain.features", what).got(got));
+        }
+        let block = |scratch: &mut Scratch, at: usize, values: &mut [f64]| {
+            let first = at * LANES;
+            let docs = values.len() / width;
+            let rows = &rows[first * self.num_features..][..docs * self.num_features];
+            self.block(scratch, rows, values);
+        };
+        if count <= LANES {
+            // Asking the pool may start it.
+            block(&mut Scratch::default(), 0, values);
+            return Ok(());
+        }
+        values
+            .par_chunks_mut(LANES * width)
+            .enumerate()
+            .for_each_init(Scratch::default, |scratch, (at, values)| block(scratch, at, values));
+        Ok(())
+    }
+
+    /// Explains up to eight docs.
+    fn block<T: Value>(&self, scratch: &mut Scratch, rows: &[T], values: &mut [f64]) {
+        let width = self.num_features + 1;
+        scratch.sums.clear();
+        scratch.sums.resize(self.num_features, [0.0; LANES]);
+        for &(feature, weight) in &self.terms {
+            for (doc, sum) in (0..values.len() / width).zip(&mut scratch.sums[feature as usize]) {
+                *sum += term(weight, rows[doc * self.num_features + feature as usize].into());
+            }
+        }
+        for (forest, paths) in &self.forests {
+            gather(forest, paths, rows, scratch);
+            kernel::forest(self.level, paths, &self.quadrature, scratch);
+        }
+        for (doc, values) in values.chunks_mut(width).enumerate() {
+            for (value, sums) in values.iter_mut().zip(&scratch.sums) {
+                *value = sums[doc];
+            }
+            values[self.num_features] = self.base;
+        }
+    }
+
+    /// What each feature adds to the score of `above` over that of `below`: the values sum to the
+    /// difference, and are 0 where the model cannot tell the two apart by the feature.
+    pub fn contrast<T: Value>(&self, above: &[T], below: &[T]) -> Result<Vec<f64>> {
+        for row in [above, below] {
+            if row.len() != self.num_features {
+                let what = format!("the model has {} features", self.num_features);
+                return Err(Error::data("explain.features", what).got(row.len()));
+            }
+        }
+        let mut values = vec![0.0; self.num_features];
+        for &(feature, weight) in &self.terms {
+            let of = |row: &[T]| term(weight, row[feature as usize].into());
+            values[feature as usize] += of(above) - of(below);
+        }
+        let wide = |row: &[T]| row.iter().map(|&value| value.into()).collect::<Vec<f64>>();
+        let rows = [wide(above), wide(below)];
+        for (forest, paths) in &self.forests {
+            paths.contrast(|feature, doc| forest.cell(feature, &rows[doc]), &mut values);
+        }
+        Ok(values)
+    }
+}
+
+/// A term of a linear part: a missing value adds nothing.
+fn term(weight: f64, value: f64) -> f64 {
+    if value.is_nan() { 0.0 } else { weight * value }
+}
+
+/// Brings the cells of the features that a forest looks at side by side.
+fn gather<T: Value>(forest: &Forest, paths: &Paths, rows: &[T], scratch: &mut Scratch) {
+    let width = forest.num_features();
+    scratch.cells.clear();
+    scratch.cells.resize(paths.columns().len(), [0.0; LANES]);
+    for (doc, row) in rows.chunks(width.max(1)).enumerate() {
+        scratch.row.clear();
+        scratch.row.extend(row.iter().map(|&value| -> f64 { value.into() }));
+        for (cells, &feature) in scratch.cells.iter_mut().zip(paths.columns()) {
+            let cells: &mut Lanes = cells;
+            cells[doc] = forest.cell(feature, &scratch.row);
+        }
+    }
+}

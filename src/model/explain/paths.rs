@@ -1,0 +1,273 @@
+//! Trees as the ways to their leaves, feature by feature.
+//!
+//! On the way to a leaf each feature is a *player* with all its conditions. The *share* of a
+//! player is the part of the training docs at its splits that went on towards the leaf.
+
+use super::super::forest::Forest;
+use super::super::tree::{Child, Tree};
+use crate::error::{Error, Result};
+use std::ops::Range;
+
+/// All trees of a forest.
+#[derive(Debug, Default)]
+pub(super) struct Paths {
+    /// What splits look at: features and sets, in the order of their numbers.
+    columns: Vec<u32>,
+    pub(super) trees: Vec<Ways>,
+    base: f64,
+    longest: usize,
+}
+
+/// The ways to the leaves of a tree.
+#[derive(Debug, Default)]
+pub(super) struct Ways {
+    pub(super) tests: Vec<Test>,
+    pub(super) leaves: Vec<Way>,
+    pub(super) players: Vec<Player>,
+    pub(super) conditions: Vec<Condition>,
+}
+
+/// What a split asks.
+#[derive(Debug)]
+pub(super) struct Test {
+    /// The place of its feature among the columns.
+    pub(super) column: u32,
+    pub(super) threshold: f64,
+    pub(super) missing_left: bool,
+}
+
+/// The way to a leaf.
+#[derive(Debug)]
+pub(super) struct Way {
+    /// What the leaf adds, times the weight of the forest.
+    pub(super) value: f64,
+    pub(super) players: Range<u32>,
+}
+
+/// A feature on the way to a leaf.
+#[derive(Debug)]
+pub(super) struct Player {
+    pub(super) feature: u32,
+    /// The part of the training docs that went on, over all its splits.
+    pub(super) share: f64,
+    pub(super) conditions: Range<u32>,
+}
+
+/// A split, and the side to take there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Condition {
+    pub(super) test: u32,
+    pub(super) left: bool,
+}
+
+impl Paths {
+    /// The ways of a forest, leaf values times `weight`.
+    pub(super) fn of(forest: &Forest, weight: f64) -> Result<Self> {
+        let splits = || forest.trees().iter().flat_map(Tree::splits);
+        let mut columns: Vec<u32> = splits().map(|split| split.feature).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let mut paths = Self { columns, ..Self::default() };
+        for (number, tree) in forest.trees().iter().enumerate() {
+            let shares = Shares::of(tree).ok_or_else(|| {
+                let what = format!("tree {number} does not say how many docs came to its nodes");
+                Error::model("explain.cover", what)
+            })?;
+            paths.push(forest, tree, &shares, weight);
+        }
+        Ok(paths)
+    }
+
+    /// What all leaves add to the score of a doc of which nothing is known.
+    pub(super) fn base(&self) -> f64 {
+        self.base
+    }
+
+    /// The most players on a way.
+    pub(super) fn longest(&self) -> usize {
+        self.longest
+    }
+
+    pub(super) fn columns(&self) -> &[u32] {
+        &self.columns
+    }
+
+    fn push(&mut self, forest: &Forest, tree: &Tree, shares: &Shares, weight: f64) {
+        let column = |feature| self.columns.binary_search(&feature).unwrap_or_default() as u32;
+        let mut ways = Ways::default();
+        ways.tests.extend(tree.splits().iter().map(|split| Test {
+            column: column(split.feature),
+            threshold: split.threshold,
+            missing_left: split.missing_left,
+        }));
+        // Sets of a feature's categories are the same player as the feature.
+        let feature_of = |feature: u32| match (feature as usize).checked_sub(forest.num_features())
+        {
+            Some(set) => forest.sets()[set].feature,
+            None => feature,
+        };
+        let root = if tree.splits().is_empty() { Child::Leaf(0) } else { Child::Split(0) };
+        // The conditions on the way to where the walk stands, and how many there were at a node.
+        let mut way: Vec<Condition> = Vec::new();
+        let mut open = vec![(root, None, 0)];
+        while let Some((child, condition, depth)) = open.pop() {
+            way.truncate(depth);
+            way.extend(condition);
+            match child {
+                Child::Split(test) => {
+                    let split = &tree.splits()[test as usize];
+                    let to = |left| Some(Condition { test, left });
+                    open.push((split.right, to(false), way.len()));
+                    open.push((split.left, to(true), way.len()));
+                }
+                Child::Leaf(leaf) => {
+                    let value = weight * tree.leaves()[leaf as usize].value;
+                    let feature = |test: u32| feature_of(tree.splits()[test as usize].feature);
+                    self.base += value * ways.leaf(value, &way, feature, shares);
+                    let players = &ways.leaves[ways.leaves.len() - 1].players;
+                    self.longest = self.longest.max(players.len());
+                }
+            }
+        }
+        self.trees.push(ways);
+    }
+
+    /// Adds, for each feature, what it does to the score to go from doc 1 to doc 0, whose cells
+    /// `cell` knows.
+    pub(super) fn contrast(&self, cell: impl Fn(u32, usize) -> f64, values: &mut [f64]) {
+        let cells: Vec<[f64; 2]> =
+            self.columns.iter().map(|&feature| [cell(feature, 0), cell(feature, 1)]).collect();
+        let mut sides = Vec::new();
+        for tree in &self.trees {
+            sides.clear();
+            sides.extend(
+                tree.tests
+                    .iter()
+                    .map(|test| cells[test.column as usize].map(|cell| test.goes_left(cell))),
+            );
+            for way in &tree.leaves {
+                tree.contrast(way, &sides, values);
+            }
+        }
+    }
+}
+
+impl Test {
+    #[inline]
+    pub(super) fn goes_left(&self, cell: f64) -> bool {
+        cell <= self.threshold || (self.missing_left && cell.is_nan())
+    }
+}
+
+impl Ways {
+    /// Adds a leaf; returns the part of all training docs that its players' shares say.
+    fn leaf(
+        &mut self,
+        value: f64,
+        way: &[Condition],
+        feature: impl Fn(u32) -> u32,
+        shares: &Shares,
+    ) -> f64 {
+        let mut sorted = way.to_vec();
+        sorted.sort_by_key(|condition| feature(condition.test));
+        let first = self.players.len() as u32;
+        let mut part = 1.0;
+        for same in sorted.chunk_by(|a, b| feature(a.test) == feature(b.test)) {
+            let from = self.conditions.len() as u32;
+            self.conditions.extend_from_slice(same);
+            let share = same.iter().map(|condition| shares.of_side(*condition)).product();
+            part *= share;
+            self.players.push(Player {
+                feature: feature(same[0].test),
+                share,
+                conditions: from..from + same.len() as u32,
+            });
+        }
+        self.leaves.push(Way { value, players: first..self.players.len() as u32 });
+        part
+    }
+
+    pub(super) fn players(&self, way: &Way) -> &[Player] {
+        &self.players[way.players.start as usize..way.players.end as usize]
+    }
+
+    pub(super) fn conditions(&self, player: &Player) -> &[Condition] {
+        &self.conditions[player.conditions.start as usize..player.conditions.end as usize]
+    }
+
+    /// The leaf is reached by those mixtures of the two docs that have all features of the one that
+    /// only the one meets, and all of the other that only the other meets.
+    fn contrast(&self, way: &Way, sides: &[[bool; 2]], values: &mut [f64]) {
+        let meets = |player: &Player, doc: usize| {
+            let conditions = self.conditions(player).iter();
+            conditions.copied().all(|c| sides[c.test as usize][doc] == c.left)
+        };
+        let (mut above, mut below) = (0u32, 0u32);
+        for player in self.players(way) {
+            match (meets(player, 0), meets(player, 1)) {
+                (false, false) => return,
+                (true, false) => above += 1,
+                (false, true) => below += 1,
+                (true, true) => {}
+            }
+        }
+        // Of all orders of so many features, those in which the others of its side come before.
+        let orders = binomial(above + below, above.min(below));
+        let up = way.value / (f64::from(above) * orders);
+        let down = way.value / (f64::from(below) * orders);
+        for player in self.players(way) {
+            match (meets(player, 0), meets(player, 1)) {
+                (true, false) => values[player.feature as usize] += up,
+                (false, true) => values[player.feature as usize] -= down,
+                _ => {}
+            }
+        }
+    }
+}
+
+fn binomial(n: u32, k: u32) -> f64 {
+    (0..k).fold(1.0, |product, i| product * f64::from(n - i) / f64::from(i + 1))
+}
+
+/// The part of the training docs that went left at each split.
+struct Shares(Vec<f64>);
+
+impl Shares {
+    /// By the numbers of docs or, where there are none, by the sums of hessians. `None` if there
+    /// is neither.
+    fn of(tree: &Tree) -> Option<Self> {
+        let docs = |child| match child {
+            Child::Split(at) => tree.splits()[at as usize].docs as f64,
+            Child::Leaf(at) => tree.leaves()[at as usize].docs as f64,
+        };
+        let cover = |child| match child {
+            Child::Split(at) => tree.splits()[at as usize].cover,
+            Child::Leaf(at) => tree.leaves()[at as usize].cover,
+        };
+        let by_docs = tree.leaves().iter().any(|leaf| leaf.docs > 0);
+        let by_cover = tree.leaves().iter().any(|leaf| leaf.cover > 0.0)
+            && tree.leaves().iter().all(|leaf| leaf.cover >= 0.0)
+            && tree.splits().iter().all(|split| split.cover >= 0.0);
+        if !by_docs && !by_cover && !tree.splits().is_empty() {
+            return None;
+        }
+        let share = |left: f64, right: f64| {
+            let all = left + right;
+            // Where no doc came, neither side says more.
+            if all > 0.0 { left / all } else { 0.5 }
+        };
+        let of = |split: &super::super::tree::Split| {
+            if by_docs {
+                share(docs(split.left), docs(split.right))
+            } else {
+                share(cover(split.left), cover(split.right))
+            }
+        };
+        Some(Self(tree.splits().iter().map(of).collect()))
+    }
+
+    fn of_side(&self, condition: Condition) -> f64 {
+        let left = self.0[condition.test as usize];
+        if condition.left { left } else { 1.0 - left }
+    }
+}

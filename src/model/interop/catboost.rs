@@ -1,0 +1,287 @@
+//! CatBoost's JSON, as `save_model(..., format="json")` writes it. Read only.
+//!
+//! Scores are those of `predict(prediction_type="RawFormulaVal")` up to the order of the sum: leaf
+//! values are doubles on both sides. Values are compared as singles; a value above the border goes
+//! to the right. Symmetric trees and those of the other growing policies, with one score a doc.
+//! Categories that are compared one by one are sets, where they are whole numbers and the file was
+//! written with `pool=`, which lists them. Categories as statistics of labels, texts and embeddings
+//! are refused.
+
+use super::super::composite::{Component, Model, Part};
+use super::super::forest::{Cells, Forest, Set};
+use super::super::tree::{Child, Leaf, Split, Tree};
+use super::arrange::{Node, arrange};
+use crate::error::{Error, Result};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The deepest symmetric tree: CatBoost's own limit.
+const DEEPEST: usize = 16;
+
+/// Whether a text looks like CatBoost's JSON.
+pub(super) fn is_json(text: &[u8]) -> bool {
+    text.trim_ascii_start().first() == Some(&b'{')
+        && memchr::memmem::find(text, b"\"features_info\"").is_some()
+}
+
+/// The model of a JSON text that CatBoost wrote.
+pub fn read(text: &[u8]) -> Result<Model> {
+    let root: Value = serde_json::from_slice(text).map_err(|error| {
+        Error::model("model.syntax", format!("the JSON is broken: {error}"))
+            .at(error.line() as u64, error.column() as u64)
+    })?;
+    let mut reading = Reading::of(&root["features_info"])?;
+    let trees = match (&root["oblivious_trees"], &root["trees"]) {
+        (Value::Array(trees), Value::Null) => reading.trees(trees, Reading::symmetric)?,
+        (Value::Null, Value::Array(trees)) => reading.trees(trees, Reading::nested)?,
+        _ => return Err(fault("oblivious_trees")),
+    };
+    let features = reading.features;
+    let mut model = Model::new(features);
+    if reading.names.len() == features && reading.names.iter().all(|name| !name.is_empty()) {
+        model.set_feature_names(Some(reading.names))?;
+    }
+    model.set_attribute("source", "CatBoost");
+    let (scale, bias) = scale_and_bias(&root["scale_and_bias"])?;
+    model.set_intercept(bias)?;
+    let mut forest = Forest::foreign(features, Cells::F32, vec![], reading.sets)?;
+    for tree in trees {
+        forest.push(tree)?;
+    }
+    model.add(Component { weight: scale, ..Component::new(Part::Forest(forest)) })?;
+    Ok(model)
+}
+
+fn fault(name: &str) -> Error {
+    Error::model("catboost.syntax", format!("`{name}` is not as CatBoost writes it"))
+}
+
+fn refused(what: &str) -> Error {
+    Error::model("catboost.features", format!("a model with {what} cannot be read"))
+}
+
+fn one_score() -> Error {
+    let what = "a model with more than one score a doc cannot be read";
+    Error::model("catboost.classes", what)
+}
+
+fn scale_and_bias(value: &Value) -> Result<(f64, f64)> {
+    let scale = value[0].as_f64().ok_or_else(|| fault("scale_and_bias"))?;
+    let bias = match &value[1] {
+        Value::Array(all) if all.len() > 1 => return Err(one_score()),
+        Value::Array(all) => all.first().map_or(Some(0.0), Value::as_f64),
+        one => one.as_f64(),
+    };
+    Ok((scale, bias.ok_or_else(|| fault("scale_and_bias"))?))
+}
+
+/// What is known of the features.
+struct Reading {
+    features: usize,
+    names: Vec<String>,
+    /// For each number: where it stands in a row, and whether a missing value is above all borders.
+    floats: BTreeMap<u64, (u32, bool)>,
+    /// For each category: where it stands in a row.
+    categories: BTreeMap<u64, u32>,
+    /// The texts of categories by their hashes.
+    hashes: BTreeMap<u64, String>,
+    sets: Vec<Set>,
+}
+
+/// A split before its children are known, and whether those above the border are its left ones.
+struct Test {
+    split: Split,
+    swapped: bool,
+}
+
+impl Reading {
+    fn of(info: &Value) -> Result<Self> {
+        for (list, what) in [
+            ("ctrs", "statistics of labels for categories"),
+            ("text_features", "texts"),
+            ("embedding_features", "embeddings"),
+        ] {
+            if info[list].as_array().is_some_and(|list| !list.is_empty()) {
+                return Err(refused(what));
+            }
+        }
+        let mut made = Self {
+            features: 0,
+            names: Vec::new(),
+            floats: BTreeMap::new(),
+            categories: BTreeMap::new(),
+            hashes: BTreeMap::new(),
+            sets: Vec::new(),
+        };
+        let list = |name: &str| info[name].as_array().map(Vec::as_slice).unwrap_or_default();
+        for feature in list("float_features") {
+            let (number, at) = made.feature(feature, list)?;
+            let above = match feature["nan_value_treatment"].as_str() {
+                Some("AsTrue") => true,
+                Some("AsFalse" | "AsIs") => false,
+                _ => return Err(fault("nan_value_treatment")),
+            };
+            made.floats.insert(number, (at, above));
+        }
+        for feature in list("categorical_features") {
+            let (number, at) = made.feature(feature, list)?;
+            made.categories.insert(number, at);
+        }
+        for category in list("cat_features_hash") {
+            if let (Some(hash), Some(text)) = (hash(&category["hash"]), category["value"].as_str())
+            {
+                made.hashes.insert(hash, text.to_owned());
+            }
+        }
+        Ok(made)
+    }
+
+    /// The number of a feature among its kind, and its place in a row. Places are believed as far
+    /// as there are features.
+    fn feature<'a>(
+        &mut self,
+        feature: &Value,
+        list: impl Fn(&str) -> &'a [Value],
+    ) -> Result<(u64, u32)> {
+        let number = feature["feature_index"].as_u64();
+        let at = feature["flat_feature_index"].as_u64();
+        let (Some(number), Some(at)) = (number, at) else { return Err(fault("feature_index")) };
+        let all = list("float_features").len() + list("categorical_features").len();
+        let place = usize::try_from(at).ok().filter(|&at| at < all);
+        let place = place.ok_or_else(|| fault("flat_feature_index").got(at))?;
+        if self.names.len() <= place {
+            self.names.resize(place + 1, String::new());
+        }
+        self.features = self.features.max(place + 1);
+        feature["feature_id"].as_str().unwrap_or_default().clone_into(&mut self.names[place]);
+        Ok((number, place as u32))
+    }
+
+    fn trees(
+        &mut self,
+        trees: &[Value],
+        read: impl Fn(&mut Self, &Value) -> Result<Tree>,
+    ) -> Result<Vec<Tree>> {
+        let tree = |(number, tree)| {
+            read(self, tree).map_err(|error| error.hint(format!("in tree {number}")))
+        };
+        trees.iter().enumerate().map(tree).collect()
+    }
+
+    fn test(&mut self, test: &Value) -> Result<Test> {
+        let mut split = Split {
+            feature: 0,
+            threshold: 0.5,
+            missing_left: false,
+            left: Child::Leaf(0),
+            right: Child::Leaf(0),
+            reduction: 0.0,
+            cover: 0.0,
+            docs: 0,
+        };
+        match test["split_type"].as_str() {
+            Some("FloatFeature") => {
+                let number = test["float_feature_index"].as_u64();
+                let &(at, above) = number
+                    .and_then(|number| self.floats.get(&number))
+                    .ok_or_else(|| fault("float_feature_index"))?;
+                let border = test["border"].as_f64().ok_or_else(|| fault("border"))?;
+                split.feature = at;
+                split.threshold = f64::from(border as f32);
+                split.missing_left = !above;
+                Ok(Test { split, swapped: false })
+            }
+            Some("OneHotFeature") => {
+                let number = test["cat_feature_index"].as_u64();
+                let &feature = number
+                    .and_then(|number| self.categories.get(&number))
+                    .ok_or_else(|| fault("cat_feature_index"))?;
+                let text = hash(&test["value"]).and_then(|hash| self.hashes.get(&hash));
+                let category = text.and_then(|text| text.parse().ok()).ok_or_else(|| {
+                    let expected = "whole numbers, in a file that was written with `pool=`";
+                    refused("categories that are not known to be numbers").expected(expected)
+                })?;
+                self.sets.push(Set { feature, categories: vec![category] });
+                split.feature = (self.features + self.sets.len() - 1) as u32;
+                Ok(Test { split, swapped: true })
+            }
+            _ => Err(refused("statistics of labels for categories")),
+        }
+    }
+
+    /// A tree with the same split at all nodes of a level: the first decides the lowest bit of the
+    /// leaf's number.
+    fn symmetric(&mut self, tree: &Value) -> Result<Tree> {
+        let tests = tree["splits"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let values = tree["leaf_values"].as_array().ok_or_else(|| fault("leaf_values"))?;
+        if tests.len() > DEEPEST || values.len() % (1 << tests.len()) != 0 || values.is_empty() {
+            return Err(fault("leaf_values").got(format!("{} values", values.len())));
+        }
+        if values.len() > 1 << tests.len() {
+            return Err(one_score());
+        }
+        let tests: Vec<Test> = tests.iter().map(|test| self.test(test)).collect::<Result<_>>()?;
+        let weights = tree["leaf_weights"].as_array();
+        let leaf = |at: usize| {
+            let value = values[at].as_f64().ok_or_else(|| fault("leaf_values"))?;
+            let cover = weights.and_then(|weights| weights.get(at)?.as_f64()).unwrap_or(0.0);
+            Ok(Leaf { value, cover, docs: 0 })
+        };
+        // The tests that are left, and the bits that are decided.
+        let tree = arrange((tests.len(), 0), 2 * values.len(), |(left, bits): (usize, usize)| {
+            let Some(test) = left.checked_sub(1).map(|at| &tests[at]) else {
+                return Ok(Node::Leaf(leaf(bits)?));
+            };
+            let (below, above) = ((left - 1, bits), (left - 1, bits | 1 << (left - 1)));
+            Ok(test.node(below, above))
+        })?;
+        Ok(with_covers(&tree))
+    }
+
+    /// A tree of any shape: nodes inside nodes.
+    fn nested(&mut self, tree: &Value) -> Result<Tree> {
+        // Every node was parsed from some bytes of its own.
+        let tree = arrange(tree, usize::MAX, |node| match &node["split"] {
+            Value::Null => {
+                let value = match &node["value"] {
+                    Value::Array(_) => return Err(one_score()),
+                    value => value.as_f64().ok_or_else(|| fault("value"))?,
+                };
+                let cover = node["weight"].as_f64().unwrap_or(0.0);
+                Ok(Node::Leaf(Leaf { value, cover, docs: 0 }))
+            }
+            test => Ok(self.test(test)?.node(&node["left"], &node["right"])),
+        })?;
+        Ok(with_covers(&tree))
+    }
+}
+
+impl Test {
+    /// The node with its children at or below the border, and above it.
+    fn node<Id>(&self, below: Id, above: Id) -> Node<Id> {
+        let split = self.split.clone();
+        if self.swapped {
+            return Node::Split { split, left: above, right: below };
+        }
+        Node::Split { split, left: below, right: above }
+    }
+}
+
+/// Hashes are unsigned, but may be written as if they had a sign.
+fn hash(value: &Value) -> Option<u64> {
+    let signed = || Some(i32::try_from(value.as_i64()?).ok()?.cast_unsigned().into());
+    value.as_u64().or_else(signed)
+}
+
+/// The same tree with the covers of splits, which are the sums of those below.
+fn with_covers(tree: &Tree) -> Tree {
+    let (mut splits, leaves) = (tree.splits().to_vec(), tree.leaves().to_vec());
+    for at in (0..splits.len()).rev() {
+        let cover = |child| match child {
+            Child::Split(below) => splits[below as usize].cover,
+            Child::Leaf(leaf) => leaves[leaf as usize].cover,
+        };
+        splits[at].cover = cover(splits[at].left) + cover(splits[at].right);
+    }
+    Tree::new(splits, leaves)
+}

@@ -1,0 +1,89 @@
+"""Model files as Python sees them: whole or refused, old or new. The core's tests go deeper."""
+
+import errno
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rustrank as rr
+
+
+@pytest.fixture(scope="module")
+def booster() -> rr.Booster:
+    data = rr.datasets.make_polynomial(num_queries=30, seed=3)
+    return rr.train(rr.Dataset(data.X, data.y, qid=data.qid), num_trees=20, num_leaves=12)
+
+
+def test_a_flipped_bit_is_refused_300_times(booster: rr.Booster, tmp_path: Path) -> None:
+    path = tmp_path / "model.rrk"
+    booster.save(path)
+    whole = path.read_bytes()
+    random = np.random.default_rng(1)
+    for at in random.integers(0, 8 * len(whole), 300):
+        broken = bytearray(whole)
+        broken[at // 8] ^= 1 << int(at % 8)
+        path.write_bytes(broken)
+        with pytest.raises(rr.ModelFormatError):
+            rr.Booster.load(path)
+
+
+def test_a_cut_file_says_where_it_ends(booster: rr.Booster, tmp_path: Path) -> None:
+    path = tmp_path / "model.rrk"
+    booster.save(path)
+    whole = path.read_bytes()
+    for length in (0, 1, 30, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(rr.ModelFormatError) as caught:
+            rr.Booster.load(path)
+        assert length < 40 or f"ends at byte {length}" in str(caught.value)
+        assert caught.value.path == str(path)
+
+
+def test_what_is_no_model_and_what_is_too_new_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    for other in (b"", b"\x00\xff\xfe", b"<html></html>", b"{}", b"\x1f\x8b\x08"):
+        path.write_bytes(other)
+        with pytest.raises(rr.ModelFormatError, match="not a rustrank model"):
+            rr.Booster.load(path)
+    path.write_bytes(b"rustrank model 7\nbytes 3\nabc")
+    with pytest.raises(rr.ModelVersionError, match="format 7, this build reads 1"):
+        rr.Booster.load(path)
+    with pytest.raises(FileNotFoundError):
+        rr.Booster.load(tmp_path / "none")
+    with pytest.raises(IsADirectoryError):
+        rr.Booster.load(tmp_path)
+
+
+def test_another_number_of_features_is_refused(booster: rr.Booster) -> None:
+    for width in (3, booster.num_features + 1):
+        with pytest.raises(rr.DataError, match=f"got {width}, expected {booster.num_features}"):
+            booster.score(np.zeros((4, width)))
+
+
+FULL = """
+import errno, resource, signal, sys
+import rustrank as rr
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+booster = rr.Booster.load(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
+try:
+    booster.save(sys.argv[1])
+except OSError as error:
+    print(error.errno, error.filename)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limit here")
+def test_a_full_disk_leaves_the_old_model_and_nothing_else(
+    booster: rr.Booster, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.rrk"
+    booster.save(path)
+    command = [sys.executable, "-W", "ignore", "-c", FULL, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == [str(errno.EFBIG), str(path)]
+    assert rr.Booster.load(path) == booster
+    assert [file.name for file in tmp_path.iterdir()] == ["model.rrk"]
