@@ -189,7 +189,7 @@ pub struct ObjectiveOptions {
 }
 
 impl ObjectiveOptions {
-    /// The defaults of an objective: those of LambdaRank are tuned.
+    /// The defaults of an objective: those of `LambdaRank` are tuned.
     pub fn new(kind: Kind, metric: Metric) -> Self {
         let lambda = match kind {
             Kind::LambdaRank => LambdaOptions::tuned(metric),
