@@ -1,4 +1,4 @@
-"""A tour on artificial web data: three rankers, measured and compared; ends with a page to look at.
+"""A tour on artificial web data: rankers trained, measured, compared, combined; ends with a page.
 
 Usage: python examples/demo.py [folder]      (default folder: demo)
 """
@@ -104,6 +104,34 @@ def fall(compared: rr.MetricComparison) -> str:
     )
 
 
+def curves(combiner: rr.Combiner) -> str:
+    """Draw the metric over all mixtures, where it was fitted and on held-out queries."""
+    fitted, held_out = combiner.curve, combiner.held_out_curve
+    assert fitted is not None
+    assert held_out is not None
+    assert combiner.interval is not None
+    low = min(fitted.value.min(), held_out.value.min())
+    high = max(fitted.value.max(), held_out.value.max())
+    low, high = low - 0.05 * (high - low), high + 0.05 * (high - low)
+
+    def path(curve: rr.Curve, side: str) -> str:
+        steps = (
+            f"L{start:.5f} {high - value:.5f}L{end:.5f} {high - value:.5f}"
+            for start, end, value in zip(curve.start, curve.end, curve.value, strict=True)
+        )
+        return f'<path class="{side}" d="M{"".join(steps)[1:]}"/>'
+
+    left, right = combiner.interval
+    return (
+        f'<svg class="curve" viewBox="0 0 1 {high - low:.5f}" preserveAspectRatio="none" role="img" '
+        f'aria-label="NDCG@10 of all mixtures"><rect class="chosen" x="{left:.5f}" y="0" '
+        f'width="{max(right - left, 0.002):.5f}" height="{high - low:.5f}"/>'
+        f"{path(fitted, 'fitted')}{path(held_out, 'held')}</svg>"
+        f'<div class="ends" style="margin:0"><span>{combiner.names[0]} alone</span>'
+        f"<span>NDCG@10 {low:.3f} to {high:.3f}</span><span>{combiner.names[1]} alone</span></div>"
+    )
+
+
 def strip(by_rows: Floats, expected: float) -> tuple[str, str]:
     """Draw what shuffling the rows does under both tie rules."""
     low, high = by_rows.min(), by_rows.max()
@@ -121,6 +149,7 @@ def strip(by_rows: Floats, expected: float) -> tuple[str, str]:
 def page(
     results: Mapping[str, rr.Evaluation],
     compared: rr.Comparison,
+    combiner: rr.Combiner,
     shuffled: tuple[Floats, float],
     facts: Facts,
     data: str,
@@ -145,6 +174,11 @@ def page(
         wins=f"{best} is better for <b>{one.wins}</b> queries",
         losses=f"{base} for <b>{one.losses}</b>",
         fall=fall(one),
+        curves=curves(combiner),
+        mixture=" + ".join(
+            f"{weight:.3f} times {html.escape(name)}"
+            for name, weight in zip(combiner.names, combiner.weights, strict=True)
+        ),
         table=compared._repr_html_().split("</table>")[0] + "</table>",
         statement=html.escape(one.statement),
         ties=(
@@ -184,20 +218,37 @@ def main(arguments: Sequence[str]) -> int:
     warnings.filterwarnings("ignore", category=rr.RustrankWarning, message=".* features have one")
     facts = Facts()
     print("A tour of rustrank\n")
-    train, test = facts.timed(
-        f"make 2 x {QUERIES} artificial web queries",
-        lambda: [rr.datasets.make_web(QUERIES, seed=1, first_query=at) for at in (0, QUERIES)],
+    train, valid, test = facts.timed(
+        f"make 3 x {QUERIES} artificial web queries",
+        lambda: [rr.datasets.make_web(QUERIES, seed=1, first_query=at * QUERIES) for at in range(3)],
     )
     X, y, qid = test
     dataset = facts.timed(
-        f"check and bin {X.shape[0]:,} docs of {X.shape[1]} features",
-        lambda: rr.Dataset(X, y, qid=qid),
+        f"check and bin {train.X.shape[0]:,} docs of {X.shape[1]} features",
+        lambda: rr.Dataset(train.X, train.y, qid=train.qid),
+    )
+    watched = rr.Dataset(valid.X, valid.y, qid=valid.qid, like=dataset)
+    booster = facts.timed(
+        "train LambdaMART with early stopping",
+        lambda: rr.train(dataset, num_trees=300, valid=watched, early_stopping=30),
+    )
+    learned = facts.timed(f"score {X.shape[0]:,} docs", lambda: booster.score(X))
+    line = line_through(train, X)
+    combiner = facts.timed(
+        "find the best of all mixtures of two rankers",
+        lambda: rr.Combiner("ndcg@10").fit(
+            {"LambdaMART": booster.score(valid.X), "linear model": line_through(train, valid.X)},
+            valid.y,
+            qid=valid.qid,
+            valid={"rankers": [learned, line], "y": y, "qid": qid},
+        ),
     )
     column = {name: at for at, name in enumerate(test.feature_names)}
     rankers = {
         "BM25": X[:, column["whole_bm25"]].astype(np.float64),
-        "page quality": X[:, column["quality"]].astype(np.float64),
-        "linear model": line_through(train, X),
+        "linear model": line,
+        "LambdaMART": learned,
+        "best mixture": combiner.score([learned, line]),
     }
 
     def evaluated() -> dict[str, rr.Evaluation]:
@@ -209,14 +260,14 @@ def main(arguments: Sequence[str]) -> int:
     results = facts.timed(
         f"evaluate {len(rankers)} rankers by {len(METRICS)} metrics, with intervals", evaluated
     )
-    base, _, best = rankers
+    base, best = "linear model", "LambdaMART"
     compared = facts.timed(
         f"compare two rankers by {len(METRICS)} metrics, 10,000 resamples each",
         lambda: rr.compare(
             rankers[base], rankers[best], y, qid=qid, metrics=METRICS, names=(base, best)
         ),
     )
-    tied = np.round(rankers[base] / 12)
+    tied = np.round(rankers["BM25"] / 12)
     by_rows, expected = facts.timed(
         f"evaluate {2 * SHUFFLES} shuffles of the rows", lambda: shuffles(tied, y, qid)
     )
@@ -225,6 +276,7 @@ def main(arguments: Sequence[str]) -> int:
     for name, result in results.items():
         print(f"{name}\n{result}\n")
     print(f"{compared}\n")
+    print(f"{combiner}\n")
     spread = by_rows.max() - by_rows.min()
     print(f"{SHUFFLES} shuffles of tied docs: by row order NDCG@10 moves by {spread:.4f},")
     print(f"by expectation its values and intervals have {len(expected)} set of bits\n")
@@ -234,7 +286,7 @@ def main(arguments: Sequence[str]) -> int:
         f"{dataset.num_features} features, labels 0 to 4."
     )
     target = folder / "index.html"
-    text = page(results, compared, (by_rows, next(iter(expected))[0]), facts, data)
+    text = page(results, compared, combiner, (by_rows, next(iter(expected))[0]), facts, data)
     target.write_text(text, encoding="utf-8")
     print(f"Look at {target}")
     return 0 if len(expected) == 1 else 1

@@ -21,6 +21,7 @@ def test_the_tour_ends_with_a_page(tmp_path: Path) -> None:
     assert done.stdout.endswith(f"Look at {page}\n")
     assert "have 1 set of bits" in done.stdout
     text = page.read_text("utf-8")
-    assert text.count('class="row c') == 3 * 6
-    assert "linear model is better than BM25" in text
+    assert text.count('class="row c') == 4 * 6
+    assert "LambdaMART is better than linear model" in text
+    assert 'class="fitted"' in text
     assert "$" not in text
