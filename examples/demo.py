@@ -107,9 +107,8 @@ def fall(compared: rr.MetricComparison) -> str:
 def curves(combiner: rr.Combiner) -> str:
     """Draw the metric over all mixtures, where it was fitted and on held-out queries."""
     fitted, held_out = combiner.curve, combiner.held_out_curve
-    assert fitted is not None
-    assert held_out is not None
-    assert combiner.interval is not None
+    if fitted is None or held_out is None or combiner.interval is None:
+        return ""
     low = min(fitted.value.min(), held_out.value.min())
     high = max(fitted.value.max(), held_out.value.max())
     low, high = low - 0.05 * (high - low), high + 0.05 * (high - low)
@@ -220,7 +219,9 @@ def main(arguments: Sequence[str]) -> int:
     print("A tour of rustrank\n")
     train, valid, test = facts.timed(
         f"make 3 x {QUERIES} artificial web queries",
-        lambda: [rr.datasets.make_web(QUERIES, seed=1, first_query=at * QUERIES) for at in range(3)],
+        lambda: [
+            rr.datasets.make_web(QUERIES, seed=1, first_query=at * QUERIES) for at in range(3)
+        ],
     )
     X, y, qid = test
     dataset = facts.timed(

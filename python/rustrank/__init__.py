@@ -16,7 +16,7 @@ from rustrank._errors import (
 )
 from rustrank._rustrank import __version__
 from rustrank.booster import Booster
-from rustrank.combination import Combiner
+from rustrank.combination import Combiner, Curve
 from rustrank.comparison import Comparison, MetricComparison, compare
 from rustrank.dataset import Dataset
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
@@ -26,6 +26,7 @@ __all__ = [
     "Booster",
     "Combiner",
     "Comparison",
+    "Curve",
     "DataError",
     "Dataset",
     "EarlyStopping",
