@@ -2,11 +2,12 @@
 
 use super::columns::Columns;
 use super::features::{Digit, Digits, Set};
-use super::histogram::{Few, Pool, Shape, Source, fill};
+use super::histogram::{Docs, Pool, Shape};
+use super::lines::Lines;
 use super::options::{Criterion, GrowOptions};
 use super::packed::{Scale, Sums, pack};
 use super::rows::Rows;
-use super::scan::{Choice, Found, Node, Scanner};
+use super::scan::{Bar, Choice, Found, Node, Scanner};
 use crate::bins::{Binning, Matrix};
 use crate::error::{Result, room_for};
 use crate::gradient::Gradient;
@@ -50,8 +51,11 @@ pub struct Grower {
     options: GrowOptions,
     digits: Digits,
     columns: Columns,
+    lines: Lines,
     pool: Pool,
     packed: Vec<u64>,
+    /// The packed gradients of a node.
+    gathered: Vec<u64>,
     docs: Rows,
     rest: Rows,
     leaves: Vec<Open>,
@@ -106,12 +110,15 @@ impl Grower {
         let digits = Digits::of(table.binning);
         let shape = Shape { stride: digits.stride(), width: table.matrix.width() };
         let num_docs = table.matrix.num_rows();
-        let most_leaves = options.num_leaves.min(num_docs.max(2)) as u64;
-        room_for("growing trees", 8 * shape.len() as u64 * most_leaves + 24 * num_docs as u64)?;
+        // No two leaves have a doc in common; a split needs two histograms.
+        let most_kept = options.num_leaves.min(num_docs / shape.least_kept() + 2) as u64;
+        room_for("growing trees", 8 * shape.len() as u64 * most_kept + 32 * num_docs as u64)?;
         Ok(Self {
             columns: Columns::of(table.matrix),
+            lines: Lines::of(table.matrix),
             pool: Pool::new(shape),
             packed: vec![0; num_docs],
+            gathered: Vec::new(),
             docs: Rows::default(),
             rest: Rows::default(),
             leaves: Vec::new(),
@@ -240,30 +247,26 @@ impl Grower {
         let [left, right] = children;
         let is_left_smaller = self.leaves[left].docs.len() <= self.leaves[right].docs.len();
         let pair = if is_left_smaller { [left, right] } else { [right, left] };
-        let mut smaller = self.pool.take()?;
+        let mut smaller = self.pool.take_for(self.leaves[pair[0]].docs.len())?;
         let docs = self.docs.get(self.leaves[pair[0]].docs.clone());
-        let source = Source { matrix: growth.table.matrix, packed: &self.packed, docs };
-        let few = Few::of(&source);
-        if few.is_none() {
-            fill(&source, self.pool.shape(), &growth.columns, &mut smaller);
-        }
+        let mut gathered = std::mem::take(&mut self.gathered);
         let sets = pair.map(|leaf| self.features_of(leaf, growth));
+        let bars = [Bar::default(), Bar::default()];
         let node = |i: usize| {
             let leaf = &self.leaves[pair[i]];
-            let node = || self.node(leaf.total, leaf.docs.len(), &sets[i], growth);
+            let node = || self.node((leaf.total, leaf.docs.len()), &sets[i], &bars[i], growth);
             self.may_split(pair[i]).then(node)
         };
+        let docs = Docs::of(docs, &self.packed, &mut gathered);
         let nodes = [node(0), node(1)];
-        let found = self.scanner(growth).scan_both(nodes, few.as_ref(), &mut smaller, &mut parent);
-        for ((leaf, found), histogram) in pair.into_iter().zip(found).zip([smaller, parent]) {
-            let n = self.leaves[leaf].docs.len();
+        let found =
+            self.scanner(growth).scan(nodes, docs, smaller.as_deref_mut(), Some(&mut parent));
+        self.gathered = gathered;
+        for ((leaf, found), sums) in pair.into_iter().zip(found).zip([smaller, Some(parent)]) {
+            let num_docs = self.leaves[leaf].docs.len();
             let total = self.leaves[leaf].total;
-            self.settle(leaf, found, (total, n), growth);
-            if self.leaves[leaf].best.is_some() {
-                self.leaves[leaf].histogram = Some(histogram);
-            } else {
-                self.pool.give(histogram);
-            }
+            self.settle(leaf, found, (total, num_docs), growth);
+            self.keep(leaf, sums);
         }
         Ok(())
     }
@@ -280,18 +283,30 @@ impl Grower {
         let docs = if is_sampled { &sample } else { self.docs.get(leaf.docs.clone()) };
         let num_docs = docs.len();
         let total = if is_sampled { sum(&self.packed, docs) } else { leaf.total };
-        let mut histogram = self.pool.take()?;
-        self.sum_up(docs, growth, &mut histogram);
+        let mut sums = if is_sampled { None } else { self.pool.take_for(num_docs)? };
+        let mut gathered = std::mem::take(&mut self.gathered);
         let features = self.features_of(at, growth);
-        let node = self.node(total, num_docs, &features, growth);
-        let found = self.scanner(growth).scan(&node, &histogram);
+        let bar = Bar::default();
+        let node = self.node((total, num_docs), &features, &bar, growth);
+        let docs = Docs::of(docs, &self.packed, &mut gathered);
+        let scanner = self.scanner(growth);
+        let [found, _] = scanner.scan([Some(node), None], docs, sums.as_deref_mut(), None);
+        self.gathered = gathered;
         self.settle(at, found, (total, num_docs), growth);
-        if is_sampled || self.leaves[at].best.is_none() {
-            self.pool.give(histogram);
-        } else {
-            self.leaves[at].histogram = Some(histogram);
-        }
+        self.keep(at, sums);
         Ok(())
+    }
+
+    /// Keeps the histogram of a leaf that will be split, if it is large.
+    fn keep(&mut self, at: usize, sums: Option<Box<[u64]>>) {
+        let leaf = &mut self.leaves[at];
+        match sums {
+            Some(sums) if leaf.best.is_some() && self.pool.is_kept(leaf.docs.len()) => {
+                leaf.histogram = Some(sums);
+            }
+            Some(sums) => self.pool.give(sums),
+            None => {}
+        }
     }
 
     /// The part of a leaf's docs that its split is chosen by.
@@ -313,17 +328,11 @@ impl Grower {
         leaf.features.sample(self.options.features_per_node, seed, stream, &self.digits)
     }
 
-    /// Sums the gradients of docs.
-    fn sum_up(&self, docs: &[u32], growth: &Growth<'_>, to: &mut [u64]) {
-        let source = Source { matrix: growth.table.matrix, packed: &self.packed, docs };
-        fill(&source, self.pool.shape(), &growth.columns, to);
-    }
-
     fn scanner<'s>(&'s self, growth: &'s Growth<'_>) -> Scanner<'s> {
-        let shape = self.pool.shape();
-        let (stride, tile) = (shape.stride, shape.tile());
+        let Table { matrix, .. } = growth.table;
+        let (level, shape) = (Level::best(), self.pool.shape());
         let columns = &growth.columns;
-        Scanner { level: Level::best(), digits: &self.digits, columns, stride, tile }
+        Scanner { level, digits: &self.digits, columns, matrix, lines: &self.lines, shape }
     }
 
     /// Whether a leaf is shallow and large enough to be split.
@@ -337,9 +346,9 @@ impl Grower {
     /// A node as the search wants it: everything in packed units.
     fn node<'s>(
         &self,
-        total: u64,
-        num_docs: usize,
+        (total, num_docs): (u64, usize),
         features: &'s Set,
+        bar: &'s Bar,
         growth: &Growth<'_>,
     ) -> Node<'s> {
         let docs = f64::from(self.options.min_leaf_docs);
@@ -351,7 +360,7 @@ impl Grower {
             }
             Criterion::LeastSquares => (docs, 0.0),
         };
-        Node { total, least: least.max(1.0), l2, features }
+        Node { total, least: least.max(1.0), l2, features, bar }
     }
 
     /// Takes what the search found for a leaf, if it is worth a split.
@@ -365,8 +374,9 @@ impl Grower {
         let leaf = &mut self.leaves[at];
         found.dead.into_iter().for_each(|digit| leaf.features.remove(digit));
         let Some(choice) = found.best else { return };
-        let features = &Set::default();
-        let (l2, sums) = (self.node(total, num_docs, features, growth).l2, Sums::of(total));
+        let (features, bar) = (&Set::default(), &Bar::default());
+        let l2 = self.node((total, num_docs), features, bar, growth).l2;
+        let sums = Sums::of(total);
         let grad = f64::from(sums.grad);
         let alone = grad * grad / (f64::from(sums.mass) + l2);
         let half = match self.options.criterion {

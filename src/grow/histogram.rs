@@ -5,22 +5,22 @@
 //! the order of docs nor the cut into parts can be seen in them, and `parent - child` is exactly
 //! the sibling.
 //!
-//! Docs are taken in blocks and columns in tiles whose sums stay in the first-level cache: a block
-//! of rows is read once, and each addition is one instruction on one cache line. Threads take
-//! groups of columns, so that none waits for another's sums.
+//! Docs are taken in blocks and the columns of a strip in tiles whose sums stay in the first-level
+//! cache: cells are read once, and each addition is one instruction on one cache line.
 
-use super::kernel::{self, Block, LINE};
-use crate::bins::Matrix;
+use super::kernel::{self, Block};
+use super::lines::Strip;
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 
-/// Docs of a block: their gradients are gathered once for all tiles.
-const BLOCK: usize = 512;
-/// The cells of a node below which one thread is faster than waking another.
-const FEW_CELLS: usize = 1 << 16;
+/// Docs of a block: their cells of a strip stay in the first-level cache, or near it.
+pub(super) const BLOCK: usize = 512;
+
+/// Docs below which one thread is faster than waking another.
+const FEW: usize = 1 << 16;
 
 /// How the columns of a table are summed.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     pub(super) stride: usize,
     pub(super) width: usize,
@@ -30,6 +30,11 @@ impl Shape {
     /// The sums of one histogram.
     pub(super) fn len(&self) -> usize {
         self.stride * self.width
+    }
+
+    /// The fewest docs whose histogram is kept.
+    pub(super) fn least_kept(&self) -> usize {
+        2 * self.stride
     }
 
     /// The columns of a tile: as many as fit the first-level cache.
@@ -50,18 +55,28 @@ impl Pool {
         Self { shape, free: Vec::new() }
     }
 
-    pub(super) fn shape(&self) -> &Shape {
-        &self.shape
+    pub(super) fn shape(&self) -> Shape {
+        self.shape
     }
 
-    /// A histogram that holds anything.
-    pub(super) fn take(&mut self) -> Result<Box<[u64]>> {
+    /// Whether the histogram of so many docs is worth its memory: else it takes less time to make
+    /// those of both children from their docs.
+    pub(super) fn is_kept(&self, num_docs: usize) -> bool {
+        num_docs >= self.shape.least_kept()
+    }
+
+    /// A histogram that holds anything, for docs that are enough.
+    pub(super) fn take_for(&mut self, num_docs: usize) -> Result<Option<Box<[u64]>>> {
+        if !self.is_kept(num_docs) {
+            return Ok(None);
+        }
         if let Some(histogram) = self.free.pop() {
-            return Ok(histogram);
+            return Ok(Some(histogram));
         }
         let len = self.shape.len();
-        bytemuck::allocation::try_zeroed_slice_box(len)
-            .map_err(|()| Error::resource("the histograms of a tree", 8 * len as u64))
+        let histogram = bytemuck::allocation::try_zeroed_slice_box(len)
+            .map_err(|()| Error::resource("the histograms of a tree", 8 * len as u64))?;
+        Ok(Some(histogram))
     }
 
     pub(super) fn give(&mut self, histogram: Box<[u64]>) {
@@ -69,93 +84,85 @@ impl Pool {
     }
 }
 
-/// Docs whose gradients are summed, on some columns.
-pub(super) struct Source<'a> {
-    pub(super) matrix: &'a Matrix,
-    /// The packed gradient of each doc of the table.
-    pub(super) packed: &'a [u64],
+/// The docs of a node and the packed gradient of each.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Docs<'a> {
     pub(super) docs: &'a [u32],
+    pub(super) gradients: &'a [u64],
 }
 
-/// The docs of a small node, whose sums are made where they are needed: a tile at a time.
-pub(super) struct Few<'a> {
-    matrix: &'a Matrix,
-    docs: &'a [u32],
-    gradients: Vec<u64>,
-}
-
-impl<'a> Few<'a> {
-    /// The docs of a source, if they are few enough that each tile may go over all of them.
-    pub(super) fn of(source: &Source<'a>) -> Option<Self> {
-        const MOST: usize = 1 << 9;
-        let &Source { matrix, packed, docs } = source;
-        (docs.len() <= MOST).then(|| {
-            let gradients = docs.iter().map(|&doc| packed[doc as usize]).collect();
-            Self { matrix, docs, gradients }
-        })
-    }
-
-    /// The sums of the columns of a tile.
-    pub(super) fn fill(&self, columns: &[u32], stride: usize, sums: &mut [u64]) {
-        /// How many docs ahead a row is asked for.
-        const AHEAD: usize = 64;
-        sums.fill(0);
-        let Some(&next_byte) = columns.first() else { return };
-        let &Self { matrix, docs, ref gradients } = self;
-        let next = docs.get(AHEAD..).unwrap_or_default();
-        let next_byte = next_byte as usize;
-        kernel::add(Block { matrix, docs, gradients, columns, next, next_byte }, stride, sums);
-    }
-}
-
-/// Sums up some columns, rising: a run of `to` for each.
-pub(super) fn fill(source: &Source<'_>, shape: &Shape, columns: &[u32], to: &mut [u64]) {
-    let cells = columns.len() * source.docs.len();
-    let threads = if cells < FEW_CELLS { 1 } else { rayon::current_num_threads() };
-    let to = &mut to[..columns.len() * shape.stride];
-    if threads == 1 {
-        return fill_columns(source, shape, columns, to);
-    }
-    // Twice as many jobs as threads: a thread that is held up does not hold up the others.
-    let per_job = columns.len().div_ceil(2 * threads).max(8);
-    let jobs = columns.par_chunks(per_job).zip(to.par_chunks_mut(per_job * shape.stride));
-    jobs.for_each(|(columns, sums)| fill_columns(source, shape, columns, sums));
-}
-
-/// The sums of some columns, block after block of docs, tile after tile.
-fn fill_columns(source: &Source<'_>, shape: &Shape, columns: &[u32], sums: &mut [u64]) {
-    let (Some(&first), Some(&last)) = (columns.first(), columns.last()) else { return };
-    if source.docs.is_empty() {
-        return sums.fill(0);
-    }
-    let num_tiles = columns.len().div_ceil(shape.tile());
-    let bounds = |tile: usize| columns.len() * tile / num_tiles;
-    let lines = (last - first) as usize / LINE + 1;
-    let mut gathered = [0u64; BLOCK];
-    let mut blocks = source.docs.chunks(BLOCK).peekable();
-    let mut is_first = true;
-    kernel::fetch(source.matrix, &source.docs[..BLOCK.min(source.docs.len())], first..last + 1);
-    while let Some(docs) = blocks.next() {
-        let next = blocks.peek().copied().unwrap_or_default();
-        let gradients = &mut gathered[..docs.len()];
-        for (to, &doc) in gradients.iter_mut().zip(docs) {
-            *to = source.packed[doc as usize];
+impl<'a> Docs<'a> {
+    /// Looks up the gradients of some docs, in a table of those of all; `to` has room for them.
+    pub(super) fn of(docs: &'a [u32], packed: &'a [u64], to: &'a mut Vec<u64>) -> Self {
+        if docs.len() == packed.len() {
+            // All docs, and they are rising.
+            return Self { docs, gradients: packed };
         }
-        let mut rest = &mut *sums;
-        for tile in 0..num_tiles {
-            let columns = &columns[bounds(tile)..bounds(tile + 1)];
-            let (sums, after) = rest.split_at_mut(columns.len() * shape.stride);
-            rest = after;
-            if is_first {
-                // Not before: a small node's sums are still in the cache when they are added to.
-                sums.fill(0);
+        to.clear();
+        if docs.len() < FEW {
+            to.extend(docs.iter().map(|&doc| packed[doc as usize]));
+        } else {
+            docs.par_iter().map(|&doc| packed[doc as usize]).collect_into_vec(to);
+        }
+        Self { docs, gradients: to }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.docs.len()
+    }
+}
+
+/// Some columns of a strip.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub(super) strip: Strip<'a>,
+    /// Rising.
+    pub(super) columns: &'a [u32],
+    /// Whether these cells have not been asked for.
+    pub(super) is_cold: bool,
+    /// How far away the cells are that are needed next.
+    pub(super) next: Option<usize>,
+}
+
+impl Part<'_> {
+    /// Sums up its columns, block after block of docs, tile after tile.
+    pub(super) fn fill(&self, docs: Docs<'_>, shape: &Shape, sums: &mut [u64]) {
+        let &Self { strip, columns, is_cold, next } = self;
+        if docs.docs.is_empty() {
+            return sums.fill(0);
+        }
+        let first = &docs.docs[..BLOCK.min(docs.len())];
+        let num_tiles = columns.len().div_ceil(shape.tile());
+        let bounds = |tile: usize| columns.len() * tile / num_tiles;
+        if let (true, Some(&column)) = (is_cold, columns.first()) {
+            kernel::fetch(strip, first, (column - strip.first) as usize);
+        }
+        let mut is_first = true;
+        let mut blocks = docs.docs.chunks(BLOCK).zip(docs.gradients.chunks(BLOCK)).peekable();
+        while let Some((docs, gradients)) = blocks.next() {
+            // Each tile asks for a part of the cells of the next block, or of the next strip: all at
+            // once, they would come no faster than memory can send them.
+            let (ahead, next_byte) = match (blocks.peek(), next) {
+                (Some((docs, _)), _) => (*docs, 0),
+                (None, Some(step)) => (first, step),
+                (None, None) => (&first[..0], 0),
+            };
+            let mut rest = &mut *sums;
+            for tile in 0..num_tiles {
+                let columns = &columns[bounds(tile)..bounds(tile + 1)];
+                let (sums, after) = rest.split_at_mut(columns.len() * shape.stride);
+                rest = after;
+                if is_first {
+                    // Not before: they are still in the cache when they are added to.
+                    sums.fill(0);
+                }
+                let next =
+                    &ahead[ahead.len() * tile / num_tiles..ahead.len() * (tile + 1) / num_tiles];
+                let every = num_tiles;
+                let block = Block { strip, docs, gradients, columns, next, every, next_byte };
+                kernel::add(block, shape.stride, sums);
             }
-            // Each tile asks for its share of the lines of the next rows: mostly one or none.
-            let next = if tile < lines { next } else { &[] };
-            let next_byte = first as usize + LINE * tile;
-            let block = Block { matrix: source.matrix, docs, gradients, columns, next, next_byte };
-            kernel::add(block, shape.stride, sums);
+            is_first = false;
         }
-        is_first = false;
     }
 }

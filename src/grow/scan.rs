@@ -6,15 +6,19 @@
 //! chosen split is the same everywhere. Of equal values the first wins: by column, by feature, by
 //! threshold, with missing cells on the right before the left.
 //!
-//! `scan_both` fuses what a new pair of nodes needs, while a tile of columns is in the first-level
-//! cache: the smaller child's sums, where it is small; the larger child's, which are the parent's minus
-//! those, in place; and the search of both.
+//! The sums that are searched are made here too, some columns at a time, so that they are searched
+//! while they are in a cache: those of a node from its docs, then those of its sibling, which are the
+//! parent's minus those, in place. The sums of a small node are nowhere else: to make its
+//! children's from their docs takes less time than to fetch its own from memory.
 
 use super::features::{Digits, Set};
-use super::histogram::Few;
+use super::histogram::{BLOCK, Docs, Part, Shape};
 use super::kernel::{self, Search};
+use super::lines::Lines;
+use crate::bins::Matrix;
 use crate::simd::Level;
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A split as the search sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,6 +45,28 @@ pub(super) struct Node<'a> {
     pub(super) l2: f64,
     /// The features that may be split on.
     pub(super) features: &'a Set,
+    /// What the best split is worth at least.
+    pub(super) bar: &'a Bar,
+}
+
+/// The value of the best split of a node so far, over all threads.
+///
+/// What is below it is passed over; which splits those are depends on who is first, but none of them
+/// is ever chosen, so that the choice does not.
+#[derive(Debug, Default)]
+pub(super) struct Bar(AtomicU64);
+
+impl Bar {
+    /// Zero at first: no value is below.
+    pub(super) fn get(&self) -> f64 {
+        f64::from_bits(self.0.load(Ordering::Relaxed))
+    }
+
+    /// Puts the bar to a value, if it is lower.
+    pub(super) fn raise(&self, value: f64) {
+        // The bits of numbers above zero are in the order of the numbers.
+        self.0.fetch_max(value.to_bits(), Ordering::Relaxed);
+    }
 }
 
 /// The best split of a node, if any, and the features that no part of it can ever be split on.
@@ -66,95 +92,148 @@ impl Found {
     }
 }
 
-/// Sums below which one thread is faster than waking another.
-const FEW_SUMS: usize = 1 << 15;
+/// Cells and sums below which one thread is faster than waking another.
+const FEW: usize = 1 << 16;
 
 /// Columns whose sums stay in the first-level cache between subtraction and search.
 const GROUP: usize = 4;
 
-/// How histograms are read.
+/// How histograms are made and read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scanner<'a> {
     pub(super) level: Level,
     pub(super) digits: &'a Digits,
     /// The columns that histograms are of, rising.
     pub(super) columns: &'a [u32],
-    pub(super) stride: usize,
-    /// The columns that are worked on at a time.
-    pub(super) tile: usize,
+    pub(super) matrix: &'a Matrix,
+    pub(super) lines: &'a Lines,
+    pub(super) shape: Shape,
+}
+
+/// Columns of one strip that are worked on together.
+struct Unit<'a> {
+    /// Where their list begins among the scanner's.
+    first: usize,
+    part: Part<'a>,
+    /// Their sums over the docs, where they are kept.
+    own: Option<&'a mut [u64]>,
+    /// Those of the parent, of which the sibling's are made.
+    parent: Option<&'a mut [u64]>,
 }
 
 impl Scanner<'_> {
-    /// The best split of a node.
-    pub(super) fn scan(&self, node: &Node<'_>, sums: &[u64]) -> Found {
-        let sums = &sums[..self.columns.len() * self.stride];
-        let per_job = self.per_job(sums.len());
-        let jobs = sums.par_chunks(per_job * self.stride).enumerate();
-        let found = jobs.map(|(job, sums)| {
-            let mut found = Found::default();
-            self.search(job * per_job, sums, node, &mut found);
-            found
-        });
-        found.collect::<Vec<_>>().into_iter().fold(Found::default(), Found::join)
-    }
-
-    /// Makes the larger child's sums of its parent's, and finds the best splits of both children:
-    /// of the smaller, then of the larger. A child that is `None` will not be split.
+    /// The best splits of two nodes: one of some docs, and its sibling; a node that is `None` will
+    /// not be split.
     ///
-    /// The sums of the smaller are made here where it has few docs.
-    pub(super) fn scan_both(
+    /// The sums over the docs are left in `own`, and those of the sibling take the place of those of
+    /// the parent; without `parent`, there is no sibling.
+    pub(super) fn scan(
         &self,
         nodes: [Option<Node<'_>>; 2],
-        few: Option<&Few<'_>>,
-        smaller: &mut [u64],
-        parent: &mut [u64],
+        docs: Docs<'_>,
+        own: Option<&mut [u64]>,
+        parent: Option<&mut [u64]>,
     ) -> [Found; 2] {
-        // Of a tree of few features, a histogram has more room than sums.
-        let len = self.columns.len() * self.stride;
-        let (parent, smaller) = (&mut parent[..len], &mut smaller[..len]);
-        let per_job = self.per_job(2 * len);
-        let size = per_job * self.stride;
-        let jobs = parent.par_chunks_mut(size).zip(smaller.par_chunks_mut(size)).enumerate();
-        let found = jobs.map(|(job, (parent, smaller))| {
-            let mut found = [Found::default(), Found::default()];
-            let tile = self.tile * self.stride;
-            let tiles = parent.chunks_mut(tile).zip(smaller.chunks_mut(tile)).enumerate();
-            for (i, (parent, smaller)) in tiles {
-                let first = job * per_job + i * self.tile;
-                if let Some(few) = few {
-                    let columns = &self.columns[first..][..parent.len() / self.stride];
-                    few.fill(columns, self.stride, smaller);
-                }
-                let group = GROUP * self.stride;
-                let groups = parent.chunks_mut(group).zip(smaller.chunks(group)).enumerate();
-                for (i, (parent, smaller)) in groups {
-                    for (sum, less) in parent.iter_mut().zip(smaller) {
-                        *sum = sum.wrapping_sub(*less);
-                    }
-                    let both = nodes.iter().zip([smaller, parent]).zip(&mut found);
-                    for ((node, sums), found) in both {
-                        if let Some(node) = node {
-                            self.search(first + i * GROUP, sums, node, found);
-                        }
-                    }
-                }
-            }
-            found
-        });
-        let found = found.collect::<Vec<_>>().into_iter();
-        found.fold(Default::default(), |[a, b]: [Found; 2], [c, d]| [a.join(c), b.join(d)])
+        let work = self.columns.len() * (docs.len() + self.shape.stride);
+        let threads = if work < FEW { 1 } else { rayon::current_num_threads() };
+        let units = self.units(docs.len(), threads, own, parent);
+        let scan = |scratch: &mut Vec<u64>, unit| self.scan_unit(unit, &nodes, docs, scratch);
+        let join = |[a, b]: [Found; 2], [c, d]: [Found; 2]| [a.join(c), b.join(d)];
+        if threads == 1 {
+            let scratch = &mut Vec::new();
+            return units
+                .into_iter()
+                .map(|unit| scan(scratch, unit))
+                .fold(Default::default(), join);
+        }
+        let found: Vec<_> = units.into_par_iter().map_init(Vec::new, scan).collect();
+        found.into_iter().fold(Default::default(), join)
     }
 
-    fn per_job(&self, num_sums: usize) -> usize {
-        let columns = num_sums / self.stride;
-        let jobs = if num_sums < FEW_SUMS { 1 } else { 2 * rayon::current_num_threads() };
-        columns.div_ceil(jobs).max(1)
+    /// Cuts the columns into units.
+    fn units<'s>(
+        &'s self,
+        num_docs: usize,
+        threads: usize,
+        mut own: Option<&'s mut [u64]>,
+        mut parent: Option<&'s mut [u64]>,
+    ) -> Vec<Unit<'s>> {
+        let columns = self.columns;
+        // The sums of few docs are searched while they are in the first-level cache. Twice as many
+        // units as threads: a thread that is held up does not hold up the others.
+        let most = match (num_docs, threads) {
+            (..=BLOCK, 1) => self.shape.tile(),
+            (_, 1) => usize::MAX,
+            _ => columns.len().div_ceil(2 * threads).clamp(8, self.shape.tile()),
+        };
+        let mut units = Vec::new();
+        let mut start = 0;
+        while let Some(&column) = columns.get(start) {
+            let (strip, of_strip) = self.lines.strip(self.matrix, column);
+            let len = columns[start..].partition_point(|&column| column < of_strip.end);
+            let num_parts = len.div_ceil(most);
+            let bounds = |part: usize| start + len * part / num_parts;
+            for part in 0..num_parts {
+                let (first, end) = (bounds(part), bounds(part + 1));
+                let is_last = start + len == columns.len();
+                let part = Part {
+                    strip,
+                    columns: &columns[first..end],
+                    is_cold: first == 0 || num_docs > BLOCK && part > 0,
+                    next: (part == 0 && !is_last).then(|| self.lines.step()),
+                };
+                let size = (end - first) * self.shape.stride;
+                let [own, parent] = [&mut own, &mut parent].map(|sums| cut(sums, size));
+                units.push(Unit { first, part, own, parent });
+            }
+            start += len;
+        }
+        units
+    }
+
+    fn scan_unit(
+        &self,
+        unit: Unit<'_>,
+        nodes: &[Option<Node<'_>>; 2],
+        docs: Docs<'_>,
+        scratch: &mut Vec<u64>,
+    ) -> [Found; 2] {
+        let mut found = [Found::default(), Found::default()];
+        let size = unit.part.columns.len() * self.shape.stride;
+        let own = unit.own.unwrap_or_else(|| {
+            scratch.resize(size, 0);
+            scratch
+        });
+        unit.part.fill(docs, &self.shape, own);
+        let group = GROUP * self.shape.stride;
+        let mut parent = unit.parent.map(|parent| parent.chunks_mut(group));
+        for (i, own) in own.chunks(group).enumerate() {
+            let first = unit.first + i * GROUP;
+            if let Some(node) = &nodes[0] {
+                self.search(first, own, node, &mut found[0]);
+            }
+            let Some(parent) = parent.as_mut().and_then(Iterator::next) else { continue };
+            for (sum, less) in parent.iter_mut().zip(own) {
+                *sum = sum.wrapping_sub(*less);
+            }
+            if let Some(node) = &nodes[1] {
+                self.search(first, parent, node, &mut found[1]);
+            }
+        }
+        found
     }
 
     /// Searches columns from a first of the list on, as many as there are sums for.
     fn search(&self, first: usize, sums: &[u64], node: &Node<'_>, found: &mut Found) {
         kernel::search(self.level, Search { scanner: self, node, first, sums }, found);
     }
+}
+
+/// Cuts off the first of some sums.
+fn cut<'s>(sums: &mut Option<&'s mut [u64]>, size: usize) -> Option<&'s mut [u64]> {
+    let (first, rest) = sums.take()?.split_at_mut(size);
+    *sums = Some(rest);
+    Some(first)
 }
 
 #[cfg(test)]
@@ -200,8 +279,12 @@ mod tests {
         let binning = Binning::of(&table, &BinOptions::default(), &never).unwrap();
         let digits = Digits::of(&binning);
         let stride = digits.stride();
-        let columns: Vec<u32> = (0..binning.layout().width() as u32).collect();
-        let size = stride * binning.layout().width();
+        let width = binning.layout().width();
+        let columns: Vec<u32> = (0..width as u32).collect();
+        let shape = Shape { stride, width };
+        let matrix = &Matrix::zeros(width, 1).unwrap();
+        let lines = &Lines::of(matrix);
+        let size = stride * width;
         let set = Set::all(digits.len());
         for seed in 0..20 {
             // A unit or none of mass, and a small gradient: many equal values, and empty bins.
@@ -210,16 +293,16 @@ mod tests {
                 .collect();
             let column = &sums[..stride];
             let total = column.iter().fold(0u64, |sum, &more| sum.wrapping_add(more));
-            let node = Node { total, least: 1.0, l2: 0.5, features: &set };
+            let docs = Docs { docs: &[], gradients: &[] };
             let found = Level::available().into_iter().map(|level| {
-                let scanner =
-                    Scanner { level, digits: &digits, columns: &columns, stride, tile: 7 };
-                let alone = scanner.scan(&node, &sums);
-                let (mut parent, mut smaller) = (vec![0; size], sums.clone());
-                let nodes = [None, Some(node)];
-                let both = scanner.scan_both(nodes, None, &mut smaller, &mut parent);
-                assert_eq!(both[0].best, None);
-                (alone.best, alone.dead, both[1].best)
+                let (columns, digits) = (&columns[..], &digits);
+                let bar = Bar::default();
+                let node = Node { total, least: 1.0, l2: 0.5, features: &set, bar: &bar };
+                let scanner = Scanner { level, digits, columns, matrix, lines, shape };
+                // Of no docs: the sibling's sums are those of the parent.
+                let found = scanner.scan([None, Some(node)], docs, None, Some(&mut sums.clone()));
+                assert_eq!(found[0].best, None);
+                found.map(|found| (found.best, found.dead))
             });
             let found: Vec<_> = found.collect();
             assert!(found.iter().all(|one| *one == found[0]), "{found:?}");

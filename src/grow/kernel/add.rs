@@ -5,7 +5,7 @@
 //! them disappears, and the sums of a column are an array that a byte cannot leave.
 #![expect(unsafe_code, reason = "a kernel: asks for rows before they are needed")]
 
-use crate::bins::Matrix;
+use crate::grow::lines::Strip;
 use std::ops::Range;
 
 /// The most columns of a tile.
@@ -16,20 +16,18 @@ pub(crate) const TILE_SUMS: usize = 24 * 256;
 /// How many docs ahead a row is brought into the first-level cache.
 const AHEAD: usize = 8;
 
-/// The bytes of a cache line.
-pub(crate) const LINE: usize = 64;
-
-/// Some docs of a table, and some of its columns.
+/// Some docs of a table, and some columns of one of its strips.
 #[derive(Clone, Copy)]
 pub(crate) struct Block<'a> {
-    pub(crate) matrix: &'a Matrix,
+    pub(crate) strip: Strip<'a>,
     pub(crate) docs: &'a [u32],
     /// The packed gradient of each of `docs`.
     pub(crate) gradients: &'a [u64],
-    /// Rising.
+    /// Columns of the table, rising.
     pub(crate) columns: &'a [u32],
-    /// The docs of the next block, and the byte of their rows to ask for meanwhile.
+    /// Docs to ask for meanwhile, one each so many docs, and how far from their cells here that is.
     pub(crate) next: &'a [u32],
+    pub(crate) every: usize,
     pub(crate) next_byte: usize,
 }
 
@@ -72,14 +70,14 @@ fn by_kind<const STRIDE: usize, const WIDTH: usize>(
     columns: &[u32; WIDTH],
     sums: &mut [[u64; STRIDE]; WIDTH],
 ) {
-    let first = columns[0] as usize;
-    if columns[WIDTH - 1] as usize - first == WIDTH - 1 {
+    let places = columns.map(|column| column.wrapping_sub(block.strip.first) as usize);
+    let (first, end) = (places[0], places[WIDTH - 1] + 1);
+    if end - first == WIDTH {
         // Neighbours: where they are is known when the first is.
         let run: [usize; WIDTH] = std::array::from_fn(|i| i);
-        unrolled(block, first..first + WIDTH, &run, sums);
+        unrolled(block, first..end, &run, sums);
     } else {
-        let picked = columns.map(|column| column as usize);
-        unrolled(block, 0..block.matrix.width(), &picked, sums);
+        unrolled(block, 0..end, &places, sums);
     }
 }
 
@@ -91,19 +89,24 @@ fn unrolled<const STRIDE: usize, const WIDTH: usize>(
     columns: &[usize; WIDTH],
     sums: &mut [[u64; STRIDE]; WIDTH],
 ) {
-    let (width, bytes) = (block.matrix.width(), block.matrix.bytes());
-    let soon = if is_run(block.docs) { &[] } else { block.docs.get(AHEAD..).unwrap_or_default() };
+    let Strip { bytes, pitch, .. } = block.strip;
+    let soon = block.docs.get(AHEAD..).unwrap_or_default();
+    let (mut next, mut wait) = (block.next.iter(), 1);
     for (i, (&doc, &gradient)) in block.docs.iter().zip(block.gradients).enumerate() {
-        if let Some(&next) = block.next.get(i) {
-            prefetch_far(bytes, (next as usize).wrapping_mul(width).wrapping_add(block.next_byte));
+        wait -= 1;
+        if wait == 0 {
+            wait = block.every;
+            if let Some(&next) = next.next() {
+                let row = (next as usize).wrapping_mul(pitch);
+                prefetch_far(bytes, row.wrapping_add(block.next_byte));
+            }
         }
         if let Some(&soon) = soon.get(i) {
-            let row = (soon as usize).wrapping_mul(width);
+            let row = (soon as usize).wrapping_mul(pitch);
             prefetch_near(bytes, row.wrapping_add(part.start + columns[0]));
-            prefetch_near(bytes, row.wrapping_add(part.start + columns[WIDTH - 1]));
         }
-        let at = doc as usize * width;
-        let cells = &bytes[at + part.start..at + part.end];
+        let at = (doc as usize).wrapping_mul(pitch);
+        let cells = &bytes[at.wrapping_add(part.start)..at.wrapping_add(part.end)];
         for (sums, &column) in sums.iter_mut().zip(columns) {
             // Bytes are below the stride: the mask is for the compiler.
             let sum = &mut sums[usize::from(cells[column]) & (STRIDE - 1)];
@@ -114,28 +117,22 @@ fn unrolled<const STRIDE: usize, const WIDTH: usize>(
 
 /// The same without knowing the numbers.
 pub(crate) fn plain(block: Block<'_>, stride: usize, sums: &mut [u64]) {
+    let Strip { bytes, pitch, first } = block.strip;
     for (&doc, &gradient) in block.docs.iter().zip(block.gradients) {
-        let cells = block.matrix.row(doc as usize);
+        let cells = &bytes[doc as usize * pitch..];
         for (sums, &column) in sums.chunks_exact_mut(stride).zip(block.columns) {
-            let sum = &mut sums[usize::from(cells[column as usize])];
+            let sum = &mut sums[usize::from(cells[(column - first) as usize])];
             *sum = sum.wrapping_add(gradient);
         }
     }
 }
 
-/// Asks for the cells of some columns of some docs, which lie anywhere in the table.
-pub(crate) fn fetch(matrix: &Matrix, docs: &[u32], columns: Range<u32>) {
+/// Asks for the cells of some docs, which lie anywhere in the table.
+pub(crate) fn fetch(strip: Strip<'_>, docs: &[u32], byte: usize) {
     for &doc in docs {
-        let row = (doc as usize).wrapping_mul(matrix.width());
-        for column in columns.clone().step_by(LINE).chain([columns.end - 1]) {
-            prefetch_far(matrix.bytes(), row.wrapping_add(column as usize));
-        }
+        let row = (doc as usize).wrapping_mul(strip.pitch);
+        prefetch_far(strip.bytes, row.wrapping_add(byte));
     }
-}
-
-/// Whether docs are neighbours: then the machine sees by itself which rows come next.
-fn is_run(docs: &[u32]) -> bool {
-    docs.first().zip(docs.last()).is_some_and(|(&a, &b)| (b - a) as usize + 1 == docs.len())
 }
 
 /// Asks for a byte in the second-level cache: the first is full of sums.

@@ -1,7 +1,7 @@
 //! Searching histograms, four values a step.
 #![expect(unsafe_code, reason = "a kernel: AVX2 behind a run-time check")]
 
-use super::search::Search;
+use super::search::{Plain, Search};
 use crate::grow::scan::Found;
 use crate::simd::Level;
 
@@ -14,5 +14,5 @@ pub(super) fn search(search: Search<'_>, found: &mut Found) {
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn run(search: Search<'_>, found: &mut Found) {
-    search.run(found);
+    search.run(&Plain, found);
 }

@@ -11,7 +11,7 @@ mod avx512;
 mod part;
 mod search;
 
-pub(super) use add::{Block, LINE, MOST_COLUMNS, TILE_SUMS, add, fetch};
+pub(super) use add::{Block, MOST_COLUMNS, TILE_SUMS, add, fetch};
 pub(super) use part::{Cells, Side, part};
 pub(super) use search::Search;
 
@@ -25,7 +25,7 @@ pub(super) fn search(level: Level, search: Search<'_>, found: &mut Found) {
         Level::Avx512 if level.is_available() => avx512::search(search, found),
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 if level.is_available() => avx2::search(search, found),
-        _ => search.run(found),
+        _ => search.run(&search::Plain, found),
     }
 }
 
@@ -33,6 +33,9 @@ pub(super) fn search(level: Level, search: Search<'_>, found: &mut Found) {
 mod tests {
     use super::*;
     use crate::bins::Matrix;
+    use crate::grow::lines::Strip;
+    #[cfg(target_arch = "x86_64")]
+    use crate::grow::packed::Sums;
     use crate::hash::draw;
 
     #[test]
@@ -61,6 +64,42 @@ mod tests {
         }
     }
 
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn glances_see_the_same_at_every_level() {
+        use super::search::{Kit, Plain, Question};
+        if !Level::Avx512.is_available() {
+            return;
+        }
+        let mut seen = [0; 4];
+        for seed in 0..2000 {
+            let len = 16 * (1 + seed as usize % 16);
+            let few = 1 + draw(7, seed, 0) % 40;
+            let one = |i: u64| {
+                let grad = (draw(seed, 1, i) % 2001) as i32 - 1000;
+                (u64::from(grad as u32) << 32) | (draw(seed, 2, i) % few / (few / 2).max(1))
+            };
+            let sums: Vec<u64> = (0..len as u64).map(one).collect();
+            let mut prefix = [[0; 256]; 2];
+            Plain.add_up(&sums, &mut prefix[0]);
+            avx512::Wide.add_up(&sums, &mut prefix[1]);
+            assert_eq!(prefix[0], prefix[1]);
+            let more = one(1000);
+            let total = Sums::of(prefix[0][len - 1].wrapping_add(more));
+            let size = f64::from(total.mass) * 1e6;
+            let bar = (size * (draw(seed, 3, 0) % 1000) as f64 / 1e4) as f32;
+            let least = 1 + (draw(seed, 4, 0) % u64::from(total.mass + 2)) as u32 / 2;
+            for more in [0, more] {
+                let question = Question { total, least, l2: 0.5, bar };
+                let plain = Plain.glance(&question, &prefix[0][..len], more);
+                let wide = avx512::Wide.glance(&question, &prefix[0][..len], more);
+                assert_eq!(plain, wide, "{seed}");
+                seen[usize::from(plain[0]) + 2 * usize::from(plain[1])] += 1;
+            }
+        }
+        assert!(seen[0] > 100 && seen[1] == 0 && seen[2] > 100 && seen[3] > 100, "{seen:?}");
+    }
+
     #[test]
     fn sums_are_those_of_the_plain_loop() {
         for stride in [32usize, 64, 128, 256, 512] {
@@ -73,11 +112,12 @@ mod tests {
                 let gradients: Vec<u64> = docs.iter().map(|&d| draw(5, 5, d.into())).collect();
                 let (docs, next) = (&docs[..], &docs[..7]);
                 let gradients = &gradients[..];
-                let run: Vec<u32> = (2..).take(width).collect();
-                let apart: Vec<u32> = (0..).filter(|c| c % 7 != 1).take(width).collect();
+                let run: Vec<u32> = (12..).take(width).collect();
+                let apart: Vec<u32> = (10..).filter(|c| c % 7 != 1).take(width).collect();
+                let strip = Strip { bytes: matrix.bytes(), pitch: matrix.width(), first: 10 };
                 for columns in [&run[..], &apart] {
-                    let matrix = &matrix;
-                    let block = Block { matrix, docs, gradients, columns, next, next_byte: 1 };
+                    let (every, next_byte) = (2, 1);
+                    let block = Block { strip, docs, gradients, columns, next, every, next_byte };
                     let [mut fast, mut slow] = [vec![1; stride * width], vec![1; stride * width]];
                     add(block, stride, &mut fast);
                     add::plain(block, stride, &mut slow);

@@ -16,6 +16,8 @@ pub(crate) struct Search<'a> {
 
 /// Thresholds that are valued in one step.
 const LANES: usize = 8;
+/// The most thresholds that are looked at in one step.
+pub(super) const GLANCE: usize = 16;
 
 /// The sums up to each code, and what a split there is worth.
 struct Tables {
@@ -27,9 +29,10 @@ struct Tables {
 impl Search<'_> {
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    pub(crate) fn run(self, found: &mut Found) {
+    pub(super) fn run(self, kit: &impl Kit, found: &mut Found) {
         let mut tables = Tables { prefix: [0; 256], values: [0.0; 256], digit: [0; 256] };
-        let stride = self.scanner.stride;
+        let tables = &mut tables;
+        let stride = self.scanner.shape.stride;
         let columns = &self.scanner.columns[self.first..];
         for (sums, &column) in self.sums.chunks_exact(stride).zip(columns) {
             for (number, digit) in self.scanner.digits.of_column(column as usize) {
@@ -38,11 +41,11 @@ impl Search<'_> {
                 }
                 let codes = usize::from(digit.codes);
                 if digit.is_whole {
-                    self.search(number, &sums[..codes], &mut tables, found);
+                    self.search(kit, (number, sums, codes), tables, found);
                 } else {
                     let mut of_digit = tables.digit;
                     marginal(sums, digit, &mut of_digit[..codes]);
-                    self.search(number, &of_digit[..codes], &mut tables, found);
+                    self.search(kit, (number, &of_digit, codes), tables, found);
                 }
             }
         }
@@ -51,30 +54,42 @@ impl Search<'_> {
     /// Searches one feature; the last of its sums is that of missing cells.
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    fn search(&self, number: usize, sums: &[u64], tables: &mut Tables, found: &mut Found) {
-        let (&missing, sums) = match sums.split_last() {
-            Some(split) if sums.len() <= 256 => split,
-            _ => return,
-        };
-        let mut sum = 0u64;
-        for (prefix, &more) in tables.prefix.iter_mut().zip(sums) {
-            sum = sum.wrapping_add(more);
-            *prefix = sum;
-        }
+    fn search(
+        &self,
+        kit: &impl Kit,
+        (number, sums, codes): (usize, &[u64], usize),
+        tables: &mut Tables,
+        found: &mut Found,
+    ) {
+        let Some(&missing) = sums.get(codes.wrapping_sub(1)) else { return };
         // Without missing cells, all docs are left of the last code.
-        let num_splits = sums.len() - usize::from(missing == 0);
-        let padded = num_splits.next_multiple_of(LANES).min(256);
-        let mut is_split = false;
-        for (missing_left, more) in [(false, 0), (true, missing)] {
-            if missing_left && missing == 0 {
-                break;
-            }
+        let num_splits = codes - 1 - usize::from(missing == 0);
+        let padded = num_splits.next_multiple_of(GLANCE).min(256);
+        kit.add_up(&sums[..padded], &mut tables.prefix);
+        let ways = [(false, 0), (true, missing)];
+        let ways = &ways[..=usize::from(missing != 0)];
+        let (mut may_beat, mut is_split) = (false, false);
+        let question = self.question();
+        for &(_, more) in ways {
             // What fills the last step leaves nothing on the right.
+            tables.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
+            let [beats, splits] = kit.glance(&question, &tables.prefix[..padded], more);
+            may_beat |= beats;
+            is_split |= splits;
+        }
+        if !is_split {
+            let codes = sums[..codes].iter().filter(|&&sum| sum != 0).count();
+            found.dead.extend((codes <= 1).then_some(number));
+            return;
+        }
+        if !may_beat && self.node.l2 <= LARGE {
+            return;
+        }
+        for &(missing_left, more) in ways {
             tables.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
             let to_beat = found.best.map_or(f64::NEG_INFINITY, |best| best.value);
             let (prefix, values) = (&tables.prefix[..padded], &mut tables.values[..padded]);
             let most = self.value_all(prefix, more, values);
-            is_split |= most > f64::NEG_INFINITY;
             if most > to_beat {
                 // The value is there: it is one of them.
                 let at = values.iter().position(|&value| value == most).unwrap_or(0);
@@ -85,11 +100,21 @@ impl Search<'_> {
                 // Cells that may be missing one day go where most docs go.
                 let missing_left = if missing == 0 { most_left } else { missing_left };
                 found.best = Some(Choice { value: most, digit: number, code, missing_left, left });
+                self.node.bar.raise(most);
             }
         }
-        if !is_split {
-            let codes = sums.iter().filter(|&&sum| sum != 0).count() + usize::from(missing != 0);
-            found.dead.extend((codes <= 1).then_some(number));
+    }
+
+    #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
+    #[inline(always)]
+    fn question(&self) -> Question {
+        let Node { total, least, l2, bar, .. } = self.node;
+        Question {
+            total: Sums::of(*total),
+            // Masses are whole numbers; no sum is above the largest.
+            least: least.ceil().min(f64::from(u32::MAX)) as u32,
+            l2: *l2 as f32,
+            bar: (bar.get() * (1.0 - 1e-5)) as f32,
         }
     }
 
@@ -121,6 +146,66 @@ impl Search<'_> {
         }
         most.into_iter()
             .fold(f64::NEG_INFINITY, |most, value| if value > most { value } else { most })
+    }
+}
+
+/// What is asked of the splits of a feature, before they are valued: whether one may be the best of
+/// the node, in single precision and without a division. `a / b` beats `bar` where `a > bar * b`.
+///
+/// The sums are exact, and all terms are above zero, so that two dozen roundings lead astray by less
+/// than one part in 2¹⁹; the bar is lowered by more. Nothing overflows while `l2` is not `LARGE`.
+pub(super) struct Question {
+    pub(super) total: Sums,
+    pub(super) least: u32,
+    pub(super) l2: f32,
+    pub(super) bar: f32,
+}
+
+/// An `l2` that is far above all masses.
+const LARGE: f64 = (1u64 << 40) as f64;
+
+/// What differs between levels of instructions.
+pub(super) trait Kit {
+    /// Writes the sums up to each place.
+    fn add_up(&self, sums: &[u64], to: &mut [u64; 256]);
+
+    /// Whether one of the splits may beat the bar, and whether both sides of one are large enough.
+    /// There are as many as fill whole steps.
+    fn glance(&self, question: &Question, prefix: &[u64], more: u64) -> [bool; 2];
+}
+
+/// The plain loops.
+pub(super) struct Plain;
+
+impl Kit for Plain {
+    #[inline]
+    fn add_up(&self, sums: &[u64], to: &mut [u64; 256]) {
+        let mut sum = 0u64;
+        for (to, &more) in to.iter_mut().zip(sums) {
+            sum = sum.wrapping_add(more);
+            *to = sum;
+        }
+    }
+
+    #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
+    #[inline(always)]
+    fn glance(&self, question: &Question, prefix: &[u64], more: u64) -> [bool; 2] {
+        let &Question { total, least, l2, bar } = question;
+        let [mut beats, mut splits] = [[0u32; LANES]; 2];
+        for prefix in prefix.as_chunks::<LANES>().0 {
+            for lane in 0..LANES {
+                let left = Sums::of(prefix[lane].wrapping_add(more));
+                let right_mass = total.mass.wrapping_sub(left.mass);
+                let right_grad = total.grad.wrapping_sub(left.grad) as f32;
+                let left_grad = left.grad as f32;
+                let fits = u32::from(left.mass.min(right_mass) >= least);
+                let (left, right) = (left.mass as f32 + l2, right_mass as f32 + l2);
+                let value = left_grad * left_grad * right + right_grad * right_grad * left;
+                beats[lane] |= fits & u32::from(value > bar * (left * right));
+                splits[lane] |= fits;
+            }
+        }
+        [beats, splits].map(|lanes| lanes.into_iter().fold(0, |any, lane| any | lane) != 0)
     }
 }
 
