@@ -1,6 +1,6 @@
 //! Which features a node may split on, and where their codes are.
 
-use super::kernel::Side;
+use super::kernel::{self, Side};
 use crate::bins::Binning;
 use crate::hash::draw;
 use std::ops::Range;
@@ -83,14 +83,15 @@ impl Digits {
         columns.map(|(column, _)| column).collect()
     }
 
-    /// The least power of two, 32 or more, that all bytes of the table stay below.
+    /// The sums of a column: the least power of two, 32 or more, that all bytes of the table stay
+    /// below, and a gap.
     pub(super) fn stride(&self) -> usize {
         let top = |digits: &Range<usize>| {
             let codes = self.list[digits.clone()].iter().map(|digit| usize::from(digit.codes));
             codes.product::<usize>()
         };
         let most = self.of_column.iter().map(top).max().unwrap_or(1);
-        most.next_power_of_two().max(32)
+        most.next_power_of_two().max(32) + kernel::GAP
     }
 }
 

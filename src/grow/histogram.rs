@@ -1,7 +1,7 @@
 //! Histograms: the sums of gradients by column and byte, over the docs of a node.
 //!
 //! A histogram has a run of `stride` sums for each column of the matrix, `stride` being the least
-//! power of two that all bytes of the table stay below. Sums are packed integers, so that neither
+//! power of two that all bytes of the table stay below, and a gap. Sums are packed integers, so that neither
 //! the order of docs nor the cut into parts can be seen in them, and `parent - child` is exactly
 //! the sibling.
 //!
@@ -140,9 +140,8 @@ impl Part<'_> {
         let mut is_first = true;
         let mut blocks = docs.docs.chunks(BLOCK).zip(docs.gradients.chunks(BLOCK)).peekable();
         while let Some((docs, gradients)) = blocks.next() {
-            // Each tile asks for a part of the cells of the next block, or of the next strip: all at
-            // once, they would come no faster than memory can send them.
-            let (ahead, next_byte) = match (blocks.peek(), next) {
+            // The first tile asks for the cells of the next block, or of the next strip.
+            let (mut ahead, next_byte) = match (blocks.peek(), next) {
                 (Some((docs, _)), _) => (*docs, 0),
                 (None, Some(step)) => (first, step),
                 (None, None) => (&first[..0], 0),
@@ -156,11 +155,9 @@ impl Part<'_> {
                     // Not before: they are still in the cache when they are added to.
                     sums.fill(0);
                 }
-                let next =
-                    &ahead[ahead.len() * tile / num_tiles..ahead.len() * (tile + 1) / num_tiles];
-                let every = num_tiles;
-                let block = Block { strip, docs, gradients, columns, next, every, next_byte };
+                let block = Block { strip, docs, gradients, columns, next: ahead, next_byte };
                 kernel::add(block, shape.stride, sums);
+                ahead = &[];
             }
             is_first = false;
         }

@@ -12,6 +12,9 @@ use std::ops::Range;
 pub(crate) const MOST_COLUMNS: usize = 24;
 /// The most sums of a tile: 48 KB, the first-level cache.
 pub(crate) const TILE_SUMS: usize = 24 * 256;
+/// Sums of a column that stay zero: one line. Else the sums of one byte in all columns would be in
+/// two sets of the first-level cache, and many columns have a byte that most docs have.
+pub(crate) const GAP: usize = 8;
 
 /// How many docs ahead a row is brought into the first-level cache.
 const AHEAD: usize = 8;
@@ -25,9 +28,8 @@ pub(crate) struct Block<'a> {
     pub(crate) gradients: &'a [u64],
     /// Columns of the table, rising.
     pub(crate) columns: &'a [u32],
-    /// Docs to ask for meanwhile, one each so many docs, and how far from their cells here that is.
+    /// Docs to ask for meanwhile, and how far from their cells here that is.
     pub(crate) next: &'a [u32],
-    pub(crate) every: usize,
     pub(crate) next_byte: usize,
 }
 
@@ -38,10 +40,10 @@ pub(crate) struct Block<'a> {
 pub(crate) fn add(block: Block<'_>, stride: usize, sums: &mut [u64]) {
     assert_eq!(sums.len(), block.columns.len() * stride, "the sums of a block");
     match stride {
-        256 => by_width::<256>(block, sums),
-        128 => by_width::<128>(block, sums),
-        64 => by_width::<64>(block, sums),
-        32 => by_width::<32>(block, sums),
+        264 => by_width::<264>(block, sums),
+        136 => by_width::<136>(block, sums),
+        72 => by_width::<72>(block, sums),
+        40 => by_width::<40>(block, sums),
         _ => plain(block, stride, sums),
     }
 }
@@ -90,26 +92,24 @@ fn unrolled<const STRIDE: usize, const WIDTH: usize>(
     sums: &mut [[u64; STRIDE]; WIDTH],
 ) {
     let Strip { bytes, pitch, .. } = block.strip;
-    let soon = block.docs.get(AHEAD..).unwrap_or_default();
-    let (mut next, mut wait) = (block.next.iter(), 1);
-    for (i, (&doc, &gradient)) in block.docs.iter().zip(block.gradients).enumerate() {
-        wait -= 1;
-        if wait == 0 {
-            wait = block.every;
-            if let Some(&next) = next.next() {
-                let row = (next as usize).wrapping_mul(pitch);
-                prefetch_far(bytes, row.wrapping_add(block.next_byte));
-            }
+    let Block { docs, next, next_byte, .. } = block;
+    let num_docs = docs.len().min(block.gradients.len());
+    let (docs, gradients) = (&docs[..num_docs], &block.gradients[..num_docs]);
+    let first = part.start.wrapping_add(columns[0]);
+    // Numbers instead of iterators: what these keep on the stack costs as much as sums do.
+    for i in 0..num_docs {
+        if i < next.len() {
+            prefetch_far(bytes, (next[i] as usize).wrapping_mul(pitch).wrapping_add(next_byte));
         }
-        if let Some(&soon) = soon.get(i) {
-            let row = (soon as usize).wrapping_mul(pitch);
-            prefetch_near(bytes, row.wrapping_add(part.start + columns[0]));
-        }
-        let at = (doc as usize).wrapping_mul(pitch);
+        let soon = docs[i.wrapping_add(AHEAD).min(num_docs - 1)];
+        prefetch_near(bytes, (soon as usize).wrapping_mul(pitch).wrapping_add(first));
+        let at = (docs[i] as usize).wrapping_mul(pitch);
         let cells = &bytes[at.wrapping_add(part.start)..at.wrapping_add(part.end)];
+        let gradient = gradients[i];
         for (sums, &column) in sums.iter_mut().zip(columns) {
-            // Bytes are below the stride: the mask is for the compiler.
-            let sum = &mut sums[usize::from(cells[column]) & (STRIDE - 1)];
+            // Bytes are below the gap, before which there is a power of two: the mask is for the
+            // compiler.
+            let sum = &mut sums[usize::from(cells[column]) & (STRIDE - GAP - 1)];
             *sum = sum.wrapping_add(gradient);
         }
     }

@@ -11,7 +11,7 @@ mod avx512;
 mod part;
 mod search;
 
-pub(super) use add::{Block, MOST_COLUMNS, TILE_SUMS, add, fetch};
+pub(super) use add::{Block, GAP, MOST_COLUMNS, TILE_SUMS, add, fetch};
 pub(super) use part::{Cells, Side, part};
 pub(super) use search::Search;
 
@@ -102,11 +102,12 @@ mod tests {
 
     #[test]
     fn sums_are_those_of_the_plain_loop() {
-        for stride in [32usize, 64, 128, 256, 512] {
+        for codes in [32usize, 64, 128, 256, 512] {
+            let stride = codes + GAP;
             for width in [1, 7, 24, 25] {
                 let mut matrix = Matrix::with_capacity(width + 9, 50).unwrap();
                 for (i, byte) in matrix.grow(50).unwrap().iter_mut().enumerate() {
-                    *byte = (draw(4, 4, i as u64) % stride.min(256) as u64) as u8;
+                    *byte = (draw(4, 4, i as u64) % codes.min(256) as u64) as u8;
                 }
                 let docs: Vec<u32> = (0..50).filter(|doc| doc % 3 > 0).collect();
                 let gradients: Vec<u64> = docs.iter().map(|&d| draw(5, 5, d.into())).collect();
@@ -116,8 +117,7 @@ mod tests {
                 let apart: Vec<u32> = (10..).filter(|c| c % 7 != 1).take(width).collect();
                 let strip = Strip { bytes: matrix.bytes(), pitch: matrix.width(), first: 10 };
                 for columns in [&run[..], &apart] {
-                    let (every, next_byte) = (2, 1);
-                    let block = Block { strip, docs, gradients, columns, next, every, next_byte };
+                    let block = Block { strip, docs, gradients, columns, next, next_byte: 1 };
                     let [mut fast, mut slow] = [vec![1; stride * width], vec![1; stride * width]];
                     add(block, stride, &mut fast);
                     add::plain(block, stride, &mut slow);
