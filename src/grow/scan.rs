@@ -13,7 +13,7 @@
 
 use super::features::{Digits, Set};
 use super::histogram::{BLOCK, Docs, Part, Shape};
-use super::kernel::{self, Search};
+use super::kernel::{self, Search, Tables};
 use super::lines::Lines;
 use crate::bins::Matrix;
 use crate::simd::Level;
@@ -199,6 +199,7 @@ impl Scanner<'_> {
         scratch: &mut Vec<u64>,
     ) -> [Found; 2] {
         let mut found = [Found::default(), Found::default()];
+        let tables = &mut Tables::new();
         let size = unit.part.columns.len() * self.shape.stride;
         let own = unit.own.unwrap_or_else(|| {
             scratch.resize(size, 0);
@@ -210,22 +211,28 @@ impl Scanner<'_> {
         for (i, own) in own.chunks(group).enumerate() {
             let first = unit.first + i * GROUP;
             if let Some(node) = &nodes[0] {
-                self.search(first, own, node, &mut found[0]);
+                self.search((first, own), node, tables, &mut found[0]);
             }
             let Some(parent) = parent.as_mut().and_then(Iterator::next) else { continue };
             for (sum, less) in parent.iter_mut().zip(own) {
                 *sum = sum.wrapping_sub(*less);
             }
             if let Some(node) = &nodes[1] {
-                self.search(first, parent, node, &mut found[1]);
+                self.search((first, parent), node, tables, &mut found[1]);
             }
         }
         found
     }
 
     /// Searches columns from a first of the list on, as many as there are sums for.
-    fn search(&self, first: usize, sums: &[u64], node: &Node<'_>, found: &mut Found) {
-        kernel::search(self.level, Search { scanner: self, node, first, sums }, found);
+    fn search(
+        &self,
+        (first, sums): (usize, &[u64]),
+        node: &Node<'_>,
+        tables: &mut Tables,
+        found: &mut Found,
+    ) {
+        kernel::search(self.level, Search { scanner: self, node, first, sums }, tables, found);
     }
 }
 
@@ -297,7 +304,8 @@ mod tests {
             let found = Level::available().into_iter().map(|level| {
                 let (columns, digits) = (&columns[..], &digits);
                 let bar = Bar::default();
-                let node = Node { total, least: 1.0, l2: 0.5, features: &set, bar: &bar };
+                let l2 = if seed % 2 == 0 { 0.5 } else { 1e15 };
+                let node = Node { total, least: 1.0, l2, features: &set, bar: &bar };
                 let scanner = Scanner { level, digits, columns, matrix, lines, shape };
                 // Of no docs: the sibling's sums are those of the parent.
                 let found = scanner.scan([None, Some(node)], docs, None, Some(&mut sums.clone()));

@@ -2,15 +2,15 @@
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
 use super::part::{Side, plain};
-use super::search::{GLANCE, Kit, Question, Search};
+use super::search::{GLANCE, Kit, Question, Search, Tables};
 use crate::grow::scan::Found;
 use crate::simd::Level;
 use std::arch::x86_64::{
-    _CMP_GT_OQ, _mm256_loadu_si256, _mm512_add_epi32, _mm512_add_epi64, _mm512_add_ps,
-    _mm512_alignr_epi64, _mm512_and_si512, _mm512_castsi256_si512, _mm512_cmpge_epu32_mask,
-    _mm512_cvtepi32_ps, _mm512_cvtepu32_ps, _mm512_i32gather_epi32, _mm512_loadu_si512,
-    _mm512_mask_cmp_ps_mask, _mm512_maskz_compress_epi32, _mm512_min_epu32, _mm512_mul_ps,
-    _mm512_permutex2var_epi32, _mm512_permutexvar_epi32, _mm512_permutexvar_epi64,
+    __m512, __m512i, __mmask16, _CMP_GT_OQ, _mm256_loadu_si256, _mm512_add_epi32, _mm512_add_epi64,
+    _mm512_add_ps, _mm512_alignr_epi64, _mm512_and_si512, _mm512_castsi256_si512,
+    _mm512_cmpge_epu32_mask, _mm512_cvtepi32_ps, _mm512_cvtepu32_ps, _mm512_i32gather_epi32,
+    _mm512_loadu_si512, _mm512_mask_cmp_ps_mask, _mm512_maskz_compress_epi32, _mm512_min_epu32,
+    _mm512_mul_ps, _mm512_permutex2var_epi32, _mm512_permutexvar_epi32, _mm512_permutexvar_epi64,
     _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set1_ps, _mm512_setr_epi32, _mm512_setzero_si512,
     _mm512_srli_epi32, _mm512_srlv_epi32, _mm512_storeu_si512, _mm512_sub_epi32,
     _mm512_test_epi32_mask,
@@ -76,16 +76,16 @@ unsafe fn run(bytes: &[u8], side: &Side, docs: &mut [u32], right: &mut [u32]) ->
     left + more
 }
 
-pub(super) fn search(search: Search<'_>, found: &mut Found) {
+pub(super) fn search(search: Search<'_>, tables: &mut Tables, found: &mut Found) {
     debug_assert!(Level::Avx512.is_available());
     // SAFETY: `kernel::search` comes here only after `Level::Avx512.is_available()`, which checks
     // the features that `run_search` is compiled for.
-    unsafe { run_search(search, found) }
+    unsafe { run_search(search, tables, found) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt,bmi1,bmi2")]
-fn run_search(search: Search<'_>, found: &mut Found) {
-    search.run(&Wide, found);
+fn run_search(search: Search<'_>, tables: &mut Tables, found: &mut Found) {
+    search.run(&Wide, tables, found);
 }
 
 /// Sums eight at a time, splits sixteen at a time. Only for machines that have AVX-512.
@@ -103,37 +103,61 @@ impl Kit for Wide {
         // SAFETY: `Wide` is used below `search` alone, whose caller has checked the features.
         unsafe { glance(question, prefix, more) }
     }
+
+    #[inline]
+    fn survey(&self, question: &Question, sums: &[u64]) -> [bool; 2] {
+        // SAFETY: `Wide` is used below `search` alone, whose caller has checked the features.
+        unsafe { survey(question, sums) }
+    }
 }
 
-/// Each eight are summed up by themselves first, so that none waits long for those before.
+/// The sums up to each of eight places, `before` what comes before; the sum of all after.
+///
+/// The eight are summed up by themselves first, so that none waits long for those before.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn add_eight(sums: &[u64; 8], before: &mut __m512i) -> __m512i {
+    let (none, last) = (_mm512_setzero_si512(), _mm512_set1_epi64(7));
+    // SAFETY: eight words are the 64 bytes that are read.
+    let own = unsafe { _mm512_loadu_si512(sums.as_ptr().cast()) };
+    let own = _mm512_add_epi64(own, _mm512_alignr_epi64::<7>(own, none));
+    let own = _mm512_add_epi64(own, _mm512_alignr_epi64::<6>(own, none));
+    let own = _mm512_add_epi64(own, _mm512_alignr_epi64::<4>(own, none));
+    let all = _mm512_add_epi64(own, *before);
+    *before = _mm512_add_epi64(*before, _mm512_permutexvar_epi64(last, own));
+    all
+}
+
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn add_up(sums: &[u64], to: &mut [u64; 256]) {
-    let (none, last) = (_mm512_setzero_si512(), _mm512_set1_epi64(7));
-    let mut before = none;
+    let mut before = _mm512_setzero_si512();
     for (to, sums) in to.as_chunks_mut::<8>().0.iter_mut().zip(sums.as_chunks::<8>().0) {
-        // SAFETY: eight words are the 64 bytes that are read.
-        let own = unsafe { _mm512_loadu_si512(sums.as_ptr().cast()) };
-        let own = _mm512_add_epi64(own, _mm512_alignr_epi64::<7>(own, none));
-        let own = _mm512_add_epi64(own, _mm512_alignr_epi64::<6>(own, none));
-        let own = _mm512_add_epi64(own, _mm512_alignr_epi64::<4>(own, none));
         // SAFETY: eight words are the 64 bytes that are written.
-        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), _mm512_add_epi64(own, before)) };
-        before = _mm512_add_epi64(before, _mm512_permutexvar_epi64(last, own));
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), add_eight(sums, &mut before)) };
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn survey(question: &Question, sums: &[u64]) -> [bool; 2] {
+    let mut before = _mm512_setzero_si512();
+    let asked = Asked::of(question);
+    let mut seen = [0; 2];
+    for pair in sums.as_chunks::<8>().0.as_chunks::<2>().0 {
+        let first = add_eight(&pair[0], &mut before);
+        let second = add_eight(&pair[1], &mut before);
+        asked.look(first, second, &mut seen);
+    }
+    seen.map(|lanes| lanes != 0)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn glance(question: &Question, prefix: &[u64], more: u64) -> [bool; 2] {
-    let &Question { total, least, l2, bar } = question;
-    let low = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-    let high = _mm512_add_epi32(low, _mm512_set1_epi32(1));
     let more = _mm512_set1_epi64(more.cast_signed());
-    let (grad, mass) = (_mm512_set1_epi32(total.grad), _mm512_set1_epi32(total.mass.cast_signed()));
-    let least = _mm512_set1_epi32(least.cast_signed());
-    let (l2, bar) = (_mm512_set1_ps(l2), _mm512_set1_ps(bar));
-    let (mut beats, mut splits) = (0, 0);
+    let asked = Asked::of(question);
+    let mut seen = [0; 2];
     for prefix in prefix.as_chunks::<GLANCE>().0 {
         // SAFETY: sixteen words are the 128 bytes that are read.
         let (first, second) = unsafe {
@@ -141,20 +165,56 @@ fn glance(question: &Question, prefix: &[u64], more: u64) -> [bool; 2] {
             (_mm512_loadu_si512(at.cast()), _mm512_loadu_si512(at.add(8).cast()))
         };
         let (first, second) = (_mm512_add_epi64(first, more), _mm512_add_epi64(second, more));
-        let left_mass = _mm512_permutex2var_epi32(first, low, second);
-        let left_grad = _mm512_permutex2var_epi32(first, high, second);
-        let right_mass = _mm512_sub_epi32(mass, left_mass);
-        let right_grad = _mm512_cvtepi32_ps(_mm512_sub_epi32(grad, left_grad));
+        asked.look(first, second, &mut seen);
+    }
+    seen.map(|lanes| lanes != 0)
+}
+
+/// A question in all lanes.
+struct Asked {
+    low: __m512i,
+    high: __m512i,
+    grad: __m512i,
+    mass: __m512i,
+    least: __m512i,
+    l2: __m512,
+    bar: __m512,
+}
+
+impl Asked {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    fn of(question: &Question) -> Self {
+        let &Question { total, least, l2, bar } = question;
+        let low = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        Self {
+            low,
+            high: _mm512_add_epi32(low, _mm512_set1_epi32(1)),
+            grad: _mm512_set1_epi32(total.grad),
+            mass: _mm512_set1_epi32(total.mass.cast_signed()),
+            least: _mm512_set1_epi32(least.cast_signed()),
+            l2: _mm512_set1_ps(l2),
+            bar: _mm512_set1_ps(bar),
+        }
+    }
+
+    /// Looks at the splits after sixteen places: those that beat the bar, those that are splits.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    fn look(&self, first: __m512i, second: __m512i, [beats, splits]: &mut [__mmask16; 2]) {
+        let left_mass = _mm512_permutex2var_epi32(first, self.low, second);
+        let left_grad = _mm512_permutex2var_epi32(first, self.high, second);
+        let right_mass = _mm512_sub_epi32(self.mass, left_mass);
+        let right_grad = _mm512_cvtepi32_ps(_mm512_sub_epi32(self.grad, left_grad));
         let left_grad = _mm512_cvtepi32_ps(left_grad);
-        let fits = _mm512_cmpge_epu32_mask(_mm512_min_epu32(left_mass, right_mass), least);
-        let left = _mm512_add_ps(_mm512_cvtepu32_ps(left_mass), l2);
-        let right = _mm512_add_ps(_mm512_cvtepu32_ps(right_mass), l2);
+        let fits = _mm512_cmpge_epu32_mask(_mm512_min_epu32(left_mass, right_mass), self.least);
+        let left = _mm512_add_ps(_mm512_cvtepu32_ps(left_mass), self.l2);
+        let right = _mm512_add_ps(_mm512_cvtepu32_ps(right_mass), self.l2);
         let of_left = _mm512_mul_ps(_mm512_mul_ps(left_grad, left_grad), right);
         let of_right = _mm512_mul_ps(_mm512_mul_ps(right_grad, right_grad), left);
         let value = _mm512_add_ps(of_left, of_right);
-        let to_beat = _mm512_mul_ps(bar, _mm512_mul_ps(left, right));
-        beats |= _mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(fits, value, to_beat);
-        splits |= fits;
+        let to_beat = _mm512_mul_ps(self.bar, _mm512_mul_ps(left, right));
+        *beats |= _mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(fits, value, to_beat);
+        *splits |= fits;
     }
-    [beats != 0, splits != 0]
 }

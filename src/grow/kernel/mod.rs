@@ -13,19 +13,19 @@ mod search;
 
 pub(super) use add::{Block, GAP, MOST_COLUMNS, TILE_SUMS, add, fetch};
 pub(super) use part::{Cells, Side, part};
-pub(super) use search::Search;
+pub(super) use search::{Search, Tables};
 
 use super::scan::Found;
 use crate::simd::Level;
 
 /// Searches columns at a level of instructions.
-pub(super) fn search(level: Level, search: Search<'_>, found: &mut Found) {
+pub(super) fn search(level: Level, search: Search<'_>, tables: &mut Tables, found: &mut Found) {
     match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if level.is_available() => avx512::search(search, found),
+        Level::Avx512 if level.is_available() => avx512::search(search, tables, found),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 if level.is_available() => avx2::search(search, found),
-        _ => search.run(&search::Plain, found),
+        Level::Avx2 if level.is_available() => avx2::search(search, tables, found),
+        _ => search.run(&search::Plain, tables, found),
     }
 }
 
@@ -94,6 +94,11 @@ mod tests {
                 let plain = Plain.glance(&question, &prefix[0][..len], more);
                 let wide = avx512::Wide.glance(&question, &prefix[0][..len], more);
                 assert_eq!(plain, wide, "{seed}");
+                if more == 0 {
+                    let sums = &sums[..len];
+                    assert_eq!(Plain.survey(&question, sums), plain);
+                    assert_eq!(avx512::Wide.survey(&question, sums), plain);
+                }
                 seen[usize::from(plain[0]) + 2 * usize::from(plain[1])] += 1;
             }
         }

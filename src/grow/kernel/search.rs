@@ -19,19 +19,22 @@ const LANES: usize = 8;
 /// The most thresholds that are looked at in one step.
 pub(super) const GLANCE: usize = 16;
 
-/// The sums up to each code, and what a split there is worth.
-struct Tables {
+/// Room for the search of one feature: the sums up to each code, and what a split there is worth.
+pub(crate) struct Tables {
     prefix: [u64; 256],
     values: [f64; 256],
-    digit: [u64; 256],
+}
+
+impl Tables {
+    pub(crate) fn new() -> Self {
+        Self { prefix: [0; 256], values: [0.0; 256] }
+    }
 }
 
 impl Search<'_> {
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    pub(super) fn run(self, kit: &impl Kit, found: &mut Found) {
-        let mut tables = Tables { prefix: [0; 256], values: [0.0; 256], digit: [0; 256] };
-        let tables = &mut tables;
+    pub(super) fn run(self, kit: &impl Kit, tables: &mut Tables, found: &mut Found) {
         let stride = self.scanner.shape.stride;
         let columns = &self.scanner.columns[self.first..];
         for (sums, &column) in self.sums.chunks_exact(stride).zip(columns) {
@@ -43,7 +46,7 @@ impl Search<'_> {
                 if digit.is_whole {
                     self.search(kit, (number, sums, codes), tables, found);
                 } else {
-                    let mut of_digit = tables.digit;
+                    let mut of_digit = [0; 256];
                     marginal(sums, digit, &mut of_digit[..codes]);
                     self.search(kit, (number, &of_digit, codes), tables, found);
                 }
@@ -65,17 +68,22 @@ impl Search<'_> {
         // Without missing cells, all docs are left of the last code.
         let num_splits = codes - 1 - usize::from(missing == 0);
         let padded = num_splits.next_multiple_of(GLANCE).min(256);
-        kit.add_up(&sums[..padded], &mut tables.prefix);
+        let question = self.question();
         let ways = [(false, 0), (true, missing)];
         let ways = &ways[..=usize::from(missing != 0)];
-        let (mut may_beat, mut is_split) = (false, false);
-        let question = self.question();
-        for &(_, more) in ways {
-            // What fills the last step leaves nothing on the right.
-            tables.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
-            let [beats, splits] = kit.glance(&question, &tables.prefix[..padded], more);
-            may_beat |= beats;
-            is_split |= splits;
+        let [mut may_beat, mut is_split] = [false; 2];
+        if missing == 0 {
+            // After the last code nothing comes: its sums leave nothing on the right.
+            [may_beat, is_split] = kit.survey(&question, &sums[..padded]);
+        } else {
+            kit.add_up(&sums[..padded], &mut tables.prefix);
+            for &(_, more) in ways {
+                // What fills the last step leaves nothing on the right.
+                tables.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
+                let [beats, splits] = kit.glance(&question, &tables.prefix[..padded], more);
+                may_beat |= beats;
+                is_split |= splits;
+            }
         }
         if !is_split {
             let codes = sums[..codes].iter().filter(|&&sum| sum != 0).count();
@@ -85,6 +93,7 @@ impl Search<'_> {
         if !may_beat && self.node.l2 <= LARGE {
             return;
         }
+        kit.add_up(&sums[..padded], &mut tables.prefix);
         for &(missing_left, more) in ways {
             tables.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
             let to_beat = found.best.map_or(f64::NEG_INFINITY, |best| best.value);
@@ -172,6 +181,9 @@ pub(super) trait Kit {
     /// Whether one of the splits may beat the bar, and whether both sides of one are large enough.
     /// There are as many as fill whole steps.
     fn glance(&self, question: &Question, prefix: &[u64], more: u64) -> [bool; 2];
+
+    /// The same of sums that have not been added up.
+    fn survey(&self, question: &Question, sums: &[u64]) -> [bool; 2];
 }
 
 /// The plain loops.
@@ -206,6 +218,14 @@ impl Kit for Plain {
             }
         }
         [beats, splits].map(|lanes| lanes.into_iter().fold(0, |any, lane| any | lane) != 0)
+    }
+
+    #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
+    #[inline(always)]
+    fn survey(&self, question: &Question, sums: &[u64]) -> [bool; 2] {
+        let mut prefix = [0; 256];
+        self.add_up(sums, &mut prefix);
+        self.glance(question, &prefix[..sums.len()], 0)
     }
 }
 
