@@ -191,7 +191,7 @@ impl Twins {
         self.members.clear();
         self.members.extend(self.sorted.iter().map(|line| line.doc));
         self.ranges.clear();
-        self.ranges.resize(lines.len(), (0, 0));
+        self.ranges.resize(labels.len(), (0, 0));
         let mut start = 0;
         for set in self.sorted.chunk_by(same) {
             let range = (start, start + set.len() as u32);

@@ -222,11 +222,12 @@ impl<'a> Task<'a> {
             return;
         }
         self.frame.lines(&self.scores.0[docs.clone()], &self.scores.1[docs], lines);
-        twins.find(lines, labels, self.options.metric.convention().ties);
         let ranks = self.rules.ranks(labels.len());
+        thinner.by_ends(lines, ranks, (self.frame.from, self.frame.to));
         if self.options.few_outputs {
-            thinner.thin(lines, ranks);
+            thinner.by_slopes(lines, ranks);
         }
+        twins.find(lines, labels, self.options.metric.convention().ties);
         front.start(lines, ranks, window.after);
         let is_first = window.after == self.frame.from;
         part.tied.0 |= is_first && front.begins_tied(window.after);
