@@ -48,12 +48,12 @@ impl Thinner {
         // The slack is for rounding: of ends here, and of a crossing at the very end of the range.
         let far = from.abs().max(to.abs()).max(1.0);
         let slack = (1u64 << 52) as f64 * far * ROUNDING;
-        // Beyond whole numbers the lower ends are cut off, all alike.
+        // Cut off to whole numbers, and one less: not above where they are. What is beyond is beyond.
         self.lower_ends.clear();
-        self.lower_ends.extend(lines.iter().map(|line| ends(line).0.floor() as i64));
+        self.lower_ends.extend(lines.iter().map(|line| (ends(line).0 as i64).saturating_sub(1)));
         let order = |x: &i64, y: &i64| y.cmp(x);
         let kth = *self.lower_ends.select_nth_unstable_by(k - 1, order).1;
-        if kth == i64::MIN || kth == i64::MAX {
+        if kth == i64::MIN || kth >= i64::MAX - 1 {
             return;
         }
         let height = kth as f64 - slack;
