@@ -68,6 +68,9 @@ impl Follower {
         let interval = Interval { value: rounded(self.value), from: self.start, to };
         self.start = to;
         self.steps.push(interval);
+        if self.best.len() == REMEMBERED && !interval.beats(&self.best[REMEMBERED - 1]) {
+            return;
+        }
         let middle = interval.middle();
         if !(interval.from < middle && middle < to) {
             return;

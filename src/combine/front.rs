@@ -106,6 +106,9 @@ impl Front {
         for rank in 0..self.k {
             self.refresh(rank);
         }
+        for run in 0..self.k.div_ceil(RUN) {
+            self.times.settle(run);
+        }
         let start = tally.value(self.top());
         let (mut now, mut value) = (f64::NEG_INFINITY, start);
         loop {
@@ -137,7 +140,7 @@ impl Front {
             tally.swap(rank, self.order[rank], self.order[rank + 1]);
             self.exchange(rank, rank + 1);
             // The upper one is the steeper: it is not overtaken by the other again.
-            self.times.set(rank, f64::INFINITY);
+            self.times.put(rank, f64::INFINITY);
             self.refresh(rank + 1);
         }
         if rank == last {
@@ -145,6 +148,11 @@ impl Front {
         }
         if rank > 0 {
             self.refresh(rank - 1);
+        }
+        let (first, end) = (rank.saturating_sub(1) / RUN, (rank + 1).min(last) / RUN);
+        self.times.settle(first);
+        if end != first {
+            self.times.settle(end);
         }
     }
 
@@ -159,7 +167,7 @@ impl Front {
             self.entering = self.k + outside;
             t
         };
-        self.times.set(rank, t);
+        self.times.put(rank, t);
     }
 
     /// Which line outside overtakes the last of the list first, and when.
@@ -208,10 +216,16 @@ impl Times {
 
     #[expect(clippy::inline_always, reason = "compiled for several levels")]
     #[inline(always)]
-    fn set(&mut self, rank: usize, t: f64) {
-        let run = &mut self.runs[rank / RUN];
-        run[rank % RUN] = t;
-        self.least[rank / RUN] = least(run);
+    fn put(&mut self, rank: usize, t: f64) {
+        self.runs[rank / RUN][rank % RUN] = t;
+    }
+
+    /// Finds the least time of a run anew, once after all that was put there: a vector cannot be loaded
+    /// before a number just stored in it has reached the cache.
+    #[expect(clippy::inline_always, reason = "compiled for several levels")]
+    #[inline(always)]
+    fn settle(&mut self, run: usize) {
+        self.least[run] = least(&self.runs[run]);
     }
 
     /// The earliest time and its rank.

@@ -101,7 +101,7 @@ impl Frame {
 
     /// The lines of a query.
     pub(super) fn lines(&self, a: &[f64], b: &[f64], lines: &mut Vec<Line>) {
-        let (of_a, of_b) = (exponent(largest(a)), exponent(largest(b)) + self.shift);
+        let (of_a, of_b) = (largest_exponent(a), largest_exponent(b) + self.shift);
         let bits = BITS - of_a.max(of_b);
         let (scale_a, scale_b) = (Scale::new(bits), Scale::new(bits + self.shift));
         lines.clear();
@@ -145,6 +145,12 @@ fn largest(scores: &[f64]) -> f64 {
 /// The least e with x < 2^e; for 0 and for what has no exponent of its own, a small one.
 fn exponent(x: f64) -> i32 {
     (x.to_bits() >> 52) as i32 - 1022
+}
+
+/// The exponent of the largest of some scores, in whole numbers, which vectors take the largest of.
+fn largest_exponent(scores: &[f64]) -> i32 {
+    let exponents = scores.iter().map(|score| (score.to_bits() >> 52) as i32 & 0x7ff);
+    exponents.fold(0, i32::max) - 1022
 }
 
 /// Puts the first `k` lines right after `t` to the front, in order.
@@ -191,7 +197,7 @@ impl Twins {
         self.members.clear();
         self.members.extend(self.sorted.iter().map(|line| line.doc));
         self.ranges.clear();
-        self.ranges.resize(lines.len(), (0, 0));
+        self.ranges.resize(labels.len(), (0, 0));
         let mut start = 0;
         for set in self.sorted.chunk_by(same) {
             let range = (start, start + set.len() as u32);

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::simd::Level;
 use rayon::prelude::*;
+use std::cmp::Ordering::Equal;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Queries a task takes; also how often the interrupt is looked at.
@@ -157,7 +158,7 @@ impl<'a> Task<'a> {
             }
             ends.pop();
             (after, most) = (until, self.options.most_events.max(1));
-            pass.events.par_sort_unstable_by(|x, y| x.t.total_cmp(&y.t));
+            sort(&mut pass.events);
             let found = found.get_or_insert_with(|| {
                 let steps = Steps::new(from, to, self.options.curve_steps);
                 let follower = Follower::new(pass.start, from, steps);
@@ -222,11 +223,12 @@ impl<'a> Task<'a> {
             return;
         }
         self.frame.lines(&self.scores.0[docs.clone()], &self.scores.1[docs], lines);
-        twins.find(lines, labels, self.options.metric.convention().ties);
         let ranks = self.rules.ranks(labels.len());
+        thinner.by_ends(lines, ranks, (self.frame.from, self.frame.to));
         if self.options.few_outputs {
-            thinner.thin(lines, ranks);
+            thinner.by_slopes(lines, ranks);
         }
+        twins.find(lines, labels, self.options.metric.convention().ties);
         front.start(lines, ranks, window.after);
         let is_first = window.after == self.frame.from;
         part.tied.0 |= is_first && front.begins_tied(window.after);
@@ -321,6 +323,17 @@ impl<'a> Task<'a> {
 
     fn alpha(&self, t: f64) -> f64 {
         self.frame.alpha(t)
+    }
+}
+
+/// By t, which is a number.
+fn sort(events: &mut [Event]) {
+    let order = |x: &Event, y: &Event| x.t.partial_cmp(&y.t).unwrap_or(Equal);
+    // On one thread the parallel sort is the same at twice the price.
+    if rayon::current_num_threads() == 1 {
+        events.sort_unstable_by(order);
+    } else {
+        events.par_sort_unstable_by(order);
     }
 }
 

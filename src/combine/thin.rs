@@ -1,7 +1,11 @@
-//! Fewer lines where many are parallel: a tree has few different outputs in a query.
+//! Fewer lines: docs that are never among the first `k` are left out before the walk.
 //!
-//! Lines of one slope never cross, so a doc with `k` docs of its own slope above it is never among the
-//! first `k`: it is left out before the walk. Lines that are the same stay together.
+//! A line lies between its two ends. If `k` lines have both ends above some height, that is below rank
+//! `k` everywhere, and so is a line with both ends below it. The best such height is the `k`th largest
+//! of the lower ends.
+//!
+//! Lines of one slope never cross, so neither is one with `k` others of its own slope above it: a tree
+//! has few different outputs in a query. Lines that are the same stay together in any case.
 //!
 //! Cost: O(n) for a query of n docs.
 
@@ -11,6 +15,9 @@ use super::lines::Line;
 const MOST_SLOPES: usize = 256;
 /// Slots of the table of slopes, a power of two.
 const SLOTS: usize = 4 * MOST_SLOPES;
+
+/// Sums of whole numbers below 2^52 times an end of the range are wrong by less than this share.
+const ROUNDING: f64 = 1.0 / (1u64 << 48) as f64;
 
 /// Buffers, kept from query to query.
 #[derive(Debug, Default)]
@@ -25,11 +32,36 @@ pub(super) struct Thinner {
     /// By slope, the intercept below which lines are left out.
     lowest: Vec<f64>,
     intercepts: Vec<f64>,
+    lower_ends: Vec<i64>,
 }
 
 impl Thinner {
-    /// Leaves out lines that are never among the first `k`.
-    pub(super) fn thin(&mut self, lines: &mut Vec<Line>, k: usize) {
+    /// Leaves out lines that are below rank `k` at all of `from..=to`.
+    pub(super) fn by_ends(&mut self, lines: &mut Vec<Line>, k: usize, (from, to): (f64, f64)) {
+        if lines.len() <= k {
+            return;
+        }
+        let ends = |line: &Line| {
+            let (x, y) = (line.intercept + from * line.slope, line.intercept + to * line.slope);
+            if x < y { (x, y) } else { (y, x) }
+        };
+        // The slack is for rounding: of ends here, and of a crossing at the very end of the range.
+        let far = from.abs().max(to.abs()).max(1.0);
+        let slack = (1u64 << 52) as f64 * far * ROUNDING;
+        // Cut off to whole numbers, and one less: not above where they are. What is beyond is beyond.
+        self.lower_ends.clear();
+        self.lower_ends.extend(lines.iter().map(|line| (ends(line).0 as i64).saturating_sub(1)));
+        let order = |x: &i64, y: &i64| y.cmp(x);
+        let kth = *self.lower_ends.select_nth_unstable_by(k - 1, order).1;
+        if kth == i64::MIN || kth >= i64::MAX - 1 {
+            return;
+        }
+        let height = kth as f64 - slack;
+        lines.retain(|line| ends(line).1 >= height);
+    }
+
+    /// Leaves out lines that have `k` of their own slope above them.
+    pub(super) fn by_slopes(&mut self, lines: &mut Vec<Line>, k: usize) {
         if lines.len() <= k || !self.number(lines) || self.sizes.iter().all(|&size| size <= k) {
             return;
         }
