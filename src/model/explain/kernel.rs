@@ -66,6 +66,7 @@ fn avx512(paths: &Paths, quadrature: &Quadrature, scratch: &mut Scratch) {
 }
 
 // Loops and no closures: what a closure does may be compiled without the instructions of the level.
+// On copies: a loop over what two references lead to is no vector, for fear that they overlap.
 #[inline(always)]
 fn portable(paths: &Paths, quadrature: &Quadrature, scratch: &mut Scratch) {
     let Scratch { cells, sums, sides, players: kept, .. } = scratch;
@@ -73,21 +74,25 @@ fn portable(paths: &Paths, quadrature: &Quadrature, scratch: &mut Scratch) {
         sides.clear();
         sides.resize(tree.tests.len(), [[0.0; LANES]; 2]);
         for (sides, test) in sides.iter_mut().zip(&tree.tests) {
-            let cells = &cells[test.column as usize];
+            let cells = cells[test.column as usize];
+            let mut left = [0.0; LANES];
+            let mut right = [0.0; LANES];
             for i in 0..LANES {
-                let left = f64::from(u8::from(test.goes_left(cells[i])));
-                sides[0][i] = 1.0 - left;
-                sides[1][i] = left;
+                left[i] = f64::from(u8::from(test.goes_left(cells[i])));
+                right[i] = 1.0 - left[i];
             }
+            *sides = [right, left];
         }
         for way in &tree.leaves {
             leaf(tree, way, sides, quadrature, kept);
             let values = kept.through.iter().zip(&kept.others);
             for (player, (through, others)) in tree.players(way).iter().zip(values) {
-                let sums = &mut sums[player.feature as usize];
+                let (through, others) = (*through, *others);
+                let mut sum = sums[player.feature as usize];
                 for i in 0..LANES {
-                    sums[i] += way.value * (through[i] - player.share) * others[i];
+                    sum[i] += way.value * (through[i] - player.share) * others[i];
                 }
+                sums[player.feature as usize] = sum;
             }
         }
     }
@@ -97,39 +102,48 @@ fn portable(paths: &Paths, quadrature: &Quadrature, scratch: &mut Scratch) {
 #[inline(always)]
 fn leaf(tree: &Ways, way: &Way, sides: &[[Lanes; 2]], quadrature: &Quadrature, kept: &mut Players) {
     let players = tree.players(way);
-    let Players { through, before, others } = kept;
-    for list in [&mut *through, before, others] {
-        list.clear();
-        list.resize(players.len(), [0.0; LANES]);
+    let count = players.len();
+    if kept.others.len() < count {
+        for list in [&mut kept.through, &mut kept.before, &mut kept.others] {
+            list.resize(count, [0.0; LANES]);
+        }
     }
+    let Players { through, before, others } = kept;
+    let (through, before, others) =
+        (&mut through[..count], &mut before[..count], &mut others[..count]);
     if players.is_empty() {
         return;
     }
-    for (through, player) in through.iter_mut().zip(players) {
+    for ((through, others), player) in through.iter_mut().zip(&mut *others).zip(players) {
+        *others = [0.0; LANES];
         let mut product = [1.0; LANES];
         for condition in tree.conditions(player) {
-            let side = &sides[condition.test as usize][usize::from(condition.left)];
+            let side = sides[condition.test as usize][usize::from(condition.left)];
             for i in 0..LANES {
                 product[i] *= side[i];
             }
         }
         *through = product;
     }
-    for &(t, weight) in quadrature.rule(players.len()) {
+    for &(t, weight) in quadrature.rule(count) {
         let mut product = [weight; LANES];
         for ((before, through), player) in before.iter_mut().zip(&*through).zip(players) {
             *before = product;
+            let (unknown, through) = (player.share * (1.0 - t), *through);
             for i in 0..LANES {
-                product[i] *= player.share * (1.0 - t) + through[i] * t;
+                product[i] *= unknown + through[i] * t;
             }
         }
         let mut after = [1.0; LANES];
         let each = others.iter_mut().zip(&*before).zip(through.iter().zip(players));
         for ((others, before), (through, player)) in each.rev() {
+            let (unknown, through, before) = (player.share * (1.0 - t), *through, *before);
+            let mut sum = *others;
             for i in 0..LANES {
-                others[i] += before[i] * after[i];
-                after[i] *= player.share * (1.0 - t) + through[i] * t;
+                sum[i] += before[i] * after[i];
+                after[i] *= unknown + through[i] * t;
             }
+            *others = sum;
         }
     }
 }
