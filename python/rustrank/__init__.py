@@ -20,6 +20,8 @@ from rustrank.combination import Combiner, Curve
 from rustrank.comparison import Comparison, MetricComparison, compare
 from rustrank.dataset import Dataset
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
+from rustrank.nets import LambdaRank, RankNet
+from rustrank.optimality import LocalOptimum, local_optimum
 from rustrank.training import EarlyStopping, Round, train
 
 __all__ = [
@@ -32,11 +34,14 @@ __all__ = [
     "EarlyStopping",
     "Evaluation",
     "InternalError",
+    "LambdaRank",
+    "LocalOptimum",
     "MetricComparison",
     "MetricValue",
     "ModelFormatError",
     "ModelVersionError",
     "ParamError",
+    "RankNet",
     "ResourceError",
     "Round",
     "RustrankError",
@@ -45,5 +50,6 @@ __all__ = [
     "compare",
     "datasets",
     "evaluate",
+    "local_optimum",
     "train",
 ]

@@ -12,6 +12,7 @@ mod dataset;
 mod door;
 mod errors;
 mod metrics;
+mod neural;
 mod pool;
 mod scoring;
 mod text;
@@ -32,6 +33,8 @@ mod _rustrank {
     use super::door::num_threads;
     #[pymodule_export]
     use super::metrics::{bootstrap, evaluate, mean, measures, randomisation_test, t_test, tally};
+    #[pymodule_export]
+    use super::neural::{NetTrainer, RawDataset, net_weights, with_net_weights};
     #[pymodule_export]
     use super::text::{inspect_letor, read_labels, read_scores, read_trec};
     #[pymodule_export]

@@ -85,9 +85,9 @@ pub(super) struct Losing {
 }
 
 /// Rows that are better, rows that are worse, probabilities and weights.
-type Preferences = (Vec<u32>, Vec<u32>, Vec<f64>, Vec<f64>);
+pub(super) type Preferences = (Vec<u32>, Vec<u32>, Vec<f64>, Vec<f64>);
 
-fn listed((better, worse, probability, weight): &Preferences) -> Vec<Preference> {
+pub(super) fn listed((better, worse, probability, weight): &Preferences) -> Vec<Preference> {
     let rows = better.iter().zip(worse).zip(probability.iter().zip(weight));
     let preference = |((&better, &worse), (&probability, &weight))| Preference {
         better,
@@ -133,7 +133,13 @@ impl Growing {
 }
 
 impl Losing {
-    fn built(&self, judging: &Judging, seed: u64) -> Result<Loss> {
+    /// The steepness of the sigmoid.
+    pub(super) fn sigma(&self) -> f64 {
+        self.sigma
+    }
+
+    /// All options there are.
+    pub(super) fn options(&self, judging: &Judging, seed: u64) -> Result<ObjectiveOptions> {
         let (scale, copies) = (self.noise_scale, self.noise_copies);
         let lambda = LambdaOptions {
             pairs_to: self.pairs_to,
@@ -147,7 +153,7 @@ impl Losing {
             ..LambdaOptions::new(judging.metric(&self.metric)?)
         };
         let relevant_from = self.relevant_from.map(|label| label as f32);
-        Loss::new(&ObjectiveOptions { kind: self.kind.parse()?, lambda, relevant_from })
+        Ok(ObjectiveOptions { kind: self.kind.parse()?, lambda, relevant_from })
     }
 }
 
@@ -164,7 +170,9 @@ impl Planned {
             (ObjectiveArg::Ours(losing), Some(preferences)) => {
                 Loss::of_preferences(&listed(preferences), dataset, losing.sigma)?
             }
-            (ObjectiveArg::Ours(losing), None) => losing.built(&self.judging, grow.seed)?,
+            (ObjectiveArg::Ours(losing), None) => {
+                Loss::new(&losing.options(&self.judging, grow.seed)?)?
+            }
             (ObjectiveArg::Function(name, called), _) => {
                 let (function, dataset) = (function(name, called), dataset.clone());
                 Loss::other(name, Box::new(FunctionObjective { function, dataset }))
