@@ -51,6 +51,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         learning_rate=job["learning_rate"],
         optimiser=job["optimiser"],
         schedule="constant",
+        inputs="plain",
         batch_queries=job["batch_queries"],
         n_jobs=job["threads"],
     )

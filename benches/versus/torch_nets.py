@@ -48,7 +48,7 @@ class Batches:
         gains = np.exp2(np.load(folder / "y.npy").astype(np.float64)) - 1.0
         self.sizes = np.load(folder / "sizes.npy")
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
-        self.X = torch.from_numpy(np.ascontiguousarray(X, np.float32))
+        self.X = torch.from_numpy(np.array(X, np.float32))
         mean, scale = (torch.from_numpy(stat(X, axis=0)) for stat in (np.nanmean, np.nanstd))
         self.X = ((self.X - mean) / scale.clamp_min(1e-20)).clamp_(-10.0, 10.0).nan_to_num_(0.0)
         self.gains = torch.from_numpy(gains.astype(np.float32))

@@ -27,6 +27,7 @@ def learn(scored: Scored, other: Scored | None, combining: Combining) -> LambdaR
         hidden=NETS[combining.method],
         epochs=60,
         learning_rate=0.01,
+        inputs="plain",
         # So far beyond what scores are that a linear net is linear.
         limit=1e6,
         metric=judging.metrics[0],

@@ -12,7 +12,7 @@ from rustrank import _rustrank
 from rustrank._arrays import as_doubles, as_labels, check_length
 from rustrank._errors import ParamError, ParamKindError, UnknownNameError, shown
 from rustrank._features import as_table
-from rustrank._options import flag, real, text, threads, whole
+from rustrank._options import real, text, threads, whole
 from rustrank._plans import Losing, check_same_names, loss_metric, preferences_of
 from rustrank._queries import as_queries, as_query_weight
 from rustrank.dataset import Dataset
@@ -104,7 +104,7 @@ class Learning:
     schedule: str
     batch_queries: int
     weight_decay: float
-    log_inputs: bool
+    inputs: str
     limit: float
     seed: int
 
@@ -119,7 +119,7 @@ class Learning:
             text("schedule", options["schedule"]),
             whole("batch_queries", options["batch_queries"], 1, _MOST),
             real("weight_decay", options["weight_decay"]),
-            flag("log_inputs", options["log_inputs"]),
+            text("inputs", options["inputs"]),
             real("limit", options["limit"]),
             whole("random_state", options["random_state"], 0, 2**64 - 1),
         )

@@ -165,8 +165,9 @@ class LambdaRank(_Net):
         How often training goes back before it ends, and what the learning rate is then multiplied by.
     weight_decay : float, default 0
         What a step takes off each weight, as a share of the learning rate.
-    log_inputs : bool, default False
-        Whether to take ``sign(x) * log(1 + |x|)`` of all values first, for features such as counts.
+    inputs : {"auto", "plain", "log"}
+        Whether to take ``sign(x) * log(1 + |x|)`` of values before they are standardised: ``auto`` does
+        so for features with long tails, such as counts, whose tails that shortens.
     limit : float, default 10
         Standardised values beyond this count as this.
     metric : str or sequence of str, default "ndcg@10"
@@ -212,7 +213,7 @@ class LambdaRank(_Net):
         restarts: int = 2,
         restart_factor: float = 0.5,
         weight_decay: float = 0.0,
-        log_inputs: bool = False,
+        inputs: str = "auto",
         limit: float = 10.0,
         metric: str | Sequence[str] = "ndcg@10",
         objective_metric: str | None = None,
@@ -281,7 +282,7 @@ class RankNet(_Net):
     ----------
     hidden, epochs, learning_rate, optimiser, schedule, batch_queries
         As for `LambdaRank`.
-    patience, restarts, restart_factor, weight_decay, log_inputs, limit
+    patience, restarts, restart_factor, weight_decay, inputs, limit
         As for `LambdaRank`.
     metric : str or sequence of str, default "ndcg@10"
         What is evaluated on the validation set; the first one decides.
@@ -314,7 +315,7 @@ class RankNet(_Net):
         restarts: int = 2,
         restart_factor: float = 0.5,
         weight_decay: float = 0.0,
-        log_inputs: bool = False,
+        inputs: str = "auto",
         limit: float = 10.0,
         metric: str | Sequence[str] = "ndcg@10",
         pairs_to: int | None = None,

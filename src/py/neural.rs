@@ -10,7 +10,7 @@ use super::trainer::{Losing, Preferences, listed};
 use crate::data;
 use crate::error::{Error, Result};
 use crate::model::{Component, Mlp, Model, Part};
-use crate::neural::{self, Loss, Optimiser, Params, Patience, Plan, Schedule};
+use crate::neural::{self, Inputs, Loss, Optimiser, Params, Patience, Plan, Schedule};
 use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -66,7 +66,7 @@ pub(super) struct Learning {
     schedule: String,
     batch_queries: usize,
     weight_decay: f64,
-    log_inputs: bool,
+    inputs: String,
     limit: f64,
     seed: u64,
 }
@@ -89,7 +89,12 @@ impl Learning {
             },
             batch_queries: self.batch_queries,
             weight_decay: self.weight_decay,
-            log_inputs: self.log_inputs,
+            inputs: match &*self.inputs {
+                "plain" => Inputs::Plain,
+                "log" => Inputs::Log,
+                "auto" => Inputs::Auto,
+                other => return Err(unknown("inputs", other, "\"auto\", \"plain\" or \"log\"")),
+            },
             limit: self.limit,
             seed: self.seed,
         })

@@ -120,6 +120,7 @@ def test_params_are_scikit_learns() -> None:
         ({"learning_rate": -1.0}, "learning_rate is out of range: got -1"),
         ({"learning_rate": "fast"}, "learning_rate: got 'fast', expected a number"),
         ({"optimiser": "lbfgs"}, 'optimiser is not known: got "lbfgs", expected "adam" or "sgd"'),
+        ({"inputs": "rank"}, 'inputs is not known: got "rank"'),
         ({"schedule": "cosine"}, 'schedule is not known: got "cosine"'),
         ({"batch_queries": 0}, "batch_queries: got 0"),
         ({"limit": 0.0}, "limit is out of range"),
