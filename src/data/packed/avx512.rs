@@ -80,7 +80,7 @@ fn unpack_row(heads: &[[u8; HEAD]], cells: &[u8], first: usize, to: &mut [f32]) 
 
 /// So far ahead rows are fetched, some rows of usual width: they are read in order, and the
 /// processor's own fetching stops at the end of each page.
-const AHEAD: usize = 2048;
+const AHEAD: usize = 4096;
 
 /// Has the memory at a place fetched into the cache, if there is any.
 #[target_feature(enable = "avx512f")]
