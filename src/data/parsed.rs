@@ -383,24 +383,23 @@ impl Parsed {
 }
 
 impl Parsed {
-    /// Rising rows are found without a search.
-    fn read_each<'a>(
-        &self,
-        rows: impl Iterator<Item = usize>,
-        features: Range<usize>,
-        tile: impl Iterator<Item = &'a mut [f32]>,
-    ) {
-        let holds = |at: usize, row: usize| {
-            self.starts[at] <= row && row - self.starts[at] < self.chunks[at].num_rows
-        };
-        let mut at = 0;
-        for (row, to) in rows.zip(tile) {
-            if !holds(at, row) {
-                let next = (at + 1).min(self.chunks.len() - 1);
-                let found = || self.starts.partition_point(|&start| start <= row) - 1;
-                at = if holds(next, row) { next } else { found() };
-            }
-            self.chunks[at].read(row - self.starts[at], features.clone(), to, self.absent);
+    /// The chunk that holds a row, and the row in it; for rising rows it is found without a search,
+    /// from `at`, the chunk of the row before.
+    fn find(&self, row: usize, at: &mut usize) -> (&Chunk, usize) {
+        let holds =
+            |at: usize| self.starts[at] <= row && row - self.starts[at] < self.chunks[at].num_rows;
+        if !holds(*at) {
+            let next = (*at + 1).min(self.chunks.len() - 1);
+            let found = || self.starts.partition_point(|&start| start <= row) - 1;
+            *at = if holds(next) { next } else { found() };
+        }
+        (&self.chunks[*at], row - self.starts[*at])
+    }
+
+    /// Has the memory of a row fetched into the cache.
+    fn fetch(&self, row: usize, at: &mut usize) {
+        if let (Chunk { rows: Rows::Packed { rows, .. }, .. }, row) = self.find(row, at) {
+            rows.fetch(row);
         }
     }
 }
@@ -415,15 +414,26 @@ impl Cells for Parsed {
     }
 
     fn read(&self, rows: Range<usize>, tile: &mut [f32]) -> Result<()> {
-        let width = self.num_features.max(1);
-        self.read_each(rows, 0..self.num_features, tile.chunks_exact_mut(width));
+        let features = 0..self.num_features;
+        let mut at = 0;
+        for (row, to) in rows.zip(tile.chunks_exact_mut(features.len().max(1))) {
+            let (chunk, row) = self.find(row, &mut at);
+            chunk.read(row, features.clone(), to, self.absent);
+        }
         Ok(())
     }
 
     fn read_features(&self, rows: &[u32], features: Range<usize>, tile: &mut [f32]) -> Result<()> {
-        let width = features.len().max(1);
-        let rows = rows.iter().map(|&row| row as usize);
-        self.read_each(rows, features, tile.chunks_exact_mut(width));
+        /// Rows lie anywhere, and each read would wait for its memory.
+        const AHEAD: usize = 4;
+        let (mut at, mut at_ahead) = (0, 0);
+        for (i, to) in (0..rows.len()).zip(tile.chunks_exact_mut(features.len().max(1))) {
+            if let Some(&row) = rows.get(i + AHEAD) {
+                self.fetch(row as usize, &mut at_ahead);
+            }
+            let (chunk, row) = self.find(rows[i] as usize, &mut at);
+            chunk.read(row, features.clone(), to, self.absent);
+        }
         Ok(())
     }
 }
