@@ -194,12 +194,12 @@ impl Ranking {
     }
 
     fn count_levels(&mut self, labels: &[f32]) {
+        /// Added and taken away, it rounds a small number to a whole one.
+        const ROUND: f32 = (1 << 23) as f32;
         self.levels.clear();
         // As whole numbers, which vectors take the largest of.
         let bits = labels.iter().map(|&label| label_bits(label).cast_signed());
         let highest = f32::from_bits(bits.fold(0, i32::max).cast_unsigned());
-        // Added and taken away, it rounds a small number to a whole one.
-        const ROUND: f32 = (1 << 23) as f32;
         let is_whole = |label: f32| label + ROUND - ROUND == label;
         if highest < COUNTED_LABELS as f32 && labels.iter().fold(true, |all, &l| all & is_whole(l))
         {
