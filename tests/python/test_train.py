@@ -374,6 +374,8 @@ def test_a_metric_that_fails_is_told(train: rr.Dataset) -> None:
         ({"queries_per_tree": 0}, "queries_per_tree is out of range"),
         ({"features_per_node": 2}, "features_per_node is out of range"),
         ({"criterion": "best"}, "criterion is not known"),
+        ({"tree_shape": "round"}, 'tree_shape is not known: got "round", expected "leafwise" or'),
+        ({"random_strength": -1}, "random_strength is out of range"),
         ({"objective": "lambdamrat"}, "unknown objective"),
         ({"metric": "ndgc@10"}, "did you mean ndcg"),
         ({"metric": 3}, "metric: got 3"),
