@@ -84,6 +84,7 @@ fn bare(hidden: &[usize]) -> Params {
         schedule: Schedule::Constant,
         batch_queries: 1,
         inputs: Inputs::Plain,
+        weight_decay: 0.0,
         ..Params::default()
     }
 }

@@ -52,6 +52,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         optimiser=job["optimiser"],
         schedule="constant",
         inputs="plain",
+        weight_decay=0.0,
         batch_queries=job["batch_queries"],
         n_jobs=job["threads"],
     )

@@ -28,6 +28,7 @@ def learn(scored: Scored, other: Scored | None, combining: Combining) -> LambdaR
         epochs=60,
         learning_rate=0.01,
         inputs="plain",
+        weight_decay=0.0,
         # So far beyond what scores are that a linear net is linear.
         limit=1e6,
         metric=judging.metrics[0],

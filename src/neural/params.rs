@@ -60,13 +60,13 @@ pub enum Schedule {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            hidden: vec![10],
+            hidden: vec![16],
             epochs: 30,
-            learning_rate: 1e-3,
+            learning_rate: 3e-3,
             optimiser: Optimiser::Adam,
             schedule: Schedule::Linear,
             batch_queries: 1,
-            weight_decay: 0.0,
+            weight_decay: 0.1,
             inputs: Inputs::Auto,
             limit: 10.0,
             seed: 0,
