@@ -116,7 +116,7 @@ def local_optimum(
     group: Any = None,
     metric: str = "ndcg@10",
     directions: int = 459,
-    distance: float = 0.05,
+    distance: float = 0.1,
     most_weights: int = 50,
     steps: int = 10,
     seed: int = 0,
@@ -139,7 +139,7 @@ def local_optimum(
         What is measured.
     directions : int, default 459
         How many random directions to try.
-    distance : float, default 0.05
+    distance : float, default 0.1
         How far to go along them, and along single weights at most, as a share of the length of all
         weights: little, but enough for the metric not to be seen in its single steps.
     most_weights : int, default 50

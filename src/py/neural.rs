@@ -45,7 +45,7 @@ impl RawDataset {
 /// Everything but the data: the attributes of a Python object.
 #[derive(FromPyObject)]
 pub(super) struct NetPlanned {
-    learning: Learning,
+    learning: NetOptions,
     objective: Losing,
     preferences: Option<Preferences>,
     valid: Vec<(String, Py<RawDataset>)>,
@@ -58,7 +58,7 @@ pub(super) struct NetPlanned {
 
 /// A net and how it learns: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct Learning {
+pub(super) struct NetOptions {
     hidden: Vec<usize>,
     epochs: usize,
     learning_rate: f64,
@@ -71,7 +71,7 @@ pub(super) struct Learning {
     seed: u64,
 }
 
-impl Learning {
+impl NetOptions {
     fn params(&self) -> Result<Params> {
         Ok(Params {
             hidden: self.hidden.clone(),
@@ -109,12 +109,11 @@ fn unknown(name: &'static str, got: &str, expected: &str) -> Error {
 impl NetPlanned {
     /// The plan as the core takes it.
     fn plan(&self) -> Result<Plan> {
-        let loss = match &self.preferences {
-            Some(preferences) => Loss::of_preferences(listed(preferences), self.objective.sigma()),
-            None => {
-                let options = self.objective.options(&self.judging, self.learning.seed)?;
-                Loss::new(options.kind, options.lambda)?
-            }
+        let loss = if let Some(preferences) = &self.preferences {
+            Loss::of_preferences(listed(preferences), self.objective.sigma())
+        } else {
+            let options = self.objective.options(&self.judging, self.learning.seed)?;
+            Loss::new(options.kind, options.lambda)?
         };
         let taken = |(name, set): &(String, Py<RawDataset>)| Ok((name.clone(), set.get().take()?));
         let patience =
