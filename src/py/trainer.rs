@@ -138,7 +138,7 @@ impl Growing {
 }
 
 impl Losing {
-    fn built(&self, judging: &Judging, seed: u64) -> Result<Loss> {
+    pub(super) fn built(&self, judging: &Judging, seed: u64) -> Result<Loss> {
         let (scale, copies) = (self.noise_scale, self.noise_copies);
         let lambda = LambdaOptions {
             pairs_to: self.pairs_to,
