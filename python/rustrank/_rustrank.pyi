@@ -25,6 +25,7 @@ __all__ = [
     "randomisation_test",
     "read_labels",
     "read_scores",
+    "read_table",
     "read_trec",
     "sweep",
     "t_test",
@@ -413,6 +414,9 @@ def measures() -> list[str]: ...
 def read_labels(
     path: str | PathLike[str], num_threads: int | None
 ) -> tuple[NDArray[np.float32], NDArray[np.int64], list[str]]: ...
+def read_table(
+    path: str | PathLike[str], looking: _Looking
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64], list[str]]: ...
 def read_scores(path: str | PathLike[str], num_threads: int | None) -> NDArray[np.float64]: ...
 def read_trec(
     run: str | PathLike[str], qrels: str | PathLike[str], joining: _Joining

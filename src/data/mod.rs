@@ -23,6 +23,7 @@ mod parsed;
 pub mod pieces;
 pub mod qid;
 pub mod scan;
+pub mod table;
 pub mod trec;
 
 pub use builder::{Builder, RowData};
