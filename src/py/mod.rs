@@ -36,7 +36,7 @@ mod _rustrank {
     #[pymodule_export]
     use super::neural::{NetTrainer, RawDataset, net_weights, with_net_weights};
     #[pymodule_export]
-    use super::text::{inspect_letor, read_labels, read_scores, read_trec};
+    use super::text::{inspect_letor, read_labels, read_scores, read_table, read_trec};
     #[pymodule_export]
     use super::trainer::Trainer;
 

@@ -138,6 +138,11 @@ impl Growing {
 }
 
 impl Losing {
+    /// The loss of a training of trees.
+    pub(super) fn built(&self, judging: &Judging, seed: u64) -> Result<Loss> {
+        Loss::new(&self.options(judging, seed)?)
+    }
+
     /// The steepness of the sigmoid.
     pub(super) fn sigma(&self) -> f64 {
         self.sigma
@@ -175,9 +180,7 @@ impl Planned {
             (ObjectiveArg::Ours(losing), Some(preferences)) => {
                 Loss::of_preferences(&listed(preferences), dataset, losing.sigma)?
             }
-            (ObjectiveArg::Ours(losing), None) => {
-                Loss::new(&losing.options(&self.judging, grow.seed)?)?
-            }
+            (ObjectiveArg::Ours(losing), None) => losing.built(&self.judging, grow.seed)?,
             (ObjectiveArg::Function(name, called), _) => {
                 let (function, dataset) = (function(name, called), dataset.clone());
                 Loss::other(name, Box::new(FunctionObjective { function, dataset }))
