@@ -85,15 +85,17 @@ def train(
         The training set. Training starts from its base scores if it has some.
     objective : str or callable, default "lambdamart"
         The loss: ``lambdamart`` (pairs weighted by what their exchange changes a metric by),
-        ``ranknet`` (all pairs alike), ``xendcg``, ``regression``, ``logistic`` or
-        ``balanced_logistic``. Or a function ``(scores, labels, rows) -> (grad, hess)`` that sees
+        ``ranknet`` (all pairs alike), ``xendcg``, ``regression``, ``logistic``,
+        ``balanced_logistic``, ``err_logistic`` (a doc is relevant with the probability that ERR sees
+        in its label), ``mcrank`` or ``mcrank_ordinal`` (labels are classes, each with trees of its
+        own; the score is the gain that their probabilities let expect). Or a function ``(scores, labels, rows) -> (grad, hess)`` that sees
         one query at a time; ``rows`` are the numbers of its rows in the training data.
     metric : str or callable, or a sequence of these, default "ndcg@10"
         What is evaluated on the validation sets after each round: names as for
         `rustrank.evaluate`, or functions ``(scores, labels) -> float`` of one query, of which
         larger values are better.
     num_trees : int, default 100
-        The most trees to add.
+        The most trees to add; of ``mcrank``, to each class.
     num_leaves : int, default 31
         The most leaves of a tree.
     learning_rate : float, default 0.1
@@ -177,7 +179,8 @@ def train(
         probability that it is better (1 by default) and the weight of the pair (1). Pairs may
         contradict each other.
     gain, relevant_from, max_label
-        As for `rustrank.evaluate`, in the objective and the metrics alike. With ``relevant_from``,
+        As for `rustrank.evaluate`, in the objective and the metrics alike; ``gain`` is what McRank
+        expects. With ``relevant_from``,
         logistic losses tell relevant docs by it; without, labels are probabilities.
 
     Returns
@@ -219,7 +222,7 @@ def train(
         )
         warnings.warn(message, RustrankWarning, stacklevel=2)
     whole = booster_of(trainer, dataset._names)
-    if whole.best_round is None or whole.best_round == whole.num_trees:
+    if whole.best_round is None or whole.best_round == whole.num_rounds:
         return whole
     best = whole.truncate(whole.best_round)
     best.best_round, best.history, best._all = whole.best_round, whole.history, whole

@@ -12,7 +12,7 @@ use crate::boost::{
 };
 use crate::error::Error;
 use crate::model::{Child, Explainer, Model, Scorer, Tree, write_whole};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
@@ -93,6 +93,41 @@ impl Booster {
     #[getter]
     fn num_trees(&self) -> usize {
         self.inner.num_trees()
+    }
+
+    #[getter]
+    fn num_rounds(&self) -> usize {
+        self.inner.num_rounds()
+    }
+
+    /// The labels that are classes.
+    #[getter]
+    fn classes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        let labels = self.inner.classes()?.classes().map(|class| class.label);
+        Some(labels.collect::<Vec<_>>().to_pyarray(py))
+    }
+
+    /// How probable each class is for each row.
+    fn probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        block: Block<'_>,
+        reading: Reading,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let policy = policy(reading.missing, &reading.infinite);
+        let policy = policy.map_err(|error| to_python(py, &error))?;
+        let raw = Raw::of(&block)?;
+        let (values, width) = detached(py, reading.num_threads, |interrupt| {
+            let scorer = self.inner.class_scorer()?;
+            Ok((raw.work(&scorer, policy, interrupt)?, scorer.classes().len()))
+        })?;
+        values.to_pyarray(py).reshape([raw.num_rows(), width])
+    }
+
+    /// The same classes with other gains.
+    fn with_gains(&self, py: Python<'_>, gains: PyReadonlyArray1<'_, f64>) -> PyResult<Self> {
+        let gains = gains.as_slice()?;
+        Model::with_gains(&self.inner, gains).map(Self::of).map_err(|error| to_python(py, &error))
     }
 
     #[getter]

@@ -204,7 +204,7 @@ impl Planned {
             watched: self.valid.iter().map(watched).collect(),
             metrics: self.metrics.iter().map(metric).collect::<Result<_>>()?,
             patience: self.patience.map(patience),
-            base: self.base.as_ref().map(|base| base.get().model().clone()),
+            base: self.base.as_ref().map(|base| base.get().model().clone().into()),
         })
     }
 }
