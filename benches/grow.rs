@@ -9,7 +9,7 @@
 use cpu_time::ThreadTime;
 use rustrank::bins::{BinOptions, Binning, Matrix};
 use rustrank::data::{Policy, Strided};
-use rustrank::grow::{GrowOptions, Grower, Job, Table};
+use rustrank::grow::{GrowOptions, Grower, Job, Table, TreeShape};
 use rustrank::hash::draw;
 use rustrank::{Gradient, Interrupt};
 
@@ -85,9 +85,18 @@ fn main() {
     large.run("root", leaves(2), 40);
     large.run("31 leaves", leaves(31), 20);
     large.run("255 leaves", leaves(255), 10);
+    let symmetric =
+        |num_leaves| GrowOptions { tree_shape: TreeShape::Symmetric, ..leaves(num_leaves) };
+    large.run("32 leaves, symmetric", symmetric(32), 20);
+    large.run("64 leaves, symmetric", symmetric(64), 20);
+    large.run("64 leaves", leaves(64), 20);
+    large.run("256 leaves, symmetric", symmetric(256), 10);
+    let random_strength = 1.0;
+    large.run("31 leaves, noise", GrowOptions { random_strength, ..leaves(31) }, 20);
     let some = GrowOptions { features_per_tree: 0.7, ..leaves(31) };
     large.run("31 leaves, 0.7 a tree", some, 20);
     let small = World::new("10k x 46", 10_000, 46);
     small.run("31 leaves", leaves(31), 200);
     small.run("7 leaves", leaves(7), 200);
+    small.run("32 leaves, symmetric", symmetric(32), 200);
 }

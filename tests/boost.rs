@@ -8,7 +8,7 @@ use rustrank::boost::{
     permutation_importance, score_dataset,
 };
 use rustrank::data::{Dataset, Policy, RowData, Strided};
-use rustrank::grow::GrowOptions;
+use rustrank::grow::{GrowOptions, TreeShape};
 use rustrank::hash::draw;
 use rustrank::model::Model;
 use rustrank::objective::{Objective, State, Target};
@@ -182,6 +182,15 @@ fn random() -> Params {
     params
 }
 
+/// And by levels, with chance in the choice of splits.
+fn symmetric() -> Params {
+    let mut params = random();
+    params.grow.tree_shape = TreeShape::Symmetric;
+    params.grow.num_leaves = 8;
+    params.grow.random_strength = 1.0;
+    params
+}
+
 fn plan(params: Params) -> Plan {
     Plan {
         params,
@@ -216,6 +225,11 @@ fn refused(outcome: Result<Trainer>) -> String {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
+    same_bytes_for_any_number_of_threads(&random());
+    same_bytes_for_any_number_of_threads(&symmetric());
+}
+
+fn same_bytes_for_any_number_of_threads(params: &Params) {
     let (train, valid) = (Rows::new(150, 1), Rows::new(40, 2));
     let mut seen = Vec::new();
     for threads in [1, 2, 4] {
@@ -223,7 +237,8 @@ fn any_number_of_threads_gives_the_same_bytes() {
         seen.push(pool.install(|| {
             let train = train.dataset();
             let watched = vec![watched("valid", &valid.like(&train)), watched("train", &train)];
-            let mut trainer = trainer(&train, Plan { watched, ..plan(random()) }).unwrap();
+            let plan = Plan { watched, ..plan(params.clone()) };
+            let mut trainer = trainer(&train, plan).unwrap();
             (run(&mut trainer), trainer.history().to_vec())
         }));
     }
@@ -234,17 +249,25 @@ fn any_number_of_threads_gives_the_same_bytes() {
 #[test]
 fn any_order_of_rows_gives_the_same_bytes() {
     let rows = Rows::new(60, 4);
-    let first = trained(&rows.dataset(), plan(random()));
-    for seed in 0..3 {
-        assert_eq!(trained(&rows.shuffled(seed).dataset(), plan(random())), first);
+    for params in [random(), symmetric()] {
+        let first = trained(&rows.dataset(), plan(params.clone()));
+        for seed in 0..3 {
+            let again = trained(&rows.shuffled(seed).dataset(), plan(params.clone()));
+            assert_eq!(again, first);
+        }
     }
 }
 
 #[test]
 fn resuming_from_any_round_gives_the_same_bytes() {
+    resuming_gives_the_same_bytes(&random());
+    resuming_gives_the_same_bytes(&symmetric());
+}
+
+fn resuming_gives_the_same_bytes(params: &Params) {
     let train = Rows::new(60, 5).dataset();
     let valid = Rows::new(20, 6).like(&train);
-    let watching = || Plan { watched: vec![watched("valid", &valid)], ..plan(random()) };
+    let watching = || Plan { watched: vec![watched("valid", &valid)], ..plan(params.clone()) };
     let mut whole = trainer(&train, watching()).unwrap();
     let expected = run(&mut whole);
     let mut begun = trainer(&train, watching()).unwrap();

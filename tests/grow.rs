@@ -5,9 +5,9 @@
 use proptest::prelude::*;
 use rustrank::bins::{BinOptions, Binning, Matrix};
 use rustrank::data::{Policy, Strided};
-use rustrank::grow::{CodedTree, Criterion, GrowOptions, Grower, Job, Table};
+use rustrank::grow::{CodedTree, Criterion, GrowOptions, Grower, Job, Table, TreeShape};
 use rustrank::hash::draw;
-use rustrank::model::{Child, Tree};
+use rustrank::model::{Child, Split, Tree};
 use rustrank::{Gradient, Interrupt};
 
 struct World {
@@ -89,6 +89,82 @@ struct NaiveLeaf {
     depth: u32,
 }
 
+/// The formulas of splits, over docs.
+struct Rule<'a> {
+    world: &'a World,
+    options: &'a GrowOptions,
+}
+
+impl Rule<'_> {
+    fn is_by_squares(&self) -> bool {
+        self.options.criterion == Criterion::LeastSquares
+    }
+
+    fn sums(&self, docs: &[usize]) -> (f64, f64) {
+        docs.iter().fold((0.0, 0.0), |(g, h), &doc| {
+            let gradient = self.world.gradients[doc];
+            (g + f64::from(gradient.grad), h + f64::from(gradient.hess))
+        })
+    }
+
+    fn mass(&self, docs: &[usize]) -> f64 {
+        if self.is_by_squares() { docs.len() as f64 } else { self.sums(docs).1 }
+    }
+
+    fn value(&self, docs: &[usize]) -> f64 {
+        let l2 = if self.is_by_squares() { 0.0 } else { self.options.l2 };
+        if docs.is_empty() { 0.0 } else { self.sums(docs).0.powi(2) / (self.mass(docs) + l2) }
+    }
+
+    /// The least mass of a side of some docs.
+    fn least(&self, docs: &[usize]) -> f64 {
+        let of_docs = f64::from(self.options.min_leaf_docs) * self.mass(docs) / docs.len() as f64;
+        if self.is_by_squares() { of_docs } else { of_docs.max(self.options.min_leaf_hess) }
+    }
+
+    /// What the loss loses where some docs are divided; `None` where a side is too small.
+    fn reduction(&self, left: &[usize], right: &[usize]) -> Option<f64> {
+        let all = [left, right].concat();
+        let least = self.least(&all);
+        // A rounded unit of slack, as the packed sums have.
+        let fits = |docs: &[usize]| !docs.is_empty() && self.mass(docs) >= least * (1.0 - 1e-7);
+        let half = if self.is_by_squares() { 1.0 } else { 0.5 };
+        let reduction = half * (self.value(left) + self.value(right) - self.value(&all));
+        (fits(left) && fits(right)).then_some(reduction)
+    }
+
+    /// The Newton step of a leaf.
+    fn step(&self, docs: &[usize]) -> f64 {
+        let (grad, hess) = self.sums(docs);
+        -grad / (hess + self.options.l2)
+    }
+}
+
+/// All questions that can be asked of a doc, in the order in which the first of equals wins.
+fn questions(world: &World, features: impl IntoIterator<Item = usize>) -> Vec<(usize, f32, bool)> {
+    let mut all = Vec::new();
+    for feature in features {
+        let mut thresholds = world.binning.mappers()[feature].thresholds().to_vec();
+        thresholds.push(f32::MAX);
+        for missing_left in [false, true] {
+            all.extend(thresholds.iter().map(|&threshold| (feature, threshold, missing_left)));
+        }
+    }
+    all
+}
+
+fn divided(
+    world: &World,
+    docs: &[usize],
+    (feature, threshold, missing_left): (usize, f32, bool),
+) -> [Vec<usize>; 2] {
+    let cell = |doc: usize| world.cells[doc * world.num_features + feature];
+    let goes =
+        |&doc: &usize| if cell(doc).is_nan() { missing_left } else { cell(doc) <= threshold };
+    let (left, right) = docs.iter().partition(|doc| goes(doc));
+    [left, right]
+}
+
 /// The best split of some docs by brute force over raw cells: both sides and the reduction.
 fn naive_split(
     world: &World,
@@ -96,43 +172,16 @@ fn naive_split(
     options: &GrowOptions,
     features: impl IntoIterator<Item = usize>,
 ) -> Option<(f64, Vec<usize>, Vec<usize>)> {
-    let sums = |docs: &[usize]| {
-        docs.iter().fold((0.0, 0.0), |(g, h), &doc| {
-            let gradient = world.gradients[doc];
-            (g + f64::from(gradient.grad), h + f64::from(gradient.hess))
-        })
-    };
-    let least_squares = options.criterion == Criterion::LeastSquares;
-    let mass = |docs: &[usize]| if least_squares { docs.len() as f64 } else { sums(docs).1 };
-    let l2 = if least_squares { 0.0 } else { options.l2 };
-    let value = |docs: &[usize]| sums(docs).0.powi(2) / (mass(docs) + l2);
-    let of_docs = f64::from(options.min_leaf_docs) * mass(docs) / docs.len() as f64;
-    let least = if least_squares { of_docs } else { of_docs.max(options.min_leaf_hess) };
-    let half = if least_squares { 1.0 } else { 0.5 };
+    let rule = Rule { world, options };
     let mut best: Option<(f64, Vec<usize>, Vec<usize>)> = None;
-    for feature in features {
-        let cell = |doc: usize| world.cells[doc * world.num_features + feature];
-        let mut thresholds = world.binning.mappers()[feature].thresholds().to_vec();
-        thresholds.push(f32::MAX);
-        for missing_left in [false, true] {
-            for &threshold in &thresholds {
-                let goes = |&doc: &usize| {
-                    if cell(doc).is_nan() { missing_left } else { cell(doc) <= threshold }
-                };
-                let (left, right): (Vec<usize>, Vec<usize>) = docs.iter().partition(|d| goes(d));
-                // A rounded unit of slack, as the packed sums have.
-                let fits = |docs: &[usize]| !docs.is_empty() && mass(docs) >= least * (1.0 - 1e-7);
-                if !fits(&left) || !fits(&right) {
-                    continue;
-                }
-                let reduction = half * (value(&left) + value(&right) - value(docs));
-                if best.as_ref().is_none_or(|best| reduction > best.0 * (1.0 + 1e-6)) {
-                    best = Some((reduction, left, right));
-                }
-            }
+    for question in questions(world, features) {
+        let [left, right] = divided(world, docs, question);
+        let Some(reduction) = rule.reduction(&left, &right) else { continue };
+        if best.as_ref().is_none_or(|best| reduction > best.0 * (1.0 + 1e-6)) {
+            best = Some((reduction, left, right));
         }
     }
-    best.filter(|best| best.0 > options.min_reduction.max(1e-9 * value(docs)))
+    best.filter(|best| best.0 > options.min_reduction.max(1e-9 * rule.value(docs)))
 }
 
 /// The leaves of the naive tree, as sets of docs, and the reduction of each split.
@@ -196,6 +245,129 @@ fn trees_are_those_of_a_naive_grower() {
     }
 }
 
+/// The question that all splits of a level of a symmetric tree ask.
+fn question_of(tree: &Tree, level: u32) -> Option<(usize, f32, bool)> {
+    let of_level = tree.splits().get((1 << level) - 1..(2 << level) - 1)?;
+    let question = |split: &Split| {
+        (
+            split.feature as usize,
+            split.threshold.min(f64::from(f32::MAX)) as f32,
+            split.missing_left,
+        )
+    };
+    let first = question(&of_level[0]);
+    assert!(of_level.iter().all(|split| question(split) == first));
+    Some(first)
+}
+
+/// A leaf of the naive symmetric tree.
+struct Fixed {
+    docs: Vec<usize>,
+    value: f64,
+    /// Whether its docs are too few for a value of its own.
+    is_small: bool,
+}
+
+impl Fixed {
+    fn may_split(&self, options: &GrowOptions) -> bool {
+        !self.is_small && self.docs.len() >= 2 * options.min_leaf_docs as usize
+    }
+
+    fn divided(&self, rule: &Rule<'_>, question: (usize, f32, bool)) -> [Self; 2] {
+        divided(rule.world, &self.docs, question).map(|docs| {
+            let is_small = self.is_small
+                || docs.is_empty()
+                || rule.mass(&docs) < rule.least(&self.docs) * (1.0 - 1e-7);
+            let value = if is_small { self.value } else { rule.step(&docs) };
+            Self { docs, value, is_small }
+        })
+    }
+}
+
+/// Level by level: what the tree asks is as good as what is best, for many questions are alike.
+fn assert_same_symmetric(world: &World, options: &GrowOptions) {
+    let tree = world.grow(options);
+    let rule = Rule { world, options };
+    let docs: Vec<usize> = (0..world.num_docs()).collect();
+    let root = Fixed { value: rule.step(&docs), docs, is_small: false };
+    let mut leaves = vec![root];
+    let depth = options.num_leaves.ilog2().min(options.max_depth.unwrap_or(99));
+    for level in 0..depth {
+        let worth = |question| -> f64 {
+            let of = |leaf: &Fixed| {
+                let [left, right] = divided(world, &leaf.docs, question);
+                rule.reduction(&left, &right).unwrap_or(0.0)
+            };
+            leaves.iter().filter(|leaf| leaf.may_split(options)).map(of).sum()
+        };
+        let all = questions(world, 0..world.num_features);
+        let best = all.into_iter().map(worth).fold(0.0, f64::max);
+        let value: f64 = leaves.iter().map(|leaf| rule.value(&leaf.docs)).sum();
+        let Some(question) = question_of(&tree, level) else {
+            assert!(best <= options.min_reduction.max(1e-6 * value), "{best} {options:?}");
+            assert_eq!(tree.leaves().len(), leaves.len());
+            break;
+        };
+        let ours = worth(question);
+        assert!(ours >= best * (1.0 - 1e-5), "{question:?}: {ours} {best} {options:?}");
+        let of_level = &tree.splits()[(1 << level) - 1..(2 << level) - 1];
+        let sum: f64 = of_level.iter().map(|split| split.reduction).sum();
+        assert!((sum - best).abs() < 1e-4 * best, "{sum} {best} {options:?}");
+        leaves = leaves.iter().flat_map(|leaf| leaf.divided(&rule, question)).collect();
+    }
+    let mut seen = 0;
+    for leaf in leaves.iter().filter(|leaf| !leaf.docs.is_empty()) {
+        let at = world.leaf_of(&tree, leaf.docs[0]);
+        assert!(leaf.docs.iter().all(|&doc| world.leaf_of(&tree, doc) == at));
+        let ours = &tree.leaves()[at];
+        assert_eq!(ours.docs, leaf.docs.len() as u64);
+        let off = (ours.value - leaf.value).abs();
+        assert!(off < 1e-4 * (1.0 + leaf.value.abs()), "{ours:?} {} {options:?}", leaf.value);
+        seen += leaf.docs.len();
+    }
+    assert_eq!(seen, world.num_docs());
+}
+
+#[test]
+fn symmetric_trees_are_those_of_a_naive_grower() {
+    let base = GrowOptions {
+        tree_shape: TreeShape::Symmetric,
+        num_leaves: 19,
+        min_leaf_docs: 5,
+        ..GrowOptions::default()
+    };
+    for seed in 0..6 {
+        for equal_hess in [false, true] {
+            let world = World::new(seed, 300, 9, equal_hess);
+            assert_same_symmetric(&world, &base);
+            assert_same_symmetric(
+                &world,
+                &GrowOptions { l2: 3.0, max_depth: Some(2), ..base.clone() },
+            );
+            // Not a whole number: where hessians are equal, rounding would decide.
+            assert_same_symmetric(&world, &GrowOptions { min_leaf_hess: 11.9, ..base.clone() });
+            let criterion = Criterion::LeastSquares;
+            assert_same_symmetric(
+                &world,
+                &GrowOptions { criterion, min_leaf_docs: 1, ..base.clone() },
+            );
+        }
+    }
+}
+
+#[test]
+fn subtracted_sums_of_a_level_are_those_of_its_docs() {
+    // Large enough for kept histograms; the naive grower takes its time.
+    let world = World::new(8, 2500, 4, false);
+    let options = GrowOptions {
+        tree_shape: TreeShape::Symmetric,
+        num_leaves: 16,
+        min_leaf_docs: 5,
+        ..GrowOptions::default()
+    };
+    assert_same_symmetric(&world, &options);
+}
+
 /// The docs of each node, the splits before the leaves.
 fn docs_of_splits(world: &World, tree: &Tree) -> Vec<Vec<usize>> {
     let mut docs = vec![Vec::new(); tree.splits().len()];
@@ -246,7 +418,10 @@ proptest! {
         num_leaves in 2usize..12, min_leaf_docs in 1u32..6,
     ) {
         let world = World::new(seed, num_docs, num_features, false);
-        assert_same(&world, &GrowOptions { num_leaves, min_leaf_docs, ..GrowOptions::default() });
+        let options = GrowOptions { num_leaves, min_leaf_docs, ..GrowOptions::default() };
+        assert_same(&world, &options);
+        let tree_shape = TreeShape::Symmetric;
+        assert_same_symmetric(&world, &GrowOptions { tree_shape, ..options });
     }
 }
 
@@ -257,8 +432,12 @@ fn in_pool<T: Send>(num_threads: usize, work: impl FnOnce() -> T + Send) -> T {
 #[test]
 fn threads_cannot_be_seen() {
     let world = World::new(1, 50_000, 40, false);
-    for rows_per_node in [1.0, 0.7] {
+    let shapes = [TreeShape::Leafwise, TreeShape::Symmetric];
+    let cases = shapes.map(|shape| [(shape, 1.0, 0.0), (shape, 0.7, 0.0), (shape, 1.0, 2.0)]);
+    for (tree_shape, rows_per_node, random_strength) in cases.into_iter().flatten() {
         let options = GrowOptions {
+            tree_shape,
+            random_strength,
             num_leaves: 64,
             features_per_tree: 0.8,
             features_per_node: 0.5,
@@ -275,9 +454,15 @@ fn threads_cannot_be_seen() {
 
 #[test]
 fn docs_of_a_leaf_are_those_that_the_tree_sends_there() {
+    docs_are_where_the_tree_sends_them(TreeShape::Leafwise);
+    docs_are_where_the_tree_sends_them(TreeShape::Symmetric);
+}
+
+fn docs_are_where_the_tree_sends_them(tree_shape: TreeShape) {
     let world = World::new(2, 3000, 12, false);
     let (docs, rest): (Vec<u32>, Vec<u32>) = (0..3000u32).partition(|doc| doc % 3 > 0);
-    let mut grower = Grower::new(world.table(), GrowOptions::default()).unwrap();
+    let options = GrowOptions { tree_shape, ..GrowOptions::default() };
+    let mut grower = Grower::new(world.table(), options).unwrap();
     let job = Job { gradients: &world.gradients, docs: &docs, rest: &rest, round: 0 };
     let tree = grower.grow(world.table(), job, &Interrupt::new()).unwrap();
     let mut scores = vec![0.0; 3000];
@@ -355,6 +540,29 @@ fn children_come_after_their_parents() {
     assert!((root.cover - cover).abs() < 1e-9 * cover);
 }
 
+/// Noise as the product draws it is tested there; here is what it does to trees.
+#[test]
+fn noise_fades_and_chooses_nothing_that_takes_nothing_off() {
+    let world = World::new(4, 2000, 12, false);
+    for tree_shape in [TreeShape::Leafwise, TreeShape::Symmetric] {
+        let of = |random_strength: f64, random_decay: f64, round: u64| {
+            let options =
+                GrowOptions { tree_shape, random_strength, random_decay, ..GrowOptions::default() };
+            let docs: Vec<u32> = (0..2000).collect();
+            let mut grower = Grower::new(world.table(), options).unwrap();
+            let job = Job { gradients: &world.gradients, docs: &docs, rest: &[], round };
+            grower.grow(world.table(), job, &Interrupt::new()).unwrap()
+        };
+        let plain = of(0.0, 0.1, 1);
+        let noisy = of(3.0, 0.1, 1);
+        assert!(noisy != plain && noisy == of(3.0, 0.1, 1) && noisy != of(3.0, 0.1, 2));
+        assert!(of(3.0, 0.1, 2000) == plain, "faded");
+        assert!(of(1e-12, 0.1, 1) == plain, "too weak to be seen");
+        assert!(noisy.splits()[0].reduction > 0.0);
+        assert!(noisy.splits()[0].reduction <= plain.splits()[0].reduction);
+    }
+}
+
 #[test]
 fn options_out_of_range_are_refused() {
     let base = GrowOptions::default;
@@ -366,6 +574,8 @@ fn options_out_of_range_are_refused() {
         ("min_leaf_hess", GrowOptions { min_leaf_hess: -1.0, ..base() }),
         ("features_per_tree", GrowOptions { features_per_tree: 0.0, ..base() }),
         ("rows_per_node", GrowOptions { rows_per_node: 1.5, ..base() }),
+        ("random_strength", GrowOptions { random_strength: -1.0, ..base() }),
+        ("random_decay", GrowOptions { random_decay: f64::INFINITY, ..base() }),
     ] {
         let error = options.check().unwrap_err().to_string();
         assert!(error.starts_with(name), "{error}");

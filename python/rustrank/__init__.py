@@ -15,14 +15,17 @@ from rustrank._errors import (
     RustrankWarning,
 )
 from rustrank._rustrank import __version__
+from rustrank.adaptation import Adaptation, adapt
 from rustrank.booster import Booster
 from rustrank.combination import Combiner, Curve
 from rustrank.comparison import Comparison, MetricComparison, compare
 from rustrank.dataset import Dataset
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
+from rustrank.neighbours import Expansion, expand
 from rustrank.training import EarlyStopping, Round, train
 
 __all__ = [
+    "Adaptation",
     "Booster",
     "Combiner",
     "Comparison",
@@ -31,6 +34,7 @@ __all__ = [
     "Dataset",
     "EarlyStopping",
     "Evaluation",
+    "Expansion",
     "InternalError",
     "MetricComparison",
     "MetricValue",
@@ -42,8 +46,10 @@ __all__ = [
     "RustrankError",
     "RustrankWarning",
     "__version__",
+    "adapt",
     "compare",
     "datasets",
     "evaluate",
+    "expand",
     "train",
 ]

@@ -78,6 +78,7 @@ class Boosting:
 class Growing:
     """How trees are grown."""
 
+    tree_shape: str
     num_leaves: int
     max_depth: int | None
     min_leaf_docs: int
@@ -88,6 +89,7 @@ class Growing:
     features_per_tree: float
     features_per_node: float
     rows_per_node: float
+    random_strength: float
     seed: int
 
     @classmethod
@@ -95,6 +97,7 @@ class Growing:
         """Check the kinds of options; the core checks their ranges."""
         depth = options["max_depth"]
         return cls(
+            tree_shape=text("tree_shape", options["tree_shape"]),
             num_leaves=whole("num_leaves", options["num_leaves"], 2, 65_536),
             max_depth=None if depth is None else whole("max_depth", depth, 1, _MOST, ", or None"),
             min_leaf_docs=whole("min_leaf_docs", options["min_leaf_docs"], 1, _MOST),
@@ -105,6 +108,7 @@ class Growing:
             features_per_tree=real("features_per_tree", options["features_per_tree"]),
             features_per_node=real("features_per_node", options["features_per_node"]),
             rows_per_node=real("rows_per_node", options["rows_per_node"]),
+            random_strength=real("random_strength", options["random_strength"]),
             seed=whole("seed", options["seed"], 0, 2**64 - 1),
         )
 

@@ -43,6 +43,7 @@ def train(
     resume: bool = False,
     snapshot: str | PathLike[str] | None = None,
     snapshot_every: int = 100,
+    tree_shape: str = "leafwise",
     max_depth: int | None = None,
     min_leaf_docs: int = 20,
     min_leaf_hess: float = 1e-3,
@@ -52,6 +53,7 @@ def train(
     features_per_tree: float = 1.0,
     features_per_node: float = 1.0,
     rows_per_node: float = 1.0,
+    random_strength: float = 0.0,
     queries_per_tree: float = 1.0,
     docs_per_tree: float = 1.0,
     step: str = "newton",
@@ -127,6 +129,10 @@ def train(
         interrupted; another dataset, other parameters or another base are refused.
     snapshot : path-like, optional
         Where to save the model every ``snapshot_every`` rounds: a path with ``{round}`` in it.
+    tree_shape : {"leafwise", "symmetric"}
+        Whether a split divides the one leaf where that takes most off the loss, or all leaves of a
+        level by the one question that is best for all together, as in CatBoost. Symmetric trees are
+        full: of depth 6 with 64 leaves, and of depth 4 with 31. They are scored faster.
     max_depth : int, optional
         The most splits between the root of a tree and a leaf.
     min_leaf_docs, min_leaf_hess : int, float
@@ -139,6 +145,9 @@ def train(
         What splits are chosen by.
     features_per_tree, features_per_node, rows_per_node : float, default 1
         The shares of features and docs that a tree, or a node, looks at.
+    random_strength : float, default 0
+        How far chance has a say in the choice of splits, as in CatBoost, whose default is 1. It
+        fades as the model grows, the sooner the larger ``learning_rate`` is.
     queries_per_tree, docs_per_tree : float, default 1
         The shares of the queries, and of their docs, that a tree is grown from.
     step : {"newton", "exact"}

@@ -65,6 +65,7 @@ impl Params {
             ("queries_per_tree", self.queries_per_tree.to_string()),
             ("docs_per_tree", self.docs_per_tree.to_string()),
             ("step", self.step.named()),
+            ("tree_shape", grow.tree_shape.name().to_owned()),
             ("num_leaves", grow.num_leaves.to_string()),
             ("max_depth", depth),
             ("min_leaf_docs", grow.min_leaf_docs.to_string()),
@@ -75,6 +76,8 @@ impl Params {
             ("features_per_tree", grow.features_per_tree.to_string()),
             ("features_per_node", grow.features_per_node.to_string()),
             ("rows_per_node", grow.rows_per_node.to_string()),
+            ("random_strength", grow.random_strength.to_string()),
+            ("random_decay", grow.random_decay.to_string()),
             ("seed", grow.seed.to_string()),
         ]
     }

@@ -24,6 +24,7 @@ pub mod pieces;
 pub mod qid;
 mod raw;
 pub mod scan;
+pub mod table;
 pub mod trec;
 
 pub use builder::{Builder, RowData};

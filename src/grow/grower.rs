@@ -4,16 +4,17 @@ use super::columns::Columns;
 use super::features::{Digit, Digits, Set};
 use super::histogram::{Docs, Pool, Shape};
 use super::lines::Lines;
-use super::options::{Criterion, GrowOptions};
+use super::noise::{self, Noise};
+use super::options::{Criterion, GrowOptions, TreeShape};
 use super::packed::{Scale, Sums, pack};
 use super::rows::Rows;
 use super::scan::{Bar, Choice, Found, Node, Scanner};
 use crate::bins::{Binning, Matrix};
 use crate::error::{Result, room_for};
 use crate::gradient::Gradient;
-use crate::hash::draw;
+use crate::hash::{draw, start};
 use crate::interrupt::Interrupt;
-use crate::model::{Child, Leaf, Split, Tree};
+use crate::model::{Child, Split, Tree};
 use crate::simd::Level;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -48,60 +49,65 @@ pub struct Job<'a> {
 /// Holds what trees have in common: a copy of the table by column, histograms, lists of docs.
 #[derive(Debug)]
 pub struct Grower {
-    options: GrowOptions,
-    digits: Digits,
-    columns: Columns,
-    lines: Lines,
-    pool: Pool,
-    packed: Vec<u64>,
+    pub(super) options: GrowOptions,
+    pub(super) digits: Digits,
+    pub(super) columns: Columns,
+    pub(super) lines: Lines,
+    pub(super) pool: Pool,
+    pub(super) packed: Vec<u64>,
     /// The packed gradients of a node.
-    gathered: Vec<u64>,
-    docs: Rows,
-    rest: Rows,
-    leaves: Vec<Open>,
+    pub(super) gathered: Vec<u64>,
+    pub(super) docs: Rows,
+    pub(super) rest: Rows,
+    pub(super) leaves: Vec<Open>,
 }
 
 /// A leaf of the tree so far.
 #[derive(Debug)]
-struct Open {
-    docs: Range<usize>,
-    rest: Range<usize>,
+pub(super) struct Open {
+    pub(super) docs: Range<usize>,
+    pub(super) rest: Range<usize>,
     /// The packed sums of its docs.
-    total: u64,
-    depth: u32,
+    pub(super) total: u64,
+    pub(super) depth: u32,
     /// Its number among all nodes of the tree: for what is drawn at random.
-    number: u64,
+    pub(super) number: u64,
     /// The split above it, and whether it lies on its left.
-    parent: Option<(usize, bool)>,
+    pub(super) parent: Option<(usize, bool)>,
     /// What it may be split on.
-    features: Set,
-    histogram: Option<Box<[u64]>>,
-    best: Option<Best>,
+    pub(super) features: Set,
+    pub(super) histogram: Option<Box<[u64]>>,
+    pub(super) best: Option<Best>,
+    /// The split whose value it takes, being too small for its own.
+    pub(super) heir_of: Option<usize>,
 }
 
 /// The best split of a leaf, and what it takes off the loss.
 #[derive(Debug, Clone, Copy)]
-struct Best {
-    choice: Choice,
-    reduction: f64,
+pub(super) struct Best {
+    pub(super) choice: Choice,
+    pub(super) reduction: f64,
 }
 
 /// One tree on its way.
-struct Growth<'a> {
-    table: Table<'a>,
-    job: Job<'a>,
-    scale: Scale,
-    splits: Vec<Split>,
+pub(super) struct Growth<'a> {
+    pub(super) table: Table<'a>,
+    pub(super) job: Job<'a>,
+    pub(super) scale: Scale,
+    /// How far chance moves the root of a split's value, in packed units.
+    pub(super) deviation: f64,
+    pub(super) splits: Vec<Split>,
     /// The columns that the tree may look at.
-    columns: Vec<u32>,
+    pub(super) columns: Vec<u32>,
     /// The leaves that can be split, by what that takes off the loss, then the oldest.
-    queue: BinaryHeap<(Reduction, Reverse<usize>)>,
+    pub(super) queue: BinaryHeap<(Reduction, Reverse<usize>)>,
 }
 
 /// Streams of draws.
 const TREE: u64 = 1;
-const NODE: u64 = 2;
+pub(super) const NODE: u64 = 2;
 const ROWS: u64 = 3;
+const NOISE: u64 = 4;
 
 impl Grower {
     /// Makes ready to grow trees on a table.
@@ -151,14 +157,13 @@ impl Grower {
         interrupt: &Interrupt,
     ) -> Result<Tree> {
         let scale = pack(job.gradients, job.docs, self.options.criterion, &mut self.packed);
-        let queue = BinaryHeap::new();
-        let columns = Vec::new();
-        let mut growth = Growth { table, job, scale, splits: Vec::new(), columns, queue };
-        self.start(&mut growth)?;
-        while self.leaves.len() < self.options.num_leaves {
-            interrupt.check()?;
-            let Some((_, Reverse(leaf))) = growth.queue.pop() else { break };
-            self.split(leaf, &mut growth)?;
+        let deviation = noise::deviation(&self.options, job, &self.packed);
+        let (queue, columns, splits) = (BinaryHeap::new(), Vec::new(), Vec::new());
+        let mut growth = Growth { table, job, scale, deviation, splits, columns, queue };
+        self.start(&mut growth);
+        match self.options.tree_shape {
+            TreeShape::Leafwise => self.grow_leafwise(&mut growth, interrupt)?,
+            TreeShape::Symmetric => self.grow_symmetric(&mut growth, interrupt)?,
         }
         for leaf in &mut self.leaves {
             leaf.histogram.take().into_iter().for_each(|histogram| self.pool.give(histogram));
@@ -166,8 +171,18 @@ impl Grower {
         Ok(self.finish(growth))
     }
 
+    fn grow_leafwise(&mut self, growth: &mut Growth<'_>, interrupt: &Interrupt) -> Result<()> {
+        self.search_alone(0, growth)?;
+        while self.leaves.len() < self.options.num_leaves {
+            interrupt.check()?;
+            let Some((_, Reverse(leaf))) = growth.queue.pop() else { break };
+            self.split(leaf, growth)?;
+        }
+        Ok(())
+    }
+
     /// Puts all docs at the root.
-    fn start(&mut self, growth: &mut Growth<'_>) -> Result<()> {
+    fn start(&mut self, growth: &mut Growth<'_>) {
         self.docs.start(growth.job.docs);
         self.rest.start(growth.job.rest);
         let all = Set::all(self.digits.len());
@@ -185,8 +200,8 @@ impl Grower {
             features,
             histogram: None,
             best: None,
+            heir_of: None,
         });
-        self.search_alone(0, growth)
     }
 
     /// Splits a leaf: its left child takes its place, the right one comes last.
@@ -216,6 +231,7 @@ impl Grower {
             features: leaf.features.clone(),
             histogram: None,
             best: None,
+            heir_of: None,
         };
         (leaf.docs.end, leaf.rest.end, leaf.total) = (middle, rest_middle, left);
         (leaf.depth, leaf.number) = (right.depth, right.number - 1);
@@ -254,7 +270,8 @@ impl Grower {
         let bars = [Bar::default(), Bar::default()];
         let node = |i: usize| {
             let leaf = &self.leaves[pair[i]];
-            let node = || self.node((leaf.total, leaf.docs.len()), &sets[i], &bars[i], growth);
+            let of = (&sets[i], leaf.number);
+            let node = || self.node((leaf.total, leaf.docs.len()), of, &bars[i], growth);
             self.may_split(pair[i]).then(node)
         };
         let docs = Docs::of(docs, &self.packed, &mut gathered);
@@ -287,7 +304,7 @@ impl Grower {
         let mut gathered = std::mem::take(&mut self.gathered);
         let features = self.features_of(at, growth);
         let bar = Bar::default();
-        let node = self.node((total, num_docs), &features, &bar, growth);
+        let node = self.node((total, num_docs), (&features, leaf.number), &bar, growth);
         let docs = Docs::of(docs, &self.packed, &mut gathered);
         let scanner = self.scanner(growth);
         let [found, _] = scanner.scan([Some(node), None], docs, sums.as_deref_mut(), None);
@@ -310,7 +327,7 @@ impl Grower {
     }
 
     /// The part of a leaf's docs that its split is chosen by.
-    fn sample(&self, leaf: &Open, growth: &Growth<'_>) -> Vec<u32> {
+    pub(super) fn sample(&self, leaf: &Open, growth: &Growth<'_>) -> Vec<u32> {
         let stream = draw(self.options.seed, growth.job.round ^ ROWS << 60, leaf.number);
         let below = (self.options.rows_per_node * 2f64.powi(64)) as u64;
         let docs = self.docs.get(leaf.docs.clone()).iter().copied();
@@ -328,7 +345,7 @@ impl Grower {
         leaf.features.sample(self.options.features_per_node, seed, stream, &self.digits)
     }
 
-    fn scanner<'s>(&'s self, growth: &'s Growth<'_>) -> Scanner<'s> {
+    pub(super) fn scanner<'s>(&'s self, growth: &'s Growth<'_>) -> Scanner<'s> {
         let Table { matrix, .. } = growth.table;
         let (level, shape) = (Level::best(), self.pool.shape());
         let columns = &growth.columns;
@@ -336,7 +353,7 @@ impl Grower {
     }
 
     /// Whether a leaf is shallow and large enough to be split.
-    fn may_split(&self, at: usize) -> bool {
+    pub(super) fn may_split(&self, at: usize) -> bool {
         let leaf = &self.leaves[at];
         self.options.max_depth.is_none_or(|most| leaf.depth < most)
             && leaf.docs.len() as u64 >= 2 * u64::from(self.options.min_leaf_docs)
@@ -344,23 +361,51 @@ impl Grower {
     }
 
     /// A node as the search wants it: everything in packed units.
-    fn node<'s>(
+    pub(super) fn node<'s>(
         &self,
         (total, num_docs): (u64, usize),
-        features: &'s Set,
+        (features, number): (&'s Set, u64),
         bar: &'s Bar,
         growth: &Growth<'_>,
     ) -> Node<'s> {
         let docs = f64::from(self.options.min_leaf_docs);
+        let sums = Sums::of(total);
         let (least, l2) = match self.options.criterion {
             Criterion::SecondOrder => {
-                let of_docs = docs * f64::from(Sums::of(total).mass) / num_docs as f64;
+                let of_docs = docs * f64::from(sums.mass) / num_docs as f64;
                 let unit = growth.scale.mass;
                 (of_docs.max(self.options.min_leaf_hess / unit), self.options.l2 / unit)
             }
             Criterion::LeastSquares => (docs, 0.0),
         };
-        Node { total, least: least.max(1.0), l2, features, bar }
+        let grad = f64::from(sums.grad);
+        let alone = grad * grad / (f64::from(sums.mass) + l2);
+        let noise = self.noise(alone, number, growth);
+        Node { total, least: least.max(1.0), l2, alone, features, bar, noise }
+    }
+
+    /// The noise on the choice of a split, the value of what it splits being `alone`.
+    pub(super) fn noise(&self, alone: f64, number: u64, growth: &Growth<'_>) -> Option<Noise> {
+        let start = start(self.options.seed, growth.job.round ^ NOISE << 60 ^ number << 24);
+        let noise =
+            || Noise { deviation: growth.deviation, start, floor: self.floor(alone, growth) };
+        (growth.deviation > 0.0).then(noise)
+    }
+
+    /// What the value of splits must be above, that of what they split being `alone`. Splits that
+    /// separate nothing differ from it by rounding alone.
+    pub(super) fn floor(&self, alone: f64, growth: &Growth<'_>) -> f64 {
+        let rounded = alone * (1.0 + 1e-10);
+        rounded.max(alone + self.options.min_reduction / self.unit(growth))
+    }
+
+    /// What a packed unit of value takes off the loss.
+    pub(super) fn unit(&self, growth: &Growth<'_>) -> f64 {
+        let half = match self.options.criterion {
+            Criterion::SecondOrder => 0.5,
+            Criterion::LeastSquares => 1.0,
+        };
+        half * (growth.scale.grad * growth.scale.grad / growth.scale.mass)
     }
 
     /// Takes what the search found for a leaf, if it is worth a split.
@@ -374,56 +419,20 @@ impl Grower {
         let leaf = &mut self.leaves[at];
         found.dead.into_iter().for_each(|digit| leaf.features.remove(digit));
         let Some(choice) = found.best else { return };
-        let (features, bar) = (&Set::default(), &Bar::default());
-        let l2 = self.node((total, num_docs), features, bar, growth).l2;
-        let sums = Sums::of(total);
-        let grad = f64::from(sums.grad);
-        let alone = grad * grad / (f64::from(sums.mass) + l2);
-        let half = match self.options.criterion {
-            Criterion::SecondOrder => 0.5,
-            Criterion::LeastSquares => 1.0,
-        };
-        let unit = growth.scale.grad * growth.scale.grad / growth.scale.mass;
-        let reduction = half * unit * (choice.value - alone);
+        let (of, bar) = ((&Set::default(), leaf.number), &Bar::default());
+        let alone = self.node((total, num_docs), of, bar, growth).alone;
+        let reduction = self.unit(growth) * (choice.value - alone);
         // Splits that separate nothing differ from zero by rounding alone.
         if choice.value > alone * (1.0 + 1e-10) && reduction > self.options.min_reduction {
             self.leaves[at].best = Some(Best { choice, reduction });
             growth.queue.push((Reduction(reduction), Reverse(at)));
         }
     }
-
-    /// The tree, its leaves valued.
-    fn finish(&self, growth: Growth<'_>) -> Tree {
-        let leaf = |open: &Open| {
-            let sums = Sums::of(open.total);
-            let docs = self.docs.get(open.docs.clone());
-            let hess = match self.options.criterion {
-                Criterion::SecondOrder => f64::from(sums.mass) * growth.scale.mass,
-                Criterion::LeastSquares => {
-                    docs.iter().map(|&doc| f64::from(growth.job.gradients[doc as usize].hess)).sum()
-                }
-            };
-            let value = -f64::from(sums.grad) * growth.scale.grad / (hess + self.options.l2);
-            let is_sound = hess >= self.options.min_leaf_hess && value.is_finite();
-            Leaf { value: if is_sound { value } else { 0.0 }, cover: hess, docs: docs.len() as u64 }
-        };
-        let leaves: Vec<Leaf> = self.leaves.iter().map(leaf).collect();
-        let mut splits = growth.splits;
-        for at in (0..splits.len()).rev() {
-            let of = |child: Child| match child {
-                Child::Split(split) => (splits[split as usize].cover, splits[split as usize].docs),
-                Child::Leaf(leaf) => (leaves[leaf as usize].cover, leaves[leaf as usize].docs),
-            };
-            let (left, right) = (of(splits[at].left), of(splits[at].right));
-            (splits[at].cover, splits[at].docs) = (left.0 + right.0, left.1 + right.1);
-        }
-        Tree::new(splits, leaves)
-    }
 }
 
 impl Growth<'_> {
     /// Writes down the split of the leaf that `above` points to.
-    fn add_split(
+    pub(super) fn add_split(
         &mut self,
         above: Option<(usize, bool)>,
         digit: Digit,
@@ -456,7 +465,7 @@ impl Growth<'_> {
 
 /// What a split takes off the loss: a number above zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Reduction(f64);
+pub(super) struct Reduction(f64);
 
 impl Eq for Reduction {}
 
@@ -473,6 +482,6 @@ impl PartialOrd for Reduction {
 }
 
 /// The packed sums of docs.
-fn sum(packed: &[u64], docs: &[u32]) -> u64 {
+pub(super) fn sum(packed: &[u64], docs: &[u32]) -> u64 {
     docs.iter().fold(0, |sum, &doc| sum.wrapping_add(packed[doc as usize]))
 }

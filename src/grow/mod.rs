@@ -18,15 +18,19 @@
 mod coded;
 mod columns;
 mod features;
+mod finish;
 mod grower;
 mod histogram;
 mod kernel;
+mod level;
 mod lines;
+mod noise;
 mod options;
 mod packed;
 mod rows;
 mod scan;
+mod symmetric;
 
 pub use coded::CodedTree;
 pub use grower::{Grower, Job, Table};
-pub use options::{Criterion, GrowOptions};
+pub use options::{Criterion, GrowOptions, TreeShape};

@@ -1,6 +1,7 @@
 //! How trees are grown.
 
 use crate::error::{Error, Result};
+use std::str::FromStr;
 
 /// What a split is chosen by. Leaf values are the Newton step under both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -12,10 +13,50 @@ pub enum Criterion {
     LeastSquares,
 }
 
+/// Which leaves a split divides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TreeShape {
+    /// The one leaf that brings most: best first.
+    #[default]
+    Leafwise,
+    /// All leaves of a level, by one question: the one whose reductions sum up to most. Such a tree
+    /// has a leaf for each answer to its few questions, and is scored with one operation a level.
+    ///
+    /// A leaf that has less than it needs, or nothing, takes the value of the nearest node above it
+    /// that has enough; to divide such a node counts as no reduction.
+    Symmetric,
+}
+
+impl TreeShape {
+    /// The name that parameters have.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Leafwise => "leafwise",
+            Self::Symmetric => "symmetric",
+        }
+    }
+}
+
+impl FromStr for TreeShape {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        [Self::Leafwise, Self::Symmetric].into_iter().find(|shape| shape.name() == name).ok_or_else(
+            || {
+                Error::param("tree_shape", "tree_shape is not known")
+                    .got(format!("\"{name}\""))
+                    .expected("\"leafwise\" or \"symmetric\"")
+            },
+        )
+    }
+}
+
 /// What bounds a tree, and what it may see.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GrowOptions {
-    /// The most leaves: 2 to 65,536.
+    /// Which leaves a split divides.
+    pub tree_shape: TreeShape,
+    /// The most leaves: 2 to 65,536. A symmetric tree has a power of two of them: 32 for 63.
     pub num_leaves: usize,
     /// The most splits between the root and a leaf; `None` for no limit.
     pub max_depth: Option<u32>,
@@ -38,6 +79,13 @@ pub struct GrowOptions {
     pub features_per_node: f64,
     /// The part of a node's docs that its split is chosen by.
     pub rows_per_node: f64,
+    /// How far chance has a say in the choice of splits; 0 for not at all. The root of the value of
+    /// each candidate is moved by a normal draw whose deviation is this times what gradients
+    /// without a pattern would move it by.
+    pub random_strength: f64,
+    /// How fast that fades: in round `r` it is multiplied by `n / (n + exp(random_decay r))`, with
+    /// `n` docs. Meant to be the learning rate, which says how far a model has come by then.
+    pub random_decay: f64,
     /// The seed of all sampling.
     pub seed: u64,
 }
@@ -45,6 +93,7 @@ pub struct GrowOptions {
 impl Default for GrowOptions {
     fn default() -> Self {
         Self {
+            tree_shape: TreeShape::default(),
             num_leaves: 31,
             max_depth: None,
             min_leaf_docs: 20,
@@ -55,6 +104,8 @@ impl Default for GrowOptions {
             features_per_tree: 1.0,
             features_per_node: 1.0,
             rows_per_node: 1.0,
+            random_strength: 0.0,
+            random_decay: 0.1,
             seed: 0,
         }
     }
@@ -76,6 +127,8 @@ impl GrowOptions {
             ("min_leaf_hess", self.min_leaf_hess),
             ("l2", self.l2),
             ("min_reduction", self.min_reduction),
+            ("random_strength", self.random_strength),
+            ("random_decay", self.random_decay),
         ] {
             if !(value.is_finite() && value >= 0.0) {
                 return Err(out_of_range(name, value, "a number from 0 on"));

@@ -15,6 +15,7 @@ use super::features::{Digits, Set};
 use super::histogram::{BLOCK, Docs, Part, Shape};
 use super::kernel::{self, Search, Tables};
 use super::lines::Lines;
+use super::noise::Noise;
 use crate::bins::Matrix;
 use crate::simd::Level;
 use rayon::prelude::*;
@@ -25,6 +26,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) struct Choice {
     /// The value of both sides, in packed units.
     pub(super) value: f64,
+    /// What it was chosen by: the value, but for noise.
+    pub(super) score: f64,
     /// The number of the feature in [`Digits`].
     pub(super) digit: usize,
     /// The last code that goes left.
@@ -43,10 +46,13 @@ pub(super) struct Node<'a> {
     pub(super) least: f64,
     /// In units of mass.
     pub(super) l2: f64,
+    /// Its value if it is not split.
+    pub(super) alone: f64,
     /// The features that may be split on.
     pub(super) features: &'a Set,
     /// What the best split is worth at least.
     pub(super) bar: &'a Bar,
+    pub(super) noise: Option<Noise>,
 }
 
 /// The value of the best split of a node so far, over all threads.
@@ -80,7 +86,7 @@ impl Found {
     /// Adds what was found in later columns.
     fn join(mut self, later: Self) -> Self {
         let is_better = match (&self.best, &later.best) {
-            (Some(best), Some(other)) => other.value > best.value,
+            (Some(best), Some(other)) => other.score > best.score,
             (None, Some(_)) => true,
             (_, None) => false,
         };
@@ -93,10 +99,10 @@ impl Found {
 }
 
 /// Cells and sums below which one thread is faster than waking another.
-const FEW: usize = 1 << 16;
+pub(super) const FEW: usize = 1 << 16;
 
 /// Columns whose sums stay in the first-level cache between subtraction and search.
-const GROUP: usize = 4;
+pub(super) const GROUP: usize = 4;
 
 /// How histograms are made and read.
 #[derive(Debug, Clone, Copy)]
@@ -159,12 +165,10 @@ impl Scanner<'_> {
         mut parent: Option<&'s mut [u64]>,
     ) -> Vec<Unit<'s>> {
         let columns = self.columns;
-        // The sums of few docs are searched while they are in the first-level cache. Twice as many
-        // units as threads: a thread that is held up does not hold up the others.
+        // The sums of few docs are searched while they are in the first-level cache.
         let most = match (num_docs, threads) {
             (..=BLOCK, 1) => self.shape.tile(),
-            (_, 1) => usize::MAX,
-            _ => columns.len().div_ceil(2 * threads).clamp(8, self.shape.tile()),
+            _ => self.most_columns(threads),
         };
         let mut units = Vec::new();
         let mut start = 0;
@@ -189,6 +193,15 @@ impl Scanner<'_> {
             start += len;
         }
         units
+    }
+
+    /// The most columns that a thread takes at a time.
+    pub(super) fn most_columns(&self, threads: usize) -> usize {
+        if threads == 1 {
+            return usize::MAX;
+        }
+        // Twice as many units as threads: a thread that is held up does not hold up the others.
+        self.columns.len().div_ceil(2 * threads).clamp(8, self.shape.tile())
     }
 
     fn scan_unit(
@@ -237,7 +250,7 @@ impl Scanner<'_> {
 }
 
 /// Cuts off the first of some sums.
-fn cut<'s>(sums: &mut Option<&'s mut [u64]>, size: usize) -> Option<&'s mut [u64]> {
+pub(super) fn cut<'s>(sums: &mut Option<&'s mut [u64]>, size: usize) -> Option<&'s mut [u64]> {
     let (first, rest) = sums.take()?.split_at_mut(size);
     *sums = Some(rest);
     Some(first)
@@ -249,6 +262,7 @@ mod tests {
     use crate::bins::Cells;
     use crate::bins::{BinOptions, Binning};
     use crate::error::Result;
+    use crate::grow::level::{Pair, Terms};
     use crate::hash::draw;
     use crate::interrupt::Interrupt;
     use std::ops::Range;
@@ -305,12 +319,23 @@ mod tests {
                 let (columns, digits) = (&columns[..], &digits);
                 let bar = Bar::default();
                 let l2 = if seed % 2 == 0 { 0.5 } else { 1e15 };
-                let node = Node { total, least: 1.0, l2, features: &set, bar: &bar };
+                let noise = Noise { deviation: 1.0, start: seed, floor: 0.0 };
+                let noise = (seed % 3 == 0).then_some(noise);
+                let (least, alone, features, bar) = (1.0, 0.0, &set, &bar);
+                let node = Node { total, least, l2, alone, features, bar, noise };
                 let scanner = Scanner { level, digits, columns, matrix, lines, shape };
                 // Of no docs: the sibling's sums are those of the parent.
                 let found = scanner.scan([None, Some(node)], docs, None, Some(&mut sums.clone()));
                 assert_eq!(found[0].best, None);
-                found.map(|found| (found.best, found.dead))
+                let mut sums = sums.clone();
+                let pair = |sums| Pair { docs, own: None, parent: sums, nodes: [None, Some(node)] };
+                // Of two nodes alike.
+                let (first, second) = sums.split_at_mut(size / 2);
+                let scanner = Scanner { columns: &columns[..width / 2], ..scanner };
+                let pairs = vec![pair(Some(first)), pair(Some(&mut second[..width / 2 * stride]))];
+                let asked = scanner.scan_level(pairs, Terms { features: &set, base: 1.0, noise });
+                assert!(asked.is_some());
+                (found.map(|found| (found.best, found.dead)), asked)
             });
             let found: Vec<_> = found.collect();
             assert!(found.iter().all(|one| *one == found[0]), "{found:?}");

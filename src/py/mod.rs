@@ -33,7 +33,7 @@ mod _rustrank {
     #[pymodule_export]
     use super::metrics::{bootstrap, evaluate, mean, measures, randomisation_test, t_test, tally};
     #[pymodule_export]
-    use super::text::{inspect_letor, read_labels, read_scores, read_trec};
+    use super::text::{inspect_letor, read_labels, read_scores, read_table, read_trec};
     #[pymodule_export]
     use super::trainer::Trainer;
 

@@ -48,6 +48,7 @@ type Stepping = (String, f64, f64, Option<usize>);
 /// How trees are grown: the attributes of a Python object.
 #[derive(FromPyObject)]
 pub(super) struct Growing {
+    tree_shape: String,
     num_leaves: usize,
     max_depth: Option<u32>,
     min_leaf_docs: u32,
@@ -58,6 +59,7 @@ pub(super) struct Growing {
     features_per_tree: f64,
     features_per_node: f64,
     rows_per_node: f64,
+    random_strength: f64,
     seed: u64,
 }
 
@@ -106,7 +108,7 @@ pub(super) enum MetricArg {
 }
 
 impl Growing {
-    fn options(&self) -> Result<GrowOptions> {
+    fn options(&self, learning_rate: f64) -> Result<GrowOptions> {
         let criterion = match &*self.criterion {
             "second_order" => Criterion::SecondOrder,
             "least_squares" => Criterion::LeastSquares,
@@ -117,6 +119,7 @@ impl Growing {
             }
         };
         Ok(GrowOptions {
+            tree_shape: self.tree_shape.parse()?,
             num_leaves: self.num_leaves,
             max_depth: self.max_depth,
             min_leaf_docs: self.min_leaf_docs,
@@ -127,13 +130,15 @@ impl Growing {
             features_per_tree: self.features_per_tree,
             features_per_node: self.features_per_node,
             rows_per_node: self.rows_per_node,
+            random_strength: self.random_strength,
+            random_decay: learning_rate,
             seed: self.seed,
         })
     }
 }
 
 impl Losing {
-    fn built(&self, judging: &Judging, seed: u64) -> Result<Loss> {
+    pub(super) fn built(&self, judging: &Judging, seed: u64) -> Result<Loss> {
         let (scale, copies) = (self.noise_scale, self.noise_copies);
         let lambda = LambdaOptions {
             pairs_to: self.pairs_to,
@@ -154,7 +159,7 @@ impl Losing {
 impl Planned {
     /// The plan as the core takes it.
     fn plan(&self, dataset: &Arc<data::Dataset>, raised: &Raised) -> Result<Plan> {
-        let grow = self.growing.options()?;
+        let grow = self.growing.options(self.boosting.learning_rate)?;
         let function = |name: &String, called: &Py<PyAny>| Function {
             name: name.clone(),
             called: Python::attach(|py| called.clone_ref(py)),

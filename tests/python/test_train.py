@@ -75,6 +75,20 @@ def test_the_order_of_rows_does_not_matter(
     assert _trained(moved, **options) == _trained(train, **options)
 
 
+def test_symmetric_trees_are_full_and_ask_one_question_a_level(train: rr.Dataset) -> None:
+    options = {"tree_shape": "symmetric", "num_leaves": 19, "random_strength": 0.5}
+    booster = _trained(train, valid={"train": train}, num_trees=30, **options)
+    values = booster.history["train"]["ndcg@10"]
+    assert values[-1] > values[0] + 0.1
+    for tree in booster.dump()["trees"]:
+        level = [tree]
+        while "left" in level[0]:
+            assert len({(node["feature"], node["threshold"]) for node in level}) == 1
+            level = [node[side] for node in level for side in ("left", "right")]
+        assert len(level) == 16
+        assert not any("left" in node for node in level)
+
+
 def test_it_learns(raw: rr.datasets.Ranking, train: rr.Dataset, valid: rr.Dataset) -> None:
     booster = _trained(train, valid={"valid": valid, "train": train}, num_trees=40)
     for name in ("valid", "train"):
@@ -374,6 +388,8 @@ def test_a_metric_that_fails_is_told(train: rr.Dataset) -> None:
         ({"queries_per_tree": 0}, "queries_per_tree is out of range"),
         ({"features_per_node": 2}, "features_per_node is out of range"),
         ({"criterion": "best"}, "criterion is not known"),
+        ({"tree_shape": "round"}, 'tree_shape is not known: got "round", expected "leafwise" or'),
+        ({"random_strength": -1}, "random_strength is out of range"),
         ({"objective": "lambdamrat"}, "unknown objective"),
         ({"metric": "ndgc@10"}, "did you mean ndcg"),
         ({"metric": 3}, "metric: got 3"),

@@ -3,6 +3,7 @@
 
 use super::part::{Side, plain};
 use super::search::{GLANCE, Kit, Question, Search, Tables};
+use super::{Summand, Tally};
 use crate::grow::scan::Found;
 use crate::simd::Level;
 use std::arch::x86_64::{
@@ -86,6 +87,18 @@ pub(super) fn search(search: Search<'_>, tables: &mut Tables, found: &mut Found)
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt,bmi1,bmi2")]
 fn run_search(search: Search<'_>, tables: &mut Tables, found: &mut Found) {
     search.run(&Wide, tables, found);
+}
+
+pub(super) fn add_node(summand: Summand<'_>, tables: &mut Tables, tally: &mut Tally) {
+    debug_assert!(Level::Avx512.is_available());
+    // SAFETY: `kernel::add_node` comes here only after `Level::Avx512.is_available()`, which checks
+    // the features that `run_tally` is compiled for.
+    unsafe { run_tally(summand, tables, tally) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt,bmi1,bmi2")]
+fn run_tally(summand: Summand<'_>, tables: &mut Tables, tally: &mut Tally) {
+    tally.add_node(&Wide, summand, tables);
 }
 
 /// Sums eight at a time, splits sixteen at a time. Only for machines that have AVX-512.

@@ -10,12 +10,14 @@ mod avx2;
 mod avx512;
 mod part;
 mod search;
+mod tally;
 
 pub(super) use add::{Block, GAP, MOST_COLUMNS, TILE_SUMS, add, fetch};
 pub(super) use part::{Cells, Side, part};
 pub(super) use search::{Search, Tables};
+pub(super) use tally::{Asked, Tally};
 
-use super::scan::Found;
+use super::scan::{Found, Node, Scanner};
 use crate::simd::Level;
 
 /// Searches columns at a level of instructions.
@@ -26,6 +28,27 @@ pub(super) fn search(level: Level, search: Search<'_>, tables: &mut Tables, foun
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 if level.is_available() => avx2::search(search, tables, found),
         _ => search.run(&search::Plain, tables, found),
+    }
+}
+
+/// Some columns of a node's histogram, to be added to a tally.
+#[derive(Clone, Copy)]
+pub(super) struct Summand<'a> {
+    pub(super) scanner: &'a Scanner<'a>,
+    pub(super) node: &'a Node<'a>,
+    /// Where their list begins among the scanner's.
+    pub(super) first: usize,
+    pub(super) sums: &'a [u64],
+}
+
+/// Adds a node to a tally, at the scanner's level of instructions.
+pub(super) fn add_node(summand: Summand<'_>, tables: &mut Tables, tally: &mut Tally) {
+    match summand.scanner.level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 if Level::Avx512.is_available() => avx512::add_node(summand, tables, tally),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 if Level::Avx2.is_available() => avx2::add_node(summand, tables, tally),
+        _ => tally.add_node(&search::Plain, summand, tables),
     }
 }
 

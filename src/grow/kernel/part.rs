@@ -33,6 +33,17 @@ pub(crate) enum Cells<'a> {
     Rows { bytes: &'a [u8], width: usize, column: usize },
 }
 
+impl Cells<'_> {
+    /// The byte of a doc.
+    #[inline]
+    pub(crate) fn get(&self, doc: u32) -> u8 {
+        match *self {
+            Cells::Column(bytes) => bytes[doc as usize],
+            Cells::Rows { bytes, width, column } => bytes[doc as usize * width + column],
+        }
+    }
+}
+
 /// Moves the docs that go left to the front of `docs`, and the others to the front of `right`,
 /// which is as long. Returns how many go left.
 pub(crate) fn part(

@@ -1,6 +1,7 @@
 //! The search of histograms: one safe loop, compiled for each level of instructions.
 
 use crate::grow::features::Digit;
+use crate::grow::noise::Noise;
 use crate::grow::packed::Sums;
 use crate::grow::scan::{Choice, Found, Node, Scanner};
 
@@ -15,13 +16,13 @@ pub(crate) struct Search<'a> {
 }
 
 /// Thresholds that are valued in one step.
-const LANES: usize = 8;
+pub(super) const LANES: usize = 8;
 /// The most thresholds that are looked at in one step.
 pub(super) const GLANCE: usize = 16;
 
 /// Room for the search of one feature: the sums up to each code, and what a split there is worth.
 pub(crate) struct Tables {
-    prefix: [u64; 256],
+    pub(super) prefix: [u64; 256],
     values: [f64; 256],
 }
 
@@ -29,6 +30,12 @@ impl Tables {
     pub(crate) fn new() -> Self {
         Self { prefix: [0; 256], values: [0.0; 256] }
     }
+}
+
+/// Places for so many splits, in whole steps.
+#[inline]
+pub(super) fn padded(num_splits: usize) -> usize {
+    num_splits.next_multiple_of(GLANCE).min(256)
 }
 
 impl Search<'_> {
@@ -67,7 +74,7 @@ impl Search<'_> {
         let Some(&missing) = sums.get(codes.wrapping_sub(1)) else { return };
         // Without missing cells, all docs are left of the last code.
         let num_splits = codes - 1 - usize::from(missing == 0);
-        let padded = num_splits.next_multiple_of(GLANCE).min(256);
+        let padded = padded(num_splits);
         let question = self.question();
         let ways = [(false, 0), (true, missing)];
         let ways = &ways[..=usize::from(missing != 0)];
@@ -90,15 +97,19 @@ impl Search<'_> {
             found.dead.extend((codes <= 1).then_some(number));
             return;
         }
-        if !may_beat && self.node.l2 <= LARGE {
+        if !may_beat && self.node.l2 <= LARGE && self.node.noise.is_none() {
             return;
         }
         kit.add_up(&sums[..padded], &mut tables.prefix);
         for &(missing_left, more) in ways {
             tables.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
-            let to_beat = found.best.map_or(f64::NEG_INFINITY, |best| best.value);
+            let to_beat = found.best.map_or(f64::NEG_INFINITY, |best| best.score);
             let (prefix, values) = (&tables.prefix[..padded], &mut tables.values[..padded]);
-            let most = self.value_all(prefix, more, values);
+            let mut most = self.value_all(prefix, more, values);
+            if let Some(noise) = &self.node.noise {
+                let feature = self.scanner.digits.all()[number].feature;
+                most = score_all(noise, (feature, missing_left), values);
+            }
             if most > to_beat {
                 // The value is there: it is one of them.
                 let at = values.iter().position(|&value| value == most).unwrap_or(0);
@@ -108,8 +119,17 @@ impl Search<'_> {
                     2 * u64::from(Sums::of(left).mass) >= u64::from(Sums::of(self.node.total).mass);
                 // Cells that may be missing one day go where most docs go.
                 let missing_left = if missing == 0 { most_left } else { missing_left };
-                found.best = Some(Choice { value: most, digit: number, code, missing_left, left });
-                self.node.bar.raise(most);
+                let choice =
+                    Choice { value: most, score: most, digit: number, code, missing_left, left };
+                found.best = Some(choice);
+                if self.node.noise.is_some() {
+                    // Again, for its value is lost: its lane of eight alike.
+                    let lanes = [prefix[at]; LANES];
+                    let value = self.value_all(&lanes, more, &mut [0.0; LANES]);
+                    found.best = Some(Choice { value, ..choice });
+                } else {
+                    self.node.bar.raise(most);
+                }
             }
         }
     }
@@ -156,6 +176,22 @@ impl Search<'_> {
         most.into_iter()
             .fold(f64::NEG_INFINITY, |most, value| if value > most { value } else { most })
     }
+}
+
+/// Puts in place of the value of a split after each code what it is chosen by; the most of that.
+#[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
+#[inline(always)]
+pub(super) fn score_all(
+    noise: &Noise,
+    (feature, missing_left): (u32, bool),
+    values: &mut [f64],
+) -> f64 {
+    let mut most = f64::NEG_INFINITY;
+    for (code, value) in (0..=u8::MAX).zip(values) {
+        *value = noise.score(*value, (feature, missing_left, code));
+        most = if *value > most { *value } else { most };
+    }
+    most
 }
 
 /// What is asked of the splits of a feature, before they are valued: whether one may be the best of
@@ -230,7 +266,7 @@ impl Kit for Plain {
 }
 
 /// The sums of one of the features that share a column.
-fn marginal(sums: &[u64], digit: &Digit, to: &mut [u64]) {
+pub(super) fn marginal(sums: &[u64], digit: &Digit, to: &mut [u64]) {
     let stride = usize::from(digit.stride);
     to.fill(0);
     for period in sums.chunks(stride * to.len()) {
