@@ -16,14 +16,13 @@
 //!
 //! Cost: a round takes a quarter of a nanosecond a cell, beside the gradients and the metrics.
 
-use super::loss::Learned;
 use super::stopping::best;
 use super::{End, Loss, Patience};
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::metric::{Mean, Metric, evaluate};
 use crate::model::Model;
-use crate::objective::{Objective, State, Target};
+use crate::objective::{State, Target};
 use crate::{Gradient, Interrupt};
 use rayon::prelude::*;
 
@@ -206,7 +205,7 @@ impl FeatureTrainer {
             let what = "early stopping has no such rounds, set or metric to look at";
             return Err(Error::param("early_stopping", what));
         }
-        if objective(&plan)?.needs_pairs() {
+        if plan.loss.of_scores()?.needs_pairs() {
             data.require_pairs()?;
         }
         let base = plan.base.take();
@@ -238,7 +237,7 @@ impl FeatureTrainer {
         }
         let state = State { round: self.path.len() as u64, scores: &self.train.scores };
         let target = self.train.target();
-        objective(&self.plan)?.gradients(&target, state, &mut self.gradients, interrupt)?;
+        self.plan.loss.of_scores()?.gradients(&target, state, &mut self.gradients, interrupt)?;
         let downhill = |doc: usize| -f64::from(self.gradients[doc].grad);
         let products = self.train.sums(downhill, |x| x, interrupt)?;
         let Some((feature, coefficient)) = self.fit(&products) else {
@@ -327,20 +326,10 @@ impl FeatureTrainer {
     }
 }
 
-fn objective(plan: &FeaturePlan) -> Result<&dyn Objective> {
-    match &plan.loss.learned {
-        Learned::Scores(objective) => Ok(&**objective),
-        Learned::Classes(..) => {
-            let what = "a single feature cannot be fitted to classes";
-            Err(Error::param("objective", what).hint("regression learns labels as numbers"))
-        }
-    }
-}
-
 /// A model without features, which starts where the loss wants to.
 fn start(plan: &FeaturePlan, train: &Scored) -> Result<Model> {
     let mut model = Model::new(train.data.num_features());
-    model.set_intercept(objective(plan)?.start(&train.target()))?;
+    model.set_intercept(plan.loss.of_scores()?.start(&train.target()))?;
     Ok(model)
 }
 

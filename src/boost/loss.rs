@@ -112,6 +112,17 @@ impl Loss {
         }
     }
 
+    /// The objective of the score, for what can learn nothing else.
+    pub(super) fn of_scores(&self) -> Result<&dyn Objective> {
+        match &self.learned {
+            Learned::Scores(objective) => Ok(&**objective),
+            Learned::Classes(..) => {
+                let what = "classes have a gradient each: only training grows trees for them";
+                Err(Error::param("objective", what).hint("regression learns labels as numbers"))
+            }
+        }
+    }
+
     /// Whether a query whose labels are all equal has no gradient at any scores.
     pub(super) fn needs_pairs(&self) -> bool {
         matches!(&self.learned, Learned::Scores(objective) if objective.needs_pairs())
