@@ -21,6 +21,7 @@ from rustrank.combination import Combiner, Curve
 from rustrank.comparison import Comparison, MetricComparison, compare
 from rustrank.dataset import Dataset
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
+from rustrank.lambdaboost import LambdaBoost
 from rustrank.neighbours import Expansion, expand
 from rustrank.training import EarlyStopping, Round, train
 
@@ -36,6 +37,7 @@ __all__ = [
     "Evaluation",
     "Expansion",
     "InternalError",
+    "LambdaBoost",
     "MetricComparison",
     "MetricValue",
     "ModelFormatError",

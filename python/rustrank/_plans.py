@@ -169,6 +169,7 @@ class Plan:
     judging: Judging
     patience: tuple[int, int, int] | None
     base: _rustrank.Booster | None
+    is_scored: bool
     checkpoint: _rustrank.Booster | None
     num_threads: int | None
 
@@ -197,7 +198,7 @@ class Plan:
             metrics,
             Judging.of("ndcg@10", gain, "expected", "skip", from_, top, None),
             _patience(options["early_stopping"], list(valid), metrics),
-            _base(options["base"]),
+            *_base(options["base"], {"the training set": dataset, **valid}),
             checkpoint,
             threads(options["num_threads"]),
         )
@@ -349,10 +350,21 @@ def _patience(
     return rounds, places[0], places[1]
 
 
-def _base(given: Any) -> _rustrank.Booster | None:
-    if given is None:
-        return None
-    if not isinstance(given, Booster):
+def _base(given: Any, sets: Mapping[str, Dataset]) -> tuple[_rustrank.Booster | None, bool]:
+    """Return what training goes on from, and whether the datasets have its scores."""
+    if given is not None and not isinstance(given, Booster):
         message = f"base: got {shown(given)}, expected a Booster"
         raise ParamKindError(message, code="base")
-    return given._core
+    scored = {name: dataset._base for name, dataset in sets.items()}
+    own = scored["the training set"]
+    if not any(scored.values()):
+        return (None, False) if given is None else (given._core, False)
+    base = own if given is None else given
+    for name, theirs in scored.items():
+        if theirs is None or theirs is not base and theirs != base:
+            message = (
+                f"base: {name} was made with {'no' if theirs is None else 'another'} base; make "
+                "the training set with base=, and the others like= it"
+            )
+            raise ParamError(message, code="base")
+    return (None if base is None else base._core), True

@@ -182,7 +182,9 @@ class Booster:
         """
         reading = _Reading(missing, infinite, num_threads)
         if isinstance(X, Dataset):
-            return self._core.score_dataset(X._core, reading.num_threads)
+            if X._base is None:
+                return self._core.score_dataset(X._core, reading.num_threads)
+            return self._core.score_above(X._base._core, X._core, reading.num_threads)
         if _is_plain(X) and X.shape[1] == self._core.num_features:
             return self._core.score(X, reading)
         parts = [self._core.score(block, reading) for block in self._blocks(X)]
@@ -223,6 +225,21 @@ class Booster:
             The gain of each of `classes`.
         """
         return Booster._of(self._core.with_gains(as_doubles(gain, "gain")))
+
+    @property
+    def path(self) -> list[tuple[int, float]]:
+        """The features of linear parts in the order they were added, each with its weight.
+
+        Of `LambdaBoost`, the feature of each round and what was added of it.
+        """
+        features, weights = self._core.terms()
+        return list(zip(features.tolist(), weights.tolist(), strict=True))
+
+    @property
+    def coefficients(self) -> NDArray[np.float64]:
+        """The weight of each feature in linear parts: the sum over the `path`."""
+        features, weights = self._core.terms()
+        return np.bincount(features, weights, self.num_features)
 
     def explain(
         self,

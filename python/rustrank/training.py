@@ -90,8 +90,9 @@ def train(
         ``ranknet`` (all pairs alike), ``xendcg``, ``regression``, ``logistic``,
         ``balanced_logistic``, ``err_logistic`` (a doc is relevant with the probability that ERR sees
         in its label), ``mcrank`` or ``mcrank_ordinal`` (labels are classes, each with trees of its
-        own; the score is the gain that their probabilities let expect). Or a function ``(scores, labels, rows) -> (grad, hess)`` that sees
-        one query at a time; ``rows`` are the numbers of its rows in the training data.
+        own; the score is the gain that their probabilities let expect). Or a function
+        ``(scores, labels, rows) -> (grad, hess)`` that sees one query at a time; ``rows`` are the
+        numbers of its rows in the training data.
     metric : str or callable, or a sequence of these, default "ndcg@10"
         What is evaluated on the validation sets after each round: names as for
         `rustrank.evaluate`, or functions ``(scores, labels) -> float`` of one query, of which
@@ -110,8 +111,9 @@ def train(
         validation set, or as an `EarlyStopping` says. The booster then has the trees up to the best
         round, and `Booster.all_rounds` all of them.
     base : Booster, optional
-        A booster to go on from: one trained on the same bins, or any whose scores all datasets have
-        as their ``base_score``.
+        A booster to go on from, of which the result is part: one trained on the same bins, or any
+        that the datasets were made with (``base=``) or whose scores they have as their
+        ``base_score``. By default the base that the training set was made with.
     progress : bool, default False
         Whether to show a progress bar; lines of text where standard error is no terminal.
     callbacks : callable or sequence of callables, optional

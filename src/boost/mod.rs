@@ -74,7 +74,7 @@ pub use merge::merged;
 pub use params::Params;
 pub use refit::{RefitOptions, refit};
 pub use reweigh::{ReweighOptions, Reweighed, reweigh};
-pub use scoring::{binning_of, score_dataset};
+pub use scoring::{binning_of, score_above, score_dataset};
 pub use step::{ExactStep, Step};
 pub use stopping::{End, Patience};
 pub use trainer::{Base, Plan, Round, Trainer};

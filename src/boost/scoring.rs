@@ -4,13 +4,13 @@
 //! the bins scores a dataset to the same bits as the raw rows that it was made of.
 
 use super::standing::{Standing, settle};
-use super::start::{is_plain, start_scores};
+use super::start::{From, is_plain, standing, start_scores};
 use crate::Interrupt;
 use crate::bins::Binning;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::grow::CodedTree;
-use crate::model::{Classes, Forest, Model, Normalisation, Part, Tree};
+use crate::model::{Classes, Component, Forest, Model, Normalisation, Part, Tree};
 
 /// The trees of a model in the codes of a binning, those of models inside it too, forest by forest.
 #[derive(Debug)]
@@ -66,6 +66,47 @@ pub fn score_dataset(model: &Model, dataset: &Dataset, interrupt: &Interrupt) ->
     let mut scores = start_scores(dataset, 0.0);
     coded.add(model, dataset, &mut scores, interrupt)?;
     Ok(scores)
+}
+
+/// The score of each doc of a dataset whose base scores are those of `base`, by a model that training
+/// made of that base: of any base, since only the trees after it are asked.
+pub fn score_above(
+    model: &Model,
+    base: &Model,
+    dataset: &Dataset,
+    interrupt: &Interrupt,
+) -> Result<Vec<f64>> {
+    if dataset.base_score().is_none() || !goes_on_from(model, base) {
+        let what = "the dataset was made for the trees of another base";
+        return Err(Error::data("base", what).hint("score the raw features"));
+    }
+    let standing = standing(model, From::Trees(base.num_trees()), dataset, interrupt)?;
+    Ok(standing.scores().to_vec())
+}
+
+/// Whether a model is another with more trees.
+fn goes_on_from(model: &Model, base: &Model) -> bool {
+    let same = model.num_features() == base.num_features()
+        && model.intercept() == base.intercept()
+        && model.components().len() >= base.components().len();
+    let pairs = model.components().iter().zip(base.components());
+    let (last, rest) = (base.components().len(), model.components());
+    let grown =
+        |(at, (more, less)): (usize, (&Component, &Component))| match (&more.part, &less.part) {
+            _ if more == less => true,
+            (Part::Forest(more_trees), Part::Forest(less_trees)) => {
+                at + 1 == last
+                    && more.is_plain()
+                    && less.is_plain()
+                    && more_trees.is_native()
+                    && more_trees.trees().starts_with(less_trees.trees())
+            }
+            _ => false,
+        };
+    let is_tree = |component: &Component| {
+        component.is_plain() && matches!(&component.part, Part::Forest(f) if f.is_native())
+    };
+    same && pairs.enumerate().all(grown) && rest.iter().skip(last).all(is_tree)
 }
 
 /// A model being added to scores.

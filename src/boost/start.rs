@@ -152,5 +152,5 @@ pub(super) fn start_scores(dataset: &Dataset, offset: f64) -> Vec<f64> {
 
 pub(super) fn other_bins() -> Error {
     Error::data("base", "the base cannot score binned docs: its thresholds are not the dataset's")
-        .hint("train on the bins it was trained on, or give every Dataset the base's scores of its rows as base_score")
+        .hint("make every Dataset with base=, which scores its features while they are there, or with the base's scores as base_score; or train on the bins it was trained on")
 }

@@ -10,10 +10,10 @@ use super::trainer::Losing;
 use crate::Interrupt;
 use crate::boost::{
     RefitOptions, ReweighOptions, binning_of, merged, permutation_importance, refit, reweigh,
-    score_dataset,
+    score_above, score_dataset,
 };
 use crate::error::Error;
-use crate::model::{Child, Explainer, Model, Scorer, Tree, write_whole};
+use crate::model::{Child, Explainer, Model, Part, Scorer, Tree, write_whole};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -250,6 +250,35 @@ impl Booster {
             Ok(dataset.by_row(&score_dataset(&self.inner, dataset, interrupt)?))
         })?;
         Ok(scores.to_pyarray(py))
+    }
+
+    /// The same, of a dataset whose base scores are those of the model's base.
+    fn score_above<'py>(
+        &self,
+        py: Python<'py>,
+        base: &Self,
+        dataset: &Dataset,
+        num_threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let dataset = &*dataset.inner;
+        let scores = detached(py, num_threads, |interrupt| {
+            Ok(dataset.by_row(&score_above(&self.inner, &base.inner, dataset, interrupt)?))
+        })?;
+        Ok(scores.to_pyarray(py))
+    }
+
+    /// The terms of the model's linear parts that are taken as they are: features and weights.
+    fn terms<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>) {
+        let plain = self.inner.components().iter().filter(|component| component.is_plain());
+        let terms = plain.flat_map(|component| match &component.part {
+            Part::Linear(linear) => linear.terms(),
+            _ => &[],
+        });
+        let (features, weights): (Vec<u32>, Vec<f64>) = terms.copied().unzip();
+        (features.to_pyarray(py), weights.to_pyarray(py))
     }
 
     /// The bins between the thresholds of the model.
