@@ -23,6 +23,7 @@ from rustrank.dataset import Dataset
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
 from rustrank.lambdaboost import LambdaBoost
 from rustrank.neighbours import Expansion, expand
+from rustrank.relevance import err_relevance
 from rustrank.training import EarlyStopping, Round, train
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "adapt",
     "compare",
     "datasets",
+    "err_relevance",
     "evaluate",
     "expand",
     "train",

@@ -47,6 +47,44 @@ class EarlyStopping:
     valid: str | None = None
 
 
+#: Options that go together, by name: what is not said otherwise takes these values.
+PRESETS: dict[str, dict[str, Any]] = {
+    # Gao et al. 2009, section 5.3: at each node 0.7 of the docs and of the features; and the trees
+    # of Wu et al. 2008, shallow and shrunk.
+    "robust": {
+        "num_leaves": 15,
+        "max_depth": 5,
+        "learning_rate": 0.05,
+        "features_per_node": 0.7,
+        "rows_per_node": 0.7,
+    },
+    # Wu et al. 2008, section 5.2, and Gao et al. 2009: L = 20 and M = 500, splits by least squares,
+    # and lambdas as they are.
+    "paper": {
+        "num_trees": 500,
+        "num_leaves": 20,
+        "criterion": "least_squares",
+        "features_per_node": 0.7,
+        "rows_per_node": 0.7,
+        "pair_normaliser": "none",
+        "noise_scale": 0.0,
+        "pairs_to": None,
+    },
+}
+
+
+def with_preset(options: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the options that stand at their defaults the values of the preset."""
+    name = options.pop("preset")
+    if name is None:
+        return options
+    if text("preset", name) not in PRESETS:
+        message = f"preset: got {shown(name)}, expected one of {', '.join(PRESETS)}"
+        raise UnknownNameError(message, code="preset")
+    said = {key for key, value in options.items() if key in defaults and value is not defaults[key]}
+    return options | {key: value for key, value in PRESETS[name].items() if key not in said}
+
+
 @dataclass(frozen=True)
 class Boosting:
     """Rounds and steps."""
@@ -361,7 +399,7 @@ def _base(given: Any, sets: Mapping[str, Dataset]) -> tuple[_rustrank.Booster | 
         return (None, False) if given is None else (given._core, False)
     base = own if given is None else given
     for name, theirs in scored.items():
-        if theirs is None or theirs is not base and theirs != base:
+        if theirs is None or (theirs is not base and theirs != base):
             message = (
                 f"base: {name} was made with {'no' if theirs is None else 'another'} base; make "
                 "the training set with base=, and the others like= it"

@@ -239,7 +239,9 @@ class Booster:
     def coefficients(self) -> NDArray[np.float64]:
         """The weight of each feature in linear parts: the sum over the `path`."""
         features, weights = self._core.terms()
-        return np.bincount(features, weights, self.num_features)
+        sums = np.zeros(self.num_features)
+        np.add.at(sums, features, weights)
+        return sums
 
     def explain(
         self,

@@ -159,8 +159,7 @@ class Dataset:
         reading = _Reading.of(missing, infinite, num_threads)
         base = _base(base, like, has_scores=base_score is not None)
         if base is not None:
-            options = {"missing": missing, "infinite": infinite, "num_threads": num_threads}
-            base_score = base.score(X, **options)
+            base_score = base.score(X, missing=missing, infinite=infinite, num_threads=num_threads)
         table = as_table(X)
         names = _checked_names(as_names(feature_names), table)
         bins = _bins(like, names, max_bins, sample_rows)

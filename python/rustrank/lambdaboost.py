@@ -103,7 +103,7 @@ class LambdaBoost:
         ``err_logistic``, as for `rustrank.train`; the lambdas are those of the papers.
     metric : str or sequence of str, default "ndcg@10"
         What is evaluated on the validation set after each round; the first one decides.
-    early_stopping : int or None, default 20
+    early_stopping : int or None, default 50
         With a validation set: end after so many rounds without a new best value, and keep those up
         to the best.
     objective_metric : str, optional
@@ -132,6 +132,7 @@ class LambdaBoost:
 
     _booster: Booster | None = None
     _best_round: int | None = None
+    _path: list[tuple[int, float]]
 
     def __init__(
         self,
@@ -141,7 +142,7 @@ class LambdaBoost:
         base: Booster | None = None,
         objective: str = "lambdamart",
         metric: str | Sequence[str] = "ndcg@10",
-        early_stopping: int | None = 20,
+        early_stopping: int | None = 50,
         objective_metric: str | None = None,
         pairs_to: int | None = 30,
         sigma: float = 1.0,
@@ -284,7 +285,8 @@ class LambdaBoost:
     @property
     def path(self) -> list[tuple[int, float]]:
         """The feature of each round and the weight that was added to it, after the best round too."""
-        return list(self.booster and self._path)
+        _ = self.booster
+        return list(self._path)
 
     @property
     def coefficients(self) -> NDArray[np.float64]:
@@ -358,7 +360,9 @@ def _valid(given: Any, names: list[str] | None) -> _Values | None:
     if isinstance(given, (tuple, list)) and len(given) == 3:
         given = dict(zip(_FIELDS, given, strict=False))
     if not isinstance(given, Mapping):
-        message = f"valid: got {shown(given)}, expected (X, y, qid), or a mapping of fit's arguments"
+        message = (
+            f"valid: got {shown(given)}, expected (X, y, qid), or a mapping of fit's arguments"
+        )
         raise ParamKindError(message, code="valid")
     for name in given:
         if name not in _FIELDS:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rustrank import _rustrank
 from rustrank._errors import ParamError, RustrankWarning
 from rustrank._options import flag
-from rustrank._plans import EarlyStopping, Plan, refuse_unknown
+from rustrank._plans import EarlyStopping, Plan, refuse_unknown, with_preset
 from rustrank._rounds import Reporting, Round, booster_of
 from rustrank.dataset import Dataset, as_dataset
 
@@ -34,6 +34,7 @@ def train(
     valid: Dataset | Sequence[Dataset] | Mapping[str, Dataset] | None = None,
     early_stopping: int | EarlyStopping | None = None,
     base: Booster | None = None,
+    preset: str | None = None,
     progress: bool = False,
     callbacks: Callable[[Round], object] | Sequence[Callable[[Round], object]] | None = None,
     seed: int = 0,
@@ -114,6 +115,11 @@ def train(
         A booster to go on from, of which the result is part: one trained on the same bins, or any
         that the datasets were made with (``base=``) or whose scores they have as their
         ``base_score``. By default the base that the training set was made with.
+    preset : {"robust", "paper"}, optional
+        Options that go together, for those that are left at their defaults: for a small or noisy
+        sample of another market, shallow trees, small steps and at each node 0.7 of its docs and of
+        the features (``robust``); or LambdaSMART as in the papers, with 500 trees of 20 leaves split
+        by least squares, the same draws, and lambdas of all pairs as they are (``paper``).
     progress : bool, default False
         Whether to show a progress bar; lines of text where standard error is no terminal.
     callbacks : callable or sequence of callables, optional
@@ -221,6 +227,7 @@ def train(
     """
     options = dict(locals())
     refuse_unknown(options.pop("unknown"), (name for name in options if name != "dataset"))
+    options = with_preset(options, train.__kwdefaults__ or {})
     as_dataset(dataset, "dataset")
     reporting = Reporting.of(options)
     found = _found(reporting.checkpoint, flag("resume", resume))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,7 +62,7 @@ def test_a_booster_of_classes_is_saved_cut_and_continued(objective: str, tmp_pat
     assert (booster.num_rounds, booster.num_trees) == (6, 6 * margins)
     booster.save(tmp_path / "m.rrk")
     back = rr.Booster.load(tmp_path / "m.rrk")
-    assert back == booster == pickle.loads(pickle.dumps(booster))
+    assert back == booster == rr.Booster.from_text(booster.to_text())
     assert (back.score(DATA.X) == booster.score(DATA.X)).all()
     short = booster.truncate(4)
     assert (short.num_rounds, short.num_trees) == (4, 4 * margins)
@@ -79,9 +78,10 @@ def test_a_booster_of_classes_is_saved_cut_and_continued(objective: str, tmp_pat
 
 def test_what_classes_cannot_do_is_told() -> None:
     train, booster = _train("mcrank", num_trees=1)
-    for call in (booster.explain, booster.contrast):
-        with pytest.raises(rr.ParamError, match="not explained"):
-            call(DATA.X[0], DATA.X[1]) if call == booster.contrast else call(DATA.X)
+    with pytest.raises(rr.ParamError, match="not explained"):
+        booster.explain(DATA.X)
+    with pytest.raises(rr.ParamError, match="not explained"):
+        booster.contrast(DATA.X[0], DATA.X[1])
     with pytest.raises(rr.ParamError, match="cannot hold classes"):
         booster.export("lightgbm")
     with pytest.raises(rr.ParamError, match="exact step"):
@@ -101,3 +101,17 @@ def test_errs_probabilities_are_learned_as_they_are() -> None:
     wanted = (2**DATA.y - 1) / 2 ** DATA.y.max()
     assert abs(learned.mean() - wanted.mean()) < 0.02
     assert np.corrcoef(learned, wanted)[0, 1] > 0.6
+
+
+def test_relevance_is_normalised_within_queries() -> None:
+    rng = np.random.default_rng(0)
+    scores, qid = rng.normal(size=30), np.repeat([3, 1, 2], 10)
+    p = rr.err_relevance(scores)
+    np.testing.assert_allclose(p, 1 / (1 + np.exp(-scores)), rtol=1e-14)
+    for given in ({"qid": qid}, {"group": [10, 10, 10]}):
+        normalised = rr.err_relevance(scores, **given)
+        for query in (1, 2, 3):
+            own, top = p[qid == query], p[qid == query].max()
+            np.testing.assert_allclose(normalised[qid == query], top * (1 + own - top))
+            assert (np.argsort(normalised[qid == query]) == np.argsort(own)).all()
+    assert rr.err_relevance([-1e4, 1e4]).tolist() == [0, 1]
