@@ -6,7 +6,7 @@ use rustrank::data::{Policy, RawDataset, RowData, Strided};
 use rustrank::hash::draw;
 use rustrank::metric::{Mean, Metric, evaluate};
 use rustrank::model::{Layer, Mlp, Model, Part};
-use rustrank::neural::{Loss, Optimiser, Params, Patience, Plan, Schedule, Trainer};
+use rustrank::neural::{Inputs, Loss, Optimiser, Params, Patience, Plan, Schedule, Trainer};
 use rustrank::objective::{Kind, LambdaOptions, Preference};
 use rustrank::{Error, Grouping, Interrupt, Queries};
 
@@ -83,6 +83,8 @@ fn bare(hidden: &[usize]) -> Params {
         optimiser: Optimiser::Sgd,
         schedule: Schedule::Constant,
         batch_queries: 1,
+        inputs: Inputs::Plain,
+        weight_decay: 0.0,
         ..Params::default()
     }
 }
@@ -390,6 +392,22 @@ fn a_constant_feature_is_left_out_and_one_feature_is_enough() {
     let one = Rows::random(7, &[10; 8], 1);
     let model = trained(&one, real_plan(vec![], Params::default()), 2).model().unwrap();
     assert_eq!(mlp(&model).inputs().len(), 1);
+}
+
+#[test]
+fn long_tails_are_taken_as_logarithms() {
+    let mut rows = Rows::random(7, &[50; 8], 2);
+    for cell in rows.cells.iter_mut().skip(1).step_by(2) {
+        *cell = (1.2 * *cell).exp();
+    }
+    let logs = |inputs| {
+        let plan = real_plan(vec![], Params { inputs, ..Params::default() });
+        let model = trained(&rows, plan, 0).model().unwrap();
+        mlp(&model).inputs().iter().map(|input| input.log).collect::<Vec<_>>()
+    };
+    assert_eq!(logs(Inputs::Auto), [false, true]);
+    assert_eq!(logs(Inputs::Plain), [false, false]);
+    assert_eq!(logs(Inputs::Log), [true, true]);
 }
 
 #[test]

@@ -285,15 +285,18 @@ Row = tuple[float, float, float, float]
 
 
 def show(title: str, tested: Tested, theirs: dict[str, tuple[Row, Row]], place: int) -> None:
-    """Print a table, the paper's figures beside ours."""
-    print(f"\n{title}\n")
-    print("| ranker | " + " | ".join(SHOWN) + " | paper: " + " | ".join(SHOWN) + " |")
-    print("| --- |" + " ---: |" * 8)
-    ordered = dict.fromkeys([*(one for one in theirs if one in tested.scores), *tested.scores])
-    for name in ordered:
-        ours = [f"{value:.4f}" for value in tested.row(name)]
-        paper = [f"{value:.4f}" for value in theirs[name][place]] if name in theirs else [""] * 4
-        print(f"| {name} | {' | '.join(ours)} | {' | '.join(paper)} |")
+    """Print a table, the paper's figures beside ours where it has some."""
+    heads = [*SHOWN, f"paper: {SHOWN[0]}", *SHOWN[1:]] if theirs else [*SHOWN]
+    print(f"\n{title}\n\n| ranker | " + " | ".join(heads) + " |")
+    print("| --- |" + " ---: |" * len(heads))
+    first = [name for name in theirs or NAMES if name in tested.scores]
+    for name in dict.fromkeys([*first, *tested.scores]):
+        cells = [f"{value:.4f}" for value in tested.row(name)]
+        if theirs:
+            cells += (
+                [f"{value:.4f}" for value in theirs[name][place]] if name in theirs else [""] * 4
+            )
+        print(f"| {name} | {' | '.join(cells)} |")
 
 
 def names_findings(closed: Tested, opened: Tested) -> Findings:

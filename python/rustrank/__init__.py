@@ -23,6 +23,8 @@ from rustrank.dataset import Dataset
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
 from rustrank.lambdaboost import LambdaBoost
 from rustrank.neighbours import Expansion, expand
+from rustrank.nets import LambdaRank, RankNet
+from rustrank.optimality import LocalOptimum, local_optimum
 from rustrank.relevance import err_relevance
 from rustrank.training import EarlyStopping, Round, train
 
@@ -39,11 +41,14 @@ __all__ = [
     "Expansion",
     "InternalError",
     "LambdaBoost",
+    "LambdaRank",
+    "LocalOptimum",
     "MetricComparison",
     "MetricValue",
     "ModelFormatError",
     "ModelVersionError",
     "ParamError",
+    "RankNet",
     "ResourceError",
     "Round",
     "RustrankError",
@@ -55,5 +60,6 @@ __all__ = [
     "err_relevance",
     "evaluate",
     "expand",
+    "local_optimum",
     "train",
 ]

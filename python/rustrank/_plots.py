@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rustrank.adaptation import Adaptation
     from rustrank.combination import Combiner, Curve
     from rustrank.lambdaboost import LambdaBoost
+    from rustrank.optimality import LocalOptimum
 
 #: Ranges of alpha that span more are drawn on a logarithmic axis.
 _WIDE = 50
@@ -86,6 +87,31 @@ def _plot_way(combiner: Combiner, axes: Any) -> None:
         axes.plot([chosen], [history[chosen]], "o", color=color, markersize=6)
     axes.axvline(chosen, color=_CHOSEN, linewidth=1)
     axes.set_xlabel("change of the weights")
+
+
+def plot_optimum(found: LocalOptimum, ax: Any = None) -> Any:
+    """Draw a metric along single weights, and how it changes along random directions."""
+    if ax is None:
+        from matplotlib import pyplot as plt
+
+        _, ax = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    along, around = ax
+    offsets = np.insert(found.offsets, len(found.offsets) // 2, 0.0)
+    for curve in found.curves:
+        values = np.insert(curve, len(curve) // 2, found.value)
+        along.plot(offsets, values, color=_FITTED, linewidth=0.8, alpha=0.5)
+    along.axvline(0, color=_CHOSEN, linewidth=1)
+    along.axhline(found.value, color=_CHOSEN, linewidth=1)
+    along.set_xlabel(f"change of one weight, {len(found.curves)} weights")
+    along.set_ylabel(found.metric)
+    around.hist(found.changes, bins=40, color=_FITTED)
+    around.axvline(0, color=_HELD_OUT, linewidth=1.4)
+    around.set_xlabel(f"change of {found.metric} along {len(found.changes)} random directions")
+    around.set_title(f"rises along {found.share_of_ascents:.1%}", fontsize="medium")
+    for axes in ax:
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+    return ax
 
 
 def plot_adaptation(adaptation: Adaptation, ax: Any = None) -> Any:

@@ -104,13 +104,16 @@ class Kitchen:
         """Score docs."""
         return booster.score(docs.X, num_threads=self.num_threads)
 
-    def train(self, base: Booster | None = None, more: Docs | None = None) -> Ranker:
+    def train(
+        self, base: Booster | None = None, more: Docs | None = None, most_folds: int | None = None
+    ) -> Ranker:
         """Train on the target, and more docs, from the scores of a base.
 
         As many rounds are taken as are best on average over the folds: none, if a base is best alone.
+        With fewer folds than there are, only the docs of these have scores.
         """
         grown, curves, counts = [], [], []
-        for rows, judged in self.folds:
+        for rows, judged in self.folds[:most_folds]:
             held = self.choosing.take(judged)
             booster, values = self._trained(self.fit.take(rows), base, more, held)
             grown.append(booster)
@@ -120,7 +123,7 @@ class Kitchen:
         mean = np.average([values[:rounds] for values in curves], axis=0, weights=counts)
         best = int(np.argmax(mean)) if base is not None else int(np.argmax(mean[1:])) + 1
         unseen = np.zeros(len(self.choosing.y))
-        for (_, judged), booster in zip(self.folds, grown, strict=True):
+        for (_, judged), booster in zip(self.folds[:most_folds], grown, strict=True):
             unseen[judged] = self.score(booster.truncate(best), self.choosing.take(judged))
         if len(self.folds) == 1:
             final = grown[0].truncate(best)
@@ -316,7 +319,8 @@ def _grow(kitchen: Kitchen) -> dict[str, Made]:
 
 def _pool(kitchen: Kitchen) -> dict[str, Made]:
     """Train on the background and the target together."""
-    pooled = kitchen.train(more=_background(kitchen))
+    # So many docs are trained on that each fold is dear, and the target's make little difference.
+    pooled = kitchen.train(more=_background(kitchen), most_folds=2)
     return {"pool": Made(pooled.booster, pooled.chosen)}
 
 

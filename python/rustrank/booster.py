@@ -541,7 +541,9 @@ class Booster:
 
     def __repr__(self) -> str:
         """Say what is in it in one line."""
-        return f"<Booster: {count(self.num_trees, 'tree')}, {count(self.num_features, 'feature')}>"
+        is_net = not self.num_trees and self._core.attributes().get("trainer") == "net"
+        what = "a net" if is_net else count(self.num_trees, "tree")
+        return f"<Booster: {what}, {count(self.num_features, 'feature')}>"
 
     def __eq__(self, other: object) -> bool:
         """Compare by the text of the model file."""

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank._arrays import as_doubles, as_labels, check_length
-from rustrank._errors import ParamError, ParamKindError, RustrankError, UnknownNameError, shown
-from rustrank._features import as_table
+from rustrank._errors import ParamKindError, RustrankError, UnknownNameError, shown
+from rustrank._learning import as_values, valid_of
 from rustrank._options import real, threads, whole
-from rustrank._plans import Losing, check_same_names
-from rustrank._queries import as_queries, as_query_weight
+from rustrank._plans import Losing
 from rustrank.booster import Booster
-from rustrank.dataset import Dataset
 from rustrank.evaluation import Judging
 
 if TYPE_CHECKING:
@@ -26,41 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rustrank._queries import Queries
-
 __all__ = ["LambdaBoost"]
-
-#: What a validation set is described by, besides the features.
-_FIELDS = ("X", "y", "qid", "group", "query_weight", "row_weight")
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """How values are read."""
-
-    missing: None
-    infinite: str
-    num_threads: int | None
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """What is known of rows besides their features."""
-
-    labels: NDArray[np.float32]
-    queries: Queries
-    row_weight: NDArray[np.float64] | None
-    query_weight: NDArray[np.float64] | None
-    base_score: None
-
-
-@dataclass(frozen=True)
-class _Values:
-    """Features and what is known of their rows."""
-
-    block: _rustrank._Block
-    rows: _Rows
-    names: list[str] | None
 
 
 @dataclass(frozen=True)
@@ -71,12 +33,12 @@ class _Plan:
     learning_rate: float
     seed: int
     objective: Losing
-    valid: list[tuple[str, _rustrank._Block, _Rows]]
+    valid: list[tuple[str, _rustrank.RawDataset]]
     metrics: list[str]
     judging: Judging
     patience: tuple[int, int, int] | None
     base: _rustrank.Booster | None
-    reading: _Reading
+    num_threads: int | None
 
 
 class LambdaBoost:
@@ -205,9 +167,9 @@ class LambdaBoost:
             On Ctrl-C. Like any exception from the loop, it has the booster so far as ``.booster``.
         """
         given = dict(locals())
-        values = _values(X, given)
+        values = as_values(X, given, threads(self.get_params()["n_jobs"], "n_jobs"))
         plan = self._plan(valid, values.names)
-        trainer = _rustrank.FeatureTrainer(values.block, values.rows, plan)
+        trainer = _rustrank.FeatureTrainer(values.core, plan)
         try:
             while trainer.next_round() is not None:
                 pass
@@ -244,7 +206,7 @@ class LambdaBoost:
         if base is not None and not isinstance(base, Booster):
             message = f"base: got {shown(base)}, expected a Booster"
             raise ParamKindError(message, code="base")
-        valid = _valid(given, names)
+        valid = valid_of(given, num_threads, names)
         rounds = options["early_stopping"]
         if rounds is not None:
             rounds = whole("early_stopping", rounds, 1, 2**31, ", or None")
@@ -253,12 +215,12 @@ class LambdaBoost:
             real("learning_rate", options["learning_rate"]),
             whole("random_state", options["random_state"], 0, 2**64 - 1),
             Losing.of({**options, **plain}, judging.metrics),
-            [] if valid is None else [("valid", valid.block, valid.rows)],
+            [] if valid is None else [("valid", valid.core)],
             [] if valid is None else judging.metrics,
             judging,
             None if valid is None or rounds is None else (rounds, 0, 0),
             None if base is None else base._core,
-            _Reading(None, "error", num_threads),
+            num_threads,
         )
 
     def _settle(self, trainer: _rustrank.FeatureTrainer, names: list[str] | None) -> Booster:
@@ -322,55 +284,3 @@ class LambdaBoost:
             if value is not defaults[name].default and value != defaults[name].default
         ]
         return f"LambdaBoost({', '.join(changed)})"
-
-
-def _values(X: Any, given: Mapping[str, Any]) -> _Values:
-    """Read features and what is known of their rows."""
-    if isinstance(X, Dataset):
-        message = (
-            "X: got a Dataset, which keeps no values, expected the features themselves: LambdaBoost "
-            "learns from values, not from bins"
-        )
-        raise ParamKindError(message, code="X")
-    table = as_table(X)
-    labels = as_labels(given["y"])
-    check_length("y", len(labels), table.num_rows, "rows")
-    queries, ids = as_queries(given.get("qid"), given.get("group"), table.num_rows)
-    weight = given.get("row_weight")
-    rows = _Rows(
-        labels,
-        queries,
-        None if weight is None else as_doubles(weight, "row_weight"),
-        as_query_weight(given.get("query_weight"), ids),
-        None,
-    )
-    block = table.whole()
-    if block is None:
-        parts = [
-            np.column_stack(part) if isinstance(part, list) else part for part in table.blocks()
-        ]
-        block = np.ascontiguousarray(np.concatenate(parts))
-    return _Values(block, rows, table.names)
-
-
-def _valid(given: Any, names: list[str] | None) -> _Values | None:
-    """Take ``(X, y, qid)``, or these and more in a mapping."""
-    if given is None:
-        return None
-    if isinstance(given, (tuple, list)) and len(given) == 3:
-        given = dict(zip(_FIELDS, given, strict=False))
-    if not isinstance(given, Mapping):
-        message = (
-            f"valid: got {shown(given)}, expected (X, y, qid), or a mapping of fit's arguments"
-        )
-        raise ParamKindError(message, code="valid")
-    for name in given:
-        if name not in _FIELDS:
-            message = f"valid has {shown(name)}: expected {', '.join(_FIELDS)}"
-            raise UnknownNameError(message, code="valid")
-    if not {"X", "y"} <= set(given):
-        message = "valid: expected at least X, y and qid or group"
-        raise ParamError(message, code="valid")
-    values = _values(given["X"], given)
-    check_same_names(values.names, names, "valid")
-    return values

@@ -3,6 +3,7 @@
 //! Sums go over docs in blocks of a fixed size, in the order of their content: any number of threads
 //! and any order of rows gives the same bits.
 
+use super::params::Inputs;
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -15,32 +16,69 @@ use rayon::prelude::*;
 /// Docs of a block.
 const BLOCK: usize = 4096;
 
+/// A kurtosis above this is a long tail; that of the normal distribution is 3.
+const LONG: f64 = 6.0;
+
+/// The values of a feature as they are, and their logarithms.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moments {
+    count: f64,
+    sums: [f64; 2],
+    squares: [f64; 2],
+    fourths: [f64; 2],
+}
+
+impl Moments {
+    fn means(&self) -> [f64; 2] {
+        self.sums.map(|sum| sum / self.count.max(1.0))
+    }
+
+    fn kurtosis(&self) -> [f64; 2] {
+        let of =
+            |way: usize| self.fourths[way] * self.count / (self.squares[way] * self.squares[way]);
+        [of(0), of(1)]
+    }
+
+    /// The input that a feature becomes; `None` if it has not two values.
+    fn input(&self, feature: usize, inputs: Inputs) -> Option<Input> {
+        let [plain, log] = self.kurtosis();
+        let log = match inputs {
+            Inputs::Plain => false,
+            Inputs::Log => true,
+            Inputs::Auto => plain > LONG && log < plain,
+        };
+        let way = usize::from(log);
+        let mean = self.means()[way] as f32;
+        let scale = (self.squares[way] / self.count).sqrt() as f32;
+        let is_usable = mean.is_finite() && scale.is_finite() && (1.0 / scale).is_finite();
+        let input = Input { feature: feature as u32, log, mean, scale };
+        (is_usable && scale > 0.0).then_some(input)
+    }
+}
+
 /// The inputs of a net that learns from `data`: its features that have two values.
-pub(super) fn choose(data: &RawDataset, log: bool, interrupt: &Interrupt) -> Result<Vec<Input>> {
-    let width = data.num_features();
-    let seen = |cell: f32| {
-        let cell = if log { kernel::signed_log(cell) } else { cell };
-        f64::from(cell)
-    };
-    let sums = sums(data, interrupt, |row, sums: &mut [[f64; 2]]| {
-        for (sum, &cell) in sums.iter_mut().zip(row) {
-            let usable = !cell.is_nan();
-            sum[0] += if usable { seen(cell) } else { 0.0 };
-            sum[1] += f64::from(u8::from(usable));
+pub(super) fn choose(
+    data: &RawDataset,
+    inputs: Inputs,
+    interrupt: &Interrupt,
+) -> Result<Vec<Input>> {
+    let none = vec![Moments::default(); data.num_features()];
+    let sums = gather(data, &none, interrupt, |moments, values| {
+        moments.count += 1.0;
+        for (sum, value) in moments.sums.iter_mut().zip(values) {
+            *sum += value;
         }
     })?;
-    let means: Vec<f64> = sums.iter().map(|[sum, count]| sum / count.max(1.0)).collect();
-    let squares = sums_of_squares(data, interrupt, (&means, seen))?;
-    let mut inputs = Vec::with_capacity(width);
-    for (feature, (&mean, ([_, count], square))) in
-        means.iter().zip(sums.iter().zip(squares)).enumerate()
-    {
-        let (mean, scale) = (mean as f32, (square / count).sqrt() as f32);
-        let usable = mean.is_finite() && scale.is_finite() && (1.0 / scale).is_finite();
-        if usable && scale > 0.0 {
-            inputs.push(Input { feature: feature as u32, log, mean, scale });
+    let moments = gather(data, &sums, interrupt, |moments, values| {
+        let means = moments.means();
+        for way in 0..2 {
+            let square = (values[way] - means[way]) * (values[way] - means[way]);
+            moments.squares[way] += square;
+            moments.fourths[way] += square * square;
         }
-    }
+    })?;
+    let of_feature = |(feature, moments): (usize, &Moments)| moments.input(feature, inputs);
+    let inputs: Vec<Input> = moments.iter().enumerate().filter_map(of_feature).collect();
     if inputs.is_empty() {
         let what = "nothing can be learned: no feature has two values";
         return Err(Error::data("nothing", what));
@@ -48,44 +86,43 @@ pub(super) fn choose(data: &RawDataset, log: bool, interrupt: &Interrupt) -> Res
     Ok(inputs)
 }
 
-fn sums_of_squares(
+/// Adds all values to the moments that are known: block by block, and these in order.
+fn gather(
     data: &RawDataset,
+    known: &[Moments],
     interrupt: &Interrupt,
-    (means, seen): (&[f64], impl Fn(f32) -> f64 + Sync),
-) -> Result<Vec<f64>> {
-    let sums = sums(data, interrupt, |row, sums: &mut [[f64; 2]]| {
-        for ((sum, &cell), mean) in sums.iter_mut().zip(row).zip(means) {
-            let off = if cell.is_nan() { 0.0 } else { seen(cell) - mean };
-            sum[0] += off * off;
-        }
-    })?;
-    Ok(sums.into_iter().map(|[sum, _]| sum).collect())
-}
-
-/// Two sums a feature over all docs.
-fn sums(
-    data: &RawDataset,
-    interrupt: &Interrupt,
-    add: impl Fn(&[f32], &mut [[f64; 2]]) + Sync,
-) -> Result<Vec<[f64; 2]>> {
-    let (width, stride) = (data.num_features(), data.stride());
-    let blocks: Vec<Vec<[f64; 2]>> = data
+    add: impl Fn(&mut Moments, [f64; 2]) + Sync,
+) -> Result<Vec<Moments>> {
+    let stride = data.stride();
+    let blocks: Vec<Vec<Moments>> = data
         .cells()
         .par_chunks(BLOCK * stride)
         .map(|cells| {
             interrupt.check()?;
-            let mut sums = vec![[0.0; 2]; width];
-            cells.chunks_exact(stride).for_each(|row| add(row, &mut sums));
-            Ok(sums)
+            let mut moments = known.to_vec();
+            for row in cells.chunks_exact(stride) {
+                for (moments, &cell) in moments.iter_mut().zip(row) {
+                    if !cell.is_nan() {
+                        add(moments, [cell, kernel::signed_log(cell)].map(f64::from));
+                    }
+                }
+            }
+            Ok(moments)
         })
         .collect::<Result<_>>()?;
-    let mut sums = vec![[0.0; 2]; width];
+    let mut all = known.to_vec();
     for block in blocks {
-        for (sum, more) in sums.iter_mut().zip(block) {
-            *sum = [sum[0] + more[0], sum[1] + more[1]];
+        for ((all, more), known) in all.iter_mut().zip(&block).zip(known) {
+            // A block began with what is known.
+            all.count += more.count - known.count;
+            for way in 0..2 {
+                all.sums[way] += more.sums[way] - known.sums[way];
+                all.squares[way] += more.squares[way];
+                all.fourths[way] += more.fourths[way];
+            }
         }
     }
-    Ok(sums)
+    Ok(all)
 }
 
 /// Turns the cells of a dataset into the inputs of a net, where they stand.

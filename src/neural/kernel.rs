@@ -7,7 +7,8 @@
 )]
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
-use crate::model::mlp::kernel::{LANES, Rows, at_levels};
+use crate::model::mlp::kernel::{LANES, Rows, at_levels, lanes, lanes_mut};
+use crate::model::mlp::lanes::Lanes;
 
 /// Values of a row that `outer` takes at once.
 const TILE: usize = 4;
@@ -61,41 +62,32 @@ fn score_weights_loop(grads: &[f32], from: Rows<'_>, out: &mut [f32]) {
 at_levels! {
     /// The gradient of a layer's biases and weights: the sums over docs of its units' deltas, and of
     /// each value before times these.
-    outer(from: Rows<'_>, deltas: &[f32], width: usize, out: &mut [f32]) = outer_loop
+    outer(from: Rows<'_>, deltas: &[f32], width: usize, out: &mut [f32]) = outer_loop<Lanes>
 }
 
 #[inline(always)]
-fn outer_loop(from: Rows<'_>, deltas: &[f32], width: usize, out: &mut [f32]) {
-    let docs = deltas.len() / width;
+fn outer_loop<L: Lanes>(from: Rows<'_>, deltas: &[f32], width: usize, out: &mut [f32]) {
     let (biases, weights) = out.split_at_mut(width);
     for first in (0..width).step_by(LANES) {
-        let mut sums = [0.0; LANES];
-        for deltas in deltas.chunks_exact(width) {
-            add(&mut sums, 1.0, &deltas[first..]);
-        }
-        biases[first..first + LANES].copy_from_slice(&sums);
+        let deltas = || deltas.chunks_exact(width).map(|row| L::load(lanes(&row[first..])));
+        let sum = deltas().fold(L::splat(0.0), L::plus);
+        sum.store(lanes_mut(&mut biases[first..]));
         for (tile, weights) in weights.chunks_mut(TILE * width).enumerate() {
+            let (mut e, mut f, mut g, mut h) =
+                (L::splat(0.0), L::splat(0.0), L::splat(0.0), L::splat(0.0));
             // Rows are padded to whole tiles.
-            let mut sums = [[0.0; LANES]; TILE];
-            for doc in 0..docs {
-                let values = &from.values[doc * from.stride + tile * TILE..][..TILE];
-                let deltas = &deltas[doc * width + first..][..LANES];
-                for (sums, value) in sums.iter_mut().zip(values) {
-                    add(sums, *value, deltas);
-                }
+            let tiles = from.values[tile * TILE..].chunks(from.stride);
+            for (values, deltas) in tiles.zip(deltas()) {
+                let Some(&[a, b, c, d]) = values.first_chunk() else { break };
+                e = e.plus(L::splat(a).times(deltas));
+                f = f.plus(L::splat(b).times(deltas));
+                g = g.plus(L::splat(c).times(deltas));
+                h = h.plus(L::splat(d).times(deltas));
             }
-            for (row, sums) in weights.chunks_exact_mut(width).zip(&sums) {
-                row[first..first + LANES].copy_from_slice(sums);
+            for (row, sums) in weights.chunks_exact_mut(width).zip([e, f, g, h]) {
+                sums.store(lanes_mut(&mut row[first..]));
             }
         }
-    }
-}
-
-#[inline(always)]
-fn add(sums: &mut [f32; LANES], factor: f32, values: &[f32]) {
-    let values = &values[..LANES];
-    for lane in 0..LANES {
-        sums[lane] += factor * values[lane];
     }
 }
 

@@ -52,5 +52,5 @@ mod step;
 mod trainer;
 
 pub use loss::Loss;
-pub use params::{Optimiser, Params, Patience, Schedule};
+pub use params::{Inputs, Optimiser, Params, Patience, Schedule};
 pub use trainer::{Epoch, Plan, Trainer};

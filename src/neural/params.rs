@@ -20,8 +20,8 @@ pub struct Params {
     pub batch_queries: usize,
     /// What a step takes off each weight, as a share of the learning rate.
     pub weight_decay: f64,
-    /// Whether inputs are logarithms of the values.
-    pub log_inputs: bool,
+    /// What is taken of the values.
+    pub inputs: Inputs,
     /// The largest magnitude of an input, in standard deviations.
     pub limit: f64,
     /// The seed of the first weights and of the order of queries.
@@ -37,6 +37,17 @@ pub enum Optimiser {
     Adam,
 }
 
+/// What a net takes of a feature's values, before these are standardised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inputs {
+    /// The values.
+    Plain,
+    /// Their logarithms, see [`Input`](crate::model::Input).
+    Log,
+    /// The logarithms of features with long tails (a kurtosis above 6) where they shorten these.
+    Auto,
+}
+
 /// How the learning rate falls from epoch to epoch, beside what restarts take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Schedule {
@@ -49,14 +60,14 @@ pub enum Schedule {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            hidden: vec![10],
+            hidden: vec![16],
             epochs: 30,
-            learning_rate: 1e-3,
+            learning_rate: 3e-3,
             optimiser: Optimiser::Adam,
             schedule: Schedule::Linear,
             batch_queries: 1,
-            weight_decay: 0.0,
-            log_inputs: false,
+            weight_decay: 0.1,
+            inputs: Inputs::Auto,
             limit: 10.0,
             seed: 0,
         }

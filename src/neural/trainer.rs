@@ -2,7 +2,7 @@
 
 use super::inputs::{choose, settle};
 use super::loss::{Lambdas, Loss, grouping};
-use super::params::{Optimiser, Params, Patience, Schedule};
+use super::params::{Inputs, Optimiser, Params, Patience, Schedule};
 use super::step::{Learner, Scratch, inputs_of};
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
@@ -93,7 +93,7 @@ impl Trainer {
         let lambdas = plan.loss.settle(&data, interrupt)?;
         let useful = lambdas.useful(&data);
         let params = &plan.params;
-        let inputs = choose(&data, params.log_inputs, interrupt)?;
+        let inputs = choose(&data, params.inputs, interrupt)?;
         let mut net = Net::zero(&inputs, params.limit as f32, &params.hidden);
         draw_weights(&mut net, params.seed);
         settle(&mut data, &net, interrupt)?;
@@ -316,6 +316,11 @@ fn notes(params: &Params, epochs: usize) -> Vec<(&'static str, String)> {
         Schedule::Constant => "constant",
         Schedule::Linear => "linear",
     };
+    let inputs = match params.inputs {
+        Inputs::Plain => "plain",
+        Inputs::Log => "log",
+        Inputs::Auto => "auto",
+    };
     let hidden: Vec<String> = params.hidden.iter().map(usize::to_string).collect();
     vec![
         ("trainer", "net".to_owned()),
@@ -325,6 +330,7 @@ fn notes(params: &Params, epochs: usize) -> Vec<(&'static str, String)> {
         ("optimiser", optimiser.to_owned()),
         ("schedule", schedule.to_owned()),
         ("batch_queries", params.batch_queries.to_string()),
+        ("inputs", inputs.to_owned()),
         ("weight_decay", params.weight_decay.to_string()),
         ("seed", params.seed.to_string()),
     ]

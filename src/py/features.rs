@@ -1,32 +1,30 @@
 //! Single features for Python: values that are kept, and rounds one by one.
 
-use super::arrays::{Block, policy};
 use super::booster::Booster;
-use super::dataset::{Reading, Rows};
 use super::door::detached;
 use super::errors::to_python;
 use super::metrics::Judging;
+use super::neural::RawDataset;
 use super::trainer::Losing;
 use crate::boost::{End, FeaturePlan, FeatureTrainer as Inner, Patience};
-use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// Everything but the training set: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct FeaturePlanned<'py> {
+pub(super) struct FeaturePlanned {
     num_rounds: usize,
     learning_rate: f64,
     seed: u64,
     objective: Losing,
-    valid: Vec<(String, Block<'py>, Rows<'py>)>,
+    valid: Vec<(String, Py<RawDataset>)>,
     metrics: Vec<String>,
     judging: Judging,
     /// Rounds, the place of the set, the place of the metric.
     patience: Option<(usize, usize, usize)>,
     base: Option<Py<Booster>>,
-    reading: Reading,
+    num_threads: Option<usize>,
 }
 
 /// Training, feature by feature.
@@ -36,16 +34,22 @@ pub(super) struct FeatureTrainer {
     num_threads: Option<usize>,
 }
 
-fn raw(
-    py: Python<'_>,
-    block: &Block<'_>,
-    rows: &Rows<'_>,
-    reading: &Reading,
-) -> PyResult<RawDataset> {
-    let policy = policy(reading.missing, &reading.infinite);
-    let cells = block.cells(py, policy.map_err(|error| to_python(py, &error))?)?;
-    let rows = rows.copied().map_err(|error| to_python(py, &error))?;
-    detached(py, reading.num_threads, |interrupt| RawDataset::new(&*cells, rows, interrupt))
+impl FeaturePlanned {
+    /// The plan as the core takes it.
+    fn plan(&self) -> Result<FeaturePlan> {
+        let taken = |(name, set): &(String, Py<RawDataset>)| Ok((name.clone(), set.get().take()?));
+        let metrics = self.metrics.iter().map(|name| self.judging.metric(name));
+        let patience = |(rounds, set, metric)| Patience { rounds, set, metric };
+        Ok(FeaturePlan {
+            num_rounds: self.num_rounds,
+            learning_rate: self.learning_rate,
+            loss: self.objective.built(&self.judging, self.seed)?,
+            watched: self.valid.iter().map(taken).collect::<Result<_>>()?,
+            metrics: metrics.collect::<Result<_>>()?,
+            patience: self.patience.map(patience),
+            base: self.base.as_ref().map(|base| base.get().model().clone()),
+        })
+    }
 }
 
 /// The number of a round, its feature and coefficient, its values, and whether it is the best.
@@ -54,32 +58,10 @@ type PickedFacts = (usize, u32, f64, Vec<f64>, bool);
 #[pymethods]
 impl FeatureTrainer {
     #[new]
-    fn new(
-        py: Python<'_>,
-        block: Block<'_>,
-        rows: Rows<'_>,
-        planned: FeaturePlanned<'_>,
-    ) -> PyResult<Self> {
-        let reading = &planned.reading;
-        let data = raw(py, &block, &rows, reading)?;
-        let set = |(name, block, rows): &(String, Block<'_>, Rows<'_>)| {
-            Ok((name.clone(), raw(py, block, rows, reading)?))
-        };
-        let watched = planned.valid.iter().map(set).collect::<PyResult<_>>()?;
-        let loss = planned.objective.built(&planned.judging, planned.seed);
-        let metrics = planned.metrics.iter().map(|name| planned.judging.metric(name));
-        let metrics: Result<Vec<_>> = metrics.collect();
-        let patience = |(rounds, set, metric)| Patience { rounds, set, metric };
-        let plan = FeaturePlan {
-            num_rounds: planned.num_rounds,
-            learning_rate: planned.learning_rate,
-            loss: loss.map_err(|error| to_python(py, &error))?,
-            watched,
-            metrics: metrics.map_err(|error| to_python(py, &error))?,
-            patience: planned.patience.map(patience),
-            base: planned.base.as_ref().map(|base| base.get().model().clone()),
-        };
-        let num_threads = reading.num_threads;
+    fn new(py: Python<'_>, dataset: &RawDataset, planned: FeaturePlanned) -> PyResult<Self> {
+        let plan = planned.plan().map_err(|error| to_python(py, &error))?;
+        let data = dataset.take().map_err(|error| to_python(py, &error))?;
+        let num_threads = planned.num_threads;
         let made = detached(py, num_threads, |interrupt| Inner::new(data, plan, interrupt))?;
         Ok(Self { inner: Mutex::new(made), num_threads })
     }

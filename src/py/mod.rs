@@ -13,6 +13,7 @@ mod door;
 mod errors;
 mod features;
 mod metrics;
+mod neural;
 mod pool;
 mod scoring;
 mod text;
@@ -35,6 +36,8 @@ mod _rustrank {
     use super::features::FeatureTrainer;
     #[pymodule_export]
     use super::metrics::{bootstrap, evaluate, mean, measures, randomisation_test, t_test, tally};
+    #[pymodule_export]
+    use super::neural::{NetTrainer, RawDataset, net_weights, with_net_weights};
     #[pymodule_export]
     use super::text::{inspect_letor, read_labels, read_scores, read_table, read_trec};
     #[pymodule_export]

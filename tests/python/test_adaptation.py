@@ -311,21 +311,27 @@ def test_adapted_boosters_are_saved_whole(
 
 
 def test_neither_rows_nor_threads_matter(base: rr.Booster, markets: Domains) -> None:
-    def texts(order: Any, num_threads: int | None) -> dict[str, str]:
-        X, y, qid = markets.target
-        docs = (X[order], y[order], qid[order])
+    pytest.importorskip("sklearn")
+
+    def found(seed: int | None, num_threads: int | None) -> Any:
+        def shuffled(docs: Ranking) -> Any:
+            rows = np.arange(len(docs.y))
+            rows = rows if seed is None else np.random.default_rng(seed).permutation(rows)
+            return docs.X[rows], docs.y[rows], docs.qid[rows]
+
         made = rr.adapt(
             base,
-            docs,
-            valid_closed=markets.valid_closed,
+            shuffled(markets.target),
+            shuffled(markets.background),
+            held_out=2,
+            valid_closed=shuffled(markets.valid_closed),
+            valid_open=shuffled(markets.valid_open),
             trees=TREES,
-            recipes=["trees", "interpolate", "refit", "reweigh"],
             num_threads=num_threads,
         )
-        return {recipe: booster.to_text() for recipe, booster in made.boosters.items()}
+        return {recipe: booster.to_text() for recipe, booster in made.boosters.items()}, repr(made)
 
-    shuffled = np.random.default_rng(3).permutation(len(markets.target.y))
-    assert texts(slice(None), 1) == texts(shuffled, 2)
+    assert found(None, 1) == found(3, 2)
 
 
 def test_docs_of_their_own_are_chosen_by(base: rr.Booster, markets: Domains) -> None:

@@ -59,11 +59,13 @@ def _bases(tmp_path: Path) -> dict[str, rr.Booster]:
     trees = rr.train(there, **small)  # type: ignore[arg-type]
     classes = rr.train(there, objective="mcrank", **small)  # type: ignore[arg-type]
     linear = rr.LambdaBoost(n_estimators=5).fit(OTHER.X, OTHER.y, qid=OTHER.qid).booster
+    net = rr.LambdaRank(hidden=(4,), epochs=1).fit(OTHER.X, OTHER.y, qid=OTHER.qid)
     return {
         "trees of other bins": trees,
         "lightgbm": rr.Booster.load(file),
         "mcrank": classes,
         "linear": linear,
+        "net": net.booster,
         "boosted twice": rr.LambdaBoost(n_estimators=3, base=classes)
         .fit(OTHER.X, OTHER.y, qid=OTHER.qid)
         .booster,
@@ -170,7 +172,7 @@ def test_lambdaboost_tells_what_it_cannot_use() -> None:
     with pytest.raises(rr.RustrankError, match="not fitted"):
         _ = rr.LambdaBoost().booster
     dataset = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid)
-    with pytest.raises(rr.ParamError, match="learns from values"):
+    with pytest.raises(rr.ParamError, match="learn from values"):
         rr.LambdaBoost().fit(dataset, DATA.y)
     with pytest.raises(rr.ParamError, match="classes have a gradient each"):
         rr.LambdaBoost(objective="mcrank").fit(DATA.X, DATA.y, qid=DATA.qid)

@@ -80,9 +80,14 @@ fn unpack_row(heads: &[[u8; HEAD]], cells: &[u8], first: usize, to: &mut [f32]) 
 
 pub(super) fn fetch_all(bytes: &[u8]) {
     debug_assert!(Level::Avx512.is_available());
+    // SAFETY: the caller has seen that the level is available, which has the features of `fetch_lines`.
+    unsafe { fetch_lines(bytes) }
+}
+
+#[target_feature(enable = "avx512f")]
+fn fetch_lines(bytes: &[u8]) {
     for at in (0..bytes.len()).step_by(64) {
-        // SAFETY: the caller has seen that the level is available, which has the features of `fetch`.
-        unsafe { fetch(bytes, at) }
+        fetch(bytes, at);
     }
 }
 

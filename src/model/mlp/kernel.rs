@@ -8,6 +8,8 @@
 )]
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
+use super::lanes::Lanes;
+
 /// Units that go side by side: widths are multiples of it.
 pub(crate) const LANES: usize = 16;
 
@@ -43,20 +45,35 @@ pub(crate) struct Scaling {
     pub(crate) limit: f32,
 }
 
-/// Defines a function that runs a loop with the instructions of a level.
+/// Defines a function that runs a loop with the instructions of a level; a body `<Lanes>` gets the lanes
+/// of the level, too.
 macro_rules! at_levels {
     ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) = $body:ident) => {
+        at_levels! {
+            @ $(#[$doc])* $name($($argument: $type),*) = [$body] [$body] [$body]
+        }
+    };
+    ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) = $body:ident<Lanes>) => {
+        at_levels! {
+            @ $(#[$doc])* $name($($argument: $type),*) =
+                [$body::<crate::model::mlp::lanes::Plain>]
+                [$body::<crate::model::mlp::lanes::Halves>]
+                [$body::<crate::model::mlp::lanes::Wide>]
+        }
+    };
+    (@ $(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) =
+        [$($plain:tt)*] [$($halves:tt)*] [$($wide:tt)*]) => {
         $(#[$doc])*
         pub(crate) fn $name(level: crate::simd::Level, $($argument: $type),*) {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
             fn avx2($($argument: $type),*) {
-                $body($($argument),*);
+                $($halves)*($($argument),*);
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
             fn avx512($($argument: $type),*) {
-                $body($($argument),*);
+                $($wide)*($($argument),*);
             }
             match level {
                 #[cfg(target_arch = "x86_64")]
@@ -65,7 +82,7 @@ macro_rules! at_levels {
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: as above.
                 crate::simd::Level::Avx2 if level.is_available() => unsafe { avx2($($argument),*) },
-                _ => $body($($argument),*),
+                _ => $($plain)*($($argument),*),
             }
         }
     };
@@ -120,42 +137,39 @@ pub(crate) fn signed_log(x: f32) -> f32 {
 at_levels! {
     /// `out = bias + from * weights` for all rows that `out` has room for; `block` is a row of biases
     /// and a row of weights for each of the first values of a row, all of `width`.
-    product(from: Rows<'_>, block: &[f32], width: usize, out: &mut [f32]) = product_loop
+    product(from: Rows<'_>, block: &[f32], width: usize, out: &mut [f32]) = product_loop<Lanes>
 }
 
 #[inline(always)]
-fn product_loop(from: Rows<'_>, block: &[f32], width: usize, out: &mut [f32]) {
+fn product_loop<L: Lanes>(from: Rows<'_>, block: &[f32], width: usize, out: &mut [f32]) {
     let (biases, weights) = block.split_at(width);
     let inputs = weights.len() / width;
     for first in (0..width).step_by(LANES) {
+        let bias = L::load(lanes(&biases[first..]));
+        let columns = || weights.chunks_exact(width).map(|row| L::load(lanes(&row[first..])));
         let mut tiles = out.chunks_exact_mut(TILE * width);
         let mut doc = 0;
         for tile in &mut tiles {
-            let rows = [0, 1, 2, 3].map(|at| from.row(doc + at, inputs));
-            let mut sums = [lanes(&biases[first..]); TILE];
-            let pairs = rows[0].iter().zip(rows[1]).zip(rows[2].iter().zip(rows[3]));
-            for (((a, b), (c, d)), weights) in pairs.zip(weights.chunks_exact(width)) {
-                let weights = lanes(&weights[first..]);
-                for (sums, value) in sums.iter_mut().zip([a, b, c, d]) {
-                    for lane in 0..LANES {
-                        sums[lane] += value * weights[lane];
-                    }
-                }
+            let (a, b) = (from.row(doc, inputs), from.row(doc + 1, inputs));
+            let (c, d) = (from.row(doc + 2, inputs), from.row(doc + 3, inputs));
+            let (mut e, mut f, mut g, mut h) = (bias, bias, bias, bias);
+            for (((a, b), (c, d)), weights) in a.iter().zip(b).zip(c.iter().zip(d)).zip(columns()) {
+                e = e.plus(L::splat(*a).times(weights));
+                f = f.plus(L::splat(*b).times(weights));
+                g = g.plus(L::splat(*c).times(weights));
+                h = h.plus(L::splat(*d).times(weights));
             }
-            for (row, sums) in tile.chunks_exact_mut(width).zip(&sums) {
-                row[first..first + LANES].copy_from_slice(sums);
+            for (row, sums) in tile.chunks_exact_mut(width).zip([e, f, g, h]) {
+                sums.store(lanes_mut(&mut row[first..]));
             }
             doc += TILE;
         }
         for row in tiles.into_remainder().chunks_exact_mut(width) {
-            let mut sums = lanes(&biases[first..]);
-            for (value, weights) in from.row(doc, inputs).iter().zip(weights.chunks_exact(width)) {
-                let weights = lanes(&weights[first..]);
-                for lane in 0..LANES {
-                    sums[lane] += value * weights[lane];
-                }
+            let mut sums = bias;
+            for (value, weights) in from.row(doc, inputs).iter().zip(columns()) {
+                sums = sums.plus(L::splat(*value).times(weights));
             }
-            row[first..first + LANES].copy_from_slice(&sums);
+            sums.store(lanes_mut(&mut row[first..]));
             doc += 1;
         }
     }
@@ -163,10 +177,14 @@ fn product_loop(from: Rows<'_>, block: &[f32], width: usize, out: &mut [f32]) {
 
 /// The first sixteen.
 #[inline(always)]
-fn lanes(values: &[f32]) -> [f32; LANES] {
-    let mut lanes = [0.0; LANES];
-    lanes.copy_from_slice(&values[..LANES]);
-    lanes
+pub(crate) fn lanes(values: &[f32]) -> &[f32; LANES] {
+    values.first_chunk().expect("rows are as wide as whole lanes")
+}
+
+/// The first sixteen.
+#[inline(always)]
+pub(crate) fn lanes_mut(values: &mut [f32]) -> &mut [f32; LANES] {
+    values.first_chunk_mut().expect("rows are as wide as whole lanes")
 }
 
 at_levels! {

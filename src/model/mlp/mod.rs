@@ -12,6 +12,7 @@
 //! Cost: a multiplication and an addition a weight, sixteen at a time.
 
 pub(crate) mod kernel;
+pub(crate) mod lanes;
 mod net;
 
 pub(crate) use net::{Activations, Net, Shape};
@@ -93,6 +94,35 @@ impl Mlp {
     /// The hidden layers, then the one unit that is the score.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
+    }
+
+    /// All weights as one list: of each layer the biases, then the weights.
+    pub fn weights(&self) -> Vec<f32> {
+        self.layers
+            .iter()
+            .flat_map(|layer| layer.biases.iter().chain(&layer.weights))
+            .copied()
+            .collect()
+    }
+
+    /// The same net with other weights, in the order of [`weights`](Self::weights).
+    pub fn with_weights(&self, mut weights: &[f32]) -> Result<Self> {
+        let expected: usize = self.layers.iter().map(|l| l.biases.len() + l.weights.len()).sum();
+        if weights.len() != expected {
+            let what = "a net has another number of weights";
+            return Err(Error::param("model.net", what).got(weights.len()).expected(expected));
+        }
+        let mut take = |count: usize| {
+            let (mine, rest) = weights.split_at(count);
+            weights = rest;
+            mine.to_vec()
+        };
+        let mut layers = Vec::with_capacity(self.layers.len());
+        for layer in &self.layers {
+            let biases = take(layer.biases.len());
+            layers.push(Layer { biases, weights: take(layer.weights.len()) });
+        }
+        Self::new(self.inputs.clone(), self.limit, layers)
     }
 
     /// What it says of a row, one unit after the other: the slow twin of what scores.
