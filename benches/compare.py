@@ -5,6 +5,7 @@
 ``compare.py quality``     NDCG@10 on real folds, one grid for every engine
 ``compare.py polynomial``  NDCG at the first paper's settings on its artificial data
 ``compare.py score``       time to score 1 to 1000 docs
+``compare.py nets``        time an epoch of a LambdaRank net, against PyTorch
 
 Each prints tables in Markdown; with ``--check`` it exits with 1 below a bar.
 """
@@ -28,6 +29,8 @@ def measured(kind: str, job: dict[str, Any]) -> Any:
     """Do one job: this is the measured process."""
     if kind == "load":
         from versus.loading import measure
+    elif kind == "nets":
+        from versus.nets import measure
     else:
         from versus.training import measure
     return measure(job)
@@ -56,6 +59,7 @@ def in_folder(
 
 def parser() -> argparse.ArgumentParser:
     from versus.loading import add_load, load
+    from versus.nets import add_nets, nets
     from versus.polynomial import add_polynomial, polynomial
     from versus.quality import add_quality, quality
     from versus.scoring import add_score, score
@@ -70,12 +74,13 @@ def parser() -> argparse.ArgumentParser:
         ("quality", add_quality, quality, "NDCG@10 on real folds"),
         ("polynomial", add_polynomial, polynomial, "NDCG on the first paper's artificial data"),
         ("score", add_score, score, "time to score docs"),
+        ("nets", add_nets, in_folder(nets), "time an epoch of a net, against PyTorch"),
     ):
         command = commands.add_parser(name, help=help_)
         add(command)
         command.add_argument("--check", action="store_true", help="exit 1 below a bar")
         command.set_defaults(run=run, folder=None)
-        if name in ("load", "train"):
+        if name in ("load", "train", "nets"):
             command.add_argument("--folder", type=Path, help="where to write data (temporary)")
     return made
 

@@ -13,7 +13,7 @@ use rustrank::data::letor::LetorOptions;
 use rustrank::data::lines::{LineOptions, LineSource, Piece};
 use rustrank::data::packed::{Group, LANES, Packed};
 use rustrank::data::pieces::for_each_piece;
-use rustrank::data::scan::{Each, usual_cells};
+use rustrank::data::scan::{Each, Scan};
 use rustrank::simd::Level;
 use rustrank::{Interrupt, hash};
 use std::fmt::Write as _;
@@ -69,7 +69,7 @@ fn lines(text: &[u8]) -> usize {
     let letor = LetorOptions::default();
     let mut cells: Vec<(u32, f32)> = Vec::new();
     let mut count = 0;
-    for (_, line) in (Piece { text, first_line: 1 }).lines() {
+    for (_, line) in Piece::new(text).lines() {
         cells.clear();
         letor.parse_line(line, |index, cell| cells.push((index, cell))).unwrap();
         count += black_box(&cells).len();
@@ -80,13 +80,14 @@ fn lines(text: &[u8]) -> usize {
 fn usual(level: Level, text: &[u8]) -> usize {
     let mut cells: Vec<(u32, f32)> = Vec::new();
     let mut count = 0;
-    for (_, line) in (Piece { text, first_line: 1 }).lines() {
+    let mut scan = Scan::at(level);
+    for (_, line) in Piece::new(text).lines() {
         cells.clear();
         let mut push = |index, cell| cells.push((index, cell));
         let line = line.bytes();
         let head = line.iter().position(|&byte| byte == b':').unwrap();
         let blank = head + line[head..].iter().position(|&byte| byte == b' ').unwrap();
-        usual_cells(level, line, blank, 1..=1 << 20, &mut Each(&mut push));
+        scan.usual_cells(line, blank, 1..=1 << 20, &mut Each(&mut push));
         count += black_box(&cells).len();
     }
     count
@@ -96,13 +97,13 @@ fn file(path: &Path) -> usize {
     let letor = LetorOptions::default();
     let mut source = LineSource::open(path, &LineOptions::default()).unwrap();
     let mut count = 0;
-    let parse = |piece: Piece<'_>| {
-        let mut cells: Vec<(u32, f32)> = Vec::with_capacity(piece.text.len() / 6);
+    let parse = |piece: &Piece<'_>| {
+        let mut cells: Vec<(u32, f32)> = Vec::with_capacity(piece.text().len() / 6);
         let mut push = |index, cell| cells.push((index, cell));
         let outcome = piece.each(|_, line| letor.parse_line(line, &mut push).map(|_| ()));
         (cells, outcome)
     };
-    let take = |cells: Vec<_>| {
+    let take = |cells: Vec<_>, _| {
         count += cells.len();
         Ok(())
     };

@@ -52,6 +52,7 @@ pub mod hash;
 mod interrupt;
 pub mod metric;
 pub mod model;
+pub mod neural;
 pub mod objective;
 mod progress;
 #[cfg(feature = "python")]

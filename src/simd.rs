@@ -4,7 +4,9 @@
 //! Code for a level may use every feature that the level stands for and is called only after
 //! [`Level::is_available`].
 
-/// A set of instructions.
+use std::sync::LazyLock;
+
+/// A set of instructions, each with those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// Plain Rust, on every machine.
@@ -25,37 +27,38 @@ impl Level {
     /// The fastest that this machine has.
     #[inline]
     pub fn best() -> Self {
-        [Self::Avx512, Self::Avx2].into_iter().find(|l| l.is_available()).unwrap_or(Self::Portable)
+        // Found once: kernels ask for it at each call.
+        static BEST: LazyLock<Level> = LazyLock::new(Level::found);
+        *BEST
     }
 
     /// Whether this machine has it.
-    #[cfg(target_arch = "x86_64")]
     #[inline]
     pub fn is_available(self) -> bool {
-        let avx2 = || {
-            is_x86_feature_detected!("avx2")
-                && is_x86_feature_detected!("bmi1")
-                && is_x86_feature_detected!("bmi2")
-                && is_x86_feature_detected!("popcnt")
-        };
-        let avx512 = || {
-            is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512vbmi2")
-                && is_x86_feature_detected!("avx512bitalg")
-        };
-        match self {
-            Self::Portable => true,
-            Self::Avx2 => avx2(),
-            Self::Avx512 => avx2() && avx512(),
+        self as u8 <= Self::best() as u8
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn found() -> Self {
+        let avx2 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("popcnt");
+        let avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vbmi2")
+            && is_x86_feature_detected!("avx512bitalg");
+        match (avx2, avx512) {
+            (true, true) => Self::Avx512,
+            (true, false) => Self::Avx2,
+            (false, _) => Self::Portable,
         }
     }
 
-    /// Whether this machine has it.
     #[cfg(not(target_arch = "x86_64"))]
-    pub fn is_available(self) -> bool {
-        self == Self::Portable
+    fn found() -> Self {
+        Self::Portable
     }
 }

@@ -4,7 +4,7 @@
 
 mod models;
 
-use models::{Kind, Random, native, rich, tree};
+use models::{Kind, Random, native, nets, rich, tree};
 use rustrank::model::{
     Cells, Child, Component, Explainer, Forest, Linear, Model, Normalisation, Part, Tree,
 };
@@ -108,6 +108,12 @@ fn categories_and_zeros_are_explained_as_their_feature() {
         let wanted = shapley(5, &|mask| expected(forest, row, mask));
         assert!(values.iter().zip(wanted).all(|(found, wanted)| close(*found, wanted, 3.0)));
     }
+}
+
+#[test]
+fn nets_are_not_explained() {
+    let error = nets(1, 4).explainer().unwrap_err().to_string();
+    assert!(error.starts_with("the scores of nets are not explained"), "{error}");
 }
 
 #[test]

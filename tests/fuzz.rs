@@ -12,7 +12,7 @@
 #[expect(dead_code, reason = "shared with the tests of the scorer")]
 mod models;
 
-use models::{Random, native, rich};
+use models::{Random, native, nets, rich};
 use rustrank::model::Model;
 use serde_json::Value;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -113,6 +113,7 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds.push(native(2, 3, &[4, 1]).to_foreign("lightgbm").unwrap());
     seeds.extend([CATBOOST, CATBOOST_NESTED].map(|text| text.as_bytes().to_vec()));
     seeds.push(rich(1).to_text().into_bytes());
+    seeds.push(nets(1, 4).to_text().into_bytes());
     for seed in &seeds {
         Model::from_any(seed).unwrap();
     }

@@ -5,9 +5,10 @@
 #[expect(dead_code, reason = "shared with the tests of the scorer")]
 mod models;
 
-use models::{Random, native, rich};
+use models::{Random, mlp, native, nets, rich};
 use rustrank::model::{
-    Child, Component, Forest, Leaf, Linear, Model, Normalisation, Part, Split, Tree,
+    Child, Component, Forest, Input, Layer, Leaf, Linear, Mlp, Model, Normalisation, Part, Split,
+    Tree,
 };
 use rustrank::{Error, ErrorKind};
 
@@ -54,6 +55,10 @@ fn the_text_of_a_model_reads_back_to_the_same_model_and_text() {
         let back = Model::from_text(text.as_bytes()).unwrap();
         assert_eq!(back, model);
         assert_eq!(back.to_text(), text);
+        let model = nets(seed, 4 + seed as usize);
+        let back = Model::from_text(model.to_text().as_bytes()).unwrap();
+        assert_eq!(back, model);
+        assert_eq!(back.to_text(), model.to_text());
     }
     let empty = Model::new(0);
     assert_eq!(Model::from_text(empty.to_text().as_bytes()).unwrap(), empty);
@@ -76,28 +81,36 @@ fn the_golden_file_of_this_version_reads_and_writes() {
     let model = Model::from_text(golden.as_bytes()).unwrap();
     assert_eq!(model, rich(1));
     assert_eq!(model.to_text(), golden);
+    let golden = include_str!("golden/model-1-nets.rrk");
+    let model = Model::from_text(golden.as_bytes()).unwrap();
+    assert_eq!(model, nets(1, 4));
+    assert_eq!(model.to_text(), golden);
 }
 
 #[test]
 fn every_flipped_bit_is_refused() {
-    let text = native(3, 4, &[5, 3]).to_text().into_bytes();
-    for bit in 0..8 * text.len() {
-        let mut text = text.clone();
-        text[bit / 8] ^= 1 << (bit % 8);
-        code(&Model::from_text(&text).unwrap_err());
+    for model in [native(3, 4, &[5, 3]), nets(3, 4)] {
+        let text = model.to_text().into_bytes();
+        for bit in 0..8 * text.len() {
+            let mut text = text.clone();
+            text[bit / 8] ^= 1 << (bit % 8);
+            code(&Model::from_text(&text).unwrap_err());
+        }
     }
 }
 
 #[test]
 fn every_truncation_is_refused_with_its_length() {
-    let text = native(3, 4, &[5, 3]).to_text().into_bytes();
-    for length in 0..text.len() {
-        let error = Model::from_text(&text[..length]).unwrap_err();
-        code(&error);
-        if length > 40 {
-            let message = format!("the file ends at byte {length}");
-            assert!(error.to_string().contains(&message), "{error}");
-            assert!(error.to_string().contains(&format!("{} bytes", text.len())), "{error}");
+    for model in [native(3, 4, &[5, 3]), nets(3, 4)] {
+        let text = model.to_text().into_bytes();
+        for length in 0..text.len() {
+            let error = Model::from_text(&text[..length]).unwrap_err();
+            code(&error);
+            if length > 40 {
+                let message = format!("the file ends at byte {length}");
+                assert!(error.to_string().contains(&message), "{error}");
+                assert!(error.to_string().contains(&format!("{} bytes", text.len())), "{error}");
+            }
         }
     }
 }
@@ -205,7 +218,12 @@ fn whatever_one_word_becomes_the_text_is_refused_or_scores() {
     let mut random = Random::new(11);
     let mut read = 0;
     for round in 0..4000 {
-        let text = if round % 2 == 0 { rich(3) } else { native(5, 3, &[6, 4]) }.to_text();
+        let model = match round % 3 {
+            0 => rich(3),
+            1 => native(5, 3, &[6, 4]),
+            _ => nets(2, 3),
+        };
+        let text = model.to_text();
         let places: Vec<usize> = text.match_indices([' ', '\n']).map(|(at, _)| at).collect();
         // Not in the two first lines, nor in the checksum.
         let from = 4 + random.below(places.len() - 9);
@@ -255,6 +273,47 @@ fn only_checked_parts_get_into_a_model() {
     let part = Part::Linear(Linear::default());
     assert!(model.add(Component { weight: 1.0, normalisation, part }).is_err());
     assert_eq!(model, Model::new(2));
+}
+
+#[test]
+fn nets_that_do_not_fit_together_are_refused() {
+    let input = |feature| Input { feature, log: false, mean: 0.0, scale: 1.0 };
+    let layer = |biases: &[f32], weights: &[f32]| Layer {
+        biases: biases.to_vec(),
+        weights: weights.to_vec(),
+    };
+    let output = || layer(&[0.5], &[1.0, -2.0]);
+    let two = || vec![input(0), input(3)];
+    let made = |inputs, layers| Mlp::new(inputs, 10.0, layers);
+    let net = made(two(), vec![output()]).unwrap();
+    assert_eq!(net.score(&[2.0, 0.0, 0.0, 0.25]), 2.0);
+    let bad = |inputs, layers| code(&made(inputs, layers).unwrap_err());
+    assert_eq!(bad(vec![], vec![layer(&[0.0], &[])]), "model.net");
+    assert_eq!(bad(vec![input(3), input(3)], vec![output()]), "model.net");
+    assert_eq!(bad(two(), vec![]), "model.net");
+    assert_eq!(bad(two(), vec![layer(&[0.0], &[1.0])]), "model.net");
+    assert_eq!(bad(two(), vec![layer(&[0.0; 2], &[1.0; 4])]), "model.net");
+    assert_eq!(bad(two(), vec![layer(&[], &[]), output()]), "model.net");
+    assert_eq!(bad(two(), vec![layer(&[0.0], &[f32::NAN, 0.0])]), "model.number");
+    assert_eq!(bad(two(), vec![layer(&[f32::INFINITY], &[1.0; 2])]), "model.number");
+    assert_eq!(bad(two(), vec![layer(&[0.0], &[3e37; 2])]), "model.number");
+    assert_eq!(bad(vec![Input { scale: 0.0, ..input(0) }], vec![output()]), "model.number");
+    assert_eq!(bad(vec![Input { scale: 1e-45, ..input(0) }], vec![output()]), "model.number");
+    assert!(Mlp::new(two(), f32::NAN, vec![output()]).is_err());
+    assert_eq!(
+        code(&Model::new(3).add(Component::new(Part::Mlp(net))).unwrap_err()),
+        "model.feature"
+    );
+}
+
+#[test]
+fn a_net_is_not_exported() {
+    let mut model = Model::new(4);
+    model.add(Component::new(Part::Mlp(mlp(1, 4, &[2])))).unwrap();
+    for library in ["lightgbm", "xgboost", "ranklib", "onnx"] {
+        let error = model.to_foreign(library).unwrap_err().to_string();
+        assert!(error.contains("cannot hold a net"), "{error}");
+    }
 }
 
 #[test]
@@ -312,4 +371,5 @@ fn saved_models_load_and_faults_name_the_file() {
 #[ignore = "writes the golden file of a new version"]
 fn write_the_golden_file() {
     std::fs::write("tests/golden/model-1.rrk", rich(1).to_text()).unwrap();
+    std::fs::write("tests/golden/model-1-nets.rrk", nets(1, 4).to_text()).unwrap();
 }

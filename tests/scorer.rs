@@ -4,7 +4,7 @@
 
 mod models;
 
-use models::{Kind, Random, native, rich, tree};
+use models::{Kind, Random, mlp, native, nets, rich, tree};
 use rustrank::model::{
     Cells, Child, Component, Forest, Leaf, Linear, Model, Normalisation, Part, Scorer, Split, Tree,
 };
@@ -38,6 +38,7 @@ fn add_part(part: &Part, row: &[f64], sum: f64) -> f64 {
             let value = row[feature as usize];
             if value.is_nan() { sum } else { sum + weight * value }
         }),
+        Part::Mlp(mlp) => sum + mlp.score(row),
         Part::Model(model) => add(model, row, sum),
         _ => unreachable!("no other part"),
     }
@@ -242,4 +243,34 @@ fn normalising_within_the_query_needs_the_queries() {
     for i in 0..5 {
         assert_eq!(scores[i], alone[i] + wanted[i]);
     }
+}
+
+#[test]
+fn nets_score_as_their_units_one_by_one_say() {
+    for (features, count) in [(3, 1), (5, 7), (18, 64), (40, 300)] {
+        let model = nets(features as u64, features);
+        let mut values = rows(count as u64, count, features);
+        // What is missing, and what is beyond all measure.
+        values[0] = f64::NAN;
+        values[features - 1] = f64::INFINITY;
+        check(&model, &values, count);
+        let scores: Vec<f64> = values.chunks(features).map(|row| walk(&model, row)).collect();
+        assert!(scores.iter().all(|score| score.is_finite()));
+    }
+}
+
+#[test]
+fn a_missing_value_scores_as_the_mean() {
+    let net = mlp(4, 3, &[8]);
+    let inputs = net.inputs().to_vec();
+    let at_mean = |input: &rustrank::model::Input| {
+        let mean = f64::from(input.mean);
+        if input.log { mean.abs().exp_m1().copysign(mean) } else { mean }
+    };
+    let mut row = [9.0; 3];
+    for input in &inputs {
+        row[input.feature as usize] = at_mean(input);
+    }
+    let missing = net.score(&[f64::NAN, 9.0, f64::NAN]);
+    assert!((net.score(&row) - missing).abs() < 1e-5);
 }

@@ -6,7 +6,7 @@
 #[expect(dead_code, reason = "shared with the tests of the scorer")]
 mod models;
 
-use models::{native, rich};
+use models::{native, nets, rich};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -35,7 +35,7 @@ static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn a_warm_call_allocates_nothing() {
-    for model in [native(1, 5, &[31; 40]), rich(1)] {
+    for model in [native(1, 5, &[31; 40]), rich(1), nets(1, 5)] {
         let scorer = model.scorer();
         let values: Vec<f32> = (0..5 * 700).map(|i| (i % 17) as f32 - 8.0).collect();
         let wide: Vec<f64> = values.iter().map(|&v| f64::from(v)).collect();

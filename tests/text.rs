@@ -48,7 +48,7 @@ struct Content {
 
 fn content(source: &mut LineSource) -> Result<Content> {
     let letor = LetorOptions::default();
-    let parse = |piece: Piece<'_>| {
+    let parse = |piece: &Piece<'_>| {
         let (mut labels, mut cells, mut runs) = (Vec::new(), Vec::new(), QidRuns::default());
         let outcome = piece.each(|number, line| {
             let row = letor.parse_line(line, |index, cell| cells.push((index, cell.to_bits())))?;
@@ -59,10 +59,10 @@ fn content(source: &mut LineSource) -> Result<Content> {
         ((labels, cells, runs), outcome)
     };
     let (mut all, mut tracker) = (Content::default(), QueryTracker::default());
-    for_each_piece(source, &Interrupt::new(), parse, |(labels, cells, runs)| {
+    for_each_piece(source, &Interrupt::new(), parse, |(labels, cells, runs), before| {
         all.labels.extend(labels);
         all.cells.extend(cells);
-        tracker.extend(&runs)
+        tracker.extend(&runs.after_lines(before))
     })?;
     let (queries, ids) = tracker.finish()?;
     (all.sizes, all.ids) = (queries.ranges().map(|docs| docs.len()).collect(), ids);

@@ -31,7 +31,7 @@ METRIC = "ndcg@10"
 FEATURES = 0.7
 #: XGBoost's least hessian of a leaf for our least number of docs; the two did best on validation.
 LEAST_HESSIAN = {20: 0.1, 100: 5.0}
-#: CatBoost's depth for a number of leaves, and its L2 penalty in place of a leaf size (3: its default).
+#: The depth of symmetric trees for a number of leaves, and CatBoost's L2 penalty in place of a leaf size (3: its default).
 DEPTH = {7: 3, 15: 4, 31: 6}
 CATBOOST_L2 = {20: 3.0, 100: 10.0}
 
@@ -189,11 +189,13 @@ def rustrank(fold: Fold, setting: Setting, plan: Plan, more: dict[str, Any]) -> 
         like=train,
         num_threads=plan.threads,
     )
+    # Symmetric trees are as deep as CatBoost's.
+    symmetric = more.get("tree_shape") == "symmetric"
     params = {
         "objective": "lambdamart",
         "metric": METRIC,
         "num_trees": plan.rounds,
-        "num_leaves": setting.leaves,
+        "num_leaves": 2 ** DEPTH[setting.leaves] if symmetric else setting.leaves,
         "learning_rate": setting.rate,
         "min_leaf_docs": setting.leaf_docs,
         "features_per_tree": FEATURES,

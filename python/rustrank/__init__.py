@@ -15,14 +15,19 @@ from rustrank._errors import (
     RustrankWarning,
 )
 from rustrank._rustrank import __version__
+from rustrank.adaptation import Adaptation, adapt
 from rustrank.booster import Booster
 from rustrank.combination import Combiner, Curve
 from rustrank.comparison import Comparison, MetricComparison, compare
 from rustrank.dataset import Dataset
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
+from rustrank.neighbours import Expansion, expand
+from rustrank.nets import LambdaRank, RankNet
+from rustrank.optimality import LocalOptimum, local_optimum
 from rustrank.training import EarlyStopping, Round, train
 
 __all__ = [
+    "Adaptation",
     "Booster",
     "Combiner",
     "Comparison",
@@ -31,19 +36,26 @@ __all__ = [
     "Dataset",
     "EarlyStopping",
     "Evaluation",
+    "Expansion",
     "InternalError",
+    "LambdaRank",
+    "LocalOptimum",
     "MetricComparison",
     "MetricValue",
     "ModelFormatError",
     "ModelVersionError",
     "ParamError",
+    "RankNet",
     "ResourceError",
     "Round",
     "RustrankError",
     "RustrankWarning",
     "__version__",
+    "adapt",
     "compare",
     "datasets",
     "evaluate",
+    "expand",
+    "local_optimum",
     "train",
 ]

@@ -143,7 +143,7 @@ class Losing:
             noise = 1.0 if is_tuned else 0.0
         return cls(
             kind,
-            _loss_metric(options["objective_metric"], metrics),
+            loss_metric(options["objective_metric"], metrics),
             None if to is None else whole("pairs_to", to, 1, _MOST, ", or None for all pairs"),
             real("sigma", options["sigma"]),
             pair,
@@ -192,7 +192,7 @@ class Plan:
             (name_of(objective), Loss(objective, dataset.query_ids))
             if callable(objective)
             else Losing.of(options, metrics),
-            _preferences(options["preferences"], objective),
+            preferences_of(options["preferences"], objective),
             [(name, given._core) for name, given in valid.items()],
             metrics,
             Judging.of("ndcg@10", gain, "expected", "skip", from_, top, None),
@@ -213,7 +213,7 @@ def refuse_unknown(unknown: Mapping[str, Any], known: Iterable[str]) -> None:
         raise UnknownNameError(message, code="param")
 
 
-def _preferences(
+def preferences_of(
     given: Any, objective: Any
 ) -> tuple[list[int], list[int], list[float], list[float]] | None:
     """Take pairs of rows, with probabilities and weights where there are more columns."""
@@ -270,7 +270,7 @@ def _name(metric: str | tuple[str, Measurement]) -> str:
     return metric if isinstance(metric, str) else metric[0]
 
 
-def _loss_metric(given: Any, metrics: Iterable[str | Any]) -> str:
+def loss_metric(given: Any, metrics: Iterable[str | Any]) -> str:
     """Return what lambdas are weighted by: the first metric of ours, and all of its ranks."""
     if given is not None:
         return text("objective_metric", given)

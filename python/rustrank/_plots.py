@@ -9,7 +9,9 @@ import numpy as np
 from rustrank._tables import number
 
 if TYPE_CHECKING:
+    from rustrank.adaptation import Adaptation
     from rustrank.combination import Combiner, Curve
+    from rustrank.optimality import LocalOptimum
 
 #: Ranges of alpha that span more are drawn on a logarithmic axis.
 _WIDE = 50
@@ -84,3 +86,53 @@ def _plot_way(combiner: Combiner, axes: Any) -> None:
         axes.plot([chosen], [history[chosen]], "o", color=color, markersize=6)
     axes.axvline(chosen, color=_CHOSEN, linewidth=1)
     axes.set_xlabel("change of the weights")
+
+
+def plot_optimum(found: LocalOptimum, ax: Any = None) -> Any:
+    """Draw a metric along single weights, and how it changes along random directions."""
+    if ax is None:
+        from matplotlib import pyplot as plt
+
+        _, ax = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    along, around = ax
+    offsets = np.insert(found.offsets, len(found.offsets) // 2, 0.0)
+    for curve in found.curves:
+        values = np.insert(curve, len(curve) // 2, found.value)
+        along.plot(offsets, values, color=_FITTED, linewidth=0.8, alpha=0.5)
+    along.axvline(0, color=_CHOSEN, linewidth=1)
+    along.axhline(found.value, color=_CHOSEN, linewidth=1)
+    along.set_xlabel(f"change of one weight, {len(found.curves)} weights")
+    along.set_ylabel(found.metric)
+    around.hist(found.changes, bins=40, color=_FITTED)
+    around.axvline(0, color=_HELD_OUT, linewidth=1.4)
+    around.set_xlabel(f"change of {found.metric} along {len(found.changes)} random directions")
+    around.set_title(f"rises along {found.share_of_ascents:.1%}", fontsize="medium")
+    for axes in ax:
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+    return ax
+
+
+def plot_adaptation(adaptation: Adaptation, ax: Any = None) -> Any:
+    """Draw the value of each recipe on each set, with its interval."""
+    recipes = list(adaptation.boosters)
+    axes = _new_axes() if ax is None else ax
+    places = np.arange(len(recipes))[::-1]
+    colors = (_FITTED, _HELD_OUT)
+    for at, (name, values) in enumerate(adaptation.values.items()):
+        shift = 0.12 * (1 - 2 * at) if len(adaptation.values) > 1 else 0.0
+        means = np.array([float(values[recipe]) for recipe in recipes])
+        ends = np.array([values[recipe].bootstrap(adaptation.level) for recipe in recipes])
+        bars = np.abs(ends.T - means)
+        axes.errorbar(
+            means, places + shift, xerr=bars, fmt="o", color=colors[at], markersize=5, label=name
+        )
+        axes.axvline(means[0], color=colors[at], linewidth=0.8, linestyle=":")
+    axes.set_yticks(places, recipes)
+    axes.set_xlabel(f"{adaptation.metric}; dotted: {recipes[0]}")
+    axes.grid(axis="x", color="0.9", linewidth=0.8)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, ncols=2)
+    return axes

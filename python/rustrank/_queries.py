@@ -177,3 +177,9 @@ def _by_index(weight: Any) -> dict[Any, Any] | None:
         message = f"query_weight has two weights for query {shown(twice)}"
         raise DataError(message, code="weight", query=str(twice))
     return dict(zip(index.tolist(), as_vector(weight, "query_weight").tolist(), strict=True))
+
+
+def numbers_if_all(ids: list[str]) -> NDArray[Any]:
+    """Return ids as integers if each is written as one."""
+    plain = all(one.isdecimal() and len(one) < 19 and str(int(one)) == one for one in ids)
+    return np.array([int(one) for one in ids], np.int64) if plain else np.array(ids)

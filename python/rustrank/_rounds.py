@@ -7,7 +7,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from os import fspath
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import numpy as np
 
@@ -110,7 +110,8 @@ class Reporting:
     def run(self, trainer: _rustrank.Trainer, names: list[str] | None, num_trees: int) -> None:
         """Train to the end; what is raised on the way carries the booster so far."""
         try:
-            with _shown(self.progress, num_trees, len(trainer.history())) as show:
+            done = len(trainer.history())
+            with showing(self.progress, num_trees, done, "tree", "round") as show:
                 self._run(trainer, names, show)
         except BaseException as error:
             # What is raised is what went wrong first.
@@ -152,24 +153,42 @@ class Reporting:
             trainer.checkpoint().save(self.checkpoint)
 
 
+class Told(Protocol):
+    """What is shown of a round or an epoch."""
+
+    @property
+    def number(self) -> int:
+        """Its number, from 1."""
+
+    @property
+    def values(self) -> dict[str, dict[str, float]]:
+        """The metrics by the names of the sets."""
+
+    @property
+    def is_best(self) -> bool:
+        """Whether it is the best so far."""
+
+
 @contextlib.contextmanager
-def _shown(progress: bool, num_trees: int, done: int) -> Iterator[Callable[[Round], None]]:
+def showing(
+    progress: bool, total: int, done: int, unit: str, what: str
+) -> Iterator[Callable[[Told], None]]:
     """Yield what shows a round: nothing, a bar, or a line now and then where no terminal is."""
     if not progress:
         yield lambda _: None
     elif sys.stderr is not None and sys.stderr.isatty():
         from tqdm import tqdm
 
-        with tqdm(total=num_trees, initial=done, unit="tree") as bar:
+        with tqdm(total=total, initial=done, unit=unit) as bar:
             best = _Best()
 
-            def show(latest: Round) -> None:
+            def show(latest: Told) -> None:
                 bar.set_postfix_str(best.say(latest), refresh=False)
                 bar.update()
 
             yield show
     else:
-        yield _Lines(sys.stderr, num_trees, done).show
+        yield _Lines(sys.stderr, total, done, what).show
 
 
 class _Best:
@@ -177,7 +196,7 @@ class _Best:
 
     said = ""
 
-    def say(self, latest: Round) -> str:
+    def say(self, latest: Told) -> str:
         """Name all values, and the best round of the one that is looked at."""
         values = [
             f"{name} {metric} {value:.5f}"
@@ -192,13 +211,13 @@ class _Best:
 class _Lines:
     """Progress as lines of text."""
 
-    def __init__(self, stream: TextIO, num_trees: int, done: int) -> None:
-        self.stream, self.num_trees, self.done = stream, num_trees, done
+    def __init__(self, stream: TextIO, num_trees: int, done: int, what: str) -> None:
+        self.stream, self.num_trees, self.done, self.what = stream, num_trees, done, what
         self.best = _Best()
         self.count = done
         self.begun = self.last = time.monotonic()
 
-    def show(self, latest: Round) -> None:
+    def show(self, latest: Told) -> None:
         """Print a line if it is the first, the last, or time for one."""
         self.count += 1
         said, now = self.best.say(latest), time.monotonic()
@@ -208,5 +227,5 @@ class _Lines:
             return
         self.last = now
         left = (now - self.begun) / (self.count - self.done) * (self.num_trees - self.count)
-        parts: Sequence[str] = [f"round {latest.number}", said, f"{left:.0f} s left"]
+        parts: Sequence[str] = [f"{self.what} {latest.number}", said, f"{left:.0f} s left"]
         print(", ".join(part for part in parts if part), file=self.stream, flush=True)

@@ -338,6 +338,58 @@ class Booster:
             booster.history["valid"] = {name: np.array(held_out)}
         return booster
 
+    def refit(
+        self,
+        dataset: Dataset,
+        *,
+        decay: float = 0.5,
+        prior_docs: float = 0.0,
+        learning_rate: float | None = None,
+        l2: float = 0.0,
+        objective: str = "lambdamart",
+        metric: str = "ndcg@10",
+        seed: int = 0,
+        gain: Any = "exp2",
+        max_label: float | None = None,
+        num_threads: int | None = None,
+        **of_objective: Any,
+    ) -> Booster:
+        """Return the booster with the values of all leaves fitted to other docs: splits stay.
+
+        Tree after tree, a leaf gets the Newton step of its docs, times the learning rate, and keeps a
+        share of what it was worth. A leaf without docs stays as it is.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            Docs of another market or time, made ``like=`` this booster or its training set.
+        decay : float, default 0.5
+            The share that each leaf keeps: with 1 nothing changes, with 0 nothing is kept.
+        prior_docs : float, default 0
+            As many docs stand for the old value: a leaf with fewer keeps more of it.
+        learning_rate : float, optional
+            What Newton steps are multiplied by; by default what the booster was trained with.
+        l2 : float, default 0
+            Added to the hessians of a leaf.
+        objective, metric, seed, gain, max_label, num_threads, **of_objective
+            The loss, as for `rustrank.train`.
+
+        Examples
+        --------
+        >>> import rustrank as rr
+        >>> there, here = (rr.datasets.make_polynomial(50, seed=seed) for seed in (0, 1))
+        >>> booster = rr.train(rr.Dataset(there.X, there.y, qid=there.qid), num_trees=5)
+        >>> docs = rr.Dataset(here.X, here.y, qid=here.qid, like=booster)
+        >>> adapted = booster.refit(docs, decay=0.2)
+        >>> bool(adapted.evaluate(docs)["ndcg@10"] > booster.evaluate(docs)["ndcg@10"])
+        True
+        """
+        from rustrank._refitting import Refitting  # Which is made of this module.
+
+        options = dict(locals())
+        core = as_dataset(dataset, "dataset")._core
+        return Booster._of(self._core.refit(core, Refitting.of(options, of_objective, self.params)))
+
     def feature_importance(
         self,
         kind: str = "reduction",
@@ -423,7 +475,9 @@ class Booster:
 
     def __repr__(self) -> str:
         """Say what is in it in one line."""
-        return f"<Booster: {count(self.num_trees, 'tree')}, {count(self.num_features, 'feature')}>"
+        is_net = not self.num_trees and self._core.attributes().get("trainer") == "net"
+        what = "a net" if is_net else count(self.num_trees, "tree")
+        return f"<Booster: {what}, {count(self.num_features, 'feature')}>"
 
     def __eq__(self, other: object) -> bool:
         """Compare by the text of the model file."""

@@ -1,4 +1,4 @@
-"""The command line: train, score, convert, evaluate, compare, combine, inspect, without a program.
+"""The command line: train, score, convert, evaluate, compare, combine, adapt, inspect.
 
 Exit codes follow sysexits: 0, 2 (usage), 65 (data), 66 (no input), 70 (a bug, or no memory), 74
 (input or output failed), 130 (interrupted). An error is one line on standard error.
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 import numpy as np
 
 from rustrank import _rustrank
+from rustrank._adapting_command import ADAPT, add_adapt, run_adapt
 from rustrank._combining_command import COMBINE, add_combine, run_combine
 from rustrank._errors import DataError, ModelFormatError, ParamError, ResourceError
 from rustrank._inspection import NO_FEATURES, inspection
@@ -101,6 +102,7 @@ examples:
   rustrank evaluate test.txt scores.txt           how good is a ranking?
   rustrank compare test.txt a.txt b.txt           which is better, and is that more than chance?
   rustrank combine vali.txt a.txt b.txt           which mixture of both is best?
+  rustrank adapt base.rrk little.txt              a ranker for another market, from little data
 
 `rustrank COMMAND --help` says more.
 """
@@ -262,6 +264,11 @@ def _parser() -> argparse.ArgumentParser:
     combine = _command(commands, "combine", "the best mixture of rankers", COMBINE, usage)
     add_combine(combine)
     combine.set_defaults(run=_combine)
+
+    usage = "rustrank adapt [options] BASE TARGET"
+    adapts = _command(commands, "adapt", "a ranker for another market", ADAPT, usage)
+    add_adapt(adapts)
+    adapts.set_defaults(run=_adapt)
 
     usage = "rustrank inspect [options] DATA"
     inspect = _command(commands, "inspect", "what is in a file?", _INSPECT, usage)
@@ -526,6 +533,15 @@ def _inspect(options: argparse.Namespace) -> int:
 
 def _combine(options: argparse.Namespace) -> int:
     found = run_combine(options, _path)
+    if options.json:
+        _print_json(found.to_dict())
+    else:
+        sys.stdout.write(f"{found}\n")
+    return 0
+
+
+def _adapt(options: argparse.Namespace) -> int:
+    found = run_adapt(options, _path)
     if options.json:
         _print_json(found.to_dict())
     else:

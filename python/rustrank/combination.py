@@ -10,6 +10,7 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank._combining import Combining, Scored, as_rankers, check_number, held_out
 from rustrank._errors import RustrankError
+from rustrank._learned import NETS, features, learn, weights_of
 from rustrank._tables import html_table, interval, number, text_table
 from rustrank.booster import Booster
 from rustrank.evaluation import Judging, MetricValue
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from rustrank.nets import LambdaRank
 
 __all__ = ["Combiner", "Curve"]
 
@@ -70,6 +73,7 @@ class _Fitted:
     history: NDArray[np.float64]
     held_out_history: NDArray[np.float64] | None
     chosen: int
+    net: LambdaRank | None = None
 
 
 class Combiner:
@@ -87,7 +91,9 @@ class Combiner:
         ``sweep`` for two rankers; ``coordinate`` sweeps for any number, or ``powell`` along his
         directions; ``best_first`` or ``most_different_first`` join two rankers at a time by sweeps, or
         nested pairs of numbers, such as ``((0, 1), 2)``, in the order given; ``average`` is the mean of
-        all after division by their spreads, a baseline. ``auto`` is a sweep for two, else coordinate.
+        all after division by their spreads, a baseline. ``lambdarank`` learns the weights as a linear
+        `LambdaRank` on the scores, and ``lambdarank_net`` a net with ten hidden units in place of
+        weights. ``auto`` is a sweep for two, else coordinate.
     alphas : (float, float), optional
         For a sweep: look at ``first + alpha * second`` with alpha from one to the other, of any
         sign, instead of ``(1 - alpha) * first + alpha * second`` with alpha from 0 to 1.
@@ -197,7 +203,7 @@ class Combiner:
         other = held_out(valid, rankers, self._combining)
         method = self._combining.method
         is_sweep = method == "sweep" or (method == "auto" and len(scored.scores) == 2)
-        find = _swept if is_sweep else _walked
+        find = _swept if is_sweep else _learned if method in NETS else _walked
         self._fitted = find(as_rankers(rankers), scored, other, self._combining)
         return self
 
@@ -207,9 +213,17 @@ class Combiner:
             raise RustrankError(message, code="combine.unfitted")
         return self._fitted
 
+    def _refuse_net(self, what: str) -> None:
+        if self._found().net is not None:
+            message = (
+                f"there is no {what}: the combination is a net, which has no weights of rankers"
+            )
+            raise RustrankError(message, code="combine.net")
+
     @property
     def weights(self) -> NDArray[np.float64]:
         """What the scores of each ranker are multiplied by."""
+        self._refuse_net("weights")
         return self._found().weights.copy()
 
     @property
@@ -272,6 +286,7 @@ class Combiner:
     def booster(self) -> Booster:
         """All rankers as one model, if they are boosters: it can be saved as one file."""
         fitted = self._found()
+        self._refuse_net("booster")
         boosters = list(fitted.rankers.values())
         if not all(isinstance(one, Booster) for one in boosters):
             message = "there is no booster: the combiner was fitted to scores"
@@ -287,8 +302,13 @@ class Combiner:
             What `fit` got: the scores of all rankers; or, for boosters, features.
         """
         fitted = self._found()
-        if all(isinstance(one, Booster) for one in fitted.rankers.values()):
-            return self.booster.score(docs, num_threads=self._combining.judging.num_threads)
+        threads = self._combining.judging.num_threads
+        of_boosters = all(isinstance(one, Booster) for one in fitted.rankers.values())
+        if of_boosters and fitted.net is not None:
+            scores = [one.score(docs, num_threads=threads) for one in fitted.rankers.values()]
+            return fitted.net.predict(features(scores))
+        if of_boosters:
+            return self.booster.score(docs, num_threads=threads)
         named = as_rankers(docs)
         check_number(len(named), len(fitted.rankers), "docs")
         if set(named) == set(fitted.rankers):
@@ -297,6 +317,8 @@ class Combiner:
         # Labels and queries are not looked at.
         nothing = {"y": np.zeros(len(first)), "group": [len(first)]}
         scored = Scored.of(named, nothing, replace(self._combining, jitter=False))
+        if fitted.net is not None:
+            return fitted.net.predict(features(scored.scores))
         return _rustrank.mix(scored.scores, fitted.weights.tolist())
 
     def plot(self, ax: Any = None) -> Any:
@@ -339,7 +361,7 @@ class Combiner:
         fitted = self._found()
         head = ["", "weight", self._combining.judging.metrics[0], "95% interval"]
         rows = [
-            [name, f"{weight:.6g}", number(value), interval(value.interval)]
+            [name, _shown(weight), number(value), interval(value.interval)]
             for weight, (name, value) in zip(fitted.weights, fitted.alone.items(), strict=True)
         ]
         rows.append(["combined", "", number(fitted.value), interval(fitted.value.interval)])
@@ -357,6 +379,10 @@ class Combiner:
 
     def _repr_html_(self) -> str:
         return html_table(*self._table()) if self._fitted is not None else repr(self)
+
+
+def _shown(weight: float) -> str:
+    return "" if np.isnan(weight) else f"{weight:.6g}"
 
 
 def merged(boosters: Sequence[Booster], weights: NDArray[np.float64]) -> Booster:
@@ -391,6 +417,44 @@ def _walked(
     return _fitted(rankers, (scored, other), combining, path, {})
 
 
+def _alone(scored: Scored, judging: Judging) -> dict[str, MetricValue]:
+    return {
+        name: scored.evaluate(scores, judging)
+        for name, scores in zip(scored.names, scored.scores, strict=True)
+    }
+
+
+def _learned(
+    rankers: dict[str, Any], scored: Scored, other: Scored | None, combining: Combining
+) -> _Fitted:
+    """Learn a mixture, or a net on the scores."""
+    net = learn(scored, other, combining)
+    if not NETS[combining.method]:
+        weights = weights_of(net, scored.scores)
+        return _fitted(rankers, (scored, other), combining, [weights], {})
+    judging = combining.judging
+
+    def value(of: Scored) -> MetricValue:
+        return of.evaluate(net.predict(features(of.scores)), judging)
+
+    theirs = None if other is None else value(other)
+    return _Fitted(
+        rankers=rankers,
+        weights=np.full(len(rankers), np.nan),
+        value=value(scored),
+        held_out=theirs,
+        alone=_alone(scored, judging),
+        alpha=None,
+        interval=None,
+        curve=None,
+        held_out_curve=None,
+        history=np.array([value(scored)]),
+        held_out_history=None if theirs is None else np.array([theirs]),
+        chosen=0,
+        net=net,
+    )
+
+
 def _fitted(
     rankers: dict[str, Any],
     sets: tuple[Scored, Scored | None],
@@ -417,10 +481,7 @@ def _fitted(
         weights=np.array(weights),
         value=value(scored),
         held_out=None if other is None else value(other),
-        alone={
-            name: scored.evaluate(scores, judging)
-            for name, scores in zip(scored.names, scored.scores, strict=True)
-        },
+        alone=_alone(scored, judging),
         alpha=swept.get("alpha"),
         interval=swept.get("interval"),
         curve=swept.get("curve"),

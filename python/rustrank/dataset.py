@@ -25,7 +25,7 @@ from rustrank._errors import (
 from rustrank._features import Table, as_names, as_table, check_different
 from rustrank._options import flag, real, text, threads, whole, whole_or
 from rustrank._progress import progress_of_file
-from rustrank._queries import Queries, as_queries, as_query_weight
+from rustrank._queries import Queries, as_queries, as_query_weight, numbers_if_all
 from rustrank._tables import count, size
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ class Dataset:
         if names is not None:
             check_length("feature_names", len(names), core.num_features, "features")
         made = cls.__new__(cls)
-        made._settle(core, names or None, _numbers_if_all(ids))
+        made._settle(core, names or None, numbers_if_all(ids))
         if like is None:
             made._warn_of_unused()
         return made
@@ -521,9 +521,3 @@ def _sampled(
     assert sampler is not None  # noqa: S101 - a source without batches is an error before
     content = sampler.content
     return sampler.choose(), content
-
-
-def _numbers_if_all(ids: list[str]) -> NDArray[Any]:
-    """Return ids as integers if each is written as one."""
-    plain = all(one.isdecimal() and len(one) < 19 and str(int(one)) == one for one in ids)
-    return np.array([int(one) for one in ids], np.int64) if plain else np.array(ids)

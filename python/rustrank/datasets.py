@@ -2,9 +2,10 @@
 
 `make_polynomial` is the clean data of the LambdaSMART paper: labels without noise, cut out of a
 random cubic polynomial. `make_web` looks like the data of a web search engine: counts, heavy
-tails, flags, empty fields, correlated groups, missing cells, noisy labels.
+tails, flags, empty fields, correlated groups, missing cells, noisy labels. `make_domains` has two
+markets, for moving a ranker from one to the other.
 
-Both are functions of `seed` and the number of a query alone: query 17 is the same whether 20
+All are functions of `seed` and the number of a query alone: query 17 is the same whether 20
 queries are made or 20,000, so a validation set is the same call with another `first_query`.
 (The last bit of a value may differ between processors: numpy's own `exp` and `log` do.)
 Queries are made in blocks, so that the memory above the result is small.
@@ -13,84 +14,38 @@ Queries are made in blocks, so that the memory above the result is small.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rustrank import _rustrank
+from rustrank._artificial import (
+    BLOCK,
+    POLYNOMIAL,
+    REFERENCE,
+    SIZES,
+    Ranking,
+    assemble,
+    check,
+    check_from_zero,
+    normal,
+    stream,
+    uniform,
+)
+from rustrank._domains import Domains, make_domains
 from rustrank._errors import ParamError
-from rustrank._options import real, whole
+from rustrank._options import flag, real, threads, whole
+from rustrank._queries import numbers_if_all
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float32]
-    Ints = NDArray[np.int64]
+    from rustrank._artificial import Floats, Ints
 
-__all__ = ["Ranking", "make_polynomial", "make_web"]
-
-# Queries that share one random stream. Changing it changes every artificial data set.
-_BLOCK = 64
-# Streams of random numbers that must not meet.
-_SIZES, _DOCS, _REFERENCE, _POLYNOMIAL = range(4)
-
-
-@dataclass(frozen=True, eq=False)
-class Ranking:
-    """Docs with their labels and queries; unpacks as ``X, y, qid``.
-
-    Attributes
-    ----------
-    X : ndarray of float32, shape (docs, features)
-        Feature values in C order; NaN where a value is missing.
-    y : ndarray of float32, shape (docs,)
-        Labels 0 to 4.
-    qid : ndarray of int64, shape (docs,)
-        The number of each doc's query; the docs of a query lie together.
-    feature_names : tuple of str
-        One name a column.
-    """
-
-    X: Floats
-    y: Floats
-    qid: Ints
-    feature_names: tuple[str, ...]
-
-    def __iter__(self) -> Iterator[NDArray[Any]]:
-        """Yield ``X``, ``y`` and ``qid``."""
-        yield self.X
-        yield self.y
-        yield self.qid
-
-    @property
-    def group(self) -> Ints:
-        """The number of docs of each query, in row order."""
-        starts = np.flatnonzero(np.diff(self.qid, prepend=self.qid[0] - 1))
-        return np.diff(starts, append=len(self.qid))
-
-    def to_letor(
-        self, path: str | os.PathLike[str], *, digits: int = 9, with_qid: bool = True
-    ) -> None:
-        """Write LETOR text: ``label qid:q 1:value 2:value ...``, one line a doc.
-
-        Parameters
-        ----------
-        path : path-like
-            The file to write.
-        digits : int, default 9
-            Significant digits of a value; nine give every float32 back.
-        with_qid : bool, default True
-            Write the ``qid:`` tokens, which some readers do not understand.
-        """
-        cells = " ".join(f"{column}:%.{digits}g" for column in range(1, self.X.shape[1] + 1))
-        line = f"%d qid:%d {cells}\n" if with_qid else f"%d {cells}\n"
-        with Path(path).open("w", encoding="ascii", newline="\n") as file:
-            for label, qid, row in zip(self.y, self.qid, self.X, strict=True):
-                head = (label, qid) if with_qid else (label,)
-                file.write(line % (*head, *row.tolist()))
+__all__ = ["Domains", "Ranking", "make_domains", "make_polynomial", "make_web", "read_letor"]
 
 
 def make_polynomial(
@@ -132,20 +87,20 @@ def make_polynomial(
     >>> train.X.shape, valid.X.shape
     ((5000, 50), (2500, 50))
     """
-    _check(num_queries=num_queries, docs_per_query=docs_per_query, num_features=num_features)
-    _check(num_terms=num_terms)
-    _check_from_zero(seed=seed, first_query=first_query)
-    value = _polynomial(_stream(seed, _POLYNOMIAL), num_features, num_terms)
-    reference = value(_uniform(_stream(seed, _REFERENCE), 1 << 16, num_features))
+    check(num_queries=num_queries, docs_per_query=docs_per_query, num_features=num_features)
+    check(num_terms=num_terms)
+    check_from_zero(seed=seed, first_query=first_query)
+    value = _polynomial(stream(seed, POLYNOMIAL), num_features, num_terms)
+    reference = value(uniform(stream(seed, REFERENCE), 1 << 16, num_features))
     cuts = np.quantile(reference, [1 / 2, 3 / 4, 7 / 8, 15 / 16])
 
     def docs(rng: np.random.Generator, _: Ints, X: Floats) -> Floats:
-        X[:] = _uniform(rng, len(X), num_features)
+        X[:] = uniform(rng, len(X), num_features)
         return np.digitize(value(X), cuts).astype(np.float32)
 
-    sizes = np.full(_BLOCK, docs_per_query, dtype=np.int64)
+    sizes = np.full(BLOCK, docs_per_query, dtype=np.int64)
     names = tuple(f"x{feature}" for feature in range(num_features))
-    return _assemble(num_queries, first_query, seed, names, lambda _: sizes, docs)
+    return assemble(num_queries, first_query, seed, names, lambda _: sizes, docs)
 
 
 def make_web(
@@ -188,15 +143,15 @@ def make_web(
     >>> X.shape[1], X.dtype, y.max() <= 4
     (136, dtype('float32'), np.True_)
     """
-    _check(num_queries=num_queries, docs_per_query=docs_per_query)
-    _check_from_zero(seed=seed, first_query=first_query)
+    check(num_queries=num_queries, docs_per_query=docs_per_query)
+    check_from_zero(seed=seed, first_query=first_query)
     noise = real("noise", noise)
     if not (np.isfinite(noise) and noise >= 0):
         msg = f"noise: got {noise}, expected a finite number >= 0"
         raise ParamError(msg, code="noise")
 
     def sizes(block: int) -> Ints:
-        spread = _stream(seed, _SIZES, block).standard_normal(_BLOCK)
+        spread = stream(seed, SIZES, block).standard_normal(BLOCK)
         mean = np.exp(0.5 * spread - 0.125) * docs_per_query
         sizes: Ints = np.clip(mean, 1, 10 * docs_per_query).astype(np.int64)
         return sizes
@@ -204,9 +159,9 @@ def make_web(
     def latent(rng: np.random.Generator, sizes: Ints, X: Floats) -> Floats:
         page = _Page.draw(rng, sizes)
         _fill_web(page, rng, X)
-        return page.relevance() + np.float32(noise) * _normal(rng, len(X))
+        return page.relevance() + np.float32(noise) * normal(rng, len(X))
 
-    rng = _stream(seed, _REFERENCE)
+    rng = stream(seed, REFERENCE)
     group = np.concatenate([sizes(block) for block in range(4)])
     reference = latent(rng, group, np.empty((int(group.sum()), len(_WEB_NAMES)), np.float32))
     cuts = np.quantile(reference, [0.52, 0.84, 0.97, 0.99])
@@ -214,60 +169,7 @@ def make_web(
     def docs(rng: np.random.Generator, sizes: Ints, X: Floats) -> Floats:
         return np.digitize(latent(rng, sizes, X), cuts).astype(np.float32)
 
-    return _assemble(num_queries, first_query, seed, _WEB_NAMES, sizes, docs)
-
-
-def _check(**counts: int) -> None:
-    for name, count in counts.items():
-        whole(name, count, 1)
-
-
-def _check_from_zero(**numbers: int) -> None:
-    for name, number in numbers.items():
-        whole(name, number, 0)
-
-
-def _stream(seed: int, kind: int, block: int = 0) -> np.random.Generator:
-    return np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, kind, block])))
-
-
-def _normal(rng: np.random.Generator, count: int) -> Floats:
-    return rng.standard_normal(count, dtype=np.float32)
-
-
-def _uniform(rng: np.random.Generator, rows: int, columns: int) -> Floats:
-    return rng.random((rows, columns), dtype=np.float32) * np.float32(2) - np.float32(1)
-
-
-def _assemble(
-    num_queries: int,
-    first_query: int,
-    seed: int,
-    names: tuple[str, ...],
-    sizes: Callable[[int], Ints],
-    docs: Callable[[np.random.Generator, Ints, Floats], Floats],
-) -> Ranking:
-    """Make the blocks that hold the queries asked for and keep those queries of them."""
-    last = first_query + num_queries
-    blocks = range(first_query // _BLOCK, (last - 1) // _BLOCK + 1)
-    group = np.concatenate([sizes(block) for block in blocks])
-    skip = first_query - blocks.start * _BLOCK
-    wanted = group[skip : skip + num_queries]
-    X = np.empty((int(wanted.sum()), len(names)), np.float32)
-    y = np.empty(len(X), np.float32)
-    row = 0
-    for number, block in enumerate(blocks):
-        size = group[number * _BLOCK : (number + 1) * _BLOCK]
-        at = np.concatenate([[0], np.cumsum(size)])
-        lo = at[max(first_query - block * _BLOCK, 0)]
-        hi = at[min(last - block * _BLOCK, _BLOCK)]
-        cells = np.empty((at[-1], len(names)), np.float32)
-        labels = docs(_stream(seed, _DOCS, block), size, cells)
-        X[row : row + hi - lo] = cells[lo:hi]
-        y[row : row + hi - lo] = labels[lo:hi]
-        row += int(hi - lo)
-    qid = np.repeat(np.arange(first_query, last, dtype=np.int64), wanted)
-    return Ranking(X, y, qid, names)
+    return assemble(num_queries, first_query, seed, _WEB_NAMES, sizes, docs)
 
 
 def _polynomial(
@@ -290,6 +192,53 @@ def _polynomial(
         return total
 
     return value
+
+
+@dataclass(frozen=True)
+class _Looking:
+    """How a text is read."""
+
+    max_features: int
+    zero_based: bool
+    num_threads: int | None
+
+
+def read_letor(
+    path: str | os.PathLike[str],
+    *,
+    zero_based: bool = False,
+    max_features: int = 1 << 20,
+    num_threads: int | None = None,
+) -> Ranking:
+    """Read LETOR or SVMlight text as values: for what needs more than the bins of a `Dataset`.
+
+    Parameters
+    ----------
+    path : path-like
+        The file, plain or gzip; the lines of a query stand together.
+    zero_based : bool, default False
+        Whether the first feature is 0 and not 1.
+    max_features : int, default 2**20
+        The highest feature that is believed; a larger one is an error.
+    num_threads : int, optional
+        Threads to use; all cores by default.
+
+    Returns
+    -------
+    Ranking
+        The docs; query ids that are not all numbers are counted from 0 instead.
+    """
+    looking = _Looking(
+        whole("max_features", max_features, 1, 2**31),
+        flag("zero_based", zero_based),
+        threads(num_threads),
+    )
+    X, y, sizes, ids = _rustrank.read_table(path, looking)
+    numbers = numbers_if_all(ids)
+    if numbers.dtype.kind != "i":
+        numbers = np.arange(len(ids), dtype=np.int64)
+    names = tuple(f"f{feature}" for feature in range(X.shape[1]))
+    return Ranking(X, y, np.repeat(numbers, sizes), names)
 
 
 _FIELDS = ("body", "anchor", "title", "url", "whole")
@@ -351,11 +300,11 @@ class _Page:
     def draw(cls, rng: np.random.Generator, sizes: Ints) -> _Page:
         count = int(sizes.sum())
         queries = len(sizes)
-        mood = np.repeat(_normal(rng, queries), sizes)
+        mood = np.repeat(normal(rng, queries), sizes)
         terms = np.repeat(rng.integers(1, 7, queries).astype(np.float32), sizes)
-        idf = np.repeat(np.exp(np.float32(0.4) * _normal(rng, queries) + np.float32(1.5)), sizes)
+        idf = np.repeat(np.exp(np.float32(0.4) * normal(rng, queries) + np.float32(1.5)), sizes)
         spam = rng.random(count, dtype=np.float32) < np.float32(0.07)
-        return cls(_normal(rng, count), _normal(rng, count), spam, mood, terms, idf)
+        return cls(normal(rng, count), normal(rng, count), spam, mood, terms, idf)
 
     def relevance(self) -> Floats:
         good = self.match + np.float32(0.5) * self.quality + np.float32(0.6) * self.mood
@@ -380,14 +329,14 @@ def _fill_field(
     """Write the 25 features of one text field, zero throughout where the field is empty."""
     log_length, shows, empty = (np.float32(number) for number in shape)
     count = len(X)
-    seen = shows * page.match + np.float32(0.7) * _normal(rng, count) + page.spam
-    length = np.ceil(np.exp(log_length + np.float32(0.8) * _normal(rng, count)))
+    seen = shows * page.match + np.float32(0.7) * normal(rng, count) + page.spam
+    length = np.ceil(np.exp(log_length + np.float32(0.8) * normal(rng, count)))
     share = 1 / (1 + np.exp(np.float32(-0.8) - seen))
     covered = np.rint(page.terms * share)
     full = (rng.random(count, dtype=np.float32) >= empty) & (covered > 0)
     # Long fields repeat the terms more often.
     log_tf = np.float32(0.6) * seen + np.float32(0.35) * np.log(length) - np.float32(0.5)
-    tf_sum = covered + np.floor(np.exp(log_tf + np.float32(0.4) * _normal(rng, count)))
+    tf_sum = covered + np.floor(np.exp(log_tf + np.float32(0.4) * normal(rng, count)))
     tf_mean = tf_sum / page.terms
     low, high = rng.random((2, count), dtype=np.float32)
     tf_min = np.where(covered < page.terms, np.float32(0), np.floor(tf_mean * low))
@@ -416,7 +365,7 @@ def _fill_page(page: _Page, rng: np.random.Generator, X: Floats) -> None:
     count = len(X)
 
     def near(seen: Floats, sd: float) -> Floats:
-        return seen + np.float32(sd) * _normal(rng, count)
+        return seen + np.float32(sd) * normal(rng, count)
 
     slashes = rng.poisson(2, count).astype(np.float32)
     X[:, 0] = slashes

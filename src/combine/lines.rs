@@ -42,17 +42,17 @@ impl Line {
 
     /// Which comes first right after `t`; lines that are the same go by doc.
     fn first_after(self, other: Self, t: f64) -> Ordering {
-        let steeper = other.slope.total_cmp(&self.slope);
+        let steeper = || other.slope.total_cmp(&self.slope);
         let order = if t == 0.0 {
-            other.intercept.total_cmp(&self.intercept).then(steeper)
+            other.intercept.total_cmp(&self.intercept).then_with(steeper)
         } else if self.slope == other.slope {
             other.intercept.total_cmp(&self.intercept)
         } else if (self.intercept - other.intercept) / (other.slope - self.slope) <= t {
-            steeper
+            steeper()
         } else {
-            steeper.reverse()
+            steeper().reverse()
         };
-        order.then(self.doc.cmp(&other.doc))
+        order.then_with(|| self.doc.cmp(&other.doc))
     }
 
     /// Whether the two have the same score at `t` without being the same line.

@@ -201,20 +201,7 @@ impl Dataset {
     /// An error unless some query has two different labels: without one, no ranking loss has a
     /// gradient.
     pub fn require_pairs(&self) -> Result<()> {
-        let mixed = |docs: std::ops::Range<usize>| {
-            self.labels[docs].windows(2).any(|pair| pair[0] != pair[1])
-        };
-        if self.queries.ranges().any(mixed) {
-            return Ok(());
-        }
-        let what = if self.queries.len() == self.num_docs() {
-            "no pairs to learn from: every query has one document"
-        } else {
-            "no pairs to learn from: in every query all labels are equal"
-        };
-        Err(Error::data("pairs", what).hint(
-            "check the labels, and that `qid` or `group` puts the documents of a query together",
-        ))
+        check_pairs(&self.labels, &self.queries)
     }
 
     /// The bytes this dataset holds.
@@ -223,6 +210,21 @@ impl Dataset {
         let floats: usize = floats.into_iter().flatten().map(|v| 8 * v.len()).sum();
         self.matrix.bytes().len() + self.num_docs() * (4 + 4 + 8) + self.queries.len() * 20 + floats
     }
+}
+
+/// Refuses labels without a pair.
+pub(super) fn check_pairs(labels: &[f32], queries: &Queries) -> Result<()> {
+    let mixed = |docs: std::ops::Range<usize>| labels[docs].windows(2).any(|p| p[0] != p[1]);
+    if queries.ranges().any(mixed) {
+        return Ok(());
+    }
+    let what = if queries.len() == queries.num_docs() {
+        "no pairs to learn from: every query has one document"
+    } else {
+        "no pairs to learn from: in every query all labels are equal"
+    };
+    Err(Error::data("pairs", what)
+        .hint("check the labels, and that `qid` or `group` puts the documents of a query together"))
 }
 
 /// Refuses a table with another number of features than the bins.

@@ -9,7 +9,7 @@
 //! and an entry a distinct label.
 
 use super::letor::LetorOptions;
-use super::lines::{LineOptions, LineSource, Piece, on_line};
+use super::lines::{LineOptions, LineSource, Piece, after_lines, on_line};
 use super::pieces::for_each_piece;
 use super::qid::{Arrival, QidRuns, QueryTracker, returns};
 use crate::error::{Error, Result};
@@ -99,7 +99,7 @@ pub fn inspect(
     inspect_source(&mut LineSource::open(path, &LineOptions::default())?, options, interrupt)
 }
 
-/// As [`inspect`], from the rest of a source.
+/// As [`inspect`], from a source at its begin.
 pub fn inspect_source(
     source: &mut LineSource,
     options: &LetorOptions,
@@ -110,14 +110,14 @@ pub fn inspect_source(
     let tables: Mutex<Vec<FeatureTable>> = Mutex::default();
     let idle = || tables.lock().unwrap_or_else(PoisonError::into_inner);
     let mut counts = Counts { sorted: true, ..Counts::default() };
-    let parse = |piece: Piece<'_>| {
+    let parse = |piece: &Piece<'_>| {
         let mut table = idle().pop().unwrap_or_default();
         let rows = Rows::of(piece, options, &mut table);
         idle().push(table);
         (rows, Ok(()))
     };
-    for_each_piece(source, interrupt, parse, |rows| {
-        counts.add(rows);
+    for_each_piece(source, interrupt, parse, |rows, before| {
+        counts.add(rows, before);
         Ok(())
     })?;
     let mut all = FeatureTable::default();
@@ -137,11 +137,11 @@ struct Rows {
     labels: Vec<f32>,
     hashes: Vec<u64>,
     bad_lines: u64,
-    findings: Vec<Finding>,
+    faults: Vec<Error>,
 }
 
 impl Rows {
-    fn of(piece: Piece<'_>, options: &LetorOptions, table: &mut FeatureTable) -> Self {
+    fn of(piece: &Piece<'_>, options: &LetorOptions, table: &mut FeatureTable) -> Self {
         let mut rows = Self::default();
         let mut cells = Vec::new();
         let mut bytes = Vec::new();
@@ -150,8 +150,8 @@ impl Rows {
             match options.parse_line(line, |index, cell| cells.push((index, cell))) {
                 Err(error) => {
                     rows.bad_lines += 1;
-                    rows.findings.extend(finding(error, number));
-                    rows.findings.truncate(MAX_FINDINGS);
+                    rows.faults.push(on_line(error, number));
+                    rows.faults.truncate(MAX_FINDINGS);
                 }
                 Ok(row) => {
                     rows.runs.push(&row, number);
@@ -175,10 +175,9 @@ fn content(cells: &[(u32, f32)], bytes: &mut Vec<u8>) -> u64 {
     hash::bytes(bytes)
 }
 
-fn finding(error: Error, line: u64) -> Option<Finding> {
-    let error = on_line(error, line);
+fn finding(error: &Error) -> Option<Finding> {
     let fault = error.fault()?;
-    let column = fault.place.column.unwrap_or(1);
+    let (line, column) = (fault.place.line?, fault.place.column.unwrap_or(1));
     Some(Finding { line, column, code: fault.code, message: error.to_string() })
 }
 
@@ -200,11 +199,13 @@ struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, rows: Rows) {
+    /// Adds the lines of a piece that has so many lines before it.
+    fn add(&mut self, rows: Rows, before: u64) {
         self.bad_lines += rows.bad_lines;
-        let mut findings = rows.findings;
+        let faults = rows.faults.into_iter().map(|fault| after_lines(fault, before));
+        let mut findings: Vec<_> = faults.filter_map(|fault| finding(&fault)).collect();
         let mut at = 0;
-        for run in rows.runs.as_slice() {
+        for run in rows.runs.after_lines(before).as_slice() {
             let (query, arrival) = self.tracker.enter(run);
             if query != self.current {
                 self.end_run();
@@ -213,7 +214,7 @@ impl Counts {
             if let Arrival::Returns(line) = arrival
                 && std::mem::replace(&mut self.sorted, false)
             {
-                findings.extend(finding(returns(run, line), run.first_line));
+                findings.extend(finding(&returns(run, line)));
             }
             let docs = at..at + run.docs;
             at = docs.end;

@@ -28,11 +28,11 @@ pub fn read_labels(path: impl AsRef<Path>, interrupt: &Interrupt) -> Result<Judg
     labels_of(&mut LineSource::open(path, &LineOptions::default())?, interrupt)
 }
 
-/// As [`read_labels`], from the rest of a source.
+/// As [`read_labels`], from a source at its begin.
 pub fn labels_of(source: &mut LineSource, interrupt: &Interrupt) -> Result<Judged> {
     let letor = LetorOptions::default();
     let (mut labels, mut tracker) = (Vec::new(), QueryTracker::default());
-    let parse = |piece: Piece<'_>| {
+    let parse = |piece: &Piece<'_>| {
         let (mut labels, mut runs) = (Vec::new(), QidRuns::default());
         let outcome = piece.each(|number, line| {
             let row = letor.parse_head(line)?;
@@ -42,9 +42,9 @@ pub fn labels_of(source: &mut LineSource, interrupt: &Interrupt) -> Result<Judge
         });
         ((labels, runs), outcome)
     };
-    for_each_piece(source, interrupt, parse, |(some, runs)| {
+    for_each_piece(source, interrupt, parse, |(some, runs), before| {
         labels.extend(some);
-        tracker.extend(&runs)
+        tracker.extend(&runs.after_lines(before))
     })?;
     let (queries, ids) = tracker.finish().map_err(|error| error.path(source.path()))?;
     Ok(Judged { labels, queries, ids })
@@ -55,10 +55,10 @@ pub fn read_scores(path: impl AsRef<Path>, interrupt: &Interrupt) -> Result<Vec<
     scores_of(&mut LineSource::open(path, &LineOptions::default())?, interrupt)
 }
 
-/// As [`read_scores`], from the rest of a source.
+/// As [`read_scores`], from a source at its begin.
 pub fn scores_of(source: &mut LineSource, interrupt: &Interrupt) -> Result<Vec<f64>> {
     let mut scores = Vec::new();
-    let parse = |piece: Piece<'_>| {
+    let parse = |piece: &Piece<'_>| {
         let mut scores = Vec::new();
         let outcome = piece.each(|_, line| {
             scores.push(score_line(line.bytes())?);
@@ -66,7 +66,7 @@ pub fn scores_of(source: &mut LineSource, interrupt: &Interrupt) -> Result<Vec<f
         });
         (scores, outcome)
     };
-    for_each_piece(source, interrupt, parse, |some| {
+    for_each_piece(source, interrupt, parse, |some, _| {
         scores.extend(some);
         Ok(())
     })?;

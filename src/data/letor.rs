@@ -11,10 +11,9 @@
 use super::cells::Infinite;
 use super::lines::Line;
 use super::number;
-use super::scan::{Each, Sink, usual_cells};
+use super::scan::{Each, Scan, Sink};
 use crate::bins::nearest;
 use crate::error::{Error, Result, foreign};
-use crate::simd::Level;
 
 /// Labels above this are refused: an `f32` no longer tells neighbours apart.
 const MAX_LABEL: f64 = 16_777_216.0;
@@ -56,13 +55,18 @@ impl LetorOptions {
         line: impl Into<Line<'a>>,
         sink: impl FnMut(u32, f32),
     ) -> Result<Row<'a>> {
-        self.parse_into(line.into(), &mut Each(sink))
+        self.parse_into(line.into(), &mut Scan::default(), &mut Each(sink))
     }
 
     /// As [`parse_line`](Self::parse_line), with runs of cells handed over at once.
-    pub fn parse_into<'a>(&self, line: Line<'a>, sink: &mut impl Sink) -> Result<Row<'a>> {
+    pub fn parse_into<'a>(
+        &self,
+        line: Line<'a>,
+        scan: &mut Scan,
+        sink: &mut impl Sink,
+    ) -> Result<Row<'a>> {
         let parsed = head(line.bytes()).and_then(|(row, end)| {
-            self.cells(line, end, sink)?;
+            self.cells(line, end, scan, sink)?;
             Ok(row)
         });
         parsed.map_err(|error| unless_not_text(line.bytes(), error))
@@ -83,12 +87,19 @@ impl LetorOptions {
         self.max_features.saturating_sub(u32::from(self.zero_based)).min(u32::MAX - 1)
     }
 
-    fn cells(&self, line: Line<'_>, mut at: usize, sink: &mut impl Sink) -> Result<()> {
-        let (level, mut next) = (Level::best(), self.lowest());
+    fn cells(
+        &self,
+        line: Line<'_>,
+        mut at: usize,
+        scan: &mut Scan,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        let mut next = self.lowest();
         let (text, begin) = line.with_lead();
         let line = line.bytes();
         loop {
-            (at, next) = usual_cells(level, text, begin + at, next..=self.highest(), sink);
+            let indices = next..=self.highest();
+            (at, next) = scan.usual_cells(text, begin + at, indices, sink);
             at -= begin;
             let start = skip_blanks(line, at);
             let end = token_end(line, start);

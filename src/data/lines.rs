@@ -1,8 +1,10 @@
 //! A text file as blocks of whole lines, in fixed memory.
 //!
 //! A [`Block`] is the memory for some text that ends where a line ends; a [`Piece`] is that text, small
-//! enough that it stays in the cache of the thread that reads and parses it. Lines count from 1 and
-//! every line counts, but [`Piece::lines`] leaves out those with nothing but a comment.
+//! enough that it stays in the cache of the thread that reads and parses it. Every line counts, but
+//! [`Piece::lines`] leaves out those with nothing but a comment. Lines count from 1 in each block:
+//! where a block lies in the text is known once all lines before it have been looked at, and
+//! [`for_each_piece`](super::pieces::for_each_piece) tells it then.
 //!
 //! Plain and gzip text are told apart by the first two bytes. What cannot be read twice (a pipe) is
 //! kept, as it came, while it is read; so every source can be rewound.
@@ -14,6 +16,7 @@
 
 use crate::error::{Error, Result};
 use flate2::bufread::MultiGzDecoder;
+use std::cell::Cell;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
@@ -65,7 +68,6 @@ pub struct LineSource {
     ended: bool,
     /// What stopped the reading, until it is reported.
     fault: Option<Error>,
-    next_line: u64,
     bytes: u64,
 }
 
@@ -75,16 +77,14 @@ pub struct Block {
     /// The text, and after it what was left there before: clearing it costs a tenth of parsing it.
     buffer: Vec<u8>,
     used: usize,
-    first_line: u64,
 }
 
-/// Whole lines, and the number of the first one.
-#[derive(Debug, Clone, Copy)]
+/// Whole lines.
+#[derive(Debug)]
 pub struct Piece<'a> {
-    /// The lines, each with its end; only the last line of a file may lack it.
-    pub text: &'a [u8],
-    /// The number of the first line.
-    pub first_line: u64,
+    text: &'a [u8],
+    /// How many lines were looked at, those that do not show included.
+    seen: Cell<u64>,
 }
 
 impl LineSource {
@@ -121,7 +121,6 @@ impl LineSource {
             carry: Vec::new(),
             ended: false,
             fault: None,
-            next_line: 1,
             bytes: 0,
         })
     }
@@ -136,11 +135,6 @@ impl LineSource {
         self.bytes
     }
 
-    /// The number of the line after those handed out.
-    pub fn next_line(&self) -> u64 {
-        self.next_line
-    }
-
     /// Goes back to the first line.
     pub fn rewind(&mut self) -> Result<()> {
         let raw =
@@ -149,11 +143,12 @@ impl LineSource {
         raw.rewind().map_err(|e| Error::io(&self.path, e))?;
         self.input = Input::new(&self.path, raw)?;
         self.carry.clear();
-        (self.ended, self.fault, self.next_line, self.bytes) = (false, None, 1, 0);
+        (self.ended, self.fault, self.bytes) = (false, None, 0);
         Ok(())
     }
 
-    /// Reads the next lines into `block`; `false` once there are none.
+    /// Reads the next lines into `block`; `false` once there are none. A fault lies on the first
+    /// line that was not handed out.
     pub fn next_block(&mut self, block: &mut Block) -> Result<bool> {
         block.used = 0;
         block.append(&self.carry);
@@ -169,8 +164,6 @@ impl LineSource {
         }
         block.used = whole;
         self.bytes += whole as u64;
-        block.first_line = self.next_line;
-        self.next_line += line_ends(&block.buffer[..whole]);
         match self.fault.take_if(|_| whole == 0) {
             Some(fault) => Err(fault),
             None => Ok(whole > 0),
@@ -199,7 +192,7 @@ impl LineSource {
             if self.fault.is_none() && searched > max_line_bytes {
                 let error = Error::data("text.line_long", "the line is too long")
                     .path(&self.path)
-                    .at(self.next_line, 1)
+                    .at(1, 1)
                     .expected(format!("at most {max_line_bytes} bytes"))
                     .hint("is this a text file?");
                 self.stop(error);
@@ -228,7 +221,7 @@ impl LineSource {
 impl Block {
     /// The text.
     pub fn piece(&self) -> Piece<'_> {
-        Piece { text: &self.buffer[..self.used], first_line: self.first_line }
+        Piece::new(&self.buffer[..self.used])
     }
 
     /// The memory held, in bytes.
@@ -264,21 +257,6 @@ impl Block {
     }
 }
 
-/// How many lines end in a text: as bytes in the lanes of vectors, which hold up to 255 each.
-// Not inlined: there is room for all lanes in registers here.
-#[inline(never)]
-fn line_ends(text: &[u8]) -> u64 {
-    let (blocks, rest) = text.as_chunks::<64>();
-    let counted = |lanes: [u8; 64], block: &[u8; 64]| {
-        std::array::from_fn(|i| lanes[i].wrapping_add(u8::from(block[i] == b'\n')))
-    };
-    let of_blocks = |blocks: &[[u8; 64]]| {
-        let lanes = blocks.iter().fold([0; 64], counted);
-        lanes.iter().map(|&lane| u64::from(lane)).sum::<u64>()
-    };
-    memchr::memchr_iter(b'\n', rest).count() as u64 + blocks.chunks(255).map(of_blocks).sum::<u64>()
-}
-
 /// A line without its end, and a little of what stands before it in the text.
 #[derive(Debug, Clone, Copy)]
 pub struct Line<'a> {
@@ -310,10 +288,25 @@ impl<'a, B: AsRef<[u8]> + ?Sized> From<&'a B> for Line<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// The lines, numbered; none that is blank or only a comment.
-    pub fn lines(&self) -> impl Iterator<Item = (u64, Line<'a>)> + use<'a> {
-        let (text, numbers) = (self.text, self.first_line..);
-        let mut start = 0;
+    /// Lines, each with its end; only the last line of a file may lack it.
+    pub fn new(text: &'a [u8]) -> Self {
+        Self { text, seen: Cell::new(0) }
+    }
+
+    /// The lines as they stand there.
+    pub fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
+    /// How many lines were looked at so far; all, once [`lines`](Self::lines) has come to its end.
+    pub fn seen(&self) -> u64 {
+        self.seen.get()
+    }
+
+    /// The lines, numbered from 1; none that is blank or only a comment.
+    pub fn lines(&self) -> impl Iterator<Item = (u64, Line<'a>)> {
+        let text = self.text;
+        let (mut start, mut number) = (0, 0);
         let cut = move || {
             let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
             let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
@@ -322,13 +315,15 @@ impl<'a> Piece<'a> {
             let text = if rest[..length].ends_with(b"\r") { &text[..text.len() - 1] } else { text };
             let line = Line { text, start: start - from };
             start += length + 1;
-            Some(line)
+            number += 1;
+            self.seen.set(number);
+            Some((number, line))
         };
         let says = |line: Line<'_>| {
             let first = line.bytes().iter().find(|byte| !matches!(byte, b' ' | b'\t'));
             first.is_some_and(|&byte| byte != b'#')
         };
-        numbers.zip(std::iter::from_fn(cut)).filter(move |(_, line)| says(*line))
+        std::iter::from_fn(cut).filter(move |(_, line)| says(*line))
     }
 
     /// Parses line after line up to the first fault, which is given its line.
@@ -346,6 +341,14 @@ impl<'a> Piece<'a> {
 pub(crate) fn on_line(error: Error, line: u64) -> Error {
     let column = error.fault().and_then(|fault| fault.place.column).unwrap_or(1);
     error.at(line, column)
+}
+
+/// The error, if it lies in a text, so many lines further down.
+pub(super) fn after_lines(error: Error, before: u64) -> Error {
+    match error.fault().and_then(|fault| fault.place.line) {
+        Some(line) => on_line(error, before + line),
+        None => error,
+    }
 }
 
 /// The bytes as they are stored.
@@ -472,10 +475,12 @@ mod tests {
 
     fn all_lines(source: &mut LineSource) -> Vec<(u64, String)> {
         let mut block = Block::default();
-        let mut lines = Vec::new();
+        let (mut lines, mut before) = (Vec::new(), 0);
         while source.next_block(&mut block).unwrap() {
             let text = |line: Line<'_>| String::from_utf8_lossy(line.bytes()).into_owned();
-            lines.extend(block.piece().lines().map(|(number, line)| (number, text(line))));
+            let piece = block.piece();
+            lines.extend(piece.lines().map(|(number, line)| (before + number, text(line))));
+            before += piece.seen();
         }
         lines
     }
@@ -504,10 +509,10 @@ mod tests {
             let mut source = source(long, block_bytes);
             let mut block = Block::default();
             assert!(source.next_block(&mut block).unwrap());
-            assert_eq!(block.piece().text, b"a\n");
+            assert_eq!(block.piece().text(), b"a\n");
             let error = source.next_block(&mut block).unwrap_err();
             assert_eq!(error.fault().unwrap().code, "text.line_long");
-            assert!(error.to_string().contains("(text:2:1)"), "{error}");
+            assert!(error.to_string().contains("(text:1:1)"), "{error}");
         }
     }
 
@@ -530,16 +535,6 @@ mod tests {
         }
         for text in [&b"BZh9 Q0 doc 1 1 tag\n"[..], b"PK\n", b"7"] {
             assert_eq!(all_lines(&mut begin(text).unwrap()).len(), 1);
-        }
-    }
-
-    #[test]
-    fn line_ends_are_counted_in_texts_of_any_length() {
-        for length in [0, 1, 63, 64, 65, 64 * 255, 64 * 256 + 5, 100_000] {
-            let text: Vec<u8> = (0..length).map(|i| if i % 7 < 4 { b'\n' } else { b'x' }).collect();
-            let naive = memchr::memchr_iter(b'\n', &text).count() as u64;
-            assert_eq!(line_ends(&text), naive);
-            assert_eq!(line_ends(&vec![b'\n'; length]), length as u64);
         }
     }
 

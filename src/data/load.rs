@@ -201,19 +201,19 @@ impl LoadOptions {
         let parser = self.parser(Some(sink));
         // Only a hint, so it does not matter which thread saw which chunk first.
         let about = AtomicUsize::new(0);
-        let parse = |piece: Piece<'_>| {
+        let parse = |piece: &Piece<'_>| {
             let mut head = Head::default();
             let expected = about.load(Ordering::Relaxed);
             let (chunk, outcome) = Chunk::parse(parser, piece, expected, |row, line| {
                 head.labels.push(row.label);
                 head.runs.push(row, line);
             });
-            self.progress.add(piece.text.len() as u64);
+            self.progress.add(piece.text().len() as u64);
             about.fetch_max(chunk.num_features(), Ordering::Relaxed);
             ((chunk, head), outcome)
         };
-        for_each_piece(source, interrupt, parse, |(chunk, head)| {
-            each(head)?;
+        for_each_piece(source, interrupt, parse, |(chunk, head), before| {
+            each(Head { runs: head.runs.after_lines(before), ..head })?;
             sink.push(chunk, self, interrupt)
         })
     }

@@ -3,7 +3,7 @@
 //! A [`Dataset`] holds binned cells, labels, queries and weights. It is made in two passes over the
 //! raw values, whole or in batches: a [`Sample`](crate::bins::Sample) sees all rows and chooses the
 //! bins, a [`Builder`] bins all rows; a validation set shares its training set's bins and needs one
-//! pass. Raw values are not kept.
+//! pass. Raw values are not kept; a [`RawDataset`] has nothing else, for nets.
 //!
 //! Inside a `Dataset` the docs stand in an order that depends on their content only, so that nothing
 //! computed from it can depend on the order of the rows it came from; [`Dataset::rows`] leads back.
@@ -22,10 +22,13 @@ pub mod packed;
 mod parsed;
 pub mod pieces;
 pub mod qid;
+mod raw;
 pub mod scan;
+pub mod table;
 pub mod trec;
 
 pub use builder::{Builder, RowData};
 pub use cells::{Column, Columns, Infinite, Policy, Strided};
 pub use dataset::Dataset;
 pub use load::{LoadOptions, Loaded, load};
+pub use raw::RawDataset;

@@ -161,6 +161,28 @@ pub(crate) fn integer(text: [u8; 8], length: usize) -> Option<u32> {
 /// ```
 #[inline]
 pub(crate) fn decimal_8(text: [u8; 8], length: usize) -> Option<f64> {
+    parts_8(text, length).map(|(mantissa, power)| scaled(mantissa, power))
+}
+
+/// As [`decimal_8`], for 9 to 15 bytes of sixteen.
+#[inline]
+pub(crate) fn decimal_16(text: [u8; 16], length: usize) -> Option<f64> {
+    parts_16(text, length).map(|(mantissa, power)| scaled(mantissa, power))
+}
+
+/// The number that the last `length` of sixteen bytes spell, if [`decimal_8`] or [`decimal_16`] takes
+/// them, over ten to a power.
+#[inline]
+pub(crate) fn decimal_over(text: [u8; 16], length: usize, power: u32) -> Option<f64> {
+    let (mantissa, point) =
+        if length > 8 { parts_16(text, length)? } else { parts_8(*text.last_chunk()?, length)? };
+    let power = point + power;
+    (power <= 15).then(|| scaled(mantissa, power))
+}
+
+/// A number as an integer and the power of ten that it is to be divided by.
+#[inline]
+fn parts_8(text: [u8; 8], length: usize) -> Option<(u64, u32)> {
     let digits = last_values(u64::from_le_bytes(text) ^ ZEROS, length);
     let others = others(digits);
     let whole = (others >> 7).wrapping_sub(1);
@@ -173,12 +195,11 @@ pub(crate) fn decimal_8(text: [u8; 8], length: usize) -> Option<f64> {
     {
         return None;
     }
-    Some(scaled(eight(joined), 8 - at / 8))
+    Some((eight(joined), 8 - at / 8))
 }
 
-/// As [`decimal_8`], for 9 to 15 bytes of sixteen.
 #[inline]
-pub(crate) fn decimal_16(text: [u8; 16], length: usize) -> Option<f64> {
+fn parts_16(text: [u8; 16], length: usize) -> Option<(u64, u32)> {
     let [low, high] = {
         let text = u128::from_le_bytes(text);
         [text as u64 ^ ZEROS, (text >> 64) as u64 ^ ZEROS]
@@ -199,7 +220,7 @@ pub(crate) fn decimal_16(text: [u8; 16], length: usize) -> Option<f64> {
     }
     let mantissa =
         eight(joined as u64).wrapping_mul(100_000_000).wrapping_add(eight((joined >> 64) as u64));
-    Some(scaled(mantissa, 16 - at / 8))
+    Some((mantissa, 16 - at / 8))
 }
 
 /// `mantissa / 10^power`, below 10^15 and at most 15, so that both are exact.
@@ -281,6 +302,21 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn decimals_over_powers_are_as_in_the_standard_library(
+            before in "[ -~]{16}", text in "[0-9]{0,8}\\.?[0-9]{0,8}", power in 0u32..12
+        ) {
+            let bytes = [before.as_bytes(), text.as_bytes()].concat();
+            let found = decimal_over(*bytes.last_chunk().unwrap(), text.len(), power);
+            if let Some(found) = found {
+                prop_assert_eq!(Some(found.to_bits()), standard(&format!("{text}e-{power}")));
+            } else {
+                let point = text.find('.').map_or(0, |at| text.len() - at);
+                let usual = (1..16).contains(&text.len()) && text != "." && point as u32 + power <= 15;
+                prop_assert!(!usual, "{}", text);
+            }
+        }
+
         #[test]
         fn doubles_read_back(bits in any::<u64>()) {
             let value = f64::from_bits(bits);

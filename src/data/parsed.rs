@@ -9,7 +9,7 @@
 use super::letor::{LetorOptions, Row};
 use super::lines::{Line, Piece};
 use super::packed::{Group, LANES, Packed};
-use super::scan::Sink;
+use super::scan::{Each, Scan, Sink};
 use crate::Interrupt;
 use crate::bins::{Cells, row_hash, row_hashes};
 use crate::error::Result;
@@ -131,13 +131,14 @@ impl Chunk {
     /// Parses a piece up to its first fault; `about` is how many features rows are expected to have.
     pub(super) fn parse(
         parser: Parser<'_>,
-        piece: Piece<'_>,
+        piece: &Piece<'_>,
         about: usize,
         mut each: impl FnMut(&Row<'_>, u64),
     ) -> (Self, Result<()>) {
         let mut chunk = Self::shaped_for(parser, piece, about);
+        let mut scan = Scan::default();
         let outcome = piece.each(|number, line| {
-            each(&chunk.parse_line(parser, line)?, number);
+            each(&chunk.parse_line(parser, line, &mut scan)?, number);
             Ok(())
         });
         if parser.hashed && parser.absent() == 0.0 {
@@ -151,7 +152,7 @@ impl Chunk {
     }
 
     /// An empty chunk with room for rows like the first one.
-    fn shaped_for(parser: Parser<'_>, piece: Piece<'_>, about: usize) -> Self {
+    fn shaped_for(parser: Parser<'_>, piece: &Piece<'_>, about: usize) -> Self {
         let letor = parser.letor;
         let (mut given, mut highest, mut length) = (0, 0, 0);
         if let Some((_, line)) = piece.lines().next() {
@@ -162,11 +163,11 @@ impl Chunk {
                 highest = index as usize + usize::from(letor.zero_based);
             });
         }
-        let num_rows = piece.text.len() / (length + 1) + 1;
+        let num_rows = piece.text().len() / (length + 1) + 1;
         let width = about.max(highest);
         let rows = if width <= 2 * given && parser.held && Packed::pays() {
             // Packed cells take a third of usual text.
-            Rows::packed(width, piece.text.len() / 3)
+            Rows::packed(width, piece.text().len() / 3)
         } else if width <= 2 * given {
             Rows::Dense { width, cells: Vec::with_capacity((num_rows + num_rows / 8) * width) }
         } else {
@@ -175,7 +176,12 @@ impl Chunk {
         Self { num_rows: 0, num_features: 0, rows, hashes: Vec::new() }
     }
 
-    fn parse_line<'a>(&mut self, parser: Parser<'_>, line: Line<'a>) -> Result<Row<'a>> {
+    fn parse_line<'a>(
+        &mut self,
+        parser: Parser<'_>,
+        line: Line<'a>,
+        scan: &mut Scan,
+    ) -> Result<Row<'a>> {
         let lowest = u32::from(!parser.letor.zero_based);
         let widest;
         let row = match &mut self.rows {
@@ -183,7 +189,7 @@ impl Chunk {
                 let start = cells.len();
                 cells.resize(start + *width, 0.0);
                 let mut slots = Slots { cells: &mut cells[start..], lowest, widest: 0 };
-                let parsed = parser.letor.parse_into(line, &mut slots);
+                let parsed = parser.letor.parse_into(line, scan, &mut slots);
                 parser.settle(slots.cells);
                 widest = slots.widest;
                 parsed.inspect_err(|_| cells.truncate(start))?
@@ -192,7 +198,7 @@ impl Chunk {
                 let slots = &mut row.as_flattened_mut()[..rows.width()];
                 slots.fill(0.0);
                 let mut sink = Slots { cells: slots, lowest, widest: 0 };
-                let parsed = parser.letor.parse_into(line, &mut sink)?;
+                let parsed = parser.letor.parse_into(line, scan, &mut sink)?;
                 widest = sink.widest;
                 parser.settle(slots);
                 if widest <= slots.len() {
@@ -205,10 +211,11 @@ impl Chunk {
             }
             Rows::Sparse { ends, features, cells } => {
                 let start = cells.len();
-                let parsed = parser.letor.parse_line(line, |index, cell| {
+                let mut sink = Each(|index, cell| {
                     features.push(index - lowest);
                     cells.push(cell);
                 });
+                let parsed = parser.letor.parse_into(line, scan, &mut sink);
                 let row = parsed.inspect_err(|_| {
                     features.truncate(start);
                     cells.truncate(start);
@@ -221,7 +228,7 @@ impl Chunk {
         };
         if self.width().is_some_and(|width| widest > width) {
             self.widen(widest, parser.absent());
-            return self.parse_line(parser, line);
+            return self.parse_line(parser, line, scan);
         }
         self.num_rows += 1;
         self.num_features = self.num_features.max(widest);
@@ -376,24 +383,23 @@ impl Parsed {
 }
 
 impl Parsed {
-    /// Rising rows are found without a search.
-    fn read_each<'a>(
-        &self,
-        rows: impl Iterator<Item = usize>,
-        features: Range<usize>,
-        tile: impl Iterator<Item = &'a mut [f32]>,
-    ) {
-        let holds = |at: usize, row: usize| {
-            self.starts[at] <= row && row - self.starts[at] < self.chunks[at].num_rows
-        };
-        let mut at = 0;
-        for (row, to) in rows.zip(tile) {
-            if !holds(at, row) {
-                let next = (at + 1).min(self.chunks.len() - 1);
-                let found = || self.starts.partition_point(|&start| start <= row) - 1;
-                at = if holds(next, row) { next } else { found() };
-            }
-            self.chunks[at].read(row - self.starts[at], features.clone(), to, self.absent);
+    /// The chunk that holds a row, and the row in it; for rising rows it is found without a search,
+    /// from `at`, the chunk of the row before.
+    fn find(&self, row: usize, at: &mut usize) -> (&Chunk, usize) {
+        let holds =
+            |at: usize| self.starts[at] <= row && row - self.starts[at] < self.chunks[at].num_rows;
+        if !holds(*at) {
+            let next = (*at + 1).min(self.chunks.len() - 1);
+            let found = || self.starts.partition_point(|&start| start <= row) - 1;
+            *at = if holds(next) { next } else { found() };
+        }
+        (&self.chunks[*at], row - self.starts[*at])
+    }
+
+    /// Has the memory of a row fetched into the cache.
+    fn fetch(&self, row: usize, at: &mut usize) {
+        if let (Chunk { rows: Rows::Packed { rows, .. }, .. }, row) = self.find(row, at) {
+            rows.fetch(row);
         }
     }
 }
@@ -408,15 +414,26 @@ impl Cells for Parsed {
     }
 
     fn read(&self, rows: Range<usize>, tile: &mut [f32]) -> Result<()> {
-        let width = self.num_features.max(1);
-        self.read_each(rows, 0..self.num_features, tile.chunks_exact_mut(width));
+        let features = 0..self.num_features;
+        let mut at = 0;
+        for (row, to) in rows.zip(tile.chunks_exact_mut(features.len().max(1))) {
+            let (chunk, row) = self.find(row, &mut at);
+            chunk.read(row, features.clone(), to, self.absent);
+        }
         Ok(())
     }
 
     fn read_features(&self, rows: &[u32], features: Range<usize>, tile: &mut [f32]) -> Result<()> {
-        let width = features.len().max(1);
-        let rows = rows.iter().map(|&row| row as usize);
-        self.read_each(rows, features, tile.chunks_exact_mut(width));
+        /// Rows lie anywhere, and each read would wait for its memory.
+        const AHEAD: usize = 4;
+        let (mut at, mut at_ahead) = (0, 0);
+        for (i, to) in (0..rows.len()).zip(tile.chunks_exact_mut(features.len().max(1))) {
+            if let Some(&row) = rows.get(i + AHEAD) {
+                self.fetch(row as usize, &mut at_ahead);
+            }
+            let (chunk, row) = self.find(rows[i] as usize, &mut at);
+            chunk.read(row, features.clone(), to, self.absent);
+        }
         Ok(())
     }
 }

@@ -4,9 +4,11 @@
 //! parsed where it was read, in one core's cache, and nobody waits for the end of a round of pieces
 //! but once a wave. What a piece gives is handed over in the order of the file; so is the first
 //! fault, together with what came before it in its piece: neither depends on the number of threads,
-//! nor on how the text is cut. Memory: a block a thread, and what parsing a wave of blocks gives.
+//! nor on how the text is cut. Lines are counted where they are parsed, for nobody else could read
+//! meanwhile: so a piece counts its own from 1, and learns how many are before it when it is handed
+//! over. Memory: a block a thread, and what parsing a wave of blocks gives.
 
-use super::lines::{Block, LineSource, Piece};
+use super::lines::{Block, LineSource, Piece, after_lines};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use rayon::prelude::*;
@@ -16,19 +18,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// How many pieces a thread takes in a wave, about.
 const PIECES: usize = 16;
 
-/// Parses all that is left of `source` on the current pool and hands over what the pieces give.
+/// Parses all of `source`, which is at its begin, on the current pool and hands over what the pieces give.
 ///
-/// `parse` gives what it made of the lines before the first fault, and that fault. `take` sees this
-/// before the fault is reported, so a fault of its own in an earlier line comes first.
+/// `parse` gives what it made of the lines before the first fault, and that fault; it looks at all
+/// lines that are before one. `take` sees this, with the number of lines before the piece, before the
+/// fault is reported, so a fault of its own in an earlier line comes first.
 pub fn for_each_piece<T: Send>(
     source: &mut LineSource,
     interrupt: &Interrupt,
-    parse: impl Fn(Piece<'_>) -> (T, Result<()>) + Sync,
-    mut take: impl FnMut(T) -> Result<()>,
+    parse: impl Fn(&Piece<'_>) -> (T, Result<()>) + Sync,
+    mut take: impl FnMut(T, u64) -> Result<()>,
 ) -> Result<()> {
     let wave = PIECES * rayon::current_num_threads();
     let blocks = Mutex::new(Vec::new());
-    let mut ended = false;
+    let (mut ended, mut before) = (false, 0);
     while !ended {
         interrupt.check()?;
         let queue = Mutex::new(Queue { source, taken: 0, ended: false });
@@ -37,8 +40,9 @@ pub fn for_each_piece<T: Send>(
             let (turn, read) = lock(&queue).next(&mut block)?;
             let (value, outcome) = match read {
                 Ok(()) => {
-                    let (value, outcome) = parse(block.piece());
-                    (Some(value), outcome)
+                    let piece = block.piece();
+                    let (value, outcome) = parse(&piece);
+                    (Some((value, piece.seen())), outcome)
                 }
                 Err(fault) => (None, Err(fault)),
             };
@@ -53,7 +57,12 @@ pub fn for_each_piece<T: Send>(
         ended = lock(&queue).ended;
         parsed.sort_unstable_by_key(|(turn, ..)| *turn);
         for (_, value, outcome) in parsed {
-            let taken = value.map_or(Ok(()), &mut take);
+            let outcome = outcome.map_err(|error| after_lines(error, before));
+            let taken = value.map_or(Ok(()), |(value, lines)| {
+                let taken = take(value, before);
+                before += lines;
+                taken
+            });
             taken.and(outcome).map_err(|error| in_file(error, source.path()))?;
         }
     }

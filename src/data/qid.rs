@@ -46,6 +46,16 @@ impl QidRuns {
         }
     }
 
+    /// The runs so many lines further down.
+    #[must_use]
+    pub fn after_lines(mut self, before: u64) -> Self {
+        for run in &mut self.0 {
+            run.first_line += before;
+            run.last_line += before;
+        }
+        self
+    }
+
     /// The runs, in the order of the lines.
     pub fn as_slice(&self) -> &[QidRun] {
         &self.0

@@ -129,7 +129,7 @@ fn read(
     names: &[&'static str],
     value: impl Fn(&[u8]) -> Result<f64> + Sync,
 ) -> Result<DocsByQuery> {
-    let parse = |piece: Piece<'_>| {
+    let parse = |piece: &Piece<'_>| {
         let mut queries: Vec<(Box<str>, Vec<Doc>)> = Vec::new();
         let outcome = piece.each(|number, line| {
             let (id, doc) = parse_line(line.bytes(), names, &value)?;
@@ -143,8 +143,11 @@ fn read(
         (queries, outcome)
     };
     let mut all = DocsByQuery::default();
-    for_each_piece(source, interrupt, parse, |queries| {
-        for (id, docs) in queries {
+    for_each_piece(source, interrupt, parse, |queries, before| {
+        for (id, mut docs) in queries {
+            for doc in &mut docs {
+                doc.line += before;
+            }
             all.add(id, docs);
         }
         Ok(())

@@ -22,7 +22,7 @@ use crate::metric::Ties;
 /// How many times longer than the head a query must be for a selection to pay.
 const SELECT_FROM: usize = 3;
 /// Whole labels below this are counted, not sorted.
-const COUNTED_LABELS: usize = 64;
+const COUNTED_LABELS: usize = 16;
 
 /// A label and how many docs of the query have it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -194,18 +194,21 @@ impl Ranking {
     }
 
     fn count_levels(&mut self, labels: &[f32]) {
+        /// Added and taken away, it rounds a small number to a whole one.
+        const ROUND: f32 = (1 << 23) as f32;
         self.levels.clear();
-        let mut counts = [0usize; COUNTED_LABELS];
-        let mut counted = true;
-        for &label in labels {
-            let slot = (label as usize).min(COUNTED_LABELS - 1);
-            counted &= slot as f32 == label;
-            counts[slot] += 1;
-        }
-        if counted {
-            let present = counts.iter().enumerate().rev().filter(|(_, count)| **count > 0);
-            let level = |(label, &count): (usize, &usize)| Level { label: label as f32, count };
-            self.levels.extend(present.map(level));
+        // As whole numbers, which vectors take the largest of.
+        let bits = labels.iter().map(|&label| label_bits(label).cast_signed());
+        let highest = f32::from_bits(bits.fold(0, i32::max).cast_unsigned());
+        let is_whole = |label: f32| label + ROUND - ROUND == label;
+        if highest < COUNTED_LABELS as f32 && labels.iter().fold(true, |all, &l| all & is_whole(l))
+        {
+            // A pass of vectors a label: to add one by one is to wait for the one before.
+            for label in (0..=highest as u32).rev().map(|label| label as f32) {
+                let found = labels.iter().map(|&l| u32::from(l == label));
+                let count = found.fold(0, u32::wrapping_add) as usize;
+                self.levels.extend((count > 0).then_some(Level { label, count }));
+            }
             return;
         }
         self.sorted.clear();

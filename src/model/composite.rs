@@ -7,6 +7,7 @@
 
 use super::forest::Forest;
 use super::linear::Linear;
+use super::mlp::Mlp;
 use super::tree::Tree;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -61,6 +62,8 @@ pub enum Part {
     Forest(Forest),
     /// A weighted sum of values.
     Linear(Linear),
+    /// A net.
+    Mlp(Mlp),
     /// Another model.
     Model(Box<Model>),
 }
@@ -91,6 +94,7 @@ impl Component {
             Part::Forest(forest) => forest.num_features(),
             Part::Model(model) => model.num_features,
             Part::Linear(linear) => return linear.check(num_features),
+            Part::Mlp(mlp) => return mlp.check(num_features),
         };
         if theirs == num_features {
             return Ok(());
@@ -152,7 +156,7 @@ impl Model {
     pub(super) fn depth(&self) -> usize {
         let inner = self.components.iter().map(|component| match &component.part {
             Part::Model(model) => model.depth(),
-            Part::Forest(_) | Part::Linear(_) => 0,
+            Part::Forest(_) | Part::Linear(_) | Part::Mlp(_) => 0,
         });
         1 + inner.max().unwrap_or(0)
     }
@@ -255,7 +259,7 @@ impl Model {
     pub fn forests(&self) -> impl Iterator<Item = &Forest> {
         self.components.iter().filter_map(|component| match &component.part {
             Part::Forest(forest) => Some(forest),
-            Part::Linear(_) | Part::Model(_) => None,
+            Part::Linear(_) | Part::Mlp(_) | Part::Model(_) => None,
         })
     }
 

@@ -14,7 +14,7 @@
 //!               "attributes" count LF { word [ SP rest ] LF }
 //!               "intercept" float LF
 //!               "components" count LF { component }
-//! component   = "component" weight normalise LF ( forest | linear | inner )
+//! component   = "component" weight normalise LF ( forest | linear | mlp | inner )
 //! normalise   = "as-is" | "fixed" mean scale | "query"
 //! forest      = "forest" ( "f32" | "f64" ) count LF  ; what a value becomes; how many trees
 //!               "zeros" count { feature } LF         ; features in which 0 is missing, rising
@@ -26,10 +26,14 @@
 //! missing     = "l" | "r"                            ; where a missing value goes
 //! left, right = ( "s" | "l" ) u32                    ; a split, further down, or a leaf
 //! linear      = "linear" count LF { feature weight LF }
+//! mlp         = "mlp" limit count LF { feature ( "x" | "log" ) mean scale LF }
+//!               "layers" count LF { layer }          ; of one unit the last
+//! layer       = "layer" count LF { bias { weight } LF } ; a line a unit, a weight each value before
 //! inner       = "model" LF model                     ; at most eight deep, the outermost counted
 //! ```
 //!
-//! A float is the shortest decimal that reads back to the same bits, and finite. In a name, in a
+//! A float is the shortest decimal that reads back to the same bits, and finite; those of an mlp are
+//! single. In a name, in a
 //! word and in a rest, `\\`, `\n`, `\r` and `\s` stand for a backslash, a line feed, a carriage
 //! return and a space (in a rest, a space may stand for itself).
 //!

@@ -1,7 +1,7 @@
 //! Models: what scores.
 //!
-//! A [`Model`] is an intercept and a weighted sum of [`Component`]s: forests, linear parts, other
-//! models. It can hold only what has been checked, so that whatever scores it need not check again.
+//! A [`Model`] is an intercept and a weighted sum of [`Component`]s: forests, linear parts, nets,
+//! other models. It can hold only what has been checked, so that whatever scores it need not check again.
 //! Its text (the grammar is in [`mod@format`]) reads back to the same bits or is refused.
 //!
 //! Knows nothing of the rest of the crate but its errors and the list of vector instructions, so
@@ -14,6 +14,7 @@ mod forest;
 pub mod format;
 pub mod interop;
 mod linear;
+pub(crate) mod mlp;
 mod read;
 pub mod scorer;
 mod tree;
@@ -24,5 +25,6 @@ pub use explain::Explainer;
 pub use file::write_whole;
 pub use forest::{Cells, Forest, Set};
 pub use linear::Linear;
+pub use mlp::{Input, Layer, Mlp};
 pub use scorer::{Scorer, Value};
 pub use tree::{Child, Leaf, Split, Tree};

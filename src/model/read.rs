@@ -7,6 +7,7 @@ use super::composite::{Component, DEEPEST, Model, Normalisation, Part};
 use super::forest::{Cells, Forest, Set};
 use super::format::{MAGIC, VERSION, checksum_line, unescape};
 use super::linear::Linear;
+use super::mlp::{Input, Layer, Mlp};
 use super::tree::{Child, Leaf, Split, Tree};
 use crate::error::{Error, Result, foreign};
 use std::str::{FromStr, Split as Words};
@@ -164,12 +165,13 @@ impl<'a> Reader<'a> {
         let part = match line.word("a kind of component")? {
             "forest" => Part::Forest(self.forest(line, features)?),
             "linear" => Part::Linear(self.linear(line)?),
+            "mlp" => Part::Mlp(self.mlp(line)?),
             "model" if depth < DEEPEST => {
                 line.end()?;
                 Part::Model(Box::new(self.model(depth + 1)?))
             }
             "model" => return Err(line.wrong(&format!("models at most {DEEPEST} deep"))),
-            _ => return Err(line.wrong("forest, linear or model")),
+            _ => return Err(line.wrong("forest, linear, mlp or model")),
         };
         Ok(Component { weight, normalisation, part })
     }
@@ -248,6 +250,48 @@ impl<'a> Reader<'a> {
         }
         Ok(Linear::new(terms))
     }
+
+    fn mlp(&mut self, mut line: Line<'a>) -> Result<Mlp> {
+        let limit = line.single("a limit")?;
+        let count = line.count()?;
+        line.end()?;
+        let mut inputs = Vec::new();
+        for _ in 0..count {
+            let mut line = self.line()?;
+            inputs.push(Input {
+                feature: line.parse("a feature")?,
+                log: match line.word("x or log")? {
+                    "x" => false,
+                    "log" => true,
+                    _ => return Err(line.wrong("x or log")),
+                },
+                mean: line.single("a mean")?,
+                scale: line.single("a scale")?,
+            });
+            line.end()?;
+        }
+        let (mut layers, mut before) = (Vec::new(), count);
+        for _ in 0..self.count("layers")? {
+            let units = self.count("layer")?;
+            layers.push(self.layer(units, before)?);
+            before = units;
+        }
+        Mlp::new(inputs, limit, layers).map_err(|e| self.refuse(&e))
+    }
+
+    /// A line a unit: its bias, and a weight for each value before.
+    fn layer(&mut self, units: usize, before: usize) -> Result<Layer> {
+        let mut layer = Layer::default();
+        for _ in 0..units {
+            let mut line = self.line()?;
+            layer.biases.push(line.single("a bias")?);
+            for _ in 0..before {
+                layer.weights.push(line.single("a weight")?);
+            }
+            line.end()?;
+        }
+        Ok(layer)
+    }
 }
 
 impl<'a> Line<'a> {
@@ -268,6 +312,16 @@ impl<'a> Line<'a> {
 
     fn float(&mut self, expected: &str) -> Result<f64> {
         let value: f64 = self.parse(expected)?;
+        if value.is_finite() {
+            return Ok(value);
+        }
+        let what = format!("{expected} is not finite");
+        Err(Error::model("model.number", what).at(self.number, 1).got(value))
+    }
+
+    /// A float of single precision.
+    fn single(&mut self, expected: &str) -> Result<f32> {
+        let value: f32 = self.parse(expected)?;
         if value.is_finite() {
             return Ok(value);
         }

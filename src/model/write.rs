@@ -4,6 +4,7 @@ use super::composite::{Component, Model, Normalisation, Part};
 use super::forest::{Cells, Forest};
 use super::format::{MAGIC, VERSION, checksum_line, escape};
 use super::linear::Linear;
+use super::mlp::Mlp;
 use super::tree::{Child, Tree};
 use std::fmt::{self, Display, Write};
 
@@ -54,6 +55,7 @@ fn component(text: &mut String, component: &Component) {
     match &component.part {
         Part::Forest(part) => forest(text, part),
         Part::Linear(part) => linear(text, part),
+        Part::Mlp(part) => mlp(text, part),
         Part::Model(part) => {
             text.push_str("model\n");
             model(text, part);
@@ -109,5 +111,25 @@ fn linear(text: &mut String, linear: &Linear) {
     put(text, format_args!("linear {}\n", linear.terms().len()));
     for (feature, weight) in linear.terms() {
         put(text, format_args!("{feature} {weight:?}\n"));
+    }
+}
+
+fn mlp(text: &mut String, mlp: &Mlp) {
+    put(text, format_args!("mlp {:?} {}\n", mlp.limit(), mlp.inputs().len()));
+    for input in mlp.inputs() {
+        let kind = if input.log { "log" } else { "x" };
+        put(text, format_args!("{} {kind} {:?} {:?}\n", input.feature, input.mean, input.scale));
+    }
+    put(text, format_args!("layers {}\n", mlp.layers().len()));
+    for layer in mlp.layers() {
+        put(text, format_args!("layer {}\n", layer.biases.len()));
+        let before = layer.weights.len() / layer.biases.len();
+        for (bias, weights) in layer.biases.iter().zip(layer.weights.chunks(before)) {
+            put(text, format_args!("{bias:?}"));
+            for weight in weights {
+                put(text, format_args!(" {weight:?}"));
+            }
+            text.push('\n');
+        }
     }
 }

@@ -6,9 +6,11 @@ use super::door::{aside, briefly, detached};
 use super::errors::to_python;
 use super::metrics::Judging;
 use super::scoring::{Contrast, Raw};
+use super::trainer::Losing;
 use crate::Interrupt;
 use crate::boost::{
-    ReweighOptions, binning_of, merged, permutation_importance, reweigh, score_dataset,
+    RefitOptions, ReweighOptions, binning_of, merged, permutation_importance, refit, reweigh,
+    score_dataset,
 };
 use crate::error::Error;
 use crate::model::{Child, Explainer, Model, Scorer, Tree, write_whole};
@@ -26,6 +28,18 @@ pub(super) struct Booster {
     scorer: OnceLock<Scorer>,
     explainer: OnceLock<Explainer>,
     num_splits: usize,
+}
+
+/// How leaf values are fitted anew: the attributes of a Python object.
+#[derive(FromPyObject)]
+pub(super) struct Refitting {
+    learning_rate: f64,
+    decay: f64,
+    prior_docs: f64,
+    l2: f64,
+    objective: Losing,
+    judging: Judging,
+    seed: u64,
 }
 
 /// So many splits of rows are looked at before one would notice.
@@ -226,6 +240,20 @@ impl Booster {
             reweigh(&self.inner, &dataset, valid.as_deref(), &options, interrupt)
         })?;
         Ok((Self::of(found.model), found.history, found.held_out))
+    }
+
+    /// The model with leaf values fitted anew.
+    fn refit(&self, py: Python<'_>, dataset: &Dataset, refitting: Refitting) -> PyResult<Self> {
+        let Refitting { learning_rate, decay, prior_docs, l2, .. } = refitting;
+        let options = RefitOptions { learning_rate, decay, prior_docs, l2 };
+        let judging = &refitting.judging;
+        let loss = refitting.objective.built(judging, refitting.seed);
+        let loss = loss.map_err(|error| to_python(py, &error))?;
+        let dataset = dataset.inner.clone();
+        detached(py, judging.num_threads, |interrupt| {
+            refit(&self.inner, &dataset, &loss, &options, interrupt)
+        })
+        .map(Self::of)
     }
 
     /// What the metric loses on a dataset when each feature is shuffled.

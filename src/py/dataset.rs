@@ -33,7 +33,7 @@ pub(super) struct Rows<'py> {
 
 impl Rows<'_> {
     /// A copy for the core.
-    fn copied(&self) -> Result<RowData> {
+    pub(super) fn copied(&self) -> Result<RowData> {
         let labels = self.labels.as_array().to_vec();
         let grouping = self.queries.grouping(labels.len())?;
         Ok(RowData {

@@ -12,6 +12,7 @@ mod dataset;
 mod door;
 mod errors;
 mod metrics;
+mod neural;
 mod pool;
 mod scoring;
 mod text;
@@ -33,7 +34,9 @@ mod _rustrank {
     #[pymodule_export]
     use super::metrics::{bootstrap, evaluate, mean, measures, randomisation_test, t_test, tally};
     #[pymodule_export]
-    use super::text::{inspect_letor, read_labels, read_scores, read_trec};
+    use super::neural::{NetTrainer, RawDataset, net_weights, with_net_weights};
+    #[pymodule_export]
+    use super::text::{inspect_letor, read_labels, read_scores, read_table, read_trec};
     #[pymodule_export]
     use super::trainer::Trainer;
 

@@ -6,12 +6,14 @@ use crate::data::inspect::{self, Summary};
 use crate::data::judged;
 use crate::data::letor::LetorOptions;
 use crate::data::lines::{LineOptions, LineSource};
+use crate::data::table;
 use crate::data::trec::{self, TrecOptions};
-use numpy::{IntoPyArray, PyArray1};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
+type Values<'py> = Bound<'py, PyArray2<f32>>;
 type Labels<'py> = Bound<'py, PyArray1<f32>>;
 type Scores<'py> = Bound<'py, PyArray1<f64>>;
 type Sizes<'py> = Bound<'py, PyArray1<i64>>;
@@ -42,6 +44,23 @@ pub(super) fn read_labels(
     let judged = detached(py, num_threads, |interrupt| judged::read_labels(&path, interrupt))?;
     let sizes = sizes(&judged.queries).into_pyarray(py);
     Ok((judged.labels.into_pyarray(py), sizes, owned(judged.ids)))
+}
+
+/// Values, labels, sizes of queries and ids of queries of a LETOR file.
+#[pyfunction]
+pub(super) fn read_table(
+    py: Python<'_>,
+    path: PathBuf,
+    looking: Looking,
+) -> PyResult<(Values<'_>, Labels<'_>, Sizes<'_>, Vec<String>)> {
+    let Looking { max_features, zero_based, num_threads } = looking;
+    let letor = LetorOptions { max_features, zero_based, ..LetorOptions::default() };
+    let read = detached(py, num_threads, |interrupt| table::read_table(&path, &letor, interrupt))?;
+    let judged = read.judged;
+    let shape = [judged.labels.len(), read.num_features];
+    let values = read.values.into_pyarray(py).reshape(shape)?;
+    let sizes = sizes(&judged.queries).into_pyarray(py);
+    Ok((values, judged.labels.into_pyarray(py), sizes, owned(judged.ids)))
 }
 
 /// The scores of a file with one number a line.

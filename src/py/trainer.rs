@@ -87,9 +87,9 @@ pub(super) struct Losing {
 }
 
 /// Rows that are better, rows that are worse, probabilities and weights.
-type Preferences = (Vec<u32>, Vec<u32>, Vec<f64>, Vec<f64>);
+pub(super) type Preferences = (Vec<u32>, Vec<u32>, Vec<f64>, Vec<f64>);
 
-fn listed((better, worse, probability, weight): &Preferences) -> Vec<Preference> {
+pub(super) fn listed((better, worse, probability, weight): &Preferences) -> Vec<Preference> {
     let rows = better.iter().zip(worse).zip(probability.iter().zip(weight));
     let preference = |((&better, &worse), (&probability, &weight))| Preference {
         better,
@@ -138,7 +138,18 @@ impl Growing {
 }
 
 impl Losing {
-    fn built(&self, judging: &Judging, seed: u64) -> Result<Loss> {
+    /// The loss of a training of trees.
+    pub(super) fn built(&self, judging: &Judging, seed: u64) -> Result<Loss> {
+        Loss::new(&self.options(judging, seed)?)
+    }
+
+    /// The steepness of the sigmoid.
+    pub(super) fn sigma(&self) -> f64 {
+        self.sigma
+    }
+
+    /// All options there are.
+    pub(super) fn options(&self, judging: &Judging, seed: u64) -> Result<ObjectiveOptions> {
         let (scale, copies) = (self.noise_scale, self.noise_copies);
         let lambda = LambdaOptions {
             pairs_to: self.pairs_to,
@@ -152,7 +163,7 @@ impl Losing {
             ..LambdaOptions::new(judging.metric(&self.metric)?)
         };
         let relevant_from = self.relevant_from.map(|label| label as f32);
-        Loss::new(&ObjectiveOptions { kind: self.kind.parse()?, lambda, relevant_from })
+        Ok(ObjectiveOptions { kind: self.kind.parse()?, lambda, relevant_from })
     }
 }
 

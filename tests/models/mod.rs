@@ -2,7 +2,8 @@
 
 use rustrank::hash::{below, draw};
 use rustrank::model::{
-    Cells, Child, Component, Forest, Leaf, Linear, Model, Normalisation, Part, Set, Split, Tree,
+    Cells, Child, Component, Forest, Input, Layer, Leaf, Linear, Mlp, Model, Normalisation, Part,
+    Set, Split, Tree,
 };
 
 /// A stateful face of the stateless draws.
@@ -149,5 +150,43 @@ pub(crate) fn rich(seed: u64) -> Model {
     model.add(Component { weight: -2.5, normalisation, part }).unwrap();
     let inner = Part::Model(Box::new(native(seed + 1, 5, &[3, 3])));
     model.add(Component::new(inner)).unwrap();
+    model
+}
+
+/// A net that looks at all features but the second.
+pub(crate) fn mlp(seed: u64, num_features: usize, hidden: &[usize]) -> Mlp {
+    let mut random = Random::new(seed);
+    let features = (0..num_features as u32).filter(|&feature| feature != 1);
+    let inputs: Vec<Input> = features
+        .map(|feature| Input {
+            feature,
+            log: random.flag(),
+            mean: random.unit() as f32 - 0.5,
+            scale: 0.1 + random.unit() as f32,
+        })
+        .collect();
+    let mut layers = Vec::new();
+    let mut before = inputs.len();
+    for &units in hidden.iter().chain(&[1]) {
+        let mut weights = |count: usize| -> Vec<f32> {
+            (0..count).map(|_| random.unit() as f32 * 2.0 - 1.0).collect()
+        };
+        layers.push(Layer { biases: weights(units), weights: weights(units * before) });
+        before = units;
+    }
+    Mlp::new(inputs, 12.5, layers).unwrap()
+}
+
+/// A model of nets, one of them normalised, beside a forest.
+pub(crate) fn nets(seed: u64, num_features: usize) -> Model {
+    let mut model = native(seed, num_features, &[5]);
+    for hidden in [&[][..], &[3], &[17, 4]] {
+        let part = Part::Mlp(mlp(seed + hidden.len() as u64, num_features, hidden));
+        model.add(Component { weight: 0.75, ..Component::new(part) }).unwrap();
+    }
+    let part = Part::Mlp(mlp(seed + 3, num_features, &[20]));
+    let normalisation = Normalisation::Fixed { mean: 0.5, scale: 2.0 };
+    model.add(Component { weight: 1.5, normalisation, part }).unwrap();
+    model.add(Component::new(Part::Mlp(mlp(seed + 4, num_features, &[2])))).unwrap();
     model
 }

@@ -389,3 +389,25 @@ def test_reweighing_raises_the_metric(boosters: tuple[Any, Any, Any, Any]) -> No
     best = rr.Combiner().fit(made, train)
     with pytest.raises(rr.DataError, match="only a model of trees alone"):
         best.booster.reweigh(train)
+
+
+def test_lambdarank_learns_weights_or_a_net(two: Two) -> None:
+    rng = np.random.default_rng(3)
+    rankers = {"a": two.a, "b": two.b, "noise": rng.normal(size=len(two.y)), "constant": 0 * two.a}
+    exact = rr.Combiner(method="coordinate").fit(rankers, two.y, qid=two.qid)
+    linear = rr.Combiner(method="lambdarank").fit(rankers, two.y, qid=two.qid)
+    assert max(linear.alone.values()) < linear.value <= exact.value
+    shares = linear.weights * [np.std(scores) for scores in rankers.values()]
+    assert abs(shares[2]) < min(shares[:2])
+    assert linear.weights[3] == 0
+    scores = sum(w * s for w, s in zip(linear.weights, rankers.values(), strict=True))
+    assert np.allclose(linear.score(rankers), scores)
+    net = rr.Combiner(method="lambdarank_net").fit(
+        rankers, two.y, qid=two.qid, valid={"rankers": rankers, "y": two.y, "qid": two.qid}
+    )
+    assert max(net.alone.values()) < net.value == net.held_out
+    assert rr.evaluate(net.score(rankers), two.y, qid=two.qid)["ndcg@10"] == net.value
+    assert "noise" in repr(net)
+    for name in ("weights", "booster"):
+        with pytest.raises(rr.RustrankError, match=f"there is no {name}: the combination is a net"):
+            getattr(net, name)

@@ -78,9 +78,22 @@ fn unpack_row(heads: &[[u8; HEAD]], cells: &[u8], first: usize, to: &mut [f32]) 
     }
 }
 
+pub(super) fn fetch_all(bytes: &[u8]) {
+    debug_assert!(Level::Avx512.is_available());
+    // SAFETY: the caller has seen that the level is available, which has the features of `fetch_lines`.
+    unsafe { fetch_lines(bytes) }
+}
+
+#[target_feature(enable = "avx512f")]
+fn fetch_lines(bytes: &[u8]) {
+    for at in (0..bytes.len()).step_by(64) {
+        fetch(bytes, at);
+    }
+}
+
 /// So far ahead rows are fetched, some rows of usual width: they are read in order, and the
 /// processor's own fetching stops at the end of each page.
-const AHEAD: usize = 2048;
+const AHEAD: usize = 4096;
 
 /// Has the memory at a place fetched into the cache, if there is any.
 #[target_feature(enable = "avx512f")]

@@ -94,6 +94,15 @@ impl Packed {
         self.scratch = Vec::new();
     }
 
+    /// Has the memory of a row fetched into the cache.
+    pub fn fetch(&self, row: usize) {
+        let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
+        #[cfg(target_arch = "x86_64")]
+        if self.level == Level::Avx512 && self.level.is_available() {
+            avx512::fetch_all(&self.bytes[start..self.ends[row]]);
+        }
+    }
+
     /// Writes the cells of some features of a row.
     pub fn read(&self, row: usize, features: Range<usize>, to: &mut [f32]) {
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);

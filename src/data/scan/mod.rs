@@ -105,27 +105,54 @@ fn separators(block: &[u8; BLOCK]) -> u64 {
     mask
 }
 
-/// Takes the usual cells of a line from the blank at `at` on, their indices rising within `indices`;
-/// gives the place after them and the lowest index that may follow.
-///
-/// Levels agree on what a cell is, not on which cells are usual.
-#[inline]
-pub fn usual_cells(
+/// What reads lines: a kernel, and the memory that it keeps from line to line.
+#[derive(Debug)]
+pub struct Scan {
     level: Level,
-    line: &[u8],
-    at: usize,
-    indices: RangeInclusive<u32>,
-    sink: &mut impl Sink,
-) -> (usize, u32) {
-    if !line.get(at).is_some_and(|&byte| is_blank(byte)) {
-        return (at, *indices.start());
+    #[cfg(target_arch = "x86_64")]
+    wide: avx512::Scratch,
+}
+
+impl Default for Scan {
+    fn default() -> Self {
+        Self::at(Level::best())
     }
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if level.is_available() => avx512::usual_cells(line, at, indices, sink),
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 if level.is_available() => avx2::usual_cells(line, at, indices, sink),
-        _ => portable::usual_cells(line, at, indices, sink),
+}
+
+impl Scan {
+    /// On a given level.
+    pub fn at(level: Level) -> Self {
+        Self {
+            level,
+            #[cfg(target_arch = "x86_64")]
+            wide: avx512::Scratch::default(),
+        }
+    }
+
+    /// Takes the usual cells of a line from the blank at `at` on, their indices rising within
+    /// `indices`; gives the place after them and the lowest index that may follow.
+    ///
+    /// Levels agree on what a cell is, not on which cells are usual.
+    #[inline]
+    pub fn usual_cells(
+        &mut self,
+        line: &[u8],
+        at: usize,
+        indices: RangeInclusive<u32>,
+        sink: &mut impl Sink,
+    ) -> (usize, u32) {
+        if !line.get(at).is_some_and(|&byte| is_blank(byte)) {
+            return (at, *indices.start());
+        }
+        match self.level {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 if self.level.is_available() => {
+                avx512::usual_cells(line, at, indices, &mut self.wide, sink)
+            }
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 if self.level.is_available() => avx2::usual_cells(line, at, indices, sink),
+            _ => portable::usual_cells(line, at, indices, sink),
+        }
     }
 }
 
@@ -263,6 +290,7 @@ mod tests {
     }
 
     fn agrees(level: Level, line: &str) {
+        let mut scan = Scan::at(level);
         let expected = naive(line);
         let (mut at, mut next, mut taken) = (7, 1, 0);
         loop {
@@ -274,7 +302,7 @@ mod tests {
                 taken += 1;
             };
             (at, next) =
-                usual_cells(level, line.as_bytes(), at, next..=highest, &mut Each(&mut take));
+                scan.usual_cells(line.as_bytes(), at, next..=highest, &mut Each(&mut take));
             let stands =
                 taken.checked_sub(1).map_or((7, 1), |i| (expected[i].2, expected[i].0 + 1));
             if taken > before {
@@ -299,8 +327,12 @@ mod tests {
             for level in Level::available() {
                 let mut taken = 0;
                 let mut take = |_, _| taken += 1;
-                let (at, next) =
-                    usual_cells(level, line.as_bytes(), at, 1..=1 << 20, &mut Each(&mut take));
+                let (at, next) = Scan::at(level).usual_cells(
+                    line.as_bytes(),
+                    at,
+                    1..=1 << 20,
+                    &mut Each(&mut take),
+                );
                 assert_eq!((at, next as usize, taken), (line.len(), cells + 1, cells), "{level:?}");
             }
         }
@@ -313,7 +345,8 @@ mod tests {
             for level in Level::available() {
                 let mut taken = 0;
                 let mut take = Each(|_, _| taken += 1);
-                let (_, next) = usual_cells(level, line.as_bytes(), 7, 1..=highest, &mut take);
+                let (_, next) =
+                    Scan::at(level).usual_cells(line.as_bytes(), 7, 1..=highest, &mut take);
                 assert!(next <= highest + 1 && taken == next - 1, "{level:?} {highest}");
             }
         }
@@ -321,12 +354,20 @@ mod tests {
 
     #[test]
     fn any_place_of_any_line_may_be_the_start() {
+        // What one line leaves behind must not be seen by the next, shorter or longer.
+        let mut scans: Vec<_> = Level::available().into_iter().map(Scan::at).collect();
         let line = b" :::: 1:2 :3 4: 5:6 7:8 9:1 10:2 11:3 12:4:: 13 14:5 15:6 16:7";
         for at in 0..=line.len() + 1 {
             for length in 0..=line.len() {
-                for level in Level::available() {
-                    let (end, _) =
-                        usual_cells(level, &line[..length], at, 0..=99, &mut Each(|_, _| {}));
+                for scan in &mut scans {
+                    let mut kept = Vec::new();
+                    let mut keep = Each(|index, value| kept.push((index, value)));
+                    let (end, next) = scan.usual_cells(&line[..length], at, 0..=99, &mut keep);
+                    let mut fresh = Vec::new();
+                    let mut take = Each(|index, value| fresh.push((index, value)));
+                    let found =
+                        Scan::at(scan.level).usual_cells(&line[..length], at, 0..=99, &mut take);
+                    assert_eq!((found, fresh), ((end, next), kept));
                     assert!(at <= end && end <= length.max(at));
                 }
             }

@@ -91,6 +91,11 @@ impl Explainer {
                 Part::Linear(linear) => {
                     self.terms.extend(linear.terms().iter().map(|&(f, w)| (f, inner * w)));
                 }
+                Part::Mlp(_) => {
+                    let what = "the scores of nets are not explained";
+                    return Err(Error::param("explain.net", what)
+                        .hint("permutation_importance asks only for scores"));
+                }
                 Part::Model(model) => self.add(model, inner)?,
             }
         }

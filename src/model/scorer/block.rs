@@ -1,6 +1,7 @@
 //! One block of docs from values to scores.
 
 use super::super::forest::flush;
+use super::super::mlp::{Activations, Net};
 use super::kernel::{Lane, Sheet, Slots};
 use super::plan::{Search, Source};
 use super::program::{Form, Step, Trees};
@@ -26,6 +27,9 @@ pub(super) struct Scratch {
     sums: Vec<f64>,
     /// Leaf values of one doc, tree by tree.
     found: Vec<f64>,
+    /// Inputs and layers of nets, and their scores.
+    net: (Vec<f32>, Activations),
+    scores: Vec<f64>,
 }
 
 impl Scratch {
@@ -125,11 +129,34 @@ impl Scorer {
                     *sum += if value.is_nan() { 0.0 } else { weight * *value };
                 }
             }
+            Step::Net(net) => self.net(scratch, context, net, top),
             Step::Within { part, weight } => {
                 let part = &context.parts[*part][context.first..];
                 sums.iter_mut().zip(part).for_each(|(sum, part)| *sum += weight * part);
             }
             Step::Open | Step::Close { .. } => {}
+        }
+    }
+
+    fn net<T: Value>(
+        &self,
+        scratch: &mut Scratch,
+        context: &Context<'_, T>,
+        net: &Net,
+        top: usize,
+    ) {
+        let Scratch { sums, net: layers, scores, .. } = scratch;
+        scores.clear();
+        scores.resize(context.docs, 0.0);
+        net.scores(self.kernels.level(), layers, scores, |first, values| {
+            for (at, inputs) in values.chunks_exact_mut(net.stride()).enumerate() {
+                for (input, &feature) in inputs.iter_mut().zip(&net.features) {
+                    *input = context.rows.value(first + at, feature).nearest();
+                }
+            }
+        });
+        for (sum, score) in sums[top * BLOCK..].iter_mut().zip(scores) {
+            *sum += *score;
         }
     }
 

@@ -26,6 +26,7 @@ pub use rows::Value;
 
 use super::composite::{Model, Normalisation, Part};
 use super::forest::Forest;
+use super::mlp::Net;
 use crate::error::{Error, Result};
 use crate::simd::Level;
 use block::{Context, Scratch};
@@ -185,7 +186,7 @@ fn visit<'a>(model: &'a Model, see: &mut impl FnMut(&'a Forest)) {
             _ if component.normalisation == Normalisation::Query => {}
             Part::Forest(forest) => see(forest),
             Part::Model(model) => visit(model, see),
-            Part::Linear(_) => {}
+            Part::Linear(_) | Part::Mlp(_) => {}
         }
     }
 }
@@ -240,6 +241,7 @@ impl Build<'_> {
                     self.program.push(Step::Term { feature, weight });
                 }
             }
+            Part::Mlp(mlp) => self.program.net(Net::of(mlp)),
             Part::Model(model) => self.model(model),
         }
     }

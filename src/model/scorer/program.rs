@@ -1,6 +1,7 @@
 //! The sum as a list of steps, and the trees in the forms that the kernels take.
 
 use super::super::forest::Forest;
+use super::super::mlp::Net;
 use super::super::tree::Tree;
 use super::mux::{Circuit, Circuits};
 use super::plan::Plan;
@@ -17,6 +18,8 @@ pub(super) enum Step {
     Trees(Trees),
     /// Adds a weighted value.
     Term { feature: u32, weight: f64 },
+    /// Adds what a net says.
+    Net(Box<Net>),
     /// Adds what a part that was normalised within the query says.
     Within { part: usize, weight: f64 },
     /// Puts a new sum of 0 on the stack.
@@ -48,6 +51,8 @@ pub(super) struct Program {
     depth: usize,
     deepest: usize,
     num_ops: usize,
+    /// What nets cost, in ops.
+    net_ops: usize,
     num_steps: usize,
 }
 
@@ -61,9 +66,10 @@ impl Program {
         self.deepest + 1
     }
 
-    /// The number of ops of all circuits, and of splits of the trees that are none.
+    /// The number of ops of all circuits, and of splits of the trees that are none; nets cost as
+    /// much as so many more.
     pub(super) fn num_ops(&self) -> usize {
-        self.num_ops
+        self.num_ops + self.net_ops
     }
 
     /// Up to so many docs walk faster than a block of 64 goes through the circuits, where an op takes
@@ -77,6 +83,12 @@ impl Program {
 
     pub(super) fn push(&mut self, step: Step) {
         self.steps.push(step);
+    }
+
+    /// Adds a net.
+    pub(super) fn net(&mut self, net: Net) {
+        self.net_ops = self.net_ops.saturating_add(net.num_ops());
+        self.push(Step::Net(Box::new(net)));
     }
 
     pub(super) fn open(&mut self) {

@@ -32,11 +32,26 @@ pub(super) fn usual_cells(
     line: &[u8],
     at: usize,
     indices: RangeInclusive<u32>,
+    scratch: &mut Scratch,
     sink: &mut impl Sink,
 ) -> (usize, u32) {
     debug_assert!(Level::Avx512.is_available());
     // SAFETY: the caller has seen that the level is available, which has the features of `run`.
-    unsafe { run(line, at, indices, sink) }
+    unsafe { run(line, at, indices, scratch, sink) }
+}
+
+/// What is on its way from a line to a sink. It is kept from line to line: to clear it takes longer
+/// than to fill it.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    window: Window,
+    cells: Cells,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self { window: Window::new(), cells: Cells::new() }
+    }
 }
 
 #[target_feature(
@@ -46,6 +61,7 @@ fn run(
     line: &[u8],
     mut at: usize,
     indices: RangeInclusive<u32>,
+    Scratch { window, cells }: &mut Scratch,
     sink: &mut impl Sink,
 ) -> (usize, u32) {
     let (mut next, highest) = indices.into_inner();
@@ -54,21 +70,20 @@ fn run(
     if line.len() >= i32::MAX as usize {
         return (at, next);
     }
-    let (mut window, mut cells) = (Window::new(), Cells::new());
     let mut without_gaps = true;
     while next <= highest && window.look(line, at) {
         while window.read < window.count && next <= highest {
             let mut odd = false;
             if without_gaps {
                 let found;
-                (found, odd) = window.read_run(line, next..=highest, &mut cells);
+                (found, odd) = window.read_run(line, next..=highest, cells);
                 sink.run(next, &cells.values[..found]);
                 next += found as u32;
             }
             if !odd && window.read < window.count {
                 // What ended a run may be a gap, or only the end.
                 let many = if without_gaps { LANES } else { Cells::MANY };
-                let found = window.read(line, next..=highest, &mut cells, many);
+                let found = window.read(line, next..=highest, cells, many);
                 for (&index, &value) in cells.indices.iter().zip(&cells.values).take(found) {
                     sink.cell(index, value);
                 }
@@ -95,9 +110,10 @@ fn run(
 const LANES: usize = 4;
 
 /// Where the cells of a stretch of a line lie.
+#[derive(Debug)]
 struct Window {
-    /// The places of blanks, in order; the end of the line is one. All that is here, unused parts
-    /// included, lies within the line.
+    /// The places of blanks, in order; the end of the line is one. What is here, and the sixteen
+    /// behind it, lies within the line.
     blanks: [u32; Self::SIZE],
     /// The places of colons.
     colons: [u32; Self::SIZE],
@@ -108,6 +124,7 @@ struct Window {
 }
 
 /// Cells as read.
+#[derive(Debug)]
 struct Cells {
     indices: [u32; Self::MANY + LANES],
     values: [f32; Window::SIZE],
@@ -154,6 +171,11 @@ impl Window {
             colons += write_places(&mut self.colons[colons..], is(b':'), base);
             base += BLOCK;
         }
+        // What is behind was of other lines, perhaps longer ones.
+        let last = |places: &[u32]| places.last().map_or(at, |&place| place as usize);
+        let ends = [last(&self.blanks[..blanks]), last(&self.colons[..colons])];
+        write_places(&mut self.blanks[blanks..], 0, ends[0]);
+        write_places(&mut self.colons[colons..], 0, ends[1]);
         (self.count, self.read) = (colons.min(blanks.saturating_sub(1)), 0);
         self.count > 0
     }
@@ -176,11 +198,11 @@ impl Window {
         let (next, highest) = range.into_inner();
         let (from, next) = (self.read, next as usize);
         let most = (self.count - from).min((highest as usize + 1).saturating_sub(next));
-        if self.blanks[from] < 16 || self.colons[from] < 8 || most < LANES {
+        if self.blanks[from] < 16 || self.colons[from] < 8 {
             return (0, false);
         }
         let (mut found, mut odd) = (0, false);
-        // The last four may have been read in part.
+        // The last four may have been read in part; if there are fewer, some are not cells.
         let mut at = 0;
         while found < most
             && let Some(ends) = self.blanks[from + at + 1..].first_chunk::<LANES>()
@@ -191,7 +213,8 @@ impl Window {
             && let Some(texts) = EXPECTED.texts.get(next + at..)
             && let Some(texts) = texts.first_chunk::<LANES>()
         {
-            // SAFETY: places rise and are within the line; the first ones are at 16 and at 8 or more.
+            // SAFETY: places do not fall and are within the line; the first ones are at 16 and at 8
+            // or more.
             let (text, words) = unsafe {
                 (ends.map(|end| text_before(line, end)), colons.map(|end| word_before(line, end)))
             };
@@ -208,12 +231,12 @@ impl Window {
             if no_value != 0 || others != 0 || fits != 15 {
                 let expected = others.trailing_zeros();
                 let usual = fits.trailing_ones().min(no_value.trailing_zeros() / 16);
-                found = at + usual.min(expected) as usize;
-                odd = usual < expected;
+                found = most.min(at + usual.min(expected) as usize);
+                odd = usual < expected && found < most;
                 break;
             }
-            found = at + LANES;
-            at = found.min(most - LANES);
+            found = most.min(at + LANES);
+            at = found.min(most.saturating_sub(LANES));
         }
         self.read += found;
         (found, odd)
@@ -276,15 +299,21 @@ impl Window {
     }
 
     /// The next cell, if only its value is unusual: it has an exponent, many digits, or is `nan`.
-    #[cold]
+    #[inline(never)]
     fn odd_value(&mut self, line: &[u8], range: RangeInclusive<u32>) -> Option<(u32, f32)> {
         let [blank, colon, end] =
             [self.blanks[self.read], self.colons[self.read], self.blanks[self.read + 1]];
         let length = colon.checked_sub(blank)?.checked_sub(1)?;
         let index = number::integer(before(line, colon), length as usize)?;
-        let value = match line.get(colon as usize + 1..end as usize)? {
+        let text = line.get(colon as usize + 1..end as usize)?;
+        let value = match text {
             b"nan" => f64::NAN,
-            text => number::parse_all(text)?,
+            [mantissa @ .., b'e', b'-', b'0', digit @ b'0'..=b'9'] => {
+                let power = u32::from(digit - b'0');
+                number::decimal_over(before(line, end - 4), mantissa.len(), power)
+                    .or_else(|| number::parse_all(text))?
+            }
+            _ => number::parse_all(text)?,
         };
         let usual = range.contains(&index) && !value.is_infinite();
         self.read += usize::from(usual);

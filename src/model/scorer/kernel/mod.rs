@@ -79,6 +79,11 @@ impl Kernels {
         Self(if level.is_available() { level } else { Level::Portable })
     }
 
+    /// The level.
+    pub(super) fn level(self) -> Level {
+        self.0
+    }
+
     /// About how many picoseconds an op takes for 64 docs; `benches/score.rs` measures it.
     pub(super) fn picoseconds(self) -> usize {
         match self.0 {

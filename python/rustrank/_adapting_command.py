@@ -1,0 +1,134 @@
+"""The command `adapt`: what `rustrank.adapt` does, on files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank._errors import ParamError
+from rustrank._options import gain_of
+from rustrank.adaptation import Adaptation, adapt
+from rustrank.booster import Booster
+from rustrank.datasets import read_letor
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+ADAPT = """\
+files:
+  BASE     a model file, of ours or of another library: a ranker of another market
+  TARGET   the little data there is of the market that a ranker is wanted for
+  DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`; plain or gzip
+
+Recipes are fitted to TARGET, and choose by folds of it, or by --held-out, what they leave open. What they
+are worth is measured on --valid-closed (without it, on three tenths of TARGET's queries) and, if there
+is one, on --valid-open: the market as it is elsewhere, or later.
+
+recipes:
+  target, trees, interpolate, refit, reweigh; with --background also grow and pool
+
+examples:
+  rustrank adapt web.rrk names.txt --background web.txt.gz --valid-open names-2.txt --save best.rrk
+  rustrank adapt en.rrk ko.txt --also ja.rrk cn.rrk --recipes trees,interpolate --plot ko.png
+"""
+
+
+def add_adapt(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `adapt`."""
+    add = parser.add_argument
+    add("base", metavar="BASE", help="the model to adapt")
+    add("target", metavar="TARGET", help="the docs to adapt it to")
+    add("--also", nargs="+", default=[], metavar="MODEL", help="more models to adapt, or to mix in")
+    add("--background", metavar="DATA", help="what the base was trained on: for grow and pool")
+    add("--held-out", metavar="DATA", help="what recipes choose by, instead of folds")
+    add("--folds", type=int, default=5, metavar="N", help="folds of TARGET to choose by (5)")
+    add("--valid-closed", metavar="DATA", help="more of the target's own kind and time")
+    add("--valid-open", metavar="DATA", help="the target as it is elsewhere, or later")
+    add("--recipes", metavar="NAME,...", help="which to try (all that are possible)")
+    add("--metric", default="ndcg@10", metavar="NAME", help="what to maximise (ndcg@10)")
+    add("--num-trees", type=int, metavar="N", help="the most trees of a recipe (300)")
+    add("--num-leaves", type=int, metavar="N", help="the most leaves of a tree (8)")
+    add(
+        "--learning-rate", type=float, metavar="X", help="what leaf values are multiplied by (0.05)"
+    )
+    add("--save", metavar="MODEL", help="where to save the ranker of the best recipe")
+    add("--save-all", metavar="FOLDER", help="where to save those of all recipes")
+    add(
+        "--plot", metavar="FILE", help="draw values and intervals (png, svg, pdf); needs matplotlib"
+    )
+    add("--gain", default="exp2", metavar="GAIN", help="exp2, linear or a table such as 0,1,3,7")
+    add("--max-label", type=float, metavar="L", help="top of ERR's label scale (the largest label)")
+    add("--level", type=float, default=0.95, metavar="P", help="level of intervals (0.95)")
+    add("--seed", type=int, default=0, metavar="N", help="seed of everything random (0)")
+    add("--threads", type=int, metavar="N", help="threads to use (all cores)")
+    add("--progress", action="store_true", help="show a progress bar on standard error")
+    add("--json", action="store_true", help="print JSON")
+
+
+def run_adapt(options: argparse.Namespace, path: Any) -> Adaptation:
+    """Try all recipes, and write what was asked for."""
+    bases = _bases(options)
+    width = next(iter(bases.values())).num_features
+
+    def docs(name: str | None) -> Any:
+        return None if name is None else _docs(path(name), width, options.threads)
+
+    given = {"num_trees", "num_leaves", "learning_rate"}
+    found = adapt(
+        bases,
+        docs(options.target),
+        docs(options.background),
+        held_out=options.folds if options.held_out is None else docs(options.held_out),
+        valid_closed=docs(options.valid_closed),
+        valid_open=docs(options.valid_open),
+        recipes=None if options.recipes is None else _listed(options.recipes),
+        metric=options.metric,
+        trees={name: getattr(options, name) for name in sorted(given) if getattr(options, name)},
+        level=options.level,
+        seed=options.seed,
+        gain=gain_of(options.gain),
+        max_label=options.max_label,
+        progress=options.progress,
+        num_threads=options.threads,
+    )
+    _write(found, options)
+    return found
+
+
+def _bases(options: argparse.Namespace) -> Mapping[str, Booster]:
+    files = [options.base, *options.also]
+    if len(files) == 1:
+        return {"base": Booster.load(files[0])}
+    names = [Path(file).stem for file in files]
+    if len(set(names)) < len(names):
+        message = f"--also: two models are called the same, of {', '.join(names)}"
+        raise ParamError(message, code="also")
+    return {name: Booster.load(file) for name, file in zip(names, files, strict=True)}
+
+
+def _docs(path: str, width: int, num_threads: int | None) -> tuple[Any, Any, Any]:
+    """Read a file; features that none of its lines mentions are 0."""
+    X, y, qid = read_letor(path, num_threads=num_threads)
+    if X.shape[1] < width:
+        X = np.pad(X, ((0, 0), (0, width - X.shape[1])))
+    return X, y, qid
+
+
+def _listed(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",")]
+
+
+def _write(found: Adaptation, options: argparse.Namespace) -> None:
+    if options.save:
+        found.booster.save(options.save)
+    if options.save_all:
+        folder = Path(options.save_all)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, booster in found.boosters.items():
+            kept = "".join(letter if letter.isalnum() else "-" for letter in name).strip("-")
+            booster.save(folder / f"{kept}.rrk")
+    if options.plot:
+        found.plot().figure.savefig(options.plot, dpi=150)

@@ -1,0 +1,222 @@
+"""What a net learns from and how, checked: each option by its own name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank import _rustrank
+from rustrank._arrays import as_doubles, as_labels, check_length
+from rustrank._errors import ParamError, ParamKindError, UnknownNameError, shown
+from rustrank._features import as_table
+from rustrank._options import real, text, threads, whole
+from rustrank._plans import Losing, check_same_names, loss_metric, preferences_of
+from rustrank._queries import as_queries, as_query_weight
+from rustrank.dataset import Dataset
+from rustrank.evaluation import Judging
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rustrank._features import Table
+    from rustrank._queries import Queries
+
+_MOST = 2**32 - 1
+#: What a validation set is described by, besides the features.
+_FIELDS = ("X", "y", "qid", "group", "query_weight")
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """How raw values are read."""
+
+    missing: None
+    infinite: str
+    num_threads: int | None
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What is known of rows besides their features."""
+
+    labels: NDArray[np.float32]
+    queries: Queries
+    row_weight: NDArray[np.float64] | None
+    query_weight: NDArray[np.float64] | None
+    base_score: None
+
+
+@dataclass(frozen=True)
+class Values:
+    """A set of docs with their values."""
+
+    core: _rustrank.RawDataset
+    names: list[str] | None
+    query_ids: NDArray[Any]
+
+
+def as_values(X: Any, given: Mapping[str, Any], num_threads: int | None) -> Values:
+    """Read features and what is known of their rows."""
+    if isinstance(X, Dataset):
+        message = (
+            "X: got a Dataset, which keeps no values, expected the features themselves: nets learn "
+            "from values, not from bins"
+        )
+        raise ParamKindError(message, code="X")
+    table = as_table(X)
+    labels = as_labels(given["y"])
+    check_length("y", len(labels), table.num_rows, "rows")
+    queries, ids = as_queries(given.get("qid"), given.get("group"), table.num_rows)
+    weight = given.get("row_weight")
+    rows = _Rows(
+        labels,
+        queries,
+        None if weight is None else as_doubles(weight, "row_weight"),
+        as_query_weight(given.get("query_weight"), ids),
+        None,
+    )
+    reading = _Reading(None, "error", num_threads)
+    return Values(_rustrank.RawDataset(_block(table), rows, reading), table.names, ids)
+
+
+def _block(table: Table) -> _rustrank._Block:
+    """Return all rows as one block, made of several where they are of different types."""
+    whole = table.whole()
+    if whole is not None:
+        return whole
+    blocks = []
+    for block in table.blocks():
+        blocks.append(np.column_stack(block) if isinstance(block, list) else block)
+    return np.ascontiguousarray(np.concatenate(blocks))
+
+
+@dataclass(frozen=True)
+class Learning:
+    """A net and how it learns."""
+
+    hidden: list[int]
+    epochs: int
+    learning_rate: float
+    optimiser: str
+    schedule: str
+    batch_queries: int
+    weight_decay: float
+    inputs: str
+    limit: float
+    seed: int
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Learning:
+        """Check the kinds of options; the core checks their ranges."""
+        return cls(
+            _hidden(options["hidden"]),
+            whole("epochs", options["epochs"], 1, _MOST),
+            real("learning_rate", options["learning_rate"]),
+            text("optimiser", options["optimiser"]),
+            text("schedule", options["schedule"]),
+            whole("batch_queries", options["batch_queries"], 1, _MOST),
+            real("weight_decay", options["weight_decay"]),
+            text("inputs", options["inputs"]),
+            real("limit", options["limit"]),
+            whole("random_state", options["random_state"], 0, 2**64 - 1),
+        )
+
+
+def _hidden(given: Any) -> list[int]:
+    if not isinstance(given, Sequence) or isinstance(given, (str, bytes)):
+        given = [given]
+    return [whole("hidden", units, 1, 4096, " units a hidden layer") for units in given]
+
+
+@dataclass(frozen=True)
+class NetPlan:
+    """Everything but the training set."""
+
+    learning: Learning
+    objective: Losing
+    preferences: tuple[list[int], list[int], list[float], list[float]] | None
+    valid: list[tuple[str, _rustrank.RawDataset]]
+    metrics: list[str]
+    judging: Judging
+    patience: tuple[int, int, float] | None
+    num_threads: int | None
+
+    @classmethod
+    def of(
+        cls,
+        kind: str,
+        options: Mapping[str, Any],
+        given: Mapping[str, Any],
+        names: list[str] | None,
+    ) -> NetPlan:
+        """Check all options of a net, and what `fit` got besides the training set."""
+        num_threads = threads(options["n_jobs"], "n_jobs")
+        judging = judging_of(options, num_threads)
+        valid = _valid(given["valid"], num_threads, names)
+        patience = None
+        if valid is not None and options["patience"] is not None:
+            patience = (
+                whole("patience", options["patience"], 1, _MOST, ", or None"),
+                whole("restarts", options["restarts"], 0, _MOST),
+                real("restart_factor", options["restart_factor"]),
+            )
+        return cls(
+            Learning.of(options),
+            _losing(kind, options, judging.metrics),
+            preferences_of(given.get("preferences"), kind),
+            [] if valid is None else [("valid", valid.core)],
+            [] if valid is None else judging.metrics,
+            judging,
+            patience,
+            num_threads,
+        )
+
+
+def judging_of(options: Mapping[str, Any], num_threads: int | None) -> Judging:
+    """Return the metrics of a net and what they mean."""
+    gain, relevant, top = options["gain"], options["relevant_from"], options["max_label"]
+    return Judging.of(options["metric"], gain, "expected", "skip", relevant, top, num_threads)
+
+
+def _losing(kind: str, options: Mapping[str, Any], metrics: list[str]) -> Losing:
+    to = options["pairs_to"]
+    return Losing(
+        kind=kind,
+        metric=loss_metric(options.get("objective_metric"), metrics),
+        pairs_to=None if to is None else whole("pairs_to", to, 1, _MOST, ", or None for all pairs"),
+        sigma=real("sigma", options["sigma"]),
+        pair_normaliser="none",
+        gap_offset=0.3,
+        query_normaliser="none",
+        noise_scale=0.0,
+        noise_copies=1,
+        tied_pairs="expected",
+        relevant_from=None,
+    )
+
+
+def _valid(given: Any, num_threads: int | None, names: list[str] | None) -> Values | None:
+    """Take ``(X, y, qid)``, or these and more in a mapping."""
+    if given is None:
+        return None
+    if isinstance(given, (tuple, list)) and len(given) == 3:
+        given = dict(zip(_FIELDS, given, strict=False))
+    if not isinstance(given, Mapping):
+        message = (
+            f"valid: got {shown(given)}, expected (X, y, qid), or a mapping of fit's arguments"
+        )
+        raise ParamKindError(message, code="valid")
+    for name in given:
+        if name not in _FIELDS:
+            message = f"valid has {shown(name)}: expected {', '.join(_FIELDS)}"
+            raise UnknownNameError(message, code="valid")
+    for name in ("X", "y"):
+        if name not in given:
+            message = f"valid has no {name}: expected at least X, y and qid or group"
+            raise ParamError(message, code="valid")
+    values = as_values(given["X"], given, num_threads)
+    check_same_names(values.names, names, "valid")
+    return values

@@ -1,0 +1,200 @@
+//! A net: values made comparable, none to two hidden layers of units, one unit that is the score.
+//!
+//! An *input* is a feature taken as it is or as its logarithm, less a mean and divided by a scale, in
+//! single precision; a missing value becomes 0, and none goes beyond a *limit*. A hidden unit is
+//! the hyperbolic tangent of a bias and the weighted sum of the layer before. The score is a bias
+//! and the weighted sum of the last layer; without hidden layers, of the inputs.
+//!
+//! Sums have a fixed order, and nothing in them is a library's or a processor's choice: the score of
+//! a row has the same bits at every level of instructions, in every batch (`kernel`). No sum can
+//! overflow, which [`Mlp::new`] makes sure of.
+//!
+//! Cost: a multiplication and an addition a weight, sixteen at a time.
+
+pub(crate) mod kernel;
+pub(crate) mod lanes;
+mod net;
+
+pub(crate) use net::{Activations, Net, Shape};
+
+use crate::error::{Error, Result};
+use kernel::{signed_log, tangent};
+
+/// The most hidden layers.
+pub(crate) const MOST_LAYERS: usize = 2;
+/// The most units of a hidden layer.
+pub(crate) const MOST_UNITS: usize = 4096;
+
+/// A feature as a net sees it: `(value - mean) / scale`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Input {
+    /// Which feature.
+    pub feature: u32,
+    /// Whether `value` is `ln(1 + x)` of the feature's value x, and `-ln(1 - x)` where x is negative.
+    pub log: bool,
+    /// What is subtracted.
+    pub mean: f32,
+    /// What is divided by, as a multiplication by its reciprocal; above 0.
+    pub scale: f32,
+}
+
+/// Units that see all values of the layer before.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Layer {
+    /// What each unit adds to its sum.
+    pub biases: Vec<f32>,
+    /// The weights of the first unit, then those of the second, and so on.
+    pub weights: Vec<f32>,
+}
+
+/// A net, checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mlp {
+    inputs: Vec<Input>,
+    limit: f32,
+    layers: Vec<Layer>,
+}
+
+impl Mlp {
+    /// A net of inputs, which are cut off at `limit`, and layers, of which the last has one unit.
+    pub fn new(inputs: Vec<Input>, limit: f32, layers: Vec<Layer>) -> Result<Self> {
+        if !(limit > 0.0 && limit <= 1e6) {
+            return Err(number("the limit of a net's inputs").got(limit).expected("> 0, <= 1e6"));
+        }
+        for Input { feature, mean, scale, .. } in &inputs {
+            let usable = |x: f32| x.is_finite() && x > 0.0;
+            if !mean.is_finite() || !usable(*scale) || !usable(1.0 / scale) {
+                let what = format!("the mean and the scale of feature {feature}");
+                return Err(number(&what)
+                    .got(format!("{mean:?} and {scale:?}"))
+                    .expected("finite, the scale above 0"));
+            }
+        }
+        if inputs.is_empty() {
+            return Err(Error::model("model.net", "a net has no inputs"));
+        }
+        if inputs.windows(2).any(|pair| pair[0].feature >= pair[1].feature) {
+            let what = "the features of a net must rise";
+            return Err(Error::model("model.net", what));
+        }
+        check_layers(inputs.len(), limit, &layers)?;
+        Ok(Self { inputs, limit, layers })
+    }
+
+    /// What the net looks at, by rising feature.
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// The largest magnitude of an input: one that is further from 0 counts as this.
+    pub fn limit(&self) -> f32 {
+        self.limit
+    }
+
+    /// The hidden layers, then the one unit that is the score.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// All weights as one list: of each layer the biases, then the weights.
+    pub fn weights(&self) -> Vec<f32> {
+        self.layers
+            .iter()
+            .flat_map(|layer| layer.biases.iter().chain(&layer.weights))
+            .copied()
+            .collect()
+    }
+
+    /// The same net with other weights, in the order of [`weights`](Self::weights).
+    pub fn with_weights(&self, mut weights: &[f32]) -> Result<Self> {
+        let expected: usize = self.layers.iter().map(|l| l.biases.len() + l.weights.len()).sum();
+        if weights.len() != expected {
+            let what = "a net has another number of weights";
+            return Err(Error::param("model.net", what).got(weights.len()).expected(expected));
+        }
+        let mut take = |count: usize| {
+            let (mine, rest) = weights.split_at(count);
+            weights = rest;
+            mine.to_vec()
+        };
+        let mut layers = Vec::with_capacity(self.layers.len());
+        for layer in &self.layers {
+            let biases = take(layer.biases.len());
+            layers.push(Layer { biases, weights: take(layer.weights.len()) });
+        }
+        Self::new(self.inputs.clone(), self.limit, layers)
+    }
+
+    /// What it says of a row, one unit after the other: the slow twin of what scores.
+    pub fn score<T: Copy + Into<f64>>(&self, row: &[T]) -> f64 {
+        let input = |input: &Input| {
+            let value = super::forest::nearest(row[input.feature as usize].into());
+            let value = if input.log { signed_log(value) } else { value };
+            let value = (value - input.mean) * (1.0 / input.scale);
+            if value.is_nan() { 0.0 } else { value.clamp(-self.limit, self.limit) }
+        };
+        let mut values: Vec<f32> = self.inputs.iter().map(input).collect();
+        let Some((output, hidden)) = self.layers.split_last() else { return 0.0 };
+        for layer in hidden {
+            let unit = |(&bias, weights): (&f32, &[f32])| {
+                let terms = values.iter().zip(weights);
+                tangent(terms.fold(bias, |sum, (value, weight)| sum + value * weight))
+            };
+            let rows = layer.weights.chunks(values.len());
+            values = layer.biases.iter().zip(rows).map(unit).collect();
+        }
+        // Sixteen sums, each of every sixteenth term.
+        let mut sums = [0.0; kernel::LANES];
+        for (at, (&value, &weight)) in values.iter().zip(&output.weights).enumerate() {
+            sums[at % kernel::LANES] += f64::from(value) * f64::from(weight);
+        }
+        f64::from(output.biases[0]) + sums.iter().sum::<f64>()
+    }
+
+    pub(super) fn check(&self, num_features: usize) -> Result<()> {
+        match self.inputs.last() {
+            Some(last) if last.feature as usize >= num_features => {
+                let what = format!("a net looks at feature {}", last.feature);
+                Err(Error::model("model.feature", what).expected(format!("< {num_features}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn number(what: &str) -> Error {
+    Error::model("model.number", format!("{what} cannot be used"))
+}
+
+/// Refuses layers that do not fit onto each other, and sums that could overflow.
+fn check_layers(num_inputs: usize, limit: f32, layers: &[Layer]) -> Result<()> {
+    let wrong = |what: String| Error::model("model.net", what);
+    let units = |layer: &Layer| layer.biases.len();
+    if layers.is_empty() || layers.len() > MOST_LAYERS + 1 {
+        let what = format!("a net has {} layers", layers.len());
+        return Err(wrong(what).expected(format!("1 to {}", MOST_LAYERS + 1)));
+    }
+    if layers.last().map(units) != Some(1) || layers.iter().any(|l| units(l) > MOST_UNITS) {
+        let what = format!("the layers of a net have {:?} units", layers.iter().map(units));
+        return Err(wrong(what).expected(format!("1 to {MOST_UNITS}, and 1 in the last")));
+    }
+    let (mut before, mut largest) = (num_inputs, f64::from(limit));
+    for (at, layer) in layers.iter().enumerate() {
+        if units(layer) == 0 || before.checked_mul(units(layer)) != Some(layer.weights.len()) {
+            let what = format!("layer {at} of a net has {} weights", layer.weights.len());
+            return Err(wrong(what).expected(format!("{before} for each of its units")));
+        }
+        for (unit, bias) in layer.biases.iter().enumerate() {
+            let weights = &layer.weights[unit * before..][..before];
+            let sum: f64 = weights.iter().map(|w| f64::from(w.abs())).sum();
+            // Rounding can add a little to a sum; a factor of four is plenty.
+            let most = f64::from(bias.abs()) + largest * sum;
+            if most.is_nan() || most > f64::from(f32::MAX / 4.0) {
+                let what = format!("layer {at} unit {unit} of a net: its sum could overflow");
+                return Err(Error::model("model.number", what));
+            }
+        }
+        (before, largest) = (units(layer), 1.0);
+    }
+    Ok(())
+}

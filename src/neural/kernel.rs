@@ -1,0 +1,151 @@
+//! The loops of a net's backward pass, written once and compiled for each level.
+//!
+//! As in the forward pass sums have one order, that of the docs, and lanes are units.
+#![expect(
+    unsafe_code,
+    reason = "a kernel: loops compiled for instructions behind a run-time check"
+)]
+#![expect(clippy::inline_always, reason = "compiled with the features of its level")]
+
+use crate::model::mlp::kernel::{LANES, Rows, at_levels, lanes, lanes_mut};
+use crate::model::mlp::lanes::Lanes;
+
+/// Values of a row that `outer` takes at once.
+const TILE: usize = 4;
+
+at_levels! {
+    /// How a doc's score pulls at the units of the last hidden layer: `weights` times its gradient
+    /// times the slope of the tangent, `1 - value²`.
+    pulls(grads: &[f32], weights: &[f32], values: &[f32], deltas: &mut [f32]) = pulls_loop
+}
+
+#[inline(always)]
+fn pulls_loop(grads: &[f32], weights: &[f32], values: &[f32], deltas: &mut [f32]) {
+    let width = weights.len();
+    let rows = values.chunks_exact(width).zip(deltas.chunks_exact_mut(width));
+    for (grad, (values, deltas)) in grads.iter().zip(rows) {
+        for ((delta, value), weight) in deltas.iter_mut().zip(values).zip(weights) {
+            *delta = grad * weight * (1.0 - value * value);
+        }
+    }
+}
+
+at_levels! {
+    /// Multiplies by the slope of the tangent at `values`.
+    slopes(values: &[f32], deltas: &mut [f32]) = slopes_loop
+}
+
+#[inline(always)]
+fn slopes_loop(values: &[f32], deltas: &mut [f32]) {
+    for (delta, value) in deltas.iter_mut().zip(values) {
+        *delta *= 1.0 - value * value;
+    }
+}
+
+at_levels! {
+    /// The gradient of the weights of the score: the sum over docs of gradient times values.
+    score_weights(grads: &[f32], from: Rows<'_>, out: &mut [f32]) = score_weights_loop
+}
+
+#[inline(always)]
+fn score_weights_loop(grads: &[f32], from: Rows<'_>, out: &mut [f32]) {
+    let width = out.len();
+    out.fill(0.0);
+    for (at, grad) in grads.iter().enumerate() {
+        let values = &from.values[at * from.stride..][..width];
+        for (out, value) in out.iter_mut().zip(values) {
+            *out += grad * value;
+        }
+    }
+}
+
+at_levels! {
+    /// The gradient of a layer's biases and weights: the sums over docs of its units' deltas, and of
+    /// each value before times these.
+    outer(from: Rows<'_>, deltas: &[f32], width: usize, out: &mut [f32]) = outer_loop<Lanes>
+}
+
+#[inline(always)]
+fn outer_loop<L: Lanes>(from: Rows<'_>, deltas: &[f32], width: usize, out: &mut [f32]) {
+    let (biases, weights) = out.split_at_mut(width);
+    for first in (0..width).step_by(LANES) {
+        let deltas = || deltas.chunks_exact(width).map(|row| L::load(lanes(&row[first..])));
+        let sum = deltas().fold(L::splat(0.0), L::plus);
+        sum.store(lanes_mut(&mut biases[first..]));
+        for (tile, weights) in weights.chunks_mut(TILE * width).enumerate() {
+            let (mut e, mut f, mut g, mut h) =
+                (L::splat(0.0), L::splat(0.0), L::splat(0.0), L::splat(0.0));
+            // Rows are padded to whole tiles.
+            let tiles = from.values[tile * TILE..].chunks(from.stride);
+            for (values, deltas) in tiles.zip(deltas()) {
+                let Some(&[a, b, c, d]) = values.first_chunk() else { break };
+                e = e.plus(L::splat(a).times(deltas));
+                f = f.plus(L::splat(b).times(deltas));
+                g = g.plus(L::splat(c).times(deltas));
+                h = h.plus(L::splat(d).times(deltas));
+            }
+            for (row, sums) in weights.chunks_exact_mut(width).zip([e, f, g, h]) {
+                sums.store(lanes_mut(&mut row[first..]));
+            }
+        }
+    }
+}
+
+at_levels! {
+    /// Adds a list to another.
+    plus(more: &[f32], sums: &mut [f32]) = plus_loop
+}
+
+#[inline(always)]
+fn plus_loop(more: &[f32], sums: &mut [f32]) {
+    for (sum, more) in sums.iter_mut().zip(more) {
+        *sum += more;
+    }
+}
+
+/// What a step of Adam is made with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Adam {
+    /// What gradients are multiplied by first.
+    pub(super) share: f32,
+    /// The rate, corrected for the short past of the mean.
+    pub(super) rate: f32,
+    /// One over the square root of the same correction for the squares.
+    pub(super) root: f32,
+    /// What the weights lose beside.
+    pub(super) decay: f32,
+}
+
+/// How much of the past the means of gradients and of their squares keep.
+pub(super) const BETAS: [f32; 2] = [0.9, 0.999];
+
+at_levels! {
+    /// Moves weights against the means of their gradients, divided by how large these are.
+    adam(step: Adam, grads: &[f32], moments: [&mut [f32]; 2], weights: &mut [f32]) = adam_loop
+}
+
+#[inline(always)]
+fn adam_loop(step: Adam, grads: &[f32], moments: [&mut [f32]; 2], weights: &mut [f32]) {
+    /// Keeps weights still whose gradients are nothing but rounding.
+    const LEAST: f32 = 1e-8;
+    let [means, squares] = moments;
+    let moments = means.iter_mut().zip(squares);
+    for ((weight, grad), (mean, square)) in weights.iter_mut().zip(grads).zip(moments) {
+        let grad = grad * step.share;
+        *mean = *mean * BETAS[0] + (1.0 - BETAS[0]) * grad;
+        *square = *square * BETAS[1] + (1.0 - BETAS[1]) * (grad * grad);
+        *weight -= step.rate * *mean / (square.sqrt() * step.root + LEAST) + step.decay * *weight;
+    }
+}
+
+at_levels! {
+    /// Moves weights against their gradients.
+    descend(rate: f32, decay: f32, grads: &[f32], weights: &mut [f32]) = descend_loop
+}
+
+#[inline(always)]
+fn descend_loop(rate: f32, decay: f32, grads: &[f32], weights: &mut [f32]) {
+    for (weight, grad) in weights.iter_mut().zip(grads) {
+        *weight -= rate * grad + decay * *weight;
+    }
+}

@@ -1,0 +1,241 @@
+//! What a net learns from: the objectives that boosting has, a batch of queries at a time.
+
+use crate::data::RawDataset;
+use crate::error::{Error, Result};
+use crate::gradient::Gradient;
+use crate::interrupt::Interrupt;
+use crate::metric::{Measure, evaluate_rows};
+use crate::objective::{
+    Kind, LambdaOptions, LambdaRank, Objective, Preference, PreferenceNet, RankNet, State, Target,
+};
+use crate::{Grouping, Queries};
+
+/// A loss whose gradients exist query by query.
+#[derive(Debug)]
+pub struct Loss {
+    source: Source,
+    notes: Vec<(&'static str, String)>,
+}
+
+#[derive(Debug)]
+enum Source {
+    /// Labels.
+    Labels(Kind, Box<LambdaOptions>),
+    /// Preferences between the caller's rows.
+    Rows(Vec<Preference>, f64),
+}
+
+/// A loss made ready for a dataset.
+#[derive(Debug)]
+pub(super) enum Lambdas {
+    Objective(Box<dyn Objective>),
+    /// Of each query, with docs counted from its first.
+    Preferences {
+        by_query: Vec<Vec<Preference>>,
+        sigma: f64,
+    },
+}
+
+/// Some queries side by side, with all that a loss may know of them.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub(super) members: Vec<u32>,
+    sizes: Vec<usize>,
+    labels: Vec<f32>,
+    doc_hash: Vec<u64>,
+    row_weight: Vec<f64>,
+    query_weight: Vec<f64>,
+}
+
+impl Loss {
+    /// Pairs of docs with different labels: `lambdarank` or `ranknet`.
+    pub fn new(kind: Kind, options: LambdaOptions) -> Result<Self> {
+        if !matches!(kind, Kind::LambdaRank | Kind::RankNet) {
+            return Err(Error::param("objective.name", "nets learn from pairs of docs")
+                .got(kind)
+                .expected("lambdarank or ranknet"));
+        }
+        options.check()?;
+        let depth = options.pairs_to.map_or_else(|| "none".to_owned(), |rank| rank.to_string());
+        let mut notes = vec![
+            ("objective", kind.to_string()),
+            ("pairs_to", depth),
+            ("sigma", options.sigma.to_string()),
+        ];
+        if kind == Kind::LambdaRank {
+            notes.push(("objective_metric", options.metric.to_string()));
+        }
+        Ok(Self { source: Source::Labels(kind, Box::new(options)), notes })
+    }
+
+    /// `RankNet` on preferences between the caller's rows.
+    pub fn of_preferences(by_row: Vec<Preference>, sigma: f64) -> Self {
+        let notes = vec![
+            ("objective", "ranknet".to_owned()),
+            ("preferences", by_row.len().to_string()),
+            ("sigma", sigma.to_string()),
+        ];
+        Self { source: Source::Rows(by_row, sigma), notes }
+    }
+
+    /// What the model keeps of it.
+    pub(super) fn notes(&self) -> &[(&'static str, String)] {
+        &self.notes
+    }
+
+    /// The loss on the docs of a dataset; refuses labels and preferences that it cannot use.
+    pub(super) fn settle(&self, data: &RawDataset, interrupt: &Interrupt) -> Result<Lambdas> {
+        match &self.source {
+            Source::Labels(kind, options) => {
+                data.require_pairs()?;
+                let mut options = LambdaOptions::clone(options);
+                if *kind == Kind::RankNet {
+                    return Ok(Lambdas::Objective(Box::new(RankNet::new(options)?)));
+                }
+                check_labels(&options, data, interrupt)?;
+                // The top of ERR's scale is the largest label of the data, not of a batch.
+                let mut convention = options.metric.convention().clone();
+                if options.metric.measure() == Measure::Err && convention.max_label.is_none() {
+                    convention.max_label = Some(data.labels().iter().copied().fold(0.0, f32::max));
+                    options.metric = options.metric.with_convention(&convention)?;
+                }
+                Ok(Lambdas::Objective(Box::new(LambdaRank::new(options)?)))
+            }
+            Source::Rows(by_row, sigma) => settle_preferences(by_row, data, *sigma),
+        }
+    }
+}
+
+/// Evaluates the metric once in the caller's order, so that a fault names the caller's row.
+fn check_labels(options: &LambdaOptions, data: &RawDataset, interrupt: &Interrupt) -> Result<()> {
+    let grouping = grouping(data)?;
+    let labels = data.by_row(data.labels());
+    let metric = std::slice::from_ref(&options.metric);
+    evaluate_rows(metric, &vec![0.0; labels.len()], &labels, &grouping, interrupt).map(drop)
+}
+
+/// The caller's rows of each of the caller's queries.
+pub(super) fn grouping(data: &RawDataset) -> Result<Grouping> {
+    let mut codes = vec![0; data.num_docs()];
+    for (docs, &query) in data.queries().ranges().zip(data.query_of()) {
+        codes[docs].fill(query);
+    }
+    Grouping::from_codes(&data.by_row(&codes), data.queries().len())
+}
+
+fn settle_preferences(by_row: &[Preference], data: &RawDataset, sigma: f64) -> Result<Lambdas> {
+    let rows = data.num_docs();
+    let mut doc_of = vec![0u32; rows];
+    for (doc, &row) in data.rows().iter().enumerate() {
+        doc_of[row as usize] = doc as u32;
+    }
+    let mut docs = Vec::with_capacity(by_row.len());
+    for (at, preference) in by_row.iter().enumerate() {
+        let Preference { better, worse, .. } = *preference;
+        let (better, worse) = (better as usize, worse as usize);
+        if better.max(worse) >= rows {
+            return Err(Error::data("preference.doc", format!("a row of preference[{at}]"))
+                .got(better.max(worse))
+                .expected(format!("a number below {rows}, the number of rows")));
+        }
+        docs.push(Preference { better: doc_of[better], worse: doc_of[worse], ..*preference });
+    }
+    // What is wrong with any of them is said here.
+    PreferenceNet::new(&docs, data.queries(), sigma).map_err(|error| {
+        let query =
+            error.fault().and_then(|fault| fault.place.query.as_deref()?.parse::<usize>().ok());
+        match query {
+            Some(query) if query < data.query_of().len() => error.query(data.query_of()[query]),
+            _ => error,
+        }
+    })?;
+    let mut by_query = vec![Vec::new(); data.queries().len()];
+    for preference in docs {
+        let query = data.queries().of_doc(preference.better as usize);
+        let start = data.queries().range(query).start as u32;
+        let (better, worse) = (preference.better - start, preference.worse - start);
+        by_query[query].push(Preference { better, worse, ..preference });
+    }
+    Ok(Lambdas::Preferences { by_query, sigma })
+}
+
+impl Lambdas {
+    /// The queries that have a gradient at some scores.
+    pub(super) fn useful(&self, data: &RawDataset) -> Vec<u32> {
+        let labels = data.labels();
+        let mixed =
+            |docs: std::ops::Range<usize>| labels[docs].windows(2).any(|pair| pair[0] != pair[1]);
+        let is_useful = |(query, docs): (usize, std::ops::Range<usize>)| match self {
+            Self::Objective(objective) => !objective.needs_pairs() || mixed(docs),
+            Self::Preferences { by_query, .. } => !by_query[query].is_empty(),
+        };
+        let numbered = data.queries().ranges().enumerate();
+        numbered.filter(|query| is_useful(query.clone())).map(|(query, _)| query as u32).collect()
+    }
+
+    /// The gradient of each doc of a batch.
+    pub(super) fn gradients(
+        &self,
+        batch: &Batch,
+        state: State<'_>,
+        gradients: &mut [Gradient],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let bounds = |sum: &mut usize, size: &usize| {
+            *sum += size;
+            Some(*sum)
+        };
+        let offsets = [0].into_iter().chain(batch.sizes.iter().scan(0, bounds)).collect();
+        let queries = Queries::from_offsets(offsets);
+        let target = Target {
+            labels: &batch.labels,
+            queries: &queries,
+            query_weight: (!batch.query_weight.is_empty()).then_some(&*batch.query_weight),
+            row_weight: (!batch.row_weight.is_empty()).then_some(&*batch.row_weight),
+            doc_hash: &batch.doc_hash,
+        };
+        match self {
+            Self::Objective(objective) => objective.gradients(&target, state, gradients, interrupt),
+            Self::Preferences { by_query, sigma } => {
+                let mut all = Vec::new();
+                for (&query, docs) in batch.members.iter().zip(queries.ranges()) {
+                    let start = docs.start as u32;
+                    all.extend(by_query[query as usize].iter().map(|preference| Preference {
+                        better: preference.better + start,
+                        worse: preference.worse + start,
+                        ..*preference
+                    }));
+                }
+                let objective = PreferenceNet::new(&all, &queries, *sigma)?;
+                objective.gradients(&target, state, gradients, interrupt)
+            }
+        }
+    }
+}
+
+impl Batch {
+    /// Takes the queries of `members`.
+    pub(super) fn load(&mut self, data: &RawDataset, members: &[u32]) {
+        let Self { sizes, labels, doc_hash, row_weight, query_weight, .. } = self;
+        sizes.clear();
+        labels.clear();
+        doc_hash.clear();
+        row_weight.clear();
+        query_weight.clear();
+        for &query in members {
+            let docs = data.queries().range(query as usize);
+            sizes.push(docs.len());
+            labels.extend_from_slice(&data.labels()[docs.clone()]);
+            doc_hash.extend_from_slice(&data.doc_hash()[docs.clone()]);
+            row_weight.extend(data.row_weight().iter().flat_map(|weights| &weights[docs.clone()]));
+            query_weight.extend(data.query_weight().iter().map(|weights| weights[query as usize]));
+        }
+        self.members.clear();
+        self.members.extend_from_slice(members);
+    }
+
+    /// The number of docs.
+    pub(super) fn len(&self) -> usize {
+        self.labels.len()
+    }
+}

@@ -1,0 +1,246 @@
+//! Nets for Python: values that are kept, and epochs one by one.
+
+use super::arrays::{Block, policy};
+use super::booster::Booster;
+use super::dataset::{Reading, Rows};
+use super::door::detached;
+use super::errors::to_python;
+use super::metrics::Judging;
+use super::trainer::{Losing, Preferences, listed};
+use crate::data;
+use crate::error::{Error, Result};
+use crate::model::{Component, Mlp, Model, Part};
+use crate::neural::{self, Inputs, Loss, Optimiser, Params, Patience, Plan, Schedule};
+use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
+use pyo3::prelude::*;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+/// Docs with their values, until a trainer takes them.
+#[pyclass(frozen)]
+pub(super) struct RawDataset {
+    inner: Mutex<Option<data::RawDataset>>,
+}
+
+#[pymethods]
+impl RawDataset {
+    #[new]
+    fn new(py: Python<'_>, block: Block<'_>, rows: Rows<'_>, reading: Reading) -> PyResult<Self> {
+        let policy = policy(reading.missing, &reading.infinite);
+        let cells = block.cells(py, policy.map_err(|error| to_python(py, &error))?)?;
+        let rows = rows.copied().map_err(|error| to_python(py, &error))?;
+        let inner = detached(py, reading.num_threads, |interrupt| {
+            data::RawDataset::new(&*cells, rows, interrupt)
+        })?;
+        Ok(Self { inner: Mutex::new(Some(inner)) })
+    }
+}
+
+impl RawDataset {
+    fn take(&self) -> Result<data::RawDataset> {
+        let taken = self.inner.lock().unwrap_or_else(PoisonError::into_inner).take();
+        taken.ok_or_else(|| Error::internal("a set of values was used twice"))
+    }
+}
+
+/// Everything but the data: the attributes of a Python object.
+#[derive(FromPyObject)]
+pub(super) struct NetPlanned {
+    learning: NetOptions,
+    objective: Losing,
+    preferences: Option<Preferences>,
+    valid: Vec<(String, Py<RawDataset>)>,
+    metrics: Vec<String>,
+    judging: Judging,
+    /// Epochs, restarts, what these multiply the rate by.
+    patience: Option<(usize, usize, f64)>,
+    num_threads: Option<usize>,
+}
+
+/// A net and how it learns: the attributes of a Python object.
+#[derive(FromPyObject)]
+pub(super) struct NetOptions {
+    hidden: Vec<usize>,
+    epochs: usize,
+    learning_rate: f64,
+    optimiser: String,
+    schedule: String,
+    batch_queries: usize,
+    weight_decay: f64,
+    inputs: String,
+    limit: f64,
+    seed: u64,
+}
+
+impl NetOptions {
+    fn params(&self) -> Result<Params> {
+        Ok(Params {
+            hidden: self.hidden.clone(),
+            epochs: self.epochs,
+            learning_rate: self.learning_rate,
+            optimiser: match &*self.optimiser {
+                "sgd" => Optimiser::Sgd,
+                "adam" => Optimiser::Adam,
+                other => return Err(unknown("optimiser", other, "\"adam\" or \"sgd\"")),
+            },
+            schedule: match &*self.schedule {
+                "constant" => Schedule::Constant,
+                "linear" => Schedule::Linear,
+                other => return Err(unknown("schedule", other, "\"constant\" or \"linear\"")),
+            },
+            batch_queries: self.batch_queries,
+            weight_decay: self.weight_decay,
+            inputs: match &*self.inputs {
+                "plain" => Inputs::Plain,
+                "log" => Inputs::Log,
+                "auto" => Inputs::Auto,
+                other => return Err(unknown("inputs", other, "\"auto\", \"plain\" or \"log\"")),
+            },
+            limit: self.limit,
+            seed: self.seed,
+        })
+    }
+}
+
+fn unknown(name: &'static str, got: &str, expected: &str) -> Error {
+    let what = format!("{name} is not known");
+    Error::param(name, what).got(format!("\"{got}\"")).expected(expected)
+}
+
+impl NetPlanned {
+    /// The plan as the core takes it.
+    fn plan(&self) -> Result<Plan> {
+        let loss = if let Some(preferences) = &self.preferences {
+            Loss::of_preferences(listed(preferences), self.objective.sigma())
+        } else {
+            let options = self.objective.options(&self.judging, self.learning.seed)?;
+            Loss::new(options.kind, options.lambda)?
+        };
+        let taken = |(name, set): &(String, Py<RawDataset>)| Ok((name.clone(), set.get().take()?));
+        let patience =
+            |(epochs, restarts, factor)| Patience { epochs, restarts, factor, set: 0, metric: 0 };
+        Ok(Plan {
+            params: self.learning.params()?,
+            loss,
+            watched: self.valid.iter().map(taken).collect::<Result<_>>()?,
+            metrics: self.metrics.iter().map(|m| self.judging.metric(m)).collect::<Result<_>>()?,
+            patience: self.patience.map(patience),
+        })
+    }
+}
+
+/// Training, epoch by epoch.
+#[pyclass(frozen)]
+pub(super) struct NetTrainer {
+    inner: Mutex<neural::Trainer>,
+    num_threads: Option<usize>,
+}
+
+/// The number of an epoch, its values, whether it is the best, its learning rate, and whether the
+/// next one starts from the best weights.
+type EpochFacts = (usize, Vec<f64>, bool, f64, bool);
+
+#[pymethods]
+impl NetTrainer {
+    #[new]
+    fn new(py: Python<'_>, dataset: &RawDataset, planned: NetPlanned) -> PyResult<Self> {
+        let plan = planned.plan().map_err(|error| to_python(py, &error))?;
+        let data = dataset.take().map_err(|error| to_python(py, &error))?;
+        let made = detached(py, planned.num_threads, |interrupt| {
+            neural::Trainer::new(data, plan, interrupt)
+        })?;
+        Ok(Self { inner: Mutex::new(made), num_threads: planned.num_threads })
+    }
+
+    /// Does the next epoch; None once training has ended.
+    fn next_epoch(&self, py: Python<'_>) -> PyResult<Option<EpochFacts>> {
+        let epoch = detached(py, self.num_threads, |interrupt| self.lock()?.next_epoch(interrupt))?;
+        Ok(epoch.map(|epoch| {
+            let neural::Epoch { number, values, is_best, learning_rate, restarts } = epoch;
+            (number, values, is_best, learning_rate, restarts)
+        }))
+    }
+
+    /// The net with the best weights so far, or with the latest where there is no validation.
+    fn booster(&self, py: Python<'_>) -> PyResult<Booster> {
+        let model = self.lock().and_then(|trainer| trainer.model());
+        model.map(Booster::of).map_err(|error| to_python(py, &error))
+    }
+
+    /// The set and the metric of each value of an epoch.
+    fn names(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+        let owned = |(set, metric): (&str, String)| (set.to_owned(), metric);
+        self.look(py, |trainer| trainer.names().map(owned).collect())
+    }
+
+    /// The values of each epoch.
+    fn history(&self, py: Python<'_>) -> PyResult<Vec<Vec<f64>>> {
+        self.look(py, |trainer| trainer.history().to_vec())
+    }
+
+    /// The epoch of the best value.
+    #[getter]
+    fn best_epoch(&self, py: Python<'_>) -> PyResult<Option<usize>> {
+        self.look(py, neural::Trainer::best_epoch)
+    }
+
+    /// How often training went back to the best weights.
+    #[getter]
+    fn num_restarts(&self, py: Python<'_>) -> PyResult<usize> {
+        self.look(py, neural::Trainer::num_restarts)
+    }
+}
+
+impl NetTrainer {
+    /// Not waited for: who holds it may be waiting for the interpreter.
+    fn lock(&self) -> Result<MutexGuard<'_, neural::Trainer>> {
+        match self.inner.try_lock() {
+            Ok(guard) => Ok(guard),
+            Err(TryLockError::Poisoned(guard)) => Ok(guard.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                Err(Error::internal("a trainer was used while an epoch was under way"))
+            }
+        }
+    }
+
+    fn look<T>(&self, py: Python<'_>, take: impl FnOnce(&neural::Trainer) -> T) -> PyResult<T> {
+        self.lock().map(|trainer| take(&trainer)).map_err(|error| to_python(py, &error))
+    }
+}
+
+/// The net that a model is, if it is nothing else.
+fn alone(model: &Model) -> Result<(&Component, &Mlp)> {
+    match model.components() {
+        [component @ Component { part: Part::Mlp(mlp), .. }] => Ok((component, mlp)),
+        _ => Err(Error::param("model.net", "the model is not a net alone")),
+    }
+}
+
+/// All weights of a net: of each layer the biases, then the weights.
+#[pyfunction]
+pub(super) fn net_weights<'py>(
+    py: Python<'py>,
+    booster: &Booster,
+) -> PyResult<Bound<'py, PyArray1<f32>>> {
+    let (_, mlp) = alone(booster.model()).map_err(|error| to_python(py, &error))?;
+    Ok(mlp.weights().to_pyarray(py))
+}
+
+/// The same net with other weights.
+#[pyfunction]
+pub(super) fn with_net_weights(
+    py: Python<'_>,
+    booster: &Booster,
+    weights: PyReadonlyArray1<'_, f32>,
+) -> PyResult<Booster> {
+    let made = || {
+        let model = booster.model();
+        let (component, mlp) = alone(model)?;
+        let part = Part::Mlp(mlp.with_weights(&weights.as_array().to_vec())?);
+        let mut other = Model::new(model.num_features());
+        other.set_feature_names(model.feature_names().map(<[String]>::to_vec))?;
+        other.set_intercept(model.intercept())?;
+        other.add(Component { part, ..component.clone() })?;
+        Ok(Booster::of(other))
+    };
+    made().map_err(|error: Error| to_python(py, &error))
+}
