@@ -21,9 +21,11 @@ from rustrank.combination import Combiner, Curve
 from rustrank.comparison import Comparison, MetricComparison, compare
 from rustrank.dataset import Dataset
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
+from rustrank.lambdaboost import LambdaBoost
 from rustrank.neighbours import Expansion, expand
 from rustrank.nets import LambdaRank, RankNet
 from rustrank.optimality import LocalOptimum, local_optimum
+from rustrank.relevance import err_relevance
 from rustrank.training import EarlyStopping, Round, train
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "Evaluation",
     "Expansion",
     "InternalError",
+    "LambdaBoost",
     "LambdaRank",
     "LocalOptimum",
     "MetricComparison",
@@ -54,6 +57,7 @@ __all__ = [
     "adapt",
     "compare",
     "datasets",
+    "err_relevance",
     "evaluate",
     "expand",
     "local_optimum",

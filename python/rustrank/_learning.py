@@ -155,7 +155,7 @@ class NetPlan:
         """Check all options of a net, and what `fit` got besides the training set."""
         num_threads = threads(options["n_jobs"], "n_jobs")
         judging = judging_of(options, num_threads)
-        valid = _valid(given["valid"], num_threads, names)
+        valid = valid_of(given["valid"], num_threads, names)
         patience = None
         if valid is not None and options["patience"] is not None:
             patience = (
@@ -198,7 +198,7 @@ def _losing(kind: str, options: Mapping[str, Any], metrics: list[str]) -> Losing
     )
 
 
-def _valid(given: Any, num_threads: int | None, names: list[str] | None) -> Values | None:
+def valid_of(given: Any, num_threads: int | None, names: list[str] | None) -> Values | None:
     """Take ``(X, y, qid)``, or these and more in a mapping."""
     if given is None:
         return None

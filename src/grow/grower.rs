@@ -17,7 +17,7 @@ use crate::interrupt::Interrupt;
 use crate::model::{Child, Split, Tree};
 use crate::simd::Level;
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// What trees are grown on.
@@ -100,7 +100,7 @@ pub(super) struct Growth<'a> {
     /// The columns that the tree may look at.
     pub(super) columns: Vec<u32>,
     /// The leaves that can be split, by what that takes off the loss, then the oldest.
-    pub(super) queue: BinaryHeap<(Reduction, Reverse<usize>)>,
+    pub(super) queue: BTreeSet<(Reduction, Reverse<usize>)>,
 }
 
 /// Streams of draws.
@@ -158,7 +158,7 @@ impl Grower {
     ) -> Result<Tree> {
         let scale = pack(job.gradients, job.docs, self.options.criterion, &mut self.packed);
         let deviation = noise::deviation(&self.options, job, &self.packed);
-        let (queue, columns, splits) = (BinaryHeap::new(), Vec::new(), Vec::new());
+        let (queue, columns, splits) = (BTreeSet::new(), Vec::new(), Vec::new());
         let mut growth = Growth { table, job, scale, deviation, splits, columns, queue };
         self.start(&mut growth);
         match self.options.tree_shape {
@@ -175,8 +175,9 @@ impl Grower {
         self.search_alone(0, growth)?;
         while self.leaves.len() < self.options.num_leaves {
             interrupt.check()?;
-            let Some((_, Reverse(leaf))) = growth.queue.pop() else { break };
+            let Some((_, Reverse(leaf))) = growth.queue.pop_last() else { break };
             self.split(leaf, growth)?;
+            self.pass_over(growth);
         }
         Ok(())
     }
@@ -202,6 +203,17 @@ impl Grower {
             best: None,
             heir_of: None,
         });
+    }
+
+    /// Gives back the histograms of leaves that will not be split any more: there are as many better
+    /// ones as splits left, and each split takes one of them or of their children.
+    fn pass_over(&mut self, growth: &mut Growth<'_>) {
+        while growth.queue.len() > self.options.num_leaves - self.leaves.len() {
+            let Some((_, Reverse(leaf))) = growth.queue.pop_first() else { break };
+            if let Some(histogram) = self.leaves[leaf].histogram.take() {
+                self.pool.give(histogram);
+            }
+        }
     }
 
     /// Splits a leaf: its left child takes its place, the right one comes last.
@@ -425,7 +437,7 @@ impl Grower {
         // Splits that separate nothing differ from zero by rounding alone.
         if choice.value > alone * (1.0 + 1e-10) && reduction > self.options.min_reduction {
             self.leaves[at].best = Some(Best { choice, reduction });
-            growth.queue.push((Reduction(reduction), Reverse(at)));
+            growth.queue.insert((Reduction(reduction), Reverse(at)));
         }
     }
 }

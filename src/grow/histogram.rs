@@ -120,8 +120,8 @@ pub(super) struct Part<'a> {
     pub(super) columns: &'a [u32],
     /// Whether these cells have not been asked for.
     pub(super) is_cold: bool,
-    /// How far away the cells are that are needed next.
-    pub(super) next: Option<usize>,
+    /// Where the cells are that are needed next.
+    pub(super) next: Option<Strip<'a>>,
 }
 
 impl Part<'_> {
@@ -141,10 +141,10 @@ impl Part<'_> {
         let mut blocks = docs.docs.chunks(BLOCK).zip(docs.gradients.chunks(BLOCK)).peekable();
         while let Some((docs, gradients)) = blocks.next() {
             // The first tile asks for the cells of the next block, or of the next strip.
-            let (mut ahead, next_byte) = match (blocks.peek(), next) {
-                (Some((docs, _)), _) => (*docs, 0),
-                (None, Some(step)) => (first, step),
-                (None, None) => (&first[..0], 0),
+            let (mut ahead, next_strip) = match (blocks.peek(), next) {
+                (Some((docs, _)), _) => (*docs, strip),
+                (None, Some(next)) => (first, next),
+                (None, None) => (&first[..0], strip),
             };
             let mut rest = &mut *sums;
             for tile in 0..num_tiles {
@@ -155,7 +155,7 @@ impl Part<'_> {
                     // Not before: they are still in the cache when they are added to.
                     sums.fill(0);
                 }
-                let block = Block { strip, docs, gradients, columns, next: ahead, next_byte };
+                let block = Block { strip, docs, gradients, columns, next: ahead, next_strip };
                 kernel::add(block, shape.stride, sums);
                 ahead = &[];
             }

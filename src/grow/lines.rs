@@ -8,8 +8,9 @@ use crate::bins::Matrix;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The bytes of a cache line.
+/// The bytes of a cache line, and of half of one.
 const LINE: usize = 64;
+const HALF: usize = LINE / 2;
 
 /// Where a doc's cells of some columns are: `bytes[doc * pitch + column - first]`.
 #[derive(Debug, Clone, Copy)]
@@ -20,12 +21,15 @@ pub(super) struct Strip<'a> {
 }
 
 /// A copy of the table by strips, where there is room for one.
+///
+/// A doc has a cache line of each strip; of the last, if that is narrow, half a line or less.
 #[derive(Debug)]
 pub(super) struct Lines {
     /// Strip after strip, from the first byte that begins a cache line.
     bytes: Option<Vec<u8>>,
     start: usize,
     num_rows: usize,
+    width: usize,
     /// The columns of a strip; the last may have fewer.
     per_strip: usize,
 }
@@ -34,42 +38,48 @@ impl Lines {
     /// Copies a table; without the memory for it, its rows will do.
     pub(super) fn of(matrix: &Matrix) -> Self {
         let (width, num_rows) = (matrix.width(), matrix.num_rows());
-        let num_strips = width.div_ceil(LINE);
-        // Strips of about the same width.
-        let per_strip = width.div_ceil(num_strips.max(1)).max(1);
-        let size = num_rows.checked_mul(num_strips * LINE).and_then(|size| size.checked_add(LINE));
-        let bytes = size.and_then(|size| bytemuck::allocation::try_zeroed_vec::<u8>(size).ok());
-        let Some(mut bytes) = bytes else {
-            return Self { bytes: None, start: 0, num_rows, per_strip };
+        let per_strip = match width % LINE {
+            0..=HALF => LINE,
+            // Strips of about the same width: they cost as much, and their tiles fit better.
+            _ => width.div_ceil(width.div_ceil(LINE)),
         };
-        let start = bytes.as_ptr().align_offset(LINE).min(LINE);
-        let strips = bytes[start..].par_chunks_mut((num_rows * LINE).max(1)).enumerate();
-        strips.take(num_strips).for_each(|(strip, lines)| {
-            let columns = strip * per_strip..width.min((strip + 1) * per_strip);
-            for (to, row) in lines.chunks_exact_mut(LINE).zip(matrix.bytes().chunks_exact(width)) {
+        let mut lines = Self { bytes: None, start: 0, num_rows, width, per_strip };
+        let row: usize = (0..width).step_by(per_strip).map(|first| lines.pitch(first)).sum();
+        let size = num_rows.checked_mul(row).and_then(|size| size.checked_add(LINE));
+        let bytes = size.and_then(|size| bytemuck::allocation::try_zeroed_vec::<u8>(size).ok());
+        let Some(mut bytes) = bytes else { return lines };
+        lines.start = bytes.as_ptr().align_offset(LINE).min(LINE);
+        let strips = bytes[lines.start..].par_chunks_mut((num_rows * LINE).max(1));
+        let firsts = (0..width).into_par_iter().step_by(per_strip);
+        strips.zip(firsts).for_each(|(strip, first)| {
+            let pitch = lines.pitch(first);
+            let columns = first..width.min(first + per_strip);
+            let rows = matrix.bytes().chunks_exact(width);
+            for (to, row) in strip.chunks_exact_mut(pitch).zip(rows) {
                 to[..columns.len()].copy_from_slice(&row[columns.clone()]);
             }
         });
-        Self { bytes: Some(bytes), start, num_rows, per_strip }
+        Self { bytes: Some(bytes), ..lines }
+    }
+
+    /// How far apart the cells of neighbouring docs are in the strip that begins with a column.
+    fn pitch(&self, first: usize) -> usize {
+        (self.width - first).min(self.per_strip).next_power_of_two()
     }
 
     /// The strip of a column of the table that this is a copy of, and its columns.
     pub(super) fn strip<'a>(&'a self, matrix: &'a Matrix, column: u32) -> (Strip<'a>, Range<u32>) {
-        let per_strip = self.per_strip as u32;
-        let strip = column / per_strip;
-        let first = strip * per_strip;
-        let columns = first..first + per_strip;
+        let number = column as usize / self.per_strip;
+        let at = number * self.per_strip;
+        let (first, end) = (at as u32, self.width.min(at + self.per_strip) as u32);
         let Some(bytes) = &self.bytes else {
-            let bytes = &matrix.bytes()[first as usize..];
-            return (Strip { bytes, pitch: matrix.width(), first }, columns);
+            let bytes = &matrix.bytes()[at..];
+            return (Strip { bytes, pitch: matrix.width(), first }, first..end);
         };
-        let at = self.start + strip as usize * self.step();
-        (Strip { bytes: &bytes[at..at + self.step()], pitch: LINE, first }, columns)
-    }
-
-    /// How far apart a doc's cells of neighbouring strips are.
-    pub(super) fn step(&self) -> usize {
-        if self.bytes.is_some() { self.num_rows * LINE } else { self.per_strip }
+        let pitch = self.pitch(at);
+        let start = self.start + number * LINE * self.num_rows;
+        let bytes = &bytes[start..start + pitch * self.num_rows];
+        (Strip { bytes, pitch, first }, first..end)
     }
 }
 
@@ -79,13 +89,15 @@ mod tests {
 
     #[test]
     fn strips_hold_what_rows_hold() {
-        for (width, num_rows) in [(1, 1), (3, 70), (64, 9), (65, 30), (130, 5), (700, 2)] {
+        for (width, num_rows) in
+            [(1, 1), (3, 70), (64, 9), (65, 30), (110, 40), (136, 50), (700, 2)]
+        {
             let mut matrix = Matrix::with_capacity(width, num_rows).unwrap();
             for (i, byte) in matrix.grow(num_rows).unwrap().iter_mut().enumerate() {
                 *byte = (i * 7 + i / 256) as u8;
             }
             let copy = Lines::of(&matrix);
-            let rows = Lines { bytes: None, start: 0, num_rows, per_strip: copy.per_strip };
+            let rows = Lines { bytes: None, ..Lines::of(&matrix) };
             for lines in [&copy, &rows] {
                 for column in 0..width {
                     let (strip, columns) = lines.strip(&matrix, column as u32);

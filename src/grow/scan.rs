@@ -179,12 +179,12 @@ impl Scanner<'_> {
             let bounds = |part: usize| start + len * part / num_parts;
             for part in 0..num_parts {
                 let (first, end) = (bounds(part), bounds(part + 1));
-                let is_last = start + len == columns.len();
+                let after = columns.get(start + len).filter(|_| part == 0);
                 let part = Part {
                     strip,
                     columns: &columns[first..end],
                     is_cold: first == 0 || num_docs > BLOCK && part > 0,
-                    next: (part == 0 && !is_last).then(|| self.lines.step()),
+                    next: after.map(|&column| self.lines.strip(self.matrix, column).0),
                 };
                 let size = (end - first) * self.shape.stride;
                 let [own, parent] = [&mut own, &mut parent].map(|sums| cut(sums, size));

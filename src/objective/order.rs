@@ -4,13 +4,16 @@
 //! keys too are *alike*: nothing tells them apart, and they are given the same gradient. Only blocks
 //! and groups of alike docs of more than one doc are listed.
 //!
-//! Ranks are counted in short queries, sixteen docs at a step, and come from a sort in long ones.
+//! Ranks are counted in short queries, sixteen docs at a step, and come from a sort in long ones; where
+//! there is AVX-512, a network of comparisons in registers takes the place of counting.
 
-use super::kernel::{Column, Kernels};
+use super::kernel::{Column, Kernels, LANES};
 use std::ops::Range;
 
 /// Queries of more docs are sorted: counting is quadratic.
 const COUNTED: usize = 256;
+/// Queries of fewer docs are counted sooner than they are sorted by a network.
+const SORTED_IN_REGISTERS: usize = 33;
 
 #[derive(Debug, Default)]
 pub(super) struct Order {
@@ -26,6 +29,8 @@ pub(super) struct Order {
     above: Column<f32>,
     /// By rank: how many docs with that rank have been placed.
     placed: Vec<u8>,
+    /// For the network.
+    coded: Column<u32>,
     keys: Vec<u64>,
     drawn: Vec<u128>,
 }
@@ -35,11 +40,15 @@ impl Order {
     pub(super) fn rank(&mut self, kernels: Kernels, scores: &[f32], num_docs: usize) {
         self.blocks.clear();
         self.alike.clear();
-        let may_tie = if num_docs <= COUNTED {
-            self.count(kernels, scores, num_docs)
-        } else {
-            self.sort(&scores[..num_docs]);
-            true
+        let may_tie = match num_docs {
+            SORTED_IN_REGISTERS..=COUNTED if kernels.has_network() => {
+                self.sort_in_registers(kernels, scores, num_docs)
+            }
+            ..=COUNTED => self.count(kernels, scores, num_docs),
+            _ => {
+                self.sort(&scores[..num_docs]);
+                true
+            }
         };
         if !may_tie {
             return;
@@ -106,6 +115,33 @@ impl Order {
         tied != 0
     }
 
+    /// Orders the docs by a network and puts right what is out of order by bits that keys do not
+    /// hold; whether any docs are tied.
+    fn sort_in_registers(&mut self, kernels: Kernels, scores: &[f32], num_docs: usize) -> bool {
+        let steps = num_docs.div_ceil(LANES);
+        self.coded.reserve(steps.next_power_of_two() * LANES);
+        let keys = self.coded.as_chunks_mut::<LANES>().0;
+        kernels.order(&scores[..steps * LANES], keys);
+        self.docs.clear();
+        let (mut before, mut tied) = (f32::INFINITY, false);
+        for (rank, key) in self.coded[..num_docs].iter().enumerate() {
+            let doc = key & 255;
+            let score = scores[doc as usize];
+            self.docs.push(doc);
+            if score < before {
+                before = score;
+                continue;
+            }
+            // Moves up past lower scores: seldom, and not far.
+            let lower = |&&above: &&u32| scores[above as usize] < score;
+            let up = self.docs[..rank].iter().rev().take_while(lower).count();
+            self.docs[rank - up..].rotate_right(1);
+            tied |= up < rank && scores[self.docs[rank - up - 1] as usize] == score;
+            before = scores[self.docs[rank] as usize];
+        }
+        tied
+    }
+
     fn sort(&mut self, scores: &[f32]) {
         self.keys.clear();
         self.keys.extend(scores.iter().zip(0u64..).map(|(&score, doc)| falling(score) << 32 | doc));
@@ -161,8 +197,29 @@ mod tests {
                 let mut counted = Order::default();
                 let tied = counted.count(Kernels::new(level), &scores, n as usize);
                 assert_eq!(counted.docs, sorted.docs);
+                counted.docs.clear();
                 counted.rank(Kernels::new(level), &scores, n as usize);
+                assert_eq!(counted.docs, sorted.docs);
                 assert_eq!(tied, !counted.blocks.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn scores_that_differ_in_their_last_bits_are_told_apart() {
+        for level in Level::available() {
+            for n in [40u32, 200] {
+                let mut scores = Column::default();
+                scores.reset(n as usize, f32::NEG_INFINITY);
+                for doc in 0..n {
+                    let bits = hash::below(hash::draw(6, 6, doc.into()), 300) as u32;
+                    scores[doc as usize] = -f32::from_bits(2f32.to_bits() + bits);
+                }
+                let (mut order, mut sorted) = (Order::default(), Order::default());
+                sorted.sort(&scores[..n as usize]);
+                order.rank(Kernels::new(level), &scores, n as usize);
+                assert_eq!(order.docs, sorted.docs);
+                assert!(!order.blocks.is_empty());
             }
         }
     }

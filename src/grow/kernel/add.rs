@@ -28,9 +28,9 @@ pub(crate) struct Block<'a> {
     pub(crate) gradients: &'a [u64],
     /// Columns of the table, rising.
     pub(crate) columns: &'a [u32],
-    /// Docs to ask for meanwhile, and how far from their cells here that is.
+    /// Docs to ask for meanwhile, and where their cells are.
     pub(crate) next: &'a [u32],
-    pub(crate) next_byte: usize,
+    pub(crate) next_strip: Strip<'a>,
 }
 
 /// Adds the gradients to the sums of the columns, `stride` each.
@@ -92,14 +92,15 @@ fn unrolled<const STRIDE: usize, const WIDTH: usize>(
     sums: &mut [[u64; STRIDE]; WIDTH],
 ) {
     let Strip { bytes, pitch, .. } = block.strip;
-    let Block { docs, next, next_byte, .. } = block;
+    let Block { docs, next, next_strip, .. } = block;
     let num_docs = docs.len().min(block.gradients.len());
     let (docs, gradients) = (&docs[..num_docs], &block.gradients[..num_docs]);
     let first = part.start.wrapping_add(columns[0]);
     // Numbers instead of iterators: what these keep on the stack costs as much as sums do.
     for i in 0..num_docs {
         if i < next.len() {
-            prefetch_far(bytes, (next[i] as usize).wrapping_mul(pitch).wrapping_add(next_byte));
+            let at = (next[i] as usize).wrapping_mul(next_strip.pitch);
+            prefetch_far(next_strip.bytes, at);
         }
         let soon = docs[i.wrapping_add(AHEAD).min(num_docs - 1)];
         prefetch_near(bytes, (soon as usize).wrapping_mul(pitch).wrapping_add(first));

@@ -145,7 +145,7 @@ mod tests {
                 let apart: Vec<u32> = (10..).filter(|c| c % 7 != 1).take(width).collect();
                 let strip = Strip { bytes: matrix.bytes(), pitch: matrix.width(), first: 10 };
                 for columns in [&run[..], &apart] {
-                    let block = Block { strip, docs, gradients, columns, next, next_byte: 1 };
+                    let block = Block { strip, docs, gradients, columns, next, next_strip: strip };
                     let [mut fast, mut slow] = [vec![1; stride * width], vec![1; stride * width]];
                     add(block, stride, &mut fast);
                     add::plain(block, stride, &mut slow);

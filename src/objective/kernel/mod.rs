@@ -14,6 +14,8 @@ mod lanes;
 mod math;
 mod pairs;
 #[cfg(target_arch = "x86_64")]
+mod sort;
+#[cfg(target_arch = "x86_64")]
 mod x86;
 
 pub(super) use column::{Column, LANES};
@@ -101,6 +103,21 @@ impl Kernels {
             Level::Avx2 => x86::avx2::perturb(noise, docs, perturbed),
             _ => math::perturb(noise, docs, perturbed),
         }
+    }
+
+    /// Whether [`Self::order`] takes less time than counting.
+    pub(super) fn has_network(self) -> bool {
+        cfg!(target_arch = "x86_64") && self.level == Level::Avx512
+    }
+
+    /// Writes the docs by falling score into the low 8 bits of `keys`, near enough: where scores
+    /// share their upper 24 bits, by number. As many steps as there are, a power of two up to 16.
+    pub(super) fn order(self, scores: &[f32], keys: &mut [[u32; LANES]]) {
+        debug_assert!(self.has_network());
+        #[cfg(target_arch = "x86_64")]
+        sort::order(scores, keys);
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (scores, keys);
     }
 
     /// `counts[i]`: how many docs have a higher score than doc i.
