@@ -59,7 +59,7 @@ mod x86 {
     pub(super) fn keep(cells: &[f32], stride: usize, room: &mut [u32]) -> Kept {
         let count = cells.len().div_ceil(stride);
         let lanes = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-        let places = _mm512_mullo_epi32(lanes, _mm512_set1_epi32(stride as i32));
+        let places = _mm512_mullo_epi32(lanes, _mm512_set1_epi32((stride as u32).cast_signed()));
         let (mut kept, mut done) = (Kept::default(), 0);
         while done + LANES <= count
             && let Some(room) = room[kept.keys..].first_chunk_mut::<LANES>()
