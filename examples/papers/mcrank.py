@@ -89,7 +89,7 @@ def main() -> None:
         print(f"{name}: {booster.num_trees} trees, {spent:.0f} CPU s", flush=True)
     start = time.process_time()
     net = rr.LambdaRank(hidden=(10,), epochs=args.epochs)
-    net.fit(train.X, train.y, qid=train.qid, valid=(held.X, held.y, held.qid))
+    net.fit(train.X, train.y, qid=train.qid, eval_set=(held.X, held.y, held.qid))
     scores["λ-Rank"] = net.predict(test.X)
     print(f"λ-Rank: {time.process_time() - start:.0f} CPU s\n")
     print("\n".join(table(scores, test)))

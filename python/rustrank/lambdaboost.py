@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank._errors import ParamKindError, RustrankError, UnknownNameError, shown
-from rustrank._learning import as_values, valid_of
-from rustrank._options import real, threads, whole
+from rustrank._errors import ParamKindError, shown
+from rustrank._learning import as_values, refuse_dataset, valid_of
+from rustrank._options import real, seed_of, whole
+from rustrank._parts import eval_sets, training_part
 from rustrank._plans import Losing
+from rustrank._ranker import Ranker
 from rustrank.booster import Booster
 from rustrank.evaluation import Judging
 
@@ -41,7 +42,7 @@ class _Plan:
     num_threads: int | None
 
 
-class LambdaBoost:
+class LambdaBoost(Ranker):
     """Boosting by single features (Gao et al. 2009): a sparse linear ranker, or one on top of a base.
 
     Each round adds the feature that fits the downhill direction of the loss best, in the sense of
@@ -76,10 +77,10 @@ class LambdaBoost:
         The steepness of the sigmoid.
     gain, relevant_from, max_label
         As for `rustrank.train`.
-    random_state : int, default 0
-        The seed of what objectives draw.
+    random_state : int or None, default 0
+        The seed of what objectives draw; None is 0.
     n_jobs : int, optional
-        Threads to use; all cores by default.
+        Threads to use; all cores by default, and for -1.
 
     Examples
     --------
@@ -92,7 +93,6 @@ class LambdaBoost:
     True
     """
 
-    _booster: Booster | None = None
     _best_round: int | None = None
     _path: list[tuple[int, float]]
 
@@ -111,29 +111,10 @@ class LambdaBoost:
         gain: Any = "exp2",
         relevant_from: float | None = None,
         max_label: float | None = None,
-        random_state: int = 0,
+        random_state: int | None = 0,
         n_jobs: int | None = None,
     ) -> None:
-        options = dict(locals())
-        for name in self._options():
-            setattr(self, name, options[name])
-
-    @classmethod
-    def _options(cls) -> list[str]:
-        return [name for name in inspect.signature(cls).parameters if name != "self"]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
-        """Return all options by name, as scikit-learn asks for them."""
-        return {name: getattr(self, name) for name in self._options()}
-
-    def set_params(self, **params: Any) -> LambdaBoost:
-        """Set options by name and return the ranker."""
-        for name, value in params.items():
-            if name not in self._options():
-                message = f"there is no parameter {name}: expected {', '.join(self._options())}"
-                raise UnknownNameError(message, code="param")
-            setattr(self, name, value)
-        return self
+        self._keep(locals())
 
     def fit(
         self,
@@ -143,8 +124,10 @@ class LambdaBoost:
         qid: Any = None,
         group: Any = None,
         query_weight: Any = None,
-        row_weight: Any = None,
-        valid: Any = None,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        eval_qid: Any = None,
+        eval_group: Any = None,
     ) -> LambdaBoost:
         """Learn.
 
@@ -152,10 +135,10 @@ class LambdaBoost:
         ----------
         X : array-like of shape (num_docs, num_features)
             Features, as for `rustrank.Dataset`. They are copied, four bytes each.
-        y, qid, group, query_weight, row_weight
-            As for `rustrank.Dataset`.
-        valid : tuple or mapping, optional
-            A validation set: ``(X, y, qid)``, or a mapping of these and group or weights.
+        y, qid, group, query_weight, sample_weight
+            As for `LambdaMART.fit`.
+        eval_set, eval_qid, eval_group
+            As for `LambdaRank.fit`.
 
         Raises
         ------
@@ -167,8 +150,10 @@ class LambdaBoost:
             On Ctrl-C. Like any exception from the loop, it has the booster so far as ``.booster``.
         """
         given = dict(locals())
-        values = as_values(X, given, threads(self.get_params()["n_jobs"], "n_jobs"))
-        plan = self._plan(valid, values.names)
+        refuse_dataset(X)
+        part = training_part(X, y, given, type(self).__name__)
+        values = as_values(part, self._threads())
+        plan = self._plan(given, values.names)
         trainer = _rustrank.FeatureTrainer(values.core, plan)
         try:
             while trainer.next_round() is not None:
@@ -179,11 +164,12 @@ class LambdaBoost:
                 vars(error)["booster"] = self._settle(trainer, values.names)
             raise
         self._settle(trainer, values.names)
+        self._note(part.X)
         return self
 
-    def _plan(self, given: Any, names: list[str] | None) -> _Plan:
+    def _plan(self, given: dict[str, Any], names: list[str] | None) -> _Plan:
         options = self.get_params()
-        num_threads = threads(options["n_jobs"], "n_jobs")
+        num_threads = self._threads()
         relevant = options["relevant_from"]
         judging = Judging.of(
             options["metric"],
@@ -206,14 +192,14 @@ class LambdaBoost:
         if base is not None and not isinstance(base, Booster):
             message = f"base: got {shown(base)}, expected a Booster"
             raise ParamKindError(message, code="base")
-        valid = valid_of(given, num_threads, names)
+        valid = valid_of(eval_sets(given), num_threads, names)
         rounds = options["early_stopping"]
         if rounds is not None:
             rounds = whole("early_stopping", rounds, 1, 2**31, ", or None")
         return _Plan(
             whole("n_estimators", options["n_estimators"], 1, 2**20),
             real("learning_rate", options["learning_rate"]),
-            whole("random_state", options["random_state"], 0, 2**64 - 1),
+            seed_of(options["random_state"]),
             Losing.of({**options, **plain}, judging.metrics),
             [] if valid is None else [("valid", valid.core)],
             [] if valid is None else judging.metrics,
@@ -238,11 +224,8 @@ class LambdaBoost:
 
     @property
     def booster(self) -> Booster:
-        """What was learned, as a model like any other: it scores, evaluates and saves itself."""
-        if self._booster is None:
-            message = "LambdaBoost is not fitted: call fit first"
-            raise RustrankError(message, code="lambdaboost.unfitted")
-        return self._booster
+        """The same as ``booster_``."""
+        return self.booster_
 
     @property
     def path(self) -> list[tuple[int, float]]:
@@ -265,22 +248,8 @@ class LambdaBoost:
         """The metrics on the validation set after each round."""
         return self.booster.history
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the score of each row."""
-        return self.booster.score(X, num_threads=self.get_params()["n_jobs"])
-
     def plot(self, ax: Any = None) -> Any:
         """Draw the weight of each feature as rounds go on (needs matplotlib)."""
         from rustrank._plots import plot_path
 
         return plot_path(self, ax)
-
-    def __repr__(self) -> str:
-        """Show the options that are not the default."""
-        defaults = inspect.signature(type(self)).parameters
-        changed = [
-            f"{name}={value!r}"
-            for name, value in self.get_params().items()
-            if value is not defaults[name].default and value != defaults[name].default
-        ]
-        return f"LambdaBoost({', '.join(changed)})"

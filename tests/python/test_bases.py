@@ -150,7 +150,7 @@ def test_lambdaboost_selects_features_and_keeps_the_best_round() -> None:
     y = np.clip(np.round(X[:, 4] - 0.5 * X[:, 11] + 1), 0, 4)
     qid = np.repeat(np.arange(100), 20)
     fitted = rr.LambdaBoost(n_estimators=200, early_stopping=60)
-    fitted.fit(X[:1000], y[:1000], qid=qid[:1000], valid=(X[1000:], y[1000:], qid[1000:]))
+    fitted.fit(X[:1000], y[:1000], qid=qid[:1000], eval_set=(X[1000:], y[1000:], qid[1000:]))
     assert fitted.path[0][0] == 4
     assert fitted.path[1][0] in (4, 11)
     heaviest = np.argsort(-np.abs(fitted.coefficients))[:2]
@@ -176,8 +176,8 @@ def test_lambdaboost_tells_what_it_cannot_use() -> None:
         rr.LambdaBoost().fit(dataset, DATA.y)
     with pytest.raises(rr.ParamError, match="classes have a gradient each"):
         rr.LambdaBoost(objective="mcrank").fit(DATA.X, DATA.y, qid=DATA.qid)
-    with pytest.raises(rr.ParamError, match="valid has 'Z'"):
-        rr.LambdaBoost().fit(DATA.X, DATA.y, qid=DATA.qid, valid={"Z": 1})
+    with pytest.raises(rr.ParamError, match="eval_set has 'Z'"):
+        rr.LambdaBoost().fit(DATA.X, DATA.y, qid=DATA.qid, eval_set={"Z": 1})
     with pytest.raises(rr.DataError, match="no pairs to learn from"):
         rr.LambdaBoost().fit(DATA.X, np.ones(len(DATA.y)), qid=DATA.qid)
 
