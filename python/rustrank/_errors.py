@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
+import warnings
 from typing import Any
 
 __all__ = [
@@ -119,6 +121,14 @@ def _both(theirs: type[Exception]) -> Any:
     # A class made here has no name that pickle could look up.
     again = {"__reduce__": lambda error: (unfitted, (error._kind,))}
     return type("NotFittedError", (NotFittedError, theirs), again)
+
+
+def warn_caller(message: str) -> None:
+    """Warn on behalf of the line that called this library, however deep we are in it."""
+    frame, depth = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("rustrank."):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, RustrankWarning, stacklevel=depth + 1)
 
 
 def shown(value: Any) -> str:

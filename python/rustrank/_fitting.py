@@ -6,15 +6,13 @@ right, though it knows of no queries.
 
 from __future__ import annotations
 
-import inspect
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank._arrays import as_doubles, check_length, library
-from rustrank._errors import DataError, RustrankWarning
+from rustrank._errors import DataError, warn_caller
 from rustrank._features import as_table
 from rustrank._queries import as_queries
 
@@ -54,14 +52,6 @@ def queries_within(
         raise DataError(message, code="query.both")
     ids, taken = _split(X)
     return taken, ids, None
-
-
-def warn_caller(message: str) -> None:
-    """Warn on behalf of the line that called this library, however deep we are in it."""
-    frame, depth = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("rustrank."):
-        frame, depth = frame.f_back, depth + 1
-    warnings.warn(message, RustrankWarning, stacklevel=depth + 1)
 
 
 def _columns(X: Any) -> list[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -18,9 +17,9 @@ from rustrank._errors import (
     DataError,
     ParamError,
     ParamKindError,
-    RustrankWarning,
     UnknownNameError,
     shown,
+    warn_caller,
 )
 from rustrank._features import Table, as_names, as_table, check_different
 from rustrank._options import flag, real, text, threads, whole, whole_or
@@ -197,7 +196,7 @@ class Dataset:
                 f"{unused} of {self.num_features} features have one value, or none, in the data "
                 "and are not used"
             )
-            warnings.warn(message, RustrankWarning, stacklevel=3)
+            warn_caller(message)
 
     @classmethod
     def from_letor(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
-from rustrank._errors import ParamError, RustrankWarning
+from rustrank._errors import ParamError, warn_caller
 from rustrank._options import flag
 from rustrank._plans import EarlyStopping, Plan, refuse_unknown, with_preset
 from rustrank._rounds import Reporting, Round, booster_of
@@ -238,7 +237,7 @@ def train(
         message = (
             f"training ended early: the latest of {len(trainer.history())} rounds split nothing"
         )
-        warnings.warn(message, RustrankWarning, stacklevel=2)
+        warn_caller(message)
     whole = booster_of(trainer, dataset._names)
     if whole.best_round is None or whole.best_round == whole.num_rounds:
         return whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from rustrank._arrays import as_doubles, check_length, library
 from rustrank._docs import as_docs
-from rustrank._errors import ParamKindError, UnknownNameError, shown
+from rustrank._errors import ParamKindError, RustrankWarning, UnknownNameError, shown
 from rustrank._fitting import checked, queries_within
 from rustrank._options import flag
 from rustrank._queries import as_query_weight
@@ -233,7 +234,10 @@ class _Given:
             # Queries are numbered by first appearance, in a part of the rows as in all.
             more["query_weight"] = self.query_weight[np.unique(query)]
         fresh = _copy(ranker)
-        fresh.fit(rows_of(self.X, train), self.docs.y[train], **_passed(fresh, more))
+        with warnings.catch_warnings():
+            # A part of the queries need not show two values of each feature.
+            warnings.filterwarnings("ignore", ".* have one value, or none", RustrankWarning)
+            fresh.fit(rows_of(self.X, train), self.docs.y[train], **_passed(fresh, more))
         found = np.asarray(fresh.predict(rows_of(self.X, test)), np.float64)
         check_length("what predict returned", len(found), len(test), "rows")
         return found

@@ -132,6 +132,13 @@ def test_pipelines_and_nets_are_rankers_too() -> None:
         assert (plain.scores[name] == routed.scores[name]).all()
 
 
+def test_features_of_one_value_in_a_fold_are_no_news() -> None:
+    table = np.column_stack([X, QID[0] == QID])
+    found = rr.cross_validate(FEW, table, Y, qid=QID, folds=2)
+    plain = rr.cross_validate(FEW, X, Y, qid=QID, folds=2)
+    assert found["LambdaMART"]["ndcg@10"].num_queries == plain["LambdaMART"]["ndcg@10"].num_queries
+
+
 def test_progress_is_shown_when_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
     rr.cross_validate(FEW, X, Y, qid=QID, folds=2, progress=True)
     assert "2/2" in capfd.readouterr().err

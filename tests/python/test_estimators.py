@@ -146,6 +146,18 @@ def test_without_queries_a_warning_says_that_all_rows_are_one() -> None:
     assert caught[0].filename == __file__
 
 
+def test_warnings_name_the_line_that_called() -> None:
+    constant = np.column_stack([X, np.ones(len(Y))])
+    with pytest.warns(rr.RustrankWarning, match="1 of 7 features have one value") as caught:
+        small().fit(constant, Y, qid=QID)
+    assert caught[0].filename == __file__
+    # After one step as long as can be nothing is left to split.
+    ranker = small(rr.MART, n_estimators=99, learning_rate=1.0, min_reduction=1.0)
+    with pytest.warns(rr.RustrankWarning, match="training ended early") as caught:
+        ranker.fit(Y[:, None] > 1, Y, qid=QID)
+    assert caught[0].filename == __file__
+
+
 def test_validation_sets_come_as_they_do_elsewhere() -> None:
     sizes = np.bincount(IDS - IDS.min())
     frame = pd.DataFrame(V)
