@@ -33,7 +33,7 @@ Sets = rr.datasets.Domains
 SHOWN = ("NDCG@1", "NDCG@3", "NDCG@10", "AveNDCG")
 CUTS = [f"ndcg@{cut}" for cut in range(1, 11)]
 LEAVES = (2, 3, 5, 10, 20)
-RECIPES = ("target", "interpolate", "trees")
+RECIPES = ("target", "interpolate", "features", "trees")
 
 
 @dataclass(frozen=True)

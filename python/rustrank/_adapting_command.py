@@ -28,7 +28,7 @@ are worth is measured on --valid-closed (without it, on three tenths of TARGET's
 is one, on --valid-open: the market as it is elsewhere, or later.
 
 recipes:
-  target, trees, interpolate, refit, reweigh; with --background also grow and pool
+  target, trees, features, interpolate, refit, reweigh; with --background also grow and pool
 
 examples:
   rustrank adapt web.rrk names.txt --background web.txt.gz --valid-open names-2.txt --save best.rrk
@@ -48,6 +48,7 @@ def add_adapt(parser: argparse.ArgumentParser) -> None:
     add("--valid-closed", metavar="DATA", help="more of the target's own kind and time")
     add("--valid-open", metavar="DATA", help="the target as it is elsewhere, or later")
     add("--recipes", metavar="NAME,...", help="which to try (all that are possible)")
+    add("--mixing", default="powell", metavar="NAME", help="powell, lambdarank or coordinate")
     add("--metric", default="ndcg@10", metavar="NAME", help="what to maximise (ndcg@10)")
     add("--num-trees", type=int, metavar="N", help="the most trees of a recipe (300)")
     add("--num-leaves", type=int, metavar="N", help="the most leaves of a tree (8)")
@@ -86,6 +87,7 @@ def run_adapt(options: argparse.Namespace, path: Any) -> Adaptation:
         valid_open=docs(options.valid_open),
         recipes=None if options.recipes is None else _listed(options.recipes),
         metric=options.metric,
+        mixing=options.mixing,
         trees={name: getattr(options, name) for name in sorted(given) if getattr(options, name)},
         level=options.level,
         seed=options.seed,

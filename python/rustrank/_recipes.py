@@ -16,6 +16,7 @@ import numpy as np
 from rustrank._errors import DataError, ParamError, RustrankError
 from rustrank.combination import Combiner, merged
 from rustrank.evaluation import Judging, MetricValue, judge
+from rustrank.lambdaboost import LambdaBoost
 from rustrank.neighbours import expanded
 from rustrank.training import train
 
@@ -41,6 +42,8 @@ TREES: dict[str, Any] = {
 }
 #: The shares of old leaf values, and the docs that stand for them, that refitting tries.
 _DECAYS, _PRIORS = (0.0, 0.3, 0.6, 0.9), (0.0, 30.0)
+#: The most features that are added one after the other.
+_ROUNDS = 500
 #: The most passes over all trees that weighing them anew tries.
 _PASSES = 3
 #: Codes of errors that tell of a base which is no sum of trees.
@@ -82,6 +85,8 @@ class Kitchen:
     background: Docs | None
     judging: Judging
     trees: dict[str, Any]
+    #: How more than two rankers are mixed: a method of `Combiner`.
+    mixing: str
     seed: int
     num_threads: int | None
     #: The ranker of the target alone, once it is there.
@@ -172,8 +177,8 @@ class Kitchen:
         judging = self.judging
         combiner = Combiner(
             self.metric,
-            # Two are swept exactly; more along Powell's directions.
-            method="sweep" if len(rankers) == 2 else "powell",
+            # Two are swept exactly.
+            method="sweep" if len(rankers) == 2 else self.mixing,
             negative=False,
             seed=self.seed,
             gain=judging.gain,
@@ -216,6 +221,43 @@ def _trees(kitchen: Kitchen) -> dict[str, Made]:
         boosted = kitchen.train(base)
         made[kitchen.named("trees", name)] = Made(boosted.booster, boosted.chosen)
     return made
+
+
+def _features(kitchen: Kitchen) -> dict[str, Made]:
+    """Keep boosting each base with single features: LambdaBoost."""
+    made = {}
+    for name, base in kitchen.bases.items():
+        curves, counts = [], []
+        for rows, judged in kitchen.folds:
+            held = kitchen.choosing.take(judged)
+            before = float(kitchen.value(kitchen.score(base, held), held))
+            boosted = _by_features(kitchen, base, kitchen.fit.take(rows), _ROUNDS, held)
+            values = np.concatenate([[before], boosted.history["valid"][kitchen.metric]])
+            curves.append(np.nan_to_num(values, nan=0.0))
+            counts.append(held.has_pairs().sum())
+        rounds = min(map(len, curves))
+        mean = np.average([values[:rounds] for values in curves], axis=0, weights=counts)
+        best = int(np.argmax(mean))
+        booster = _by_features(kitchen, base, kitchen.fit, best).booster if best else base
+        made[kitchen.named("features", name)] = Made(booster, f"{best} rounds")
+    return made
+
+
+def _by_features(
+    kitchen: Kitchen, base: Booster, docs: Docs, rounds: int, held: Docs | None = None
+) -> LambdaBoost:
+    ranker = LambdaBoost(
+        n_estimators=rounds,
+        base=base,
+        metric=kitchen.metric,
+        early_stopping=None,
+        gain=kitchen.judging.gain,
+        max_label=kitchen.judging.max_label,
+        random_state=kitchen.seed,
+        n_jobs=kitchen.num_threads,
+    )
+    valid = None if held is None else (held.X, held.y, held.query)
+    return ranker.fit(docs.X, docs.y, qid=docs.query, valid=valid)
 
 
 def _interpolate(kitchen: Kitchen) -> dict[str, Made]:
@@ -350,6 +392,7 @@ def _or_skip(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
 RECIPES: dict[str, Callable[[Kitchen], dict[str, Made]]] = {
     "target": _target,
     "trees": _trees,
+    "features": _features,
     "interpolate": _interpolate,
     "refit": _refit,
     "reweigh": _reweigh,

@@ -190,6 +190,7 @@ def adapt(
     recipes: Sequence[str] | None = None,
     metric: str = "ndcg@10",
     trees: Mapping[str, Any] | None = None,
+    mixing: str = "powell",
     level: float = 0.95,
     seed: int = 0,
     gain: Any = "exp2",
@@ -228,8 +229,9 @@ def adapt(
 
         - ``target``: a ranker of the target alone;
         - ``trees``: keep boosting the base with trees (LambdaSMART);
+        - ``features``: keep boosting it with single features (`LambdaBoost`);
         - ``interpolate``: the mixture of base and ``target`` that is best on the held-out part: by an
-          exact sweep for two rankers, along Powell's directions for more;
+          exact sweep for two rankers, by ``mixing`` for more;
         - ``refit``: new values for the leaves of the base (`Booster.refit`);
         - ``reweigh``: new weights for the trees of the base (`Booster.reweigh`);
         - ``grow``: train on the background's docs that are like the target's, too (`expand`; needs
@@ -241,6 +243,9 @@ def adapt(
         Parameters of `train` for all trees that recipes grow. By default they are shallow and
         random, as papers advise: 8 leaves, a learning rate of 0.05, 0.7 of rows and features a node; and where
         there are few docs, fewer than 20 in a leaf.
+    mixing : {"powell", "lambdarank", "coordinate"}
+        How more than two rankers are mixed: along Powell's directions, by a linear `LambdaRank` on
+        their scores, or one after the other.
     level : float, default 0.95
         The level of intervals, and of what is called clear.
     seed : int, default 0
@@ -298,6 +303,7 @@ def adapt(
         background=docs.background,
         judging=judging,
         trees=check_trees(trees),
+        mixing=_mixing(mixing),
         seed=drawn,
         num_threads=judging.num_threads,
     )
@@ -327,6 +333,14 @@ def _bases(given: Any) -> dict[str, Booster]:
             message = f"base: {name!r} is the name of a recipe, call it otherwise"
             raise ParamError(message, code="base")
     return bases
+
+
+def _mixing(given: Any) -> str:
+    known = ("powell", "lambdarank", "coordinate")
+    if given not in known:
+        message = f"mixing: got {shown(given)}, expected one of {', '.join(known)}"
+        raise UnknownNameError(message, code="mixing")
+    return str(given)
 
 
 def _recipes(given: Any) -> list[str]:

@@ -252,6 +252,7 @@ def test_every_recipe_is_judged_on_both_sets(
         "base",
         "target",
         "trees",
+        "features",
         "interpolate",
         "refit",
         "reweigh",
@@ -285,7 +286,7 @@ def test_it_is_shown(found: rr.Adaptation) -> None:
     text = repr(found)
     assert "closed ndcg@10" in text
     assert f"{found.best} *" in text
-    assert "taking the best of 9 on other queries gives" in text
+    assert "taking the best of 10 on other queries gives" in text
     assert found._repr_html_().startswith("<table>")
     plain = found.to_dict()
     assert plain["best"] == found.best
@@ -364,6 +365,16 @@ def test_several_bases_are_mixed(base: rr.Booster, markets: Domains) -> None:
     ]
 
 
+def test_many_are_mixed_by_a_linear_net_too(base: rr.Booster, markets: Domains) -> None:
+    bases = {"en": base, "ja": base.truncate(10)}
+    how = {"background": None, "recipes": "interpolate", "mixing": "lambdarank"}
+    found = adapted(bases, markets, **how)
+    assert found.chosen["interpolate all"].startswith("en + ")
+    docs = markets.valid_open
+    parts = [value(found.boosters[name], docs) for name in ("en", "interpolate (en)")]
+    assert value(found.boosters["interpolate all"], docs) > min(parts) - 0.05
+
+
 def test_any_model_is_a_base(base: rr.Booster, markets: Domains) -> None:
     mixed = rr.Booster._of(rr._rustrank.Booster.sum([base._core, base._core], [0.5, 0.25]))
     found = adapted(mixed, markets, background=None)
@@ -397,8 +408,13 @@ def first_query(docs: Ranking) -> Any:
         (lambda d: {"target": rr.Dataset(d.X, d.y, qid=d.qid)}, rr.ParamError, "raw features"),
         (lambda d: {"target": {"X": d.X, "z": d.y}}, rr.ParamError, "target has 'z'"),
         (lambda d: {"valid_open": (d.X, d.y * 0 + 2, d.qid)}, rr.DataError, "valid_open are 2"),
-        (lambda _: {"recipes": ["tree"]}, rr.ParamError, "'tree', expected some of target, trees"),
+        (
+            lambda _: {"recipes": ["tree"]},
+            rr.ParamError,
+            "'tree', expected some of target, trees, features",
+        ),
         (lambda _: {"trees": {"num_tree": 3}}, rr.ParamError, "num_tree is no parameter"),
+        (lambda _: {"mixing": "stir"}, rr.ParamError, "'stir', expected one of powell"),
         (lambda _: {"held_out": 1}, rr.ParamError, "held_out"),
         (lambda _: {"held_out": None}, rr.ParamError, "held_out: got None"),
         (lambda _: {"metric": "ndgc"}, rr.ParamError, "ndgc"),
