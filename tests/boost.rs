@@ -4,7 +4,7 @@
 
 use rustrank::bins::BinOptions;
 use rustrank::boost::{
-    End, Loss, Measured, OtherMetric, Params, Patience, Plan, Trainer, Watched, binning_of,
+    Base, End, Loss, Measured, OtherMetric, Params, Patience, Plan, Trainer, Watched, binning_of,
     permutation_importance, score_dataset,
 };
 use rustrank::data::{Dataset, Policy, RowData, Strided};
@@ -307,7 +307,8 @@ fn a_checkpoint_of_another_training_is_refused() {
 fn ten_and_ten_rounds_are_twenty() {
     let train = Rows::new(60, 7).dataset();
     for objective in [true, false] {
-        let plan = |num_trees, base| {
+        let plan = |num_trees, base: Option<Model>| {
+            let base = base.map(Base::from);
             let plan = Plan { base, ..plan(Params { num_trees, ..random() }) };
             if objective {
                 plan
@@ -318,7 +319,7 @@ fn ten_and_ten_rounds_are_twenty() {
         let twenty = trained(&train, plan(20, None));
         let ten = Model::from_text(trained(&train, plan(10, None)).as_bytes()).unwrap();
         let mut more = trainer(&train, plan(10, Some(ten))).unwrap();
-        assert_eq!((more.num_trees(), more.num_before()), (10, 10));
+        assert_eq!((more.num_rounds(), more.num_before()), (10, 10));
         assert_eq!(run(&mut more), twenty);
     }
 }
@@ -332,7 +333,7 @@ fn base_scores_stand_for_a_base_of_other_bins() {
     let text =
         trained(&other, Plan { loss: Loss::other("squares", Box::new(Squares)), ..plan(params()) });
     let base = || Model::from_text(text.as_bytes()).unwrap();
-    let with = |base| Plan { base: Some(base), ..plan(params()) };
+    let with = |base: Model| Plan { base: Some(base.into()), ..plan(params()) };
     let said = refused(trainer(&train, with(base())));
     assert!(said.contains("the base cannot score binned docs"), "{said}");
 
@@ -341,7 +342,7 @@ fn base_scores_stand_for_a_base_of_other_bins() {
     let scored = rows.dataset_of(data);
     let mut both = trainer(&scored, with(base())).unwrap();
     run(&mut both);
-    assert_eq!((both.num_before(), both.num_trees()), (12, 24));
+    assert_eq!((both.num_before(), both.num_rounds()), (12, 24));
     assert_eq!(both.model().intercept(), base().intercept());
 }
 
@@ -404,10 +405,10 @@ fn a_round_that_fails_or_is_taken_back_leaves_no_trace() {
     assert_eq!(trainer.next_round(&raised).unwrap_err().to_string(), "interrupted");
     trainer.next_round(&never).unwrap();
     assert_eq!(trainer.next_round(&never).unwrap_err().to_string(), "failed");
-    assert_eq!((trainer.num_trees(), trainer.history().len()), (2, 2));
+    assert_eq!((trainer.num_rounds(), trainer.history().len()), (2, 2));
     trainer.next_round(&never).unwrap();
     trainer.take_back();
-    assert_eq!((trainer.num_trees(), trainer.history().len()), (2, 2));
+    assert_eq!((trainer.num_rounds(), trainer.history().len()), (2, 2));
     assert_eq!(run(&mut trainer), expected);
 }
 
@@ -424,7 +425,7 @@ fn early_stopping_waits_and_keeps_the_first_best_round() {
     run(&mut stopped);
     assert_eq!(stopped.end(), Some(End::Patience));
     let best = stopped.best_round().unwrap();
-    assert_eq!(stopped.num_trees(), best + 3);
+    assert_eq!(stopped.num_rounds(), best + 3);
     let values: Vec<f64> = stopped.history().iter().map(|values| values[0]).collect();
     let most = values.iter().copied().fold(0.0, f64::max);
     assert_eq!(values.iter().position(|&value| value == most), Some(best - 1));

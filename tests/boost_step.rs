@@ -4,7 +4,7 @@
 
 use rustrank::bins::BinOptions;
 use rustrank::boost::{
-    ExactStep, Loss, Measured, Params, Plan, ReweighOptions, Step, Trainer, Watched, merged,
+    Base, ExactStep, Loss, Measured, Params, Plan, ReweighOptions, Step, Trainer, Watched, merged,
     reweigh, score_dataset,
 };
 use rustrank::data::{Dataset, Policy, RowData, Strided};
@@ -88,7 +88,7 @@ fn no_multiple_is_better(set: Option<usize>, data: &Arc<Dataset>, judge: &Arc<Da
     plan.params.learning_rate = 1.0;
     let trainer = trained(data, plan);
     let mut moved = 0;
-    for number in 1..=trainer.num_trees() {
+    for number in 1..=trainer.num_rounds() {
         let before = trainer.model().slice(0..number - 1);
         let tree = trainer.model().slice(number - 1..number);
         let never = Interrupt::new();
@@ -163,9 +163,10 @@ fn no_newton_step_is_better_than_an_exact_one() {
     };
     let exact = trained(&data, full(Step::Exact(ExactStep::new(metric()))));
     assert_eq!(exact.model().attributes()["step"], "exact ndcg@5 on train, 0.1 to 100");
-    for number in 0..exact.num_trees() {
+    for number in 0..exact.num_rounds() {
         let base = Some(exact.model().slice(0..number)).filter(|_| number > 0);
         let never = Interrupt::new();
+        let base = base.map(Base::from);
         let plan = Plan { base, ..full(Step::Newton) };
         let mut newton = Trainer::new(data.clone(), plan, &never).unwrap();
         newton.next_round(&never).unwrap();

@@ -114,6 +114,7 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds.extend([CATBOOST, CATBOOST_NESTED].map(|text| text.as_bytes().to_vec()));
     seeds.push(rich(1).to_text().into_bytes());
     seeds.push(nets(1, 4).to_text().into_bytes());
+    seeds.push(include_bytes!("golden/model-1-classes.rrk").to_vec());
     for seed in &seeds {
         Model::from_any(seed).unwrap();
     }

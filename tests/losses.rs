@@ -4,10 +4,10 @@
 
 use proptest::prelude::*;
 use rustrank::objective::{
-    BalancedLogistic, Kind, Logistic, Objective, ObjectiveOptions, Preference, PreferenceNet,
-    Regression, State, Target, XeNdcg,
+    BalancedLogistic, ErrLogistic, Kind, Logistic, Objective, ObjectiveOptions, Preference,
+    PreferenceNet, Regression, State, Target, XeNdcg,
 };
-use rustrank::{Error, Gradient, Interrupt, Queries, hash};
+use rustrank::{Convention, Error, Gain, Gradient, Interrupt, Queries, hash};
 
 /// Three queries of five docs each.
 #[derive(Debug, Clone)]
@@ -112,6 +112,26 @@ proptest! {
         differences_agree(&soft, &balanced, |doc, s| {
             p(doc) * yes * (1.0 + (-s).exp()).ln() + (1.0 - p(doc)) * no * (1.0 + s.exp()).ln()
         });
+    }
+
+    #[test]
+    fn the_logistic_loss_of_err_learns_the_probabilities_that_err_sees(seed: u64) {
+        let data = Data::new(seed, false);
+        for (max_label, gain) in [(Some(4.0), Gain::Exp2), (None, Gain::Linear)] {
+            let top = max_label.unwrap_or(data.labels.iter().copied().fold(0.0, f32::max));
+            let worth = |label: f32| match gain {
+                Gain::Linear => f64::from(label),
+                _ => f64::from(label).exp2() - 1.0,
+            };
+            let p = |doc: usize| worth(data.labels[doc]) / (worth(top) + 1.0);
+            let convention = Convention { max_label, gain: gain.clone(), ..Convention::default() };
+            let objective = ErrLogistic::new(convention).unwrap();
+            differences_agree(&data, &objective, |doc, s| cross_entropy(p(doc), s));
+            let weight: f64 = (0..DOCS).map(|doc| data.weight(doc)).sum();
+            let mean = (0..DOCS).map(|doc| data.weight(doc) * p(doc)).sum::<f64>() / weight;
+            let start = (mean / (1.0 - mean)).ln().clamp(-10.0, 10.0);
+            prop_assert!((objective.start(&data.target()) - start).abs() < 1e-9);
+        }
     }
 
     #[test]
@@ -268,7 +288,15 @@ fn preferences_that_make_no_pair_are_refused() {
 
 #[test]
 fn objectives_are_made_by_name() {
-    let names = ["lambdarank", "ranknet", "xendcg", "regression", "logistic", "balanced_logistic"];
+    let names = [
+        "lambdarank",
+        "ranknet",
+        "xendcg",
+        "regression",
+        "logistic",
+        "balanced_logistic",
+        "err_logistic",
+    ];
     for name in names {
         let kind: Kind = name.parse().unwrap();
         assert_eq!(kind.to_string(), name);
@@ -279,6 +307,13 @@ fn objectives_are_made_by_name() {
         let objective = options.build().unwrap();
         let gradients = Data::new(2, false).gradients(&*objective, 0).unwrap();
         assert!(gradients.iter().any(|gradient| gradient.grad != 0.0), "{name}");
+    }
+    for name in ["mcrank", "mcrank_ordinal"] {
+        let kind: Kind = name.parse().unwrap();
+        assert_eq!(kind.to_string(), name);
+        let options = ObjectiveOptions::new(kind, "ndcg@10".parse().unwrap());
+        let error = options.build().unwrap_err().to_string();
+        assert!(error.contains("has a gradient for each class"), "{error}");
     }
     let error = "lambdarnk".parse::<Kind>().unwrap_err().to_string();
     assert!(error.ends_with("did you mean lambdarank?"), "{error}");

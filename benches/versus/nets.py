@@ -42,6 +42,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     """Train ours, an epoch at a time."""
     from rustrank import _rustrank
     from rustrank._learning import NetPlan, as_values
+    from rustrank._parts import Part
 
     folder = Path(job["folder"])
     X, y, sizes = (np.load(folder / f"{name}.npy") for name in ("X", "y", "sizes"))
@@ -57,10 +58,9 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         n_jobs=job["threads"],
     )
     begun = time.perf_counter()
-    given = {"y": y, "group": sizes, "valid": None}
-    values = as_values(X, given, job["threads"])
+    values = as_values(Part(X, y, group=sizes), job["threads"])
     trainer = _rustrank.NetTrainer(
-        values.core, NetPlan.of("lambdarank", net.get_params(), given, values.names)
+        values.core, NetPlan.of("lambdarank", net.get_params(), {}, values.names)
     )
     prepared = time.perf_counter() - begun
     epochs, cpu = [], []

@@ -7,9 +7,9 @@ of all directions lead upwards, at a confidence of 99%.
     python examples/papers/local_optimum.py [--queries 800] [--figure optimum.png]
 
 What holds here: both nets stand at an optimum at the scale at which curves are smooth (a tenth of the
-length of the weights); nearer, steps of single docs are seen in NDCG, and about as many directions rise as
-fall. Trees do not: their lambdas make each tree good after those before it, and never ask whether a
-tree should count more or less; `Booster.reweigh` does.
+length of the weights); nearer, NDCG is seen in its single steps, and many directions rise. Trees do
+not: their lambdas make each tree good after those before it, and never ask whether a tree should count
+more or less; `Booster.reweigh` does.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from rustrank._errors import (
     InternalError,
     ModelFormatError,
     ModelVersionError,
+    NotFittedError,
     ParamError,
     ResourceError,
     RustrankError,
@@ -21,16 +22,25 @@ from rustrank.combination import Combiner, Curve
 from rustrank.comparison import Comparison, MetricComparison, compare
 from rustrank.dataset import Dataset
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
+from rustrank.folds import QueryFolds
+from rustrank.lambdaboost import LambdaBoost
+from rustrank.lambdamart import XENDCGMART, LambdaMART, RankNetMART
+from rustrank.mart import MART, McRank
 from rustrank.neighbours import Expansion, expand
 from rustrank.nets import LambdaRank, RankNet
 from rustrank.optimality import LocalOptimum, local_optimum
+from rustrank.relevance import err_relevance
 from rustrank.training import EarlyStopping, Round, train
+from rustrank.validation import CrossValidation, cross_validate
 
 __all__ = [
+    "MART",
+    "XENDCGMART",
     "Adaptation",
     "Booster",
     "Combiner",
     "Comparison",
+    "CrossValidation",
     "Curve",
     "DataError",
     "Dataset",
@@ -38,14 +48,20 @@ __all__ = [
     "Evaluation",
     "Expansion",
     "InternalError",
+    "LambdaBoost",
+    "LambdaMART",
     "LambdaRank",
     "LocalOptimum",
+    "McRank",
     "MetricComparison",
     "MetricValue",
     "ModelFormatError",
     "ModelVersionError",
+    "NotFittedError",
     "ParamError",
+    "QueryFolds",
     "RankNet",
+    "RankNetMART",
     "ResourceError",
     "Round",
     "RustrankError",
@@ -53,7 +69,9 @@ __all__ = [
     "__version__",
     "adapt",
     "compare",
+    "cross_validate",
     "datasets",
+    "err_relevance",
     "evaluate",
     "expand",
     "local_optimum",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from typing import Any
 
 __all__ = [
@@ -9,6 +11,7 @@ __all__ = [
     "InternalError",
     "ModelFormatError",
     "ModelVersionError",
+    "NotFittedError",
     "ParamError",
     "ResourceError",
     "RustrankError",
@@ -88,12 +91,34 @@ class ResourceError(RustrankError, MemoryError):
     """A table would not fit into memory."""
 
 
+class NotFittedError(RustrankError, ValueError, AttributeError):
+    """A ranker was asked before it was fitted."""
+
+
 class InternalError(RustrankError, RuntimeError):
     """A bug in rustrank; please report it."""
 
 
 class RustrankWarning(UserWarning):
     """Something is allowed but probably not meant."""
+
+
+def unfitted(kind: str) -> RustrankError:
+    """Return the error of a ranker that is not fitted: one of scikit-learn's too, where that is loaded."""
+    message = f"this {kind} is not fitted: call fit first"
+    theirs = sys.modules.get("sklearn.exceptions")
+    if theirs is None:
+        return NotFittedError(message, code="unfitted")
+    made: RustrankError = _both(theirs.NotFittedError)(message, code="unfitted")
+    vars(made)["_kind"] = kind
+    return made
+
+
+@functools.cache
+def _both(theirs: type[Exception]) -> Any:
+    # A class made here has no name that pickle could look up.
+    again = {"__reduce__": lambda error: (unfitted, (error._kind,))}
+    return type("NotFittedError", (NotFittedError, theirs), again)
 
 
 def shown(value: Any) -> str:

@@ -39,7 +39,7 @@ def learn(scored: Scored, other: Scored | None, combining: Combining) -> LambdaR
         n_jobs=judging.num_threads,
     )
     valid = None if other is None else {"X": features(other.scores), **_given(other)}
-    return net.fit(features(scored.scores), **_given(scored), valid=valid)
+    return net.fit(features(scored.scores), **_given(scored), eval_set=valid)
 
 
 def features(scores: list[NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -10,9 +10,10 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank._arrays import as_doubles, as_labels, check_length
-from rustrank._errors import ParamError, ParamKindError, UnknownNameError, shown
+from rustrank._errors import ParamError, ParamKindError
 from rustrank._features import as_table
-from rustrank._options import real, text, threads, whole
+from rustrank._options import real, seed_of, text, threads, whole
+from rustrank._parts import eval_sets
 from rustrank._plans import Losing, check_same_names, loss_metric, preferences_of
 from rustrank._queries import as_queries, as_query_weight
 from rustrank.dataset import Dataset
@@ -22,11 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rustrank._features import Table
+    from rustrank._parts import Part
     from rustrank._queries import Queries
 
 _MOST = 2**32 - 1
-#: What a validation set is described by, besides the features.
-_FIELDS = ("X", "y", "qid", "group", "query_weight")
 
 
 @dataclass(frozen=True)
@@ -58,28 +58,32 @@ class Values:
     query_ids: NDArray[Any]
 
 
-def as_values(X: Any, given: Mapping[str, Any], num_threads: int | None) -> Values:
+def as_values(part: Part, num_threads: int | None) -> Values:
     """Read features and what is known of their rows."""
+    table = as_table(part.X)
+    labels = as_labels(part.y)
+    check_length("y", len(labels), table.num_rows, "rows")
+    queries, ids = as_queries(part.qid, part.group, table.num_rows)
+    weight = part.row_weight
+    rows = _Rows(
+        labels,
+        queries,
+        None if weight is None else as_doubles(weight, "sample_weight"),
+        as_query_weight(part.query_weight, ids),
+        None,
+    )
+    reading = _Reading(None, "error", num_threads)
+    return Values(_rustrank.RawDataset(_block(table), rows, reading), table.names, ids)
+
+
+def refuse_dataset(X: Any) -> None:
+    """Say why a net cannot learn from a `Dataset`."""
     if isinstance(X, Dataset):
         message = (
             "X: got a Dataset, which keeps no values, expected the features themselves: nets learn "
             "from values, not from bins"
         )
         raise ParamKindError(message, code="X")
-    table = as_table(X)
-    labels = as_labels(given["y"])
-    check_length("y", len(labels), table.num_rows, "rows")
-    queries, ids = as_queries(given.get("qid"), given.get("group"), table.num_rows)
-    weight = given.get("row_weight")
-    rows = _Rows(
-        labels,
-        queries,
-        None if weight is None else as_doubles(weight, "row_weight"),
-        as_query_weight(given.get("query_weight"), ids),
-        None,
-    )
-    reading = _Reading(None, "error", num_threads)
-    return Values(_rustrank.RawDataset(_block(table), rows, reading), table.names, ids)
 
 
 def _block(table: Table) -> _rustrank._Block:
@@ -121,7 +125,7 @@ class Learning:
             real("weight_decay", options["weight_decay"]),
             text("inputs", options["inputs"]),
             real("limit", options["limit"]),
-            whole("random_state", options["random_state"], 0, 2**64 - 1),
+            seed_of(options["random_state"]),
         )
 
 
@@ -155,7 +159,7 @@ class NetPlan:
         """Check all options of a net, and what `fit` got besides the training set."""
         num_threads = threads(options["n_jobs"], "n_jobs")
         judging = judging_of(options, num_threads)
-        valid = _valid(given["valid"], num_threads, names)
+        valid = valid_of(eval_sets(given), num_threads, names)
         patience = None
         if valid is not None and options["patience"] is not None:
             patience = (
@@ -198,25 +202,16 @@ def _losing(kind: str, options: Mapping[str, Any], metrics: list[str]) -> Losing
     )
 
 
-def _valid(given: Any, num_threads: int | None, names: list[str] | None) -> Values | None:
-    """Take ``(X, y, qid)``, or these and more in a mapping."""
-    if given is None:
+def valid_of(
+    sets: Mapping[str, Part], num_threads: int | None, names: list[str] | None
+) -> Values | None:
+    """Read the validation set, where there is one."""
+    if not sets:
         return None
-    if isinstance(given, (tuple, list)) and len(given) == 3:
-        given = dict(zip(_FIELDS, given, strict=False))
-    if not isinstance(given, Mapping):
-        message = (
-            f"valid: got {shown(given)}, expected (X, y, qid), or a mapping of fit's arguments"
-        )
-        raise ParamKindError(message, code="valid")
-    for name in given:
-        if name not in _FIELDS:
-            message = f"valid has {shown(name)}: expected {', '.join(_FIELDS)}"
-            raise UnknownNameError(message, code="valid")
-    for name in ("X", "y"):
-        if name not in given:
-            message = f"valid has no {name}: expected at least X, y and qid or group"
-            raise ParamError(message, code="valid")
-    values = as_values(given["X"], given, num_threads)
-    check_same_names(values.names, names, "valid")
+    if len(sets) > 1:
+        message = f"eval_set: got {len(sets)} validation sets, expected one"
+        raise ParamError(message, code="eval_set")
+    (part,) = sets.values()
+    values = as_values(part, num_threads)
+    check_same_names(values.names, names, "eval_set")
     return values

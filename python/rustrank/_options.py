@@ -42,6 +42,11 @@ def threads(value: Any, name: str = "num_threads") -> int | None:
     return whole(name, value, 1, _MOST_THREADS, ", or None for all cores")
 
 
+def seed_of(random_state: Any) -> int:
+    """Take a ``random_state`` as a seed; None is 0: nothing here depends on the time of day."""
+    return 0 if random_state is None else whole("random_state", random_state, 0, 2**64 - 1)
+
+
 def real(name: str, value: Any) -> float:
     """Take a number."""
     try:

@@ -47,6 +47,44 @@ class EarlyStopping:
     valid: str | None = None
 
 
+#: Options that go together, by name: what is not said otherwise takes these values.
+PRESETS: dict[str, dict[str, Any]] = {
+    # Gao et al. 2009, section 5.3: at each node 0.7 of the docs and of the features; and the trees
+    # of Wu et al. 2008, shallow and shrunk.
+    "robust": {
+        "num_leaves": 15,
+        "max_depth": 5,
+        "learning_rate": 0.05,
+        "features_per_node": 0.7,
+        "rows_per_node": 0.7,
+    },
+    # Wu et al. 2008, section 5.2, and Gao et al. 2009: L = 20 and M = 500, splits by least squares,
+    # and lambdas as they are.
+    "paper": {
+        "num_trees": 500,
+        "num_leaves": 20,
+        "criterion": "least_squares",
+        "features_per_node": 0.7,
+        "rows_per_node": 0.7,
+        "pair_normaliser": "none",
+        "noise_scale": 0.0,
+        "pairs_to": None,
+    },
+}
+
+
+def with_preset(options: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the options that stand at their defaults the values of the preset."""
+    name = options.pop("preset")
+    if name is None:
+        return options
+    if text("preset", name) not in PRESETS:
+        message = f"preset: got {shown(name)}, expected one of {', '.join(PRESETS)}"
+        raise UnknownNameError(message, code="preset")
+    said = {key for key, value in options.items() if key in defaults and value is not defaults[key]}
+    return options | {key: value for key, value in PRESETS[name].items() if key not in said}
+
+
 @dataclass(frozen=True)
 class Boosting:
     """Rounds and steps."""
@@ -169,6 +207,7 @@ class Plan:
     judging: Judging
     patience: tuple[int, int, int] | None
     base: _rustrank.Booster | None
+    is_scored: bool
     checkpoint: _rustrank.Booster | None
     num_threads: int | None
 
@@ -197,7 +236,7 @@ class Plan:
             metrics,
             Judging.of("ndcg@10", gain, "expected", "skip", from_, top, None),
             _patience(options["early_stopping"], list(valid), metrics),
-            _base(options["base"]),
+            *_base(options["base"], {"the training set": dataset, **valid}),
             checkpoint,
             threads(options["num_threads"]),
         )
@@ -349,10 +388,21 @@ def _patience(
     return rounds, places[0], places[1]
 
 
-def _base(given: Any) -> _rustrank.Booster | None:
-    if given is None:
-        return None
-    if not isinstance(given, Booster):
+def _base(given: Any, sets: Mapping[str, Dataset]) -> tuple[_rustrank.Booster | None, bool]:
+    """Return what training goes on from, and whether the datasets have its scores."""
+    if given is not None and not isinstance(given, Booster):
         message = f"base: got {shown(given)}, expected a Booster"
         raise ParamKindError(message, code="base")
-    return given._core
+    scored = {name: dataset._base for name, dataset in sets.items()}
+    own = scored["the training set"]
+    if not any(scored.values()):
+        return (None, False) if given is None else (given._core, False)
+    base = own if given is None else given
+    for name, theirs in scored.items():
+        if theirs is None or (theirs is not base and theirs != base):
+            message = (
+                f"base: {name} was made with {'no' if theirs is None else 'another'} base; make "
+                "the training set with base=, and the others like= it"
+            )
+            raise ParamError(message, code="base")
+    return (None if base is None else base._core), True

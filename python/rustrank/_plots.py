@@ -11,6 +11,7 @@ from rustrank._tables import number
 if TYPE_CHECKING:
     from rustrank.adaptation import Adaptation
     from rustrank.combination import Combiner, Curve
+    from rustrank.lambdaboost import LambdaBoost
     from rustrank.optimality import LocalOptimum
 
 #: Ranges of alpha that span more are drawn on a logarithmic axis.
@@ -135,4 +136,25 @@ def plot_adaptation(adaptation: Adaptation, ax: Any = None) -> Any:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, ncols=2)
+    return axes
+
+
+def plot_path(ranker: LambdaBoost, ax: Any = None) -> Any:
+    """Draw the weight of each feature as rounds go on, the heaviest named."""
+    axes = _new_axes() if ax is None else ax
+    names = ranker.booster.feature_names
+    features = sorted({feature for feature, _ in ranker.path})
+    weights = np.zeros((len(ranker.path) + 1, len(features)))
+    for at, (feature, weight) in enumerate(ranker.path):
+        weights[at + 1 :, features.index(feature)] += weight
+    heaviest = set(np.argsort(-np.abs(weights[-1]))[:8].tolist())
+    for at, feature in enumerate(features):
+        label = names[feature] if at in heaviest else None
+        color = None if at in heaviest else "0.8"
+        axes.plot(weights[:, at], color=color, linewidth=1, label=label, zorder=2 if label else 1)
+    if ranker.best_round is not None:
+        axes.axvline(ranker.best_round, color=_CHOSEN, linewidth=1, linestyle=":")
+    axes.set_xlabel("round")
+    axes.set_ylabel("weight")
+    axes.legend(frameon=False, fontsize="small")
     return axes

@@ -33,13 +33,14 @@ class Round:
     Attributes
     ----------
     number : int
-        The number of trees of the model, those of a base included.
+        The number of rounds of the model, those of a base included: its trees, or those of each
+        class.
     values : mapping
         The metrics by the names of the validation sets: ``values["valid"]["ndcg@10"]``.
     is_best : bool
         Whether the value that early stopping looks at is the best so far.
     num_leaves : int
-        The number of leaves of the new tree.
+        The number of leaves of the new tree, or trees.
     """
 
     number: int

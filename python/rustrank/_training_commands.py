@@ -100,15 +100,15 @@ def run_train(options: argparse.Namespace, path: Any) -> dict[str, Any]:
         **given,
     )
     booster.save(options.model)
-    last = booster.num_trees if booster.best_round is None else booster.best_round
+    last = booster.num_rounds if booster.best_round is None else booster.best_round
     return {
         "model": options.model,
         "num_trees": booster.num_trees,
-        "rounds": booster.all_rounds.num_trees,
+        "rounds": booster.all_rounds.num_rounds,
         "best_round": booster.best_round,
         "valid": {
             name: {
-                metric: float(values[last - (booster.all_rounds.num_trees - len(values)) - 1])
+                metric: float(values[last - (booster.all_rounds.num_rounds - len(values)) - 1])
                 for metric, values in metrics.items()
             }
             for name, metrics in booster.history.items()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
+from rustrank._arrays import as_doubles
 from rustrank._errors import DataError, ParamError, shown
 from rustrank._features import as_table
 from rustrank._options import real, text, threads, whole
@@ -49,7 +50,7 @@ class Booster:
     Attributes
     ----------
     best_round : int or None
-        With early stopping, the number of trees at which the metric was best: those that this
+        With early stopping, the number of rounds at which the metric was best: those that this
         booster has. `all_rounds` has the others too.
     history : mapping
         The value of each metric on each validation set after each round:
@@ -119,6 +120,16 @@ class Booster:
         return self._core.num_trees
 
     @property
+    def num_rounds(self) -> int:
+        """The number of rounds that made it: of its trees, or of those of each class."""
+        return self._core.num_rounds
+
+    @property
+    def classes(self) -> NDArray[np.float64] | None:
+        """The labels whose probabilities a McRank booster knows, rising; None of any other."""
+        return self._core.classes
+
+    @property
     def num_features(self) -> int:
         """The number of features of the docs that it scores."""
         return self._core.num_features
@@ -142,8 +153,8 @@ class Booster:
         return self if self._all is None else self._all
 
     def truncate(self, num_trees: int) -> Booster:
-        """Return the booster of the first trees."""
-        most = whole("num_trees", num_trees, 0, self.num_trees)
+        """Return the booster of the first trees: of McRank, of each class."""
+        most = whole("num_trees", num_trees, 0, self.num_rounds)
         return Booster._of(self._core.truncated(most))
 
     def score(
@@ -171,11 +182,66 @@ class Booster:
         """
         reading = _Reading(missing, infinite, num_threads)
         if isinstance(X, Dataset):
-            return self._core.score_dataset(X._core, reading.num_threads)
+            if X._base is None:
+                return self._core.score_dataset(X._core, reading.num_threads)
+            return self._core.score_above(X._base._core, X._core, reading.num_threads)
         if _is_plain(X) and X.shape[1] == self._core.num_features:
             return self._core.score(X, reading)
         parts = [self._core.score(block, reading) for block in self._blocks(X)]
         return _joined(parts, ())
+
+    def probabilities(
+        self,
+        X: Any,
+        *,
+        missing: float = math.nan,
+        infinite: str = "error",
+        num_threads: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Return how probable each label is for each doc; of a McRank booster only.
+
+        Parameters
+        ----------
+        X, missing, infinite, num_threads
+            As for `score`, but raw features only.
+
+        Returns
+        -------
+        array of shape (num_docs, num_classes)
+            A column for each of `classes`. A row sums to 1, and the sum of gain times probability
+            is the doc's score.
+        """
+        reading = _Reading(missing, infinite, num_threads)
+        parts = [self._core.probabilities(block, reading) for block in self._blocks(X)]
+        labels = self.classes
+        return _joined(parts, (0 if labels is None else len(labels),))
+
+    def with_gain(self, gain: Any) -> Booster:
+        """Return a McRank booster that expects other gains: the same classes, other scores.
+
+        Parameters
+        ----------
+        gain : sequence of float
+            The gain of each of `classes`.
+        """
+        return Booster._of(self._core.with_gains(as_doubles(gain, "gain")))
+
+    @property
+    def path(self) -> list[tuple[int, float]]:
+        """The features of linear parts in the order they were added, each with its weight.
+
+        Of `LambdaBoost`, the feature of each round and what was added of it.
+        """
+        features, weights = self._core.terms()
+        return list(zip(features.tolist(), weights.tolist(), strict=True))
+
+    @property
+    def coefficients(self) -> NDArray[np.float64]:
+        """The weight of each feature in linear parts: the sum over the `path`."""
+        features, weights = self._core.terms()
+        sums = np.zeros(self.num_features)
+        np.add.at(sums, features, weights)
+        return sums
 
     def explain(
         self,

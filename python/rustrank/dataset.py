@@ -102,6 +102,9 @@ class Dataset:
         A factor on each doc's gradients.
     base_score : array-like of shape (num_docs,), optional
         Scores that training starts from.
+    base : Booster, optional
+        Any booster that training is to go on from: its scores of ``X`` are the base scores, and
+        `rustrank.train` adds trees to it. By default that of ``like``.
     feature_names : sequence of str, optional
         Names; taken from the columns of a frame by default.
     like : Dataset or Booster, optional
@@ -131,6 +134,8 @@ class Dataset:
     _core: _rustrank.Dataset
     _names: list[str] | None
     _query_ids: NDArray[Any]
+    #: The booster whose scores the base scores are.
+    _base: Booster | None
 
     def __init__(
         self,
@@ -142,6 +147,7 @@ class Dataset:
         query_weight: Any = None,
         row_weight: Any = None,
         base_score: Any = None,
+        base: Booster | None = None,
         feature_names: Sequence[str] | None = None,
         like: Dataset | Booster | None = None,
         max_bins: int | None = None,
@@ -151,6 +157,9 @@ class Dataset:
         num_threads: int | None = None,
     ) -> None:
         reading = _Reading.of(missing, infinite, num_threads)
+        base = _base(base, like, has_scores=base_score is not None)
+        if base is not None:
+            base_score = base.score(X, missing=missing, infinite=infinite, num_threads=num_threads)
         table = as_table(X)
         names = _checked_names(as_names(feature_names), table)
         bins = _bins(like, names, max_bins, sample_rows)
@@ -165,16 +174,21 @@ class Dataset:
             None if base_score is None else as_scores(base_score, "base_score"),
         )
         core = _built(table, rows, bins, reading)
-        self._settle(core, names or (None if like is None else like._names), ids)
+        self._settle(core, names or (None if like is None else like._names), ids, base)
         if like is None:
             self._warn_of_unused()
 
     def _settle(
-        self, core: _rustrank.Dataset, names: list[str] | None, query_ids: NDArray[Any]
+        self,
+        core: _rustrank.Dataset,
+        names: list[str] | None,
+        query_ids: NDArray[Any],
+        base: Booster | None = None,
     ) -> None:
         self._core = core
         self._names = names
         self._query_ids = query_ids
+        self._base = base
 
     def _warn_of_unused(self) -> None:
         unused = len(self.unused_features)
@@ -243,6 +257,7 @@ class Dataset:
         batches: Callable[[], Iterable[Batch]] | Iterable[Batch],
         *,
         query_weight: Any = None,
+        base: Booster | None = None,
         feature_names: Sequence[str] | None = None,
         like: Dataset | Booster | None = None,
         max_bins: int | None = None,
@@ -261,7 +276,7 @@ class Dataset:
             A batch is a mapping with ``X``, ``y``, ``qid`` and perhaps ``row_weight`` and
             ``base_score``, or a tuple ``(X, y, qid)``. A query may go on in a later batch. Columns
             with names are matched by name to those of the first batch.
-        query_weight, feature_names, like, max_bins, sample_rows, missing, infinite, num_threads
+        query_weight, base, feature_names, like, max_bins, sample_rows, missing, infinite, num_threads
             As for `Dataset`.
         """
         source = Batches(batches)
@@ -272,7 +287,8 @@ class Dataset:
         if isinstance(binning, tuple):
             binning, content = _sampled(source, binning, reading)
         builder = _rustrank.Builder(binning, 0, reading)
-        columns = Columns()
+        columns, scores = Columns(), []
+        base = _base(base, like, has_scores=False)
         for batch, table in source.read():
             if not columns.y:
                 names = _checked_names(given, table)
@@ -280,6 +296,8 @@ class Dataset:
             columns.add(batch, table.num_rows)
             for block in table.blocks():
                 builder.push(block)
+                if base is not None:
+                    scores.append(base._core.score(block, reading))
         if content not in (None, builder.content):
             message = (
                 "the batches are read twice and were not the same: got other values in X than in "
@@ -294,10 +312,10 @@ class Dataset:
             queries,
             columns.joined("row_weight"),
             as_query_weight(query_weight, ids),
-            columns.joined("base_score"),
+            columns.joined("base_score") if base is None else np.concatenate(scores),
         )
         made = cls.__new__(cls)
-        made._settle(builder.finish(rows), names, ids)
+        made._settle(builder.finish(rows), names, ids, base)
         if like is None:
             made._warn_of_unused()
         return made
@@ -487,6 +505,21 @@ def _bins(
             raise ParamError(message, code=name)
     _check_same_names(names, like)
     return like._core.binning if isinstance(like, Dataset) else like._core.binning()
+
+
+def _base(given: Any, like: Dataset | Booster | None, *, has_scores: bool) -> Booster | None:
+    """Return the booster whose scores become base scores."""
+    if given is None:
+        return None if has_scores or not isinstance(like, Dataset) else like._base
+    from rustrank.booster import Booster  # Which is made of this module.
+
+    if not isinstance(given, Booster):
+        message = f"base: got {shown(given)}, expected a Booster"
+        raise ParamKindError(message, code="base")
+    if has_scores:
+        message = "base and base_score: expected one of them, since a base has scores of its own"
+        raise ParamError(message, code="base")
+    return given
 
 
 def _check_same_names(names: list[str] | None, like: Dataset | Booster | None) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank._errors import RustrankError, UnknownNameError
-from rustrank._learning import NetPlan, as_values
-from rustrank._options import flag, threads
+from rustrank._learning import NetPlan, as_values, refuse_dataset
+from rustrank._options import flag
+from rustrank._parts import training_part
+from rustrank._ranker import Ranker
 from rustrank._rounds import showing
 from rustrank.booster import Booster
 
@@ -33,36 +33,19 @@ class _Epoch:
     is_best: bool
 
 
-class _Net:
-    """What RankNet and LambdaRank share: their options, their loop, and what they have learned."""
+class _Net(Ranker):
+    """What RankNet and LambdaRank share: their loop, and what they have learned."""
 
     _kind: ClassVar[str]
-    _booster: Booster | None = None
-    _history: dict[str, dict[str, NDArray[np.float64]]]
     _best_epoch: int | None = None
     _num_restarts: int = 0
 
-    @classmethod
-    def _options(cls) -> list[str]:
-        return [name for name in inspect.signature(cls).parameters if name != "self"]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
-        """Return all options by name, as scikit-learn asks for them."""
-        return {name: getattr(self, name) for name in self._options()}
-
-    def set_params(self, **params: Any) -> Any:
-        """Set options by name and return the net."""
-        for name, value in params.items():
-            if name not in self._options():
-                message = f"there is no parameter {name}: expected {', '.join(self._options())}"
-                raise UnknownNameError(message, code="param")
-            setattr(self, name, value)
-        return self
-
     def _fit(self, X: Any, given: dict[str, Any]) -> None:
-        options = self.get_params()
-        num_threads, progress = threads(options["n_jobs"], "n_jobs"), options["progress"]
-        values = as_values(X, given, num_threads)
+        options = {**self.get_params(), "n_jobs": self._threads()}
+        num_threads, progress = options["n_jobs"], options["progress"]
+        refuse_dataset(X)
+        part = training_part(X, given["y"], given, type(self).__name__)
+        values = as_values(part, num_threads)
         plan = NetPlan.of(self._kind, options, given, values.names)
         trainer = _rustrank.NetTrainer(values.core, plan)
         try:
@@ -82,6 +65,7 @@ class _Net:
                 vars(error)["booster"] = self._settle(trainer, values.names)
             raise
         self._settle(trainer, values.names)
+        self._note(part.X)
 
     def _settle(self, trainer: _rustrank.NetTrainer, names: list[str] | None) -> Booster:
         epochs = np.array(trainer.history(), np.float64)
@@ -91,17 +75,14 @@ class _Net:
             history.setdefault(name, {})[metric] = column
         booster = Booster._of(trainer.booster().named(names))
         booster.history = history
-        self._booster, self._history = booster, history
+        self._booster = booster
         self._best_epoch, self._num_restarts = trainer.best_epoch, trainer.num_restarts
         return booster
 
     @property
     def booster(self) -> Booster:
-        """What was learned, as a model like any other: it scores, evaluates and saves itself."""
-        if self._booster is None:
-            message = "the net is not fitted: call fit first"
-            raise RustrankError(message, code="net.unfitted")
-        return self._booster
+        """The same as ``booster_``."""
+        return self.booster_
 
     @property
     def history(self) -> dict[str, dict[str, NDArray[np.float64]]]:
@@ -117,20 +98,6 @@ class _Net:
     def num_restarts(self) -> int:
         """How often training went back to the best weights."""
         return self._num_restarts
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the score of each row."""
-        return self.booster.score(X, num_threads=self.get_params()["n_jobs"])
-
-    def __repr__(self) -> str:
-        """Show the options that are not the default."""
-        defaults = inspect.signature(type(self)).parameters
-        shown = [
-            f"{name}={value!r}"
-            for name, value in self.get_params().items()
-            if value != defaults[name].default
-        ]
-        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 class LambdaRank(_Net):
@@ -182,10 +149,10 @@ class LambdaRank(_Net):
         The steepness of the sigmoid.
     gain, relevant_from, max_label
         As for `rustrank.evaluate`, in the loss and the metrics alike.
-    random_state : int, default 0
-        The seed of the first weights and of the order of queries.
+    random_state : int or None, default 0
+        The seed of the first weights and of the order of queries; None is 0.
     n_jobs : int, optional
-        Threads to use; all cores by default.
+        Threads to use; all cores by default, and for -1.
     progress : bool, default False
         Whether to show a progress bar.
 
@@ -224,13 +191,11 @@ class LambdaRank(_Net):
         gain: Any = "exp2",
         relevant_from: float = 1,
         max_label: float | None = None,
-        random_state: int = 0,
+        random_state: int | None = 0,
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> None:
-        options = dict(locals())
-        for name in self._options():
-            setattr(self, name, options[name])
+        self._keep(locals())
 
     def fit(
         self,
@@ -240,8 +205,10 @@ class LambdaRank(_Net):
         qid: Any = None,
         group: Any = None,
         query_weight: Any = None,
-        row_weight: Any = None,
-        valid: Any = None,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        eval_qid: Any = None,
+        eval_group: Any = None,
     ) -> LambdaRank:
         """Learn.
 
@@ -249,10 +216,16 @@ class LambdaRank(_Net):
         ----------
         X : array-like of shape (num_docs, num_features)
             Features, as for `rustrank.Dataset`. They are copied, four bytes each.
-        y, qid, group, query_weight, row_weight
-            As for `rustrank.Dataset`.
-        valid : tuple or mapping, optional
-            A validation set: ``(X, y, qid)``, or a mapping of X, y, qid or group, and query_weight.
+        y, qid, group, query_weight
+            As for `rustrank.Dataset`; ``X`` may have a column ``qid`` instead. Without queries all
+            rows are one, and a warning says so.
+        sample_weight : array-like of shape (num_docs,), optional
+            A factor on each doc's gradients.
+        eval_set : (X, y), or a list of one, optional
+            A validation set; with its query ids as a third element, a column ``qid``, or in one of
+            the next two. Or a mapping of X, y, qid or group, and query_weight.
+        eval_qid, eval_group : list of array-like, optional
+            Its query ids, or sizes, in a list of one.
 
         Returns
         -------
@@ -325,13 +298,11 @@ class RankNet(_Net):
         gain: Any = "exp2",
         relevant_from: float = 1,
         max_label: float | None = None,
-        random_state: int = 0,
+        random_state: int | None = 0,
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> None:
-        options = dict(locals())
-        for name in self._options():
-            setattr(self, name, options[name])
+        self._keep(locals())
 
     def fit(
         self,
@@ -341,15 +312,17 @@ class RankNet(_Net):
         qid: Any = None,
         group: Any = None,
         query_weight: Any = None,
-        row_weight: Any = None,
+        sample_weight: Any = None,
         preferences: Any = None,
-        valid: Any = None,
+        eval_set: Any = None,
+        eval_qid: Any = None,
+        eval_group: Any = None,
     ) -> RankNet:
         """Learn.
 
         Parameters
         ----------
-        X, y, qid, group, query_weight, row_weight, valid
+        X, y, qid, group, query_weight, sample_weight, eval_set, eval_qid, eval_group
             As for `LambdaRank.fit`.
         preferences : array-like of shape (num_pairs, 2 to 4), optional
             What is learned instead of labels: the rows of a better and a worse doc of one query, the

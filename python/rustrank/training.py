@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rustrank import _rustrank
 from rustrank._errors import ParamError, RustrankWarning
 from rustrank._options import flag
-from rustrank._plans import EarlyStopping, Plan, refuse_unknown
+from rustrank._plans import EarlyStopping, Plan, refuse_unknown, with_preset
 from rustrank._rounds import Reporting, Round, booster_of
 from rustrank.dataset import Dataset, as_dataset
 
@@ -34,6 +34,7 @@ def train(
     valid: Dataset | Sequence[Dataset] | Mapping[str, Dataset] | None = None,
     early_stopping: int | EarlyStopping | None = None,
     base: Booster | None = None,
+    preset: str | None = None,
     progress: bool = False,
     callbacks: Callable[[Round], object] | Sequence[Callable[[Round], object]] | None = None,
     seed: int = 0,
@@ -87,15 +88,18 @@ def train(
         The training set. Training starts from its base scores if it has some.
     objective : str or callable, default "lambdamart"
         The loss: ``lambdamart`` (pairs weighted by what their exchange changes a metric by),
-        ``ranknet`` (all pairs alike), ``xendcg``, ``regression``, ``logistic`` or
-        ``balanced_logistic``. Or a function ``(scores, labels, rows) -> (grad, hess)`` that sees
-        one query at a time; ``rows`` are the numbers of its rows in the training data.
+        ``ranknet`` (all pairs alike), ``xendcg``, ``regression``, ``logistic``,
+        ``balanced_logistic``, ``err_logistic`` (a doc is relevant with the probability that ERR sees
+        in its label), ``mcrank`` or ``mcrank_ordinal`` (labels are classes, each with trees of its
+        own; the score is the gain that their probabilities let expect). Or a function
+        ``(scores, labels, rows) -> (grad, hess)`` that sees one query at a time; ``rows`` are the
+        numbers of its rows in the training data.
     metric : str or callable, or a sequence of these, default "ndcg@10"
         What is evaluated on the validation sets after each round: names as for
         `rustrank.evaluate`, or functions ``(scores, labels) -> float`` of one query, of which
         larger values are better.
     num_trees : int, default 100
-        The most trees to add.
+        The most trees to add; of ``mcrank``, to each class.
     num_leaves : int, default 31
         The most leaves of a tree.
     learning_rate : float, default 0.1
@@ -108,8 +112,14 @@ def train(
         validation set, or as an `EarlyStopping` says. The booster then has the trees up to the best
         round, and `Booster.all_rounds` all of them.
     base : Booster, optional
-        A booster to go on from: one trained on the same bins, or any whose scores all datasets have
-        as their ``base_score``.
+        A booster to go on from, of which the result is part: one trained on the same bins, or any
+        that the datasets were made with (``base=``) or whose scores they have as their
+        ``base_score``. By default the base that the training set was made with.
+    preset : {"robust", "paper"}, optional
+        Options that go together, for those that are left at their defaults: for a small or noisy
+        sample of another market, shallow trees, small steps and at each node 0.7 of its docs and of
+        the features (``robust``); or LambdaSMART as in the papers, with 500 trees of 20 leaves split
+        by least squares, the same draws, and lambdas of all pairs as they are (``paper``).
     progress : bool, default False
         Whether to show a progress bar; lines of text where standard error is no terminal.
     callbacks : callable or sequence of callables, optional
@@ -186,7 +196,8 @@ def train(
         probability that it is better (1 by default) and the weight of the pair (1). Pairs may
         contradict each other.
     gain, relevant_from, max_label
-        As for `rustrank.evaluate`, in the objective and the metrics alike. With ``relevant_from``,
+        As for `rustrank.evaluate`, in the objective and the metrics alike; ``gain`` is what McRank
+        expects. With ``relevant_from``,
         logistic losses tell relevant docs by it; without, labels are probabilities.
 
     Returns
@@ -216,6 +227,7 @@ def train(
     """
     options = dict(locals())
     refuse_unknown(options.pop("unknown"), (name for name in options if name != "dataset"))
+    options = with_preset(options, train.__kwdefaults__ or {})
     as_dataset(dataset, "dataset")
     reporting = Reporting.of(options)
     found = _found(reporting.checkpoint, flag("resume", resume))
@@ -228,7 +240,7 @@ def train(
         )
         warnings.warn(message, RustrankWarning, stacklevel=2)
     whole = booster_of(trainer, dataset._names)
-    if whole.best_round is None or whole.best_round == whole.num_trees:
+    if whole.best_round is None or whole.best_round == whole.num_rounds:
         return whole
     best = whole.truncate(whole.best_round)
     best.best_round, best.history, best._all = whole.best_round, whole.history, whole

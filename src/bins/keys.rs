@@ -3,10 +3,12 @@
 //! A *key* is a cell as an integer of the same order. Rows are read some features at a time, a cache
 //! line of them, so that a feature's keys fill up one after the other, and then sorted by radix.
 
+use super::kernel::keep::{SLACK, keep};
 use super::mapper::Mapper;
 use super::quantile::{Weighted, from_key, sort_by_key, to_key};
 use crate::Interrupt;
 use crate::error::Result;
+use crate::simd::Level;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -41,8 +43,9 @@ pub(super) fn mappers_of(
                 interrupt.check()?;
                 let tile = &mut tile[..counts.len() * width];
                 read(block * rows..block * rows + counts.len(), features.clone(), tile)?;
+                let alone = counts.iter().all(|&count| count == 1);
                 for (feature, keys) in keys.iter_mut().enumerate() {
-                    keys.extend(tile[feature..].iter().step_by(width), counts);
+                    keys.extend(&tile[feature..], width, counts, alone);
                 }
             }
             let mut scratch = Vec::new();
@@ -66,7 +69,7 @@ pub(super) struct Keys {
 impl Keys {
     /// No cells yet. What is not filled of the room is not touched, and what grows is touched twice.
     fn with_room(rows: usize) -> Self {
-        Self { single: Vec::with_capacity(rows), ..Self::default() }
+        Self { single: Vec::with_capacity(rows + SLACK), ..Self::default() }
     }
 
     #[inline]
@@ -80,23 +83,19 @@ impl Keys {
         }
     }
 
-    /// Adds a run of cells; most rows are one of a kind, and then nothing branches on the cells.
-    fn extend<'a>(&mut self, cells: impl ExactSizeIterator<Item = &'a f32>, counts: &[u32]) {
-        if counts.iter().any(|&count| count > 1) {
+    /// Adds a run of cells, each `stride` behind the one before; `alone` says that each of their rows
+    /// is one of a kind, as most are, and then nothing branches on the cells.
+    fn extend(&mut self, cells: &[f32], stride: usize, counts: &[u32], alone: bool) {
+        if !alone {
+            let cells = cells.iter().step_by(stride);
             cells.zip(counts).for_each(|(&cell, &count)| self.push(cell, count));
             return;
         }
         let old = self.single.len();
-        self.single.resize(old + cells.len(), 0);
-        let room = &mut self.single[old..];
-        let (mut kept, mut missing) = (0, 0);
-        for &cell in cells {
-            room[kept] = to_key(cell);
-            kept += usize::from(cell < 0.0) + usize::from(cell > 0.0);
-            missing += u64::from(cell.is_nan());
-        }
-        self.single.truncate(old + kept);
-        self.missing += missing;
+        self.single.resize(old + counts.len() + SLACK, 0);
+        let kept = keep(Level::best(), cells, stride, &mut self.single[old..]);
+        self.single.truncate(old + kept.keys);
+        self.missing += kept.missing as u64;
     }
 
     /// The bins; rows of `total` that gave no cell hold 0.

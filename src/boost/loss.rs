@@ -1,23 +1,73 @@
 //! The loss of a training, with what is said of it.
 
+use super::start::target;
+use crate::Convention;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::hash;
-use crate::objective::{Kind, Objective, ObjectiveOptions, Preference, PreferenceNet};
+use crate::model::{Class, Classes, Link};
+use crate::objective::{
+    ClassLink, ClassLoss, Kind, Objective, ObjectiveOptions, Preference, PreferenceNet,
+};
 
 /// An objective, and the name and options that it is known by.
 ///
 /// These are noted down in the model, and compared when training is resumed.
 #[derive(Debug)]
 pub struct Loss {
-    pub(super) objective: Box<dyn Objective>,
+    pub(super) learned: Learned,
     pub(super) notes: Vec<(&'static str, String)>,
+}
+
+/// What trees are grown for.
+#[derive(Debug)]
+pub(super) enum Learned {
+    /// The score: a tree a round.
+    Scores(Box<dyn Objective>),
+    /// The margins of classes: a tree a class and round.
+    Classes(ClassLink, Convention),
+}
+
+/// The classes of a training set.
+#[derive(Debug)]
+pub(super) struct ClassGoal {
+    pub(super) loss: ClassLoss,
+    link: Link,
+    classes: Vec<Class>,
+}
+
+impl ClassGoal {
+    fn new(link: ClassLink, convention: &Convention, dataset: &Dataset) -> Result<Self> {
+        let loss = ClassLoss::new(link, &target(dataset))?;
+        let gains = convention.gains_of(loss.labels())?;
+        let labels = loss.labels().iter();
+        let class = |(&label, gain)| Class { label: f64::from(label), gain };
+        let link = match link {
+            ClassLink::Softmax => Link::Softmax,
+            _ => Link::Ordinal,
+        };
+        Ok(Self { classes: labels.zip(gains).map(class).collect(), loss, link })
+    }
+
+    /// The classes before the first round.
+    pub(super) fn start(&self, num_features: usize) -> Result<Classes> {
+        Classes::new(num_features, self.link, &self.classes, self.loss.starts())
+    }
+
+    /// Whether these are the classes of a model.
+    pub(super) fn is_of(&self, classes: &Classes) -> bool {
+        classes.expectation().link() == self.link
+            && classes.classes().eq(self.classes.iter().copied())
+    }
 }
 
 impl Loss {
     /// One of ours.
     pub fn new(options: &ObjectiveOptions) -> Result<Self> {
-        let objective = options.build()?;
+        let learned = match options.kind.classes() {
+            Some(link) => Learned::Classes(link, options.lambda.metric.convention().clone()),
+            None => Learned::Scores(options.build()?),
+        };
         let mut notes = vec![("objective", options.kind.to_string())];
         let lambda = &options.lambda;
         let none = || "none".to_owned();
@@ -40,13 +90,42 @@ impl Loss {
             }
             _ => {}
         }
+        let metric = &lambda.metric;
         if options.kind == Kind::LambdaRank {
-            let metric = &lambda.metric;
             notes.push(("objective_metric", metric.to_string()));
+        }
+        let sees_gains = matches!(options.kind, Kind::LambdaRank | Kind::ErrLogistic);
+        if sees_gains || options.kind.classes().is_some() {
             notes.push(("convention", format!("{:?}", metric.convention())));
         }
         notes.push(("objective_seed", lambda.seed.to_string()));
-        Ok(Self { objective, notes })
+        Ok(Self { learned, notes })
+    }
+
+    /// What a training on this dataset is to learn of classes, if it is about classes.
+    pub(super) fn classes(&self, dataset: &Dataset) -> Result<Option<ClassGoal>> {
+        match &self.learned {
+            Learned::Classes(link, convention) => {
+                ClassGoal::new(*link, convention, dataset).map(Some)
+            }
+            Learned::Scores(_) => Ok(None),
+        }
+    }
+
+    /// The objective of the score, for what can learn nothing else.
+    pub(super) fn of_scores(&self) -> Result<&dyn Objective> {
+        match &self.learned {
+            Learned::Scores(objective) => Ok(&**objective),
+            Learned::Classes(..) => {
+                let what = "classes have a gradient each: only training grows trees for them";
+                Err(Error::param("objective", what).hint("regression learns labels as numbers"))
+            }
+        }
+    }
+
+    /// Whether a query whose labels are all equal has no gradient at any scores.
+    pub(super) fn needs_pairs(&self) -> bool {
+        matches!(&self.learned, Learned::Scores(objective) if objective.needs_pairs())
     }
 
     /// [`PreferenceNet`] on preferences between the caller's rows.
@@ -67,18 +146,18 @@ impl Loss {
                 .fold(pair, |h, &x| hash::mix(h ^ x))
         };
         let content = preferences.iter().map(parts).fold(0u64, u64::wrapping_add);
-        let objective = Box::new(PreferenceNet::new(&preferences, dataset.queries(), sigma)?);
+        let objective = PreferenceNet::new(&preferences, dataset.queries(), sigma)?;
         let notes = vec![
             ("objective", "ranknet".to_owned()),
             ("sigma", sigma.to_string()),
             ("preferences", format!("{} pairs, {content:016x}", by_row.len())),
         ];
-        Ok(Self { objective, notes })
+        Ok(Self { learned: Learned::Scores(Box::new(objective)), notes })
     }
 
     /// Somebody else's; the name must tell it from any other.
     pub fn other(name: impl Into<String>, objective: Box<dyn Objective>) -> Self {
-        Self { objective, notes: vec![("objective", name.into())] }
+        Self { learned: Learned::Scores(objective), notes: vec![("objective", name.into())] }
     }
 }
 

@@ -4,8 +4,8 @@
 //! gradients at the current scores, grows a tree from them, adds its leaf values times the learning
 //! rate to the scores of all docs, and evaluates. Callers loop, and do between rounds what they like.
 //!
-//! A *round* is one such step and adds one tree; its *number* is the number of trees of the model
-//! after it, those of a base model included. A set is *watched* if it is evaluated after each round.
+//! A *round* is one such step and adds one tree, or a tree for each class; its *number* is the number
+//! of rounds of the model after it, those of a base model included. A set is *watched* if it is evaluated after each round.
 //! *Patience* is how many rounds without a better value are waited for.
 //!
 //! Invariants: nothing depends on threads or on the order of rows; a round that fails leaves no
@@ -42,7 +42,7 @@
 //! };
 //! let mut trainer = Trainer::new(Arc::new(dataset), plan, &never)?;
 //! while let Some(round) = trainer.next_round(&never)? {
-//!     assert_eq!(round.number, trainer.num_trees());
+//!     assert_eq!(round.number, trainer.model().num_trees());
 //! }
 //! let scorer = trainer.model().scorer();
 //! assert!(scorer.score_row(&[4f32])? > scorer.score_row(&[0f32])?);
@@ -50,6 +50,7 @@
 //! ```
 
 mod diagnosis;
+mod features;
 mod importance;
 mod loss;
 mod merge;
@@ -58,20 +59,23 @@ mod params;
 mod refit;
 mod reweigh;
 mod sampler;
+mod scoring;
+mod standing;
 mod start;
 mod step;
 mod stopping;
 mod trainer;
 mod watch;
 
+pub use features::{FeaturePlan, FeatureTrainer, Picked};
 pub use importance::permutation_importance;
 pub use loss::Loss;
 pub use merge::merged;
 pub use params::Params;
 pub use refit::{RefitOptions, refit};
 pub use reweigh::{ReweighOptions, Reweighed, reweigh};
-pub use start::{binning_of, score_dataset};
+pub use scoring::{binning_of, score_above, score_dataset};
 pub use step::{ExactStep, Step};
 pub use stopping::{End, Patience};
-pub use trainer::{Plan, Round, Trainer};
+pub use trainer::{Base, Plan, Round, Trainer};
 pub use watch::{Measured, OtherMetric, Watched};

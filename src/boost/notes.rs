@@ -59,7 +59,7 @@ pub(super) fn restore(mut model: Model, context: &Context<'_>) -> Result<(Model,
     }
     let names = context.watch.names().count();
     let history = history(&model, names)
-        .filter(|history| context.num_before + history.len() == model.num_trees())
+        .filter(|history| context.num_before + history.len() == model.num_rounds())
         .ok_or_else(|| Error::data("checkpoint", "the checkpoint is damaged"))?;
     let notes: Vec<String> =
         model.attributes().keys().filter(|name| name.starts_with(PREFIX)).cloned().collect();
@@ -75,7 +75,7 @@ pub(super) struct Context<'a> {
     pub(super) dataset: &'a Dataset,
     pub(super) plan: &'a Plan,
     pub(super) watch: &'a Watch,
-    /// The number of trees of the base.
+    /// The number of rounds of the base.
     pub(super) num_before: usize,
 }
 
@@ -84,7 +84,8 @@ impl Context<'_> {
         let sets =
             self.watch.sets().map(|set| format!("{}={:016x}", set.name, set.dataset.fingerprint()));
         let watched: Vec<String> = sets.chain(self.watch.described()).collect();
-        let base = self.plan.base.as_ref().map_or(0, |base| hash::bytes(base.to_text().as_bytes()));
+        let text = |base: &super::Base| hash::bytes(base.model.to_text().as_bytes());
+        let base = self.plan.base.as_ref().map_or(0, text);
         vec![
             (DATASET, format!("{:016x}", self.dataset.fingerprint())),
             (WATCHED, watched.join(" ")),

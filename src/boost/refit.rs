@@ -111,7 +111,8 @@ pub fn refit(
             .got(dataset.num_features())
             .expected(model.num_features()));
     }
-    if loss.objective.needs_pairs() {
+    let objective = loss.of_scores()?;
+    if objective.needs_pairs() {
         dataset.require_pairs()?;
     }
     let mut made = model.clone();
@@ -120,7 +121,7 @@ pub fn refit(
     let mut gradients = vec![Gradient::default(); dataset.num_docs()];
     for (round, tree) in model.trees().enumerate() {
         let state = State { round: round as u64, scores: &scores };
-        loss.objective.gradients(&target(dataset), state, &mut gradients, interrupt)?;
+        objective.gradients(&target(dataset), state, &mut gradients, interrupt)?;
         let leaf_of = leaves_of(tree, dataset, interrupt)?;
         let sums = sums_of(&gradients, &leaf_of, tree.leaves().len());
         let leaves = tree.leaves().iter().zip(sums);

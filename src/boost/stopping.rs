@@ -39,10 +39,13 @@ pub(super) fn best(history: &[Vec<f64>], value: usize) -> Option<usize> {
     best.map(|(round, _)| round)
 }
 
-/// Whether the latest trees split nothing.
-pub(super) fn is_fruitless<'a>(trees: impl Iterator<Item = &'a Tree>) -> bool {
+/// Whether the latest trees split nothing; of classes, those of all classes.
+pub(super) fn is_fruitless<'a>(
+    trees: impl Iterator<Item = &'a Tree>,
+    trees_a_round: usize,
+) -> bool {
     let count = |run, tree: &Tree| if tree.splits().is_empty() { run + 1 } else { 0 };
-    trees.fold(0, count) >= FRUITLESS
+    trees.fold(0, count) >= FRUITLESS * trees_a_round
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
-//! Rounds: gradients, a tree, new scores, metrics.
+//! Rounds: gradients, a tree or one a class, new scores, metrics.
 
+use super::loss::{ClassGoal, Learned};
 use super::notes::{self, Context};
 use super::sampler::Sampler;
-use super::start::{Start, other_bins, start_scores, target};
+use super::standing::Standing;
+use super::start::{From, Start, other_bins, standing, target};
 use super::stopping::{best, is_fruitless};
 use super::watch::{Measured, Watch, Watched};
 use super::{End, ExactStep, Loss, Params, Patience, Step, diagnosis};
@@ -32,21 +34,38 @@ pub struct Plan {
     pub metrics: Vec<Measured>,
     /// When to end early.
     pub patience: Option<Patience>,
-    /// What the new trees are added to: a model whose trees split at thresholds of the dataset's
-    /// bins, or any model whose scores all datasets have as their base scores.
-    pub base: Option<Model>,
+    /// What the new trees are added to.
+    pub base: Option<Base>,
+}
+
+/// A model that training goes on from.
+#[derive(Debug, Clone)]
+pub struct Base {
+    /// One whose trees split at thresholds of the dataset's bins, or any whose scores all datasets
+    /// have as their base scores.
+    pub model: Model,
+    /// Whether the base scores are the model's. If not said they are, unless the model is a sum of
+    /// trees that can score the datasets: then it was trained on the base scores too.
+    pub is_scored: bool,
+}
+
+impl std::convert::From<Model> for Base {
+    fn from(model: Model) -> Self {
+        Self { model, is_scored: false }
+    }
 }
 
 /// What a round has brought.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
-    /// The number of trees of the model after this round, those of the base included.
+    /// The number of rounds of the model after this one, those of the base included: the number of
+    /// its trees, or of those of each class.
     pub number: usize,
     /// The mean of each metric on each watched set, set by set.
     pub values: Vec<f64>,
     /// Whether the value that early stopping looks at is the best so far.
     pub is_best: bool,
-    /// The number of leaves of the new tree.
+    /// The number of leaves of the new tree, or trees.
     pub num_leaves: usize,
 }
 
@@ -61,16 +80,16 @@ pub struct Trainer {
     grower: Grower,
     sampler: Sampler,
     model: Model,
-    /// How many of its trees are the base's.
+    /// Of classes, if they are learned.
+    goal: Option<ClassGoal>,
+    /// How many of its rounds are the base's.
     num_before: usize,
-    /// The first tree that is not part of the base scores.
-    first: usize,
-    /// What all scores start from, besides base scores.
-    offset: f64,
+    from: From,
     history: Vec<Vec<f64>>,
-    scores: Vec<f64>,
-    gradients: Vec<Gradient>,
-    /// Whether scores are not those of `trees`.
+    standing: Standing,
+    /// For each tree of a round, those of all docs.
+    gradients: Vec<Vec<Gradient>>,
+    /// Whether what docs score is not what the model says.
     is_stale: bool,
 }
 
@@ -94,24 +113,31 @@ impl Trainer {
         if let Step::Exact(ExactStep { set: Some(set), .. }) = plan.params.step {
             watch.check_step(set)?;
         }
-        let needs_pairs = plan.loss.objective.needs_pairs();
+        let needs_pairs = plan.loss.needs_pairs();
         if needs_pairs {
             dataset.require_pairs()?;
         }
-        // Scores, gradients and lists of docs.
-        room_for("training", 32 * dataset.num_docs() as u64)?;
+        let goal = plan.loss.classes(&dataset)?;
+        if goal.is_some() && plan.params.step != Step::Newton {
+            let what = "an exact step is a line of scores, and the scores of classes are none";
+            return Err(Error::param("step", what).hint("train classes with step=\"newton\""));
+        }
+        let trees_a_round = goal.as_ref().map_or(1, |goal| goal.loss.num_margins());
+        // Sums and gradients, and lists of docs.
+        room_for("training", (16 + 16 * trees_a_round as u64) * dataset.num_docs() as u64)?;
         let grower = Grower::new(table(&dataset), plan.params.grow.clone())?;
         // Least squares fits docs without a gradient too.
         let by_squares = plan.params.grow.criterion == Criterion::LeastSquares;
         let only_pairs = needs_pairs && !by_squares && !watch.sees_train();
         let sampler = Sampler::new(&dataset, &plan.params, only_pairs);
-        let Start { mut model, first, offset } = Start::new(&plan, &dataset, watch.sets())?;
+        let Start { mut model, from } = Start::new(&plan, goal.as_ref(), &dataset, watch.sets())?;
         notes::write_params(&mut model, &plan);
         Ok(Self {
-            gradients: vec![Gradient::default(); dataset.num_docs()],
-            num_before: model.num_trees(),
+            gradients: vec![vec![Gradient::default(); dataset.num_docs()]; trees_a_round],
+            num_before: model.num_rounds(),
             history: Vec::new(),
-            scores: Vec::new(),
+            standing: Standing::default(),
+            goal,
             is_stale: true,
             dataset,
             plan,
@@ -119,8 +145,7 @@ impl Trainer {
             grower,
             sampler,
             model,
-            first,
-            offset,
+            from,
         })
     }
 
@@ -160,45 +185,80 @@ impl Trainer {
         if self.is_stale {
             self.replay(interrupt)?;
         }
-        let tree = self.grow(interrupt)?;
-        let tree = stepped(&tree, self.plan.params.learning_rate * self.alpha(&tree, interrupt)?)?;
-        let coded = CodedTree::new(&tree, self.dataset.binning());
-        let coded = coded.ok_or_else(|| Error::internal("a split outside of the bins"))?;
-        self.is_stale = true;
-        add_leaves(&self.grower, &tree, &mut self.scores);
-        self.watch.add(&coded, interrupt)?;
-        let values = self.watch.values(&self.scores, interrupt)?;
-        let num_leaves = tree.leaves().len();
-        self.model.push(tree)?;
+        let trees = self.grow_round(interrupt)?;
+        let values = self.watch.values(self.standing.scores(), interrupt)?;
+        let num_leaves = trees.iter().map(|tree| tree.leaves().len()).sum();
+        self.keep(trees)?;
         self.history.push(values.clone());
         self.is_stale = false;
-        let number = self.num_trees();
+        let number = self.num_rounds();
         Ok(Some(Round { number, values, is_best: self.best_round() == Some(number), num_leaves }))
+    }
+
+    /// Adds the trees of a round to the model.
+    fn keep(&mut self, trees: Vec<Tree>) -> Result<()> {
+        if self.goal.is_some() {
+            return self.model.push_classes(trees);
+        }
+        trees.into_iter().try_for_each(|tree| self.model.push(tree))
+    }
+
+    /// The trees of a round, with the rate in their leaves: all sums and scores have them already.
+    fn grow_round(&mut self, interrupt: &Interrupt) -> Result<Vec<Tree>> {
+        self.set_gradients(interrupt)?;
+        let mut trees = Vec::with_capacity(self.gradients.len());
+        for at in 0..self.gradients.len() {
+            let tree = self.grow(at, interrupt)?;
+            let alpha = self.alpha(&tree, interrupt)?;
+            let tree = stepped(&tree, self.plan.params.learning_rate * alpha)?;
+            let coded = CodedTree::new(&tree, self.dataset.binning());
+            let coded = coded.ok_or_else(|| Error::internal("a split outside of the bins"))?;
+            self.is_stale = true;
+            add_leaves(&self.grower, &tree, self.standing.sums(at));
+            self.watch.add(at, &coded, interrupt)?;
+            trees.push(tree);
+        }
+        if self.history.is_empty() && trees.iter().all(|tree| tree.splits().is_empty()) {
+            let (params, docs) = (&self.plan.params, &self.sampler.docs);
+            return Err(diagnosis::of_no_split(&self.dataset, params, &self.gradients[0], docs));
+        }
+        if let Some(classes) = self.goal.as_ref().and_then(|_| self.model.classes()) {
+            self.standing.settle(classes.expectation());
+            self.watch.settle(classes.expectation());
+        }
+        Ok(trees)
     }
 
     /// Takes the latest round back, as if it had never been.
     pub fn take_back(&mut self) {
         if self.history.pop().is_some() {
-            self.model.truncate(self.num_trees() - 1);
+            self.model.truncate(self.num_rounds() - 1);
             self.is_stale = true;
         }
     }
 
     /// Why there is no further round, if there is none.
     pub fn end(&self) -> Option<End> {
-        let waited = self.best_round().map_or(0, |best| self.num_trees() - best);
+        let waited = self.best_round().map_or(0, |best| self.num_rounds() - best);
         if self.plan.patience.is_some_and(|patience| waited >= patience.rounds) {
             Some(End::Patience)
         } else if self.history.len() >= self.plan.params.num_trees {
             Some(End::Done)
-        } else if is_fruitless(self.model.trees().skip(self.num_before)) {
+        } else if self.is_fruitless() {
             Some(End::Nothing)
         } else {
             None
         }
     }
 
-    /// The number of trees at which the value that early stopping looks at was best; without early
+    fn is_fruitless(&self) -> bool {
+        let trees_a_round = self.gradients.len();
+        let count = self.history.len() * trees_a_round;
+        let new = self.model.trees().skip(self.model.num_trees() - count);
+        is_fruitless(new, trees_a_round)
+    }
+
+    /// The number of rounds at which the value that early stopping looks at was best; without early
     /// stopping there is none.
     pub fn best_round(&self) -> Option<usize> {
         let patience = self.plan.patience.as_ref()?;
@@ -221,12 +281,13 @@ impl Trainer {
         &self.model
     }
 
-    /// The number of trees so far, those of the base included.
-    pub fn num_trees(&self) -> usize {
-        self.model.num_trees()
+    /// The number of rounds of the model so far, those of the base included: of its trees, or of
+    /// those of each class.
+    pub fn num_rounds(&self) -> usize {
+        self.model.num_rounds()
     }
 
-    /// The number of trees that were there at the start.
+    /// The number of rounds that were there at the start.
     pub fn num_before(&self) -> usize {
         self.num_before
     }
@@ -234,22 +295,16 @@ impl Trainer {
     /// The scores of the starting point and all trees, from the beginning: the same sums in the
     /// same order as round by round.
     fn replay(&mut self, interrupt: &Interrupt) -> Result<()> {
-        let offset = self.offset;
-        self.scores = start_scores(&self.dataset, offset);
-        self.watch.start(|dataset| start_scores(dataset, offset));
-        for tree in self.model.trees().skip(self.first) {
-            interrupt.check()?;
-            let coded = CodedTree::new(tree, self.dataset.binning()).ok_or_else(other_bins)?;
-            coded.add_to(self.dataset.matrix(), &mut self.scores, interrupt)?;
-            self.watch.add(&coded, interrupt)?;
-        }
+        let of = |dataset: &Dataset| standing(&self.model, self.from, dataset, interrupt);
+        self.standing = of(&self.dataset)?;
+        self.watch.start(of)?;
         self.is_stale = false;
         Ok(())
     }
 
     /// Evaluates once before the first round: labels that a metric cannot use are told at once.
     fn check_values(&self, interrupt: &Interrupt) -> Result<()> {
-        let values = self.watch.values(&self.scores, interrupt)?;
+        let values = self.watch.values(self.standing.scores(), interrupt)?;
         let Some(patience) = &self.plan.patience else { return Ok(()) };
         let at = self.watch.index(patience.set, patience.metric);
         if !values[at].is_nan() {
@@ -263,30 +318,34 @@ impl Trainer {
         Err(Error::data("metric.nan", what))
     }
 
-    /// The tree of this round.
-    fn grow(&mut self, interrupt: &Interrupt) -> Result<Tree> {
-        let (dataset, round) = (&*self.dataset, self.num_trees() as u64);
-        let state = State { round, scores: &self.scores };
-        let target = target(dataset);
-        self.plan.loss.objective.gradients(&target, state, &mut self.gradients, interrupt)?;
-        self.sampler.draw(dataset, &self.gradients, round);
-        let tree = if self.sampler.docs.is_empty() {
-            Tree::new(Vec::new(), vec![Leaf { value: 0.0, cover: 0.0, docs: 0 }])
-        } else {
-            let (docs, rest) = (&self.sampler.docs, &self.sampler.rest);
-            let job = Job { gradients: &self.gradients, docs, rest, round };
-            self.grower.grow(table(dataset), job, interrupt)?
-        };
-        if tree.splits().is_empty() && self.history.is_empty() {
-            let params = &self.plan.params;
-            return Err(diagnosis::of_no_split(
-                dataset,
-                params,
-                &self.gradients,
-                &self.sampler.docs,
-            ));
+    /// The gradients of this round.
+    fn set_gradients(&mut self, interrupt: &Interrupt) -> Result<()> {
+        let target = target(&self.dataset);
+        match (&self.plan.loss.learned, &self.goal) {
+            (Learned::Classes(..), Some(goal)) => {
+                goal.loss.gradients(self.standing.margins(), &mut self.gradients, interrupt)
+            }
+            (Learned::Scores(objective), _) => {
+                let state =
+                    State { round: self.model.num_rounds() as u64, scores: self.standing.scores() };
+                objective.gradients(&target, state, &mut self.gradients[0], interrupt)
+            }
+            (Learned::Classes(..), None) => Err(Error::internal("classes without a goal")),
         }
-        Ok(tree)
+    }
+
+    /// Tree `at` of this round.
+    fn grow(&mut self, at: usize, interrupt: &Interrupt) -> Result<Tree> {
+        let (dataset, round) = (&*self.dataset, self.model.num_rounds() as u64);
+        let gradients = &self.gradients[at];
+        self.sampler.draw(dataset, gradients, round);
+        if self.sampler.docs.is_empty() {
+            return Ok(Tree::new(Vec::new(), vec![Leaf { value: 0.0, cover: 0.0, docs: 0 }]));
+        }
+        let (docs, rest) = (&self.sampler.docs, &self.sampler.rest);
+        // What is drawn for a tree is drawn anew for that of each class.
+        let round = round * self.gradients.len() as u64 + at as u64;
+        self.grower.grow(table(dataset), Job { gradients, docs, rest, round }, interrupt)
     }
 
     /// What the grown tree is multiplied by, besides the learning rate.
@@ -297,9 +356,10 @@ impl Trainer {
         }
         let watched = step.set.and_then(|set| self.watch.scored(set));
         let Some((dataset, scores)) = watched else {
-            let mut outputs = vec![0.0; self.scores.len()];
+            let scores = self.standing.scores();
+            let mut outputs = vec![0.0; scores.len()];
             add_leaves(&self.grower, tree, &mut outputs);
-            return step.alpha(&self.dataset, &self.scores, &outputs, interrupt);
+            return step.alpha(&self.dataset, scores, &outputs, interrupt);
         };
         let coded = CodedTree::new(tree, dataset.binning()).ok_or_else(other_bins)?;
         let mut outputs = vec![0.0; scores.len()];
@@ -338,7 +398,7 @@ impl fmt::Debug for Trainer {
     /// In short: a training set may be large.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Trainer");
-        shown.field("plan", &self.plan).field("num_trees", &self.num_trees());
+        shown.field("plan", &self.plan).field("num_rounds", &self.num_rounds());
         shown.field("history", &self.history).finish_non_exhaustive()
     }
 }

@@ -1,10 +1,12 @@
 //! What is looked at after each round: metrics on datasets.
 
 use super::Patience;
+use super::standing::Standing;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::grow::CodedTree;
 use crate::metric::{Mean, Metric, evaluate, evaluate_rows};
+use crate::model::Expectation;
 use crate::{Grouping, Interrupt, Queries};
 use std::fmt;
 use std::sync::Arc;
@@ -61,7 +63,7 @@ pub(super) struct Watch {
 struct Set {
     watched: Watched,
     /// `None` for the training set, whose scores the trainer has.
-    scores: Option<Vec<f64>>,
+    standing: Option<Standing>,
 }
 
 impl Watch {
@@ -78,8 +80,9 @@ impl Watch {
                 return Err(Error::param("valid", what));
             }
         }
-        let own = |set: &Watched| (!Arc::ptr_eq(&set.dataset, train)).then(Vec::new);
-        let sets = sets.into_iter().map(|watched| Set { scores: own(&watched), watched }).collect();
+        let own = |set: &Watched| (!Arc::ptr_eq(&set.dataset, train)).then(Standing::default);
+        let sets =
+            sets.into_iter().map(|watched| Set { standing: own(&watched), watched }).collect();
         Ok(Self { sets, metrics })
     }
 
@@ -126,8 +129,8 @@ impl Watch {
 
     /// A set that is not the training set, with its scores.
     pub(super) fn scored(&self, set: usize) -> Option<(&Dataset, &[f64])> {
-        let Set { watched, scores } = &self.sets[set];
-        Some((&watched.dataset, scores.as_deref()?))
+        let Set { watched, standing } = &self.sets[set];
+        Some((&watched.dataset, standing.as_ref()?.scores()))
     }
 
     /// The datasets.
@@ -137,33 +140,43 @@ impl Watch {
 
     /// Whether the training set is evaluated, and so the score of each of its docs is looked at.
     pub(super) fn sees_train(&self) -> bool {
-        self.sets.iter().any(|set| set.scores.is_none())
+        self.sets.iter().any(|set| set.standing.is_none())
     }
 
-    /// Sets the scores of all sets but the training set.
-    pub(super) fn start(&mut self, scores: impl Fn(&Dataset) -> Vec<f64>) {
+    /// Sets what the docs of all sets but the training set score.
+    pub(super) fn start(&mut self, of: impl Fn(&Dataset) -> Result<Standing>) -> Result<()> {
         for set in &mut self.sets {
-            if set.scores.is_some() {
-                set.scores = Some(scores(&set.watched.dataset));
-            }
-        }
-    }
-
-    /// Adds a tree to the scores of all sets but the training set.
-    pub(super) fn add(&mut self, tree: &CodedTree, interrupt: &Interrupt) -> Result<()> {
-        for set in &mut self.sets {
-            if let Some(scores) = &mut set.scores {
-                tree.add_to(set.watched.dataset.matrix(), scores, interrupt)?;
+            if let Some(standing) = &mut set.standing {
+                *standing = of(&set.watched.dataset)?;
             }
         }
         Ok(())
+    }
+
+    /// Adds tree `at` of a round to the sums of all sets but the training set.
+    pub(super) fn add(&mut self, at: usize, tree: &CodedTree, interrupt: &Interrupt) -> Result<()> {
+        for set in &mut self.sets {
+            if let Some(standing) = &mut set.standing {
+                tree.add_to(set.watched.dataset.matrix(), standing.sums(at), interrupt)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes scores from the margins of classes.
+    pub(super) fn settle(&mut self, expectation: &Expectation) {
+        for set in &mut self.sets {
+            if let Some(standing) = &mut set.standing {
+                standing.settle(expectation);
+            }
+        }
     }
 
     /// The mean of each metric on each set, in the order of [`names`](Self::names).
     pub(super) fn values(&self, train_scores: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
         let mut values = Vec::with_capacity(self.sets.len() * self.metrics.len());
         for set in &self.sets {
-            let scores = set.scores.as_deref().unwrap_or(train_scores);
+            let scores = set.standing.as_ref().map_or(train_scores, Standing::scores);
             values.extend(set.values(&self.metrics, scores, interrupt)?);
         }
         Ok(values)

@@ -136,3 +136,26 @@ impl Satisfaction {
         (gain / self.scale).min(1.0 - f64::EPSILON / 2.0)
     }
 }
+
+impl Convention {
+    /// The gain of each of some labels, or an error for one that has none.
+    pub(crate) fn gains_of(&self, labels: &[f32]) -> Result<Vec<f64>> {
+        self.check()?;
+        let gains = Gains::new(&self.gain);
+        gains.check(&self.gain, labels, LabelFacts::scan(labels)?)?;
+        Ok(labels.iter().map(|&label| gains.of(label)).collect())
+    }
+
+    /// ERR's probability that a doc satisfies, by its label: on a scale that ends at `max_label`, or
+    /// at the largest of these labels.
+    pub(crate) fn satisfaction(
+        &self,
+        labels: &[f32],
+    ) -> Result<impl Fn(f32) -> f64 + Sync + Send + use<>> {
+        self.check()?;
+        let (gains, facts) = (Gains::new(&self.gain), LabelFacts::scan(labels)?);
+        gains.check(&self.gain, labels, facts)?;
+        let satisfaction = Satisfaction::new(self, &gains, labels, facts)?;
+        Ok(move |label| satisfaction.of(gains.of(label)))
+    }
+}

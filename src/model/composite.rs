@@ -4,7 +4,10 @@
 //! component. A component that is taken as it is (weight 1, no normalisation) adds its terms one by
 //! one to the sum so far, a forest tree by tree; any other adds up for itself first. So a forest
 //! that grows by a tree keeps the sum of the trees before, which is what a trainer holds.
+//!
+//! A *round* is what a step of boosting adds: a tree of a forest, or a tree for each class.
 
+use super::classes::Classes;
 use super::forest::Forest;
 use super::linear::Linear;
 use super::mlp::Mlp;
@@ -62,10 +65,28 @@ pub enum Part {
     Forest(Forest),
     /// A weighted sum of values.
     Linear(Linear),
+    /// Forests, one a class, and the gain that they let expect: a single term.
+    Classes(Classes),
     /// A net.
     Mlp(Mlp),
     /// Another model.
     Model(Box<Model>),
+}
+
+impl Part {
+    /// Its forests, one after the other; none of a model inside.
+    pub fn forests(&self) -> &[Forest] {
+        match self {
+            Self::Forest(forest) => std::slice::from_ref(forest),
+            Self::Classes(classes) => classes.forests(),
+            Self::Linear(_) | Self::Mlp(_) | Self::Model(_) => &[],
+        }
+    }
+
+    /// The rounds of boosting that made it, as far as it shows.
+    fn num_rounds(&self) -> usize {
+        self.forests().first().map_or(0, |forest| forest.trees().len())
+    }
 }
 
 impl Component {
@@ -92,6 +113,7 @@ impl Component {
         }
         let theirs = match &self.part {
             Part::Forest(forest) => forest.num_features(),
+            Part::Classes(classes) => classes.num_features(),
             Part::Model(model) => model.num_features,
             Part::Linear(linear) => return linear.check(num_features),
             Part::Mlp(mlp) => return mlp.check(num_features),
@@ -139,6 +161,32 @@ impl Model {
         Ok(())
     }
 
+    /// Adds a round to the last component, which must be of classes taken as they are.
+    pub fn push_classes(&mut self, trees: Vec<Tree>) -> Result<()> {
+        if let Some(last) = self.components.last_mut()
+            && last.is_plain()
+            && let Part::Classes(classes) = &mut last.part
+        {
+            return classes.push(trees);
+        }
+        Err(Error::model("model.classes", "the last component of the model has no classes"))
+    }
+
+    /// Adds a weighted feature: to the last component if that is linear and taken as it is, else to
+    /// a new one.
+    pub fn push_term(&mut self, feature: u32, weight: f64) -> Result<()> {
+        let term = Linear::new(vec![(feature, weight)]);
+        term.check(self.num_features)?;
+        if let Some(last) = self.components.last_mut()
+            && last.is_plain()
+            && let Part::Linear(linear) = &mut last.part
+        {
+            linear.push(feature, weight);
+            return Ok(());
+        }
+        self.add(Component::new(Part::Linear(term)))
+    }
+
     /// Adds a component at the end.
     pub fn add(&mut self, component: Component) -> Result<()> {
         component.check(self.num_features)?;
@@ -152,11 +200,20 @@ impl Model {
         Ok(())
     }
 
+    /// Puts a part in the place of that of the first component.
+    pub(super) fn replace(&mut self, part: Part) -> Result<()> {
+        let Some(first) = self.components.first_mut() else { return Ok(()) };
+        let other = Component { part, ..first.clone() };
+        other.check(self.num_features)?;
+        *first = other;
+        Ok(())
+    }
+
     /// The number of models on the longest way inward, this one counted.
     pub(super) fn depth(&self) -> usize {
         let inner = self.components.iter().map(|component| match &component.part {
             Part::Model(model) => model.depth(),
-            Part::Forest(_) | Part::Linear(_) | Part::Mlp(_) => 0,
+            Part::Forest(_) | Part::Linear(_) | Part::Classes(_) | Part::Mlp(_) => 0,
         });
         1 + inner.max().unwrap_or(0)
     }
@@ -245,9 +302,16 @@ impl Model {
         Ok(())
     }
 
-    /// The trees of the model's own forests, in order; not those of models inside it.
+    /// The trees of the model's own forests and classes, round by round; not those of models inside
+    /// it.
     pub fn trees(&self) -> impl Iterator<Item = &Tree> {
-        self.forests().flat_map(Forest::trees)
+        self.components.iter().flat_map(|component| -> Box<dyn Iterator<Item = &Tree>> {
+            match &component.part {
+                Part::Forest(forest) => Box::new(forest.trees().iter()),
+                Part::Classes(classes) => Box::new(classes.trees()),
+                _ => Box::new(std::iter::empty()),
+            }
+        })
     }
 
     /// The number of [`trees`](Self::trees).
@@ -255,43 +319,49 @@ impl Model {
         self.forests().map(|forest| forest.trees().len()).sum()
     }
 
-    /// The model's own forests, in order.
+    /// The model's own forests, in order, those of classes too.
     pub fn forests(&self) -> impl Iterator<Item = &Forest> {
-        self.components.iter().filter_map(|component| match &component.part {
-            Part::Forest(forest) => Some(forest),
-            Part::Linear(_) | Part::Mlp(_) | Part::Model(_) => None,
-        })
+        self.components.iter().flat_map(|component| component.part.forests())
     }
 
-    /// Drops all but the first `count` [`trees`](Self::trees); whatever else there is stays.
+    /// The number of rounds that made the model: of classes, the trees of one.
+    pub fn num_rounds(&self) -> usize {
+        self.components.iter().map(|component| component.part.num_rounds()).sum()
+    }
+
+    /// Drops all but the first `count` [rounds](Self::num_rounds); whatever else there is stays.
     pub fn truncate(&mut self, count: usize) {
         self.keep(0..count);
     }
 
-    /// The part of the model that is in the trees of `range`.
+    /// The part of the model that is in the rounds of `range`.
     ///
     /// The intercept, and whatever else is no tree, belongs to a range that starts at 0: ranges that
-    /// follow each other sum to the model.
+    /// follow each other sum to the model. Classes cannot be divided so: a range that starts later
+    /// has none.
     #[must_use]
     pub fn slice(&self, range: Range<usize>) -> Self {
         let mut part = self.clone();
+        part.keep(range.clone());
         if range.start > 0 {
             part.intercept = 0.0;
             part.components.retain(|component| matches!(component.part, Part::Forest(_)));
         }
-        part.keep(range);
         part
     }
 
     fn keep(&mut self, range: Range<usize>) {
         let mut before = 0;
         for component in &mut self.components {
-            if let Part::Forest(forest) = &mut component.part {
-                let count = forest.trees().len();
-                let start = range.start.saturating_sub(before);
-                forest.keep(start..range.end.saturating_sub(before).max(start));
-                before += count;
+            let count = component.part.num_rounds();
+            let start = range.start.saturating_sub(before);
+            let end = range.end.saturating_sub(before).max(start);
+            match &mut component.part {
+                Part::Forest(forest) => forest.keep(start..end),
+                Part::Classes(classes) => classes.keep(end),
+                Part::Linear(_) | Part::Mlp(_) | Part::Model(_) => {}
             }
+            before += count;
         }
         self.components.retain(
             |component| !matches!(&component.part, Part::Forest(f) if f.trees().is_empty()),

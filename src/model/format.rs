@@ -14,7 +14,7 @@
 //!               "attributes" count LF { word [ SP rest ] LF }
 //!               "intercept" float LF
 //!               "components" count LF { component }
-//! component   = "component" weight normalise LF ( forest | linear | mlp | inner )
+//! component   = "component" weight normalise LF ( forest | linear | classes | mlp | inner )
 //! normalise   = "as-is" | "fixed" mean scale | "query"
 //! forest      = "forest" ( "f32" | "f64" ) count LF  ; what a value becomes; how many trees
 //!               "zeros" count { feature } LF         ; features in which 0 is missing, rising
@@ -26,6 +26,11 @@
 //! missing     = "l" | "r"                            ; where a missing value goes
 //! left, right = ( "s" | "l" ) u32                    ; a split, further down, or a leaf
 //! linear      = "linear" count LF { feature weight LF }
+//! classes     = "classes" ( "softmax" | "ordinal" ) count LF   ; 2 to 256 classes, labels rising
+//!               { label gain LF }
+//!               "starts" count { float } LF        ; of margins: one a class; ordinal: one less
+//!               { forest }                         ; one a start: f32, no zeros, no sets, and
+//!                                                  ; as many trees as the others
 //! mlp         = "mlp" limit count LF { feature ( "x" | "log" ) mean scale LF }
 //!               "layers" count LF { layer }          ; of one unit the last
 //! layer       = "layer" count LF { bias { weight } LF } ; a line a unit, a weight each value before

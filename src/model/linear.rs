@@ -14,6 +14,11 @@ impl Linear {
         Self { terms }
     }
 
+    /// Adds a term that was checked.
+    pub(super) fn push(&mut self, feature: u32, weight: f64) {
+        self.terms.push((feature, weight));
+    }
+
     /// Features and weights.
     pub fn terms(&self) -> &[(u32, f64)] {
         &self.terms

@@ -1,12 +1,13 @@
 //! Models: what scores.
 //!
-//! A [`Model`] is an intercept and a weighted sum of [`Component`]s: forests, linear parts, nets,
-//! other models. It can hold only what has been checked, so that whatever scores it need not check again.
+//! A [`Model`] is an intercept and a weighted sum of [`Component`]s: forests, classes, linear parts,
+//! nets, other models. It can hold only what has been checked, so that whatever scores it need not check again.
 //! Its text (the grammar is in [`mod@format`]) reads back to the same bits or is refused.
 //!
 //! Knows nothing of the rest of the crate but its errors and the list of vector instructions, so
 //! that a service can embed it alone.
 
+mod classes;
 mod composite;
 mod explain;
 mod file;
@@ -20,11 +21,12 @@ pub mod scorer;
 mod tree;
 mod write;
 
+pub use classes::{Class, Classes, Expectation, Link};
 pub use composite::{Component, Model, Normalisation, Part};
 pub use explain::Explainer;
 pub use file::write_whole;
 pub use forest::{Cells, Forest, Set};
 pub use linear::Linear;
 pub use mlp::{Input, Layer, Mlp};
-pub use scorer::{Scorer, Value};
+pub use scorer::{ClassScorer, Scorer, Value};
 pub use tree::{Child, Leaf, Split, Tree};

@@ -3,6 +3,7 @@
 //! First the frame (what file, which version, how long, which checksum), then the structure. Both
 //! are one pass over the bytes and allocate no more than a small multiple of them.
 
+use super::classes::{Class, Classes, Link};
 use super::composite::{Component, DEEPEST, Model, Normalisation, Part};
 use super::forest::{Cells, Forest, Set};
 use super::format::{MAGIC, VERSION, checksum_line, unescape};
@@ -165,13 +166,14 @@ impl<'a> Reader<'a> {
         let part = match line.word("a kind of component")? {
             "forest" => Part::Forest(self.forest(line, features)?),
             "linear" => Part::Linear(self.linear(line)?),
+            "classes" => Part::Classes(self.classes(line, features)?),
             "mlp" => Part::Mlp(self.mlp(line)?),
             "model" if depth < DEEPEST => {
                 line.end()?;
                 Part::Model(Box::new(self.model(depth + 1)?))
             }
             "model" => return Err(line.wrong(&format!("models at most {DEEPEST} deep"))),
-            _ => return Err(line.wrong("forest, linear, mlp or model")),
+            _ => return Err(line.wrong("forest, linear, classes, mlp or model")),
         };
         Ok(Component { weight, normalisation, part })
     }
@@ -291,6 +293,35 @@ impl<'a> Reader<'a> {
             line.end()?;
         }
         Ok(layer)
+    }
+}
+
+impl<'a> Reader<'a> {
+    fn classes(&mut self, mut line: Line<'a>, features: usize) -> Result<Classes> {
+        let link = match line.word("softmax or ordinal")? {
+            "softmax" => Link::Softmax,
+            "ordinal" => Link::Ordinal,
+            _ => return Err(line.wrong("softmax or ordinal")),
+        };
+        let count = line.count()?;
+        line.end()?;
+        let mut classes = Vec::new();
+        for _ in 0..count {
+            let mut line = self.line()?;
+            classes.push(Class { label: line.float("a label")?, gain: line.float("a gain")? });
+            line.end()?;
+        }
+        let mut line = self.after("starts")?;
+        let count = line.count()?;
+        let starts: Vec<f64> = (0..count).map(|_| line.float("a start")).collect::<Result<_>>()?;
+        line.end()?;
+        let empty = Classes::new(features, link, &classes, starts).map_err(|e| self.refuse(&e))?;
+        let mut forests = Vec::new();
+        for _ in empty.starts() {
+            let line = self.after("forest")?;
+            forests.push(self.forest(line, features)?);
+        }
+        empty.with_forests(forests).map_err(|e| self.refuse(&e))
     }
 }
 

@@ -1,5 +1,6 @@
 //! A model to text; [`format`](super::format) has the grammar.
 
+use super::classes::{Classes, Link};
 use super::composite::{Component, Model, Normalisation, Part};
 use super::forest::{Cells, Forest};
 use super::format::{MAGIC, VERSION, checksum_line, escape};
@@ -55,6 +56,7 @@ fn component(text: &mut String, component: &Component) {
     match &component.part {
         Part::Forest(part) => forest(text, part),
         Part::Linear(part) => linear(text, part),
+        Part::Classes(part) => classes(text, part),
         Part::Mlp(part) => mlp(text, part),
         Part::Model(part) => {
             text.push_str("model\n");
@@ -111,6 +113,25 @@ fn linear(text: &mut String, linear: &Linear) {
     put(text, format_args!("linear {}\n", linear.terms().len()));
     for (feature, weight) in linear.terms() {
         put(text, format_args!("{feature} {weight:?}\n"));
+    }
+}
+
+fn classes(text: &mut String, classes: &Classes) {
+    let link = match classes.expectation().link() {
+        Link::Softmax => "softmax",
+        Link::Ordinal => "ordinal",
+    };
+    put(text, format_args!("classes {link} {}\n", classes.classes().len()));
+    for class in classes.classes() {
+        put(text, format_args!("{:?} {:?}\n", class.label, class.gain));
+    }
+    put(text, format_args!("starts {}", classes.starts().len()));
+    for start in classes.starts() {
+        put(text, format_args!(" {start:?}"));
+    }
+    text.push('\n');
+    for each in classes.forests() {
+        forest(text, each);
     }
 }
 

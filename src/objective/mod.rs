@@ -2,7 +2,8 @@
 //!
 //! [`LambdaRank`] optimises any [`Metric`](crate::Metric), [`RankNet`] the order of pairs,
 //! [`PreferenceNet`] pairs that are given one by one, [`XeNdcg`] a bound on NDCG, and
-//! [`Regression`], [`Logistic`] and [`BalancedLogistic`] the labels themselves.
+//! [`Regression`], [`Logistic`], [`BalancedLogistic`] and [`ErrLogistic`] the labels themselves.
+//! [`ClassLoss`] takes them as classes, and has a gradient for each: it is no [`Objective`].
 //! [`ObjectiveOptions`] makes one by name.
 //!
 //! A *pair* is two docs of a query with different labels; by rank it has an *upper* and a *lower*
@@ -37,6 +38,7 @@
 //! # Ok::<(), rustrank::Error>(())
 //! ```
 
+mod classes;
 mod expected;
 mod kernel;
 mod lambda;
@@ -51,11 +53,12 @@ mod values;
 mod weight;
 mod xendcg;
 
+pub use classes::{ClassLink, ClassLoss};
 pub use lambda::{LambdaRank, RankNet};
 pub use options::{
     Kind, LambdaOptions, ObjectiveOptions, PairNormaliser, QueryNormaliser, ScoreNoise, TiedPairs,
 };
-pub use pointwise::{BalancedLogistic, Logistic, Regression};
+pub use pointwise::{BalancedLogistic, ErrLogistic, Logistic, Regression};
 pub use preference::{Preference, PreferenceNet};
 pub use xendcg::XeNdcg;
 

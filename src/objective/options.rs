@@ -1,6 +1,9 @@
 //! What can be chosen of an objective, by name, and the checks.
 
-use super::{BalancedLogistic, LambdaRank, Logistic, Objective, RankNet, Regression, XeNdcg};
+use super::{
+    BalancedLogistic, ClassLink, ErrLogistic, LambdaRank, Logistic, Objective, RankNet, Regression,
+    XeNdcg,
+};
 use crate::error::{Error, Result};
 use crate::metric::{Metric, Ties, name_of, pick};
 use std::fmt;
@@ -22,6 +25,23 @@ pub enum Kind {
     Logistic,
     /// [`BalancedLogistic`]: relevant and irrelevant docs weigh the same in total.
     BalancedLogistic,
+    /// [`ErrLogistic`]: a doc is relevant with the probability that ERR sees in its label.
+    ErrLogistic,
+    /// [`ClassLoss`](super::ClassLoss): labels are classes side by side, each with trees of its own.
+    McRank,
+    /// [`ClassLoss`](super::ClassLoss): labels are classes one above the other.
+    OrdinalMcRank,
+}
+
+impl Kind {
+    /// The link of an objective that has a gradient a class.
+    pub fn classes(self) -> Option<ClassLink> {
+        match self {
+            Self::McRank => Some(ClassLink::Softmax),
+            Self::OrdinalMcRank => Some(ClassLink::Ordinal),
+            _ => None,
+        }
+    }
 }
 
 const KINDS: &[(&str, Kind)] = &[
@@ -31,6 +51,9 @@ const KINDS: &[(&str, Kind)] = &[
     ("regression", Kind::Regression),
     ("logistic", Kind::Logistic),
     ("balanced_logistic", Kind::BalancedLogistic),
+    ("err_logistic", Kind::ErrLogistic),
+    ("mcrank", Kind::McRank),
+    ("mcrank_ordinal", Kind::OrdinalMcRank),
 ];
 
 /// Whether a pair's lambda depends on how far apart its scores are, beyond the sigmoid.
@@ -198,7 +221,7 @@ impl ObjectiveOptions {
         Self { kind, lambda, relevant_from: None }
     }
 
-    /// The objective, if its options are in range.
+    /// The objective, if its options are in range, and if it has one gradient a doc.
     pub fn build(&self) -> Result<Box<dyn Objective>> {
         Ok(match self.kind {
             Kind::LambdaRank => Box::new(LambdaRank::new(self.lambda.clone())?),
@@ -207,6 +230,13 @@ impl ObjectiveOptions {
             Kind::Regression => Box::new(Regression),
             Kind::Logistic => Box::new(Logistic::new(self.relevant_from)?),
             Kind::BalancedLogistic => Box::new(BalancedLogistic::new(self.relevant_from)?),
+            Kind::ErrLogistic => {
+                Box::new(ErrLogistic::new(self.lambda.metric.convention().clone())?)
+            }
+            Kind::McRank | Kind::OrdinalMcRank => {
+                let what = format!("{} has a gradient for each class", self.kind);
+                return Err(Error::param("objective.name", what).hint("boost::Loss trains it"));
+            }
         })
     }
 }
@@ -214,7 +244,8 @@ impl ObjectiveOptions {
 impl FromStr for Kind {
     type Err = Error;
 
-    /// `lambdarank`, `ranknet`, `xendcg`, `regression`, `logistic` or `balanced_logistic`.
+    /// `lambdarank`, `ranknet`, `xendcg`, `regression`, `logistic`, `balanced_logistic`,
+    /// `err_logistic`, `mcrank` or `mcrank_ordinal`.
     fn from_str(text: &str) -> Result<Self> {
         pick("objective.name", "objective", text, KINDS)
     }

@@ -8,6 +8,7 @@ use super::{Objective, State, Target};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
+use crate::metric::Convention;
 
 /// (score - label)² / 2.
 #[derive(Debug, Clone, Copy, Default)]
@@ -159,6 +160,50 @@ impl Objective for BalancedLogistic {
     }
 }
 
+/// Cross entropy with the probability of relevance that ERR sees in a label: `(2^l - 1) / 2^lmax`,
+/// or what another gain makes of it (Burges et al., *Learning to rank using an ensemble of
+/// lambda-gradient models*, 2011).
+#[derive(Debug, Clone)]
+pub struct ErrLogistic {
+    convention: Convention,
+}
+
+impl ErrLogistic {
+    /// By the convention's gain and largest label; without the latter, that of the training set.
+    pub fn new(convention: Convention) -> Result<Self> {
+        convention.check()?;
+        Ok(Self { convention })
+    }
+}
+
+impl Objective for ErrLogistic {
+    fn gradients(
+        &self,
+        target: &Target<'_>,
+        state: State<'_>,
+        gradients: &mut [Gradient],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        super::tasks::check(target, &state, gradients)?;
+        let satisfaction = self.convention.satisfaction(target.labels)?;
+        each_doc((target, &state), gradients, interrupt, |score, label| {
+            derivatives(score, satisfaction(label), 1.0)
+        })
+    }
+
+    /// The log-odds of the weighted mean, at most 10 either way.
+    fn start(&self, target: &Target<'_>) -> f64 {
+        let Ok(satisfaction) = self.convention.satisfaction(target.labels) else { return 0.0 };
+        let of = |label| [1.0 - satisfaction(label), satisfaction(label)];
+        let [no, yes] = weighted(target, of);
+        if no + yes > 0.0 { (yes / no).ln().clamp(-10.0, 10.0) } else { 0.0 }
+    }
+
+    fn needs_pairs(&self) -> bool {
+        false
+    }
+}
+
 /// The weights of irrelevant and of relevant docs.
 fn classes(target: &Target<'_>, relevance: Relevance) -> [f64; 2] {
     weighted(target, |label| [1.0 - relevance.of(label), relevance.of(label)])
@@ -173,12 +218,17 @@ fn cross_entropy(
     each_doc(data, gradients, interrupt, |score, label| {
         let yes = relevance.of(label) * factors[1];
         let both = yes + (1.0 - relevance.of(label)) * factors[0];
-        // From the side where nothing cancels: 1 - p = 1 / (1 + exp(score)).
-        let odds = (-score.abs()).exp();
-        let (small, large) = (odds / (1.0 + odds), 1.0 / (1.0 + odds));
-        let (p, rest) = if score < 0.0 { (small, large) } else { (large, small) };
-        ((both - yes) * p - yes * rest, both * small * large)
+        derivatives(score, yes, both)
     })
+}
+
+/// The derivatives of the cross entropy of a doc, `yes` of whose weight `both` are relevant.
+fn derivatives(score: f64, yes: f64, both: f64) -> (f64, f64) {
+    // From the side where nothing cancels: 1 - p = 1 / (1 + exp(score)).
+    let odds = (-score.abs()).exp();
+    let (small, large) = (odds / (1.0 + odds), 1.0 / (1.0 + odds));
+    let (p, rest) = if score < 0.0 { (small, large) } else { (large, small) };
+    ((both - yes) * p - yes * rest, both * small * large)
 }
 
 /// Sums of what a label stands for, weighted, in the order of the docs.

@@ -10,11 +10,11 @@ use super::trainer::Losing;
 use crate::Interrupt;
 use crate::boost::{
     RefitOptions, ReweighOptions, binning_of, merged, permutation_importance, refit, reweigh,
-    score_dataset,
+    score_above, score_dataset,
 };
 use crate::error::Error;
-use crate::model::{Child, Explainer, Model, Scorer, Tree, write_whole};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
+use crate::model::{Child, Explainer, Model, Part, Scorer, Tree, write_whole};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
@@ -107,6 +107,41 @@ impl Booster {
     #[getter]
     fn num_trees(&self) -> usize {
         self.inner.num_trees()
+    }
+
+    #[getter]
+    fn num_rounds(&self) -> usize {
+        self.inner.num_rounds()
+    }
+
+    /// The labels that are classes.
+    #[getter]
+    fn classes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        let labels = self.inner.classes()?.classes().map(|class| class.label);
+        Some(labels.collect::<Vec<_>>().to_pyarray(py))
+    }
+
+    /// How probable each class is for each row.
+    fn probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        block: Block<'_>,
+        reading: Reading,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let policy = policy(reading.missing, &reading.infinite);
+        let policy = policy.map_err(|error| to_python(py, &error))?;
+        let raw = Raw::of(&block)?;
+        let (values, width) = detached(py, reading.num_threads, |interrupt| {
+            let scorer = self.inner.class_scorer()?;
+            Ok((raw.work(&scorer, policy, interrupt)?, scorer.classes().len()))
+        })?;
+        values.to_pyarray(py).reshape([raw.num_rows(), width])
+    }
+
+    /// The same classes with other gains.
+    fn with_gains(&self, py: Python<'_>, gains: PyReadonlyArray1<'_, f64>) -> PyResult<Self> {
+        let gains = gains.as_slice()?;
+        Model::with_gains(&self.inner, gains).map(Self::of).map_err(|error| to_python(py, &error))
     }
 
     #[getter]
@@ -215,6 +250,35 @@ impl Booster {
             Ok(dataset.by_row(&score_dataset(&self.inner, dataset, interrupt)?))
         })?;
         Ok(scores.to_pyarray(py))
+    }
+
+    /// The same, of a dataset whose base scores are those of the model's base.
+    fn score_above<'py>(
+        &self,
+        py: Python<'py>,
+        base: &Self,
+        dataset: &Dataset,
+        num_threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let dataset = &*dataset.inner;
+        let scores = detached(py, num_threads, |interrupt| {
+            Ok(dataset.by_row(&score_above(&self.inner, &base.inner, dataset, interrupt)?))
+        })?;
+        Ok(scores.to_pyarray(py))
+    }
+
+    /// The terms of the model's linear parts that are taken as they are: features and weights.
+    fn terms<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>) {
+        let plain = self.inner.components().iter().filter(|component| component.is_plain());
+        let terms = plain.flat_map(|component| match &component.part {
+            Part::Linear(linear) => linear.terms(),
+            _ => &[],
+        });
+        let (features, weights): (Vec<u32>, Vec<f64>) = terms.copied().unzip();
+        (features.to_pyarray(py), weights.to_pyarray(py))
     }
 
     /// The bins between the thresholds of the model.

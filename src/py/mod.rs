@@ -11,6 +11,7 @@ mod combine;
 mod dataset;
 mod door;
 mod errors;
+mod features;
 mod metrics;
 mod neural;
 mod pool;
@@ -31,6 +32,8 @@ mod _rustrank {
     use super::dataset::{Binning, Builder, Dataset, Sampler};
     #[pymodule_export]
     use super::door::num_threads;
+    #[pymodule_export]
+    use super::features::FeatureTrainer;
     #[pymodule_export]
     use super::metrics::{bootstrap, evaluate, mean, measures, randomisation_test, t_test, tally};
     #[pymodule_export]

@@ -36,7 +36,7 @@ impl RawDataset {
 }
 
 impl RawDataset {
-    fn take(&self) -> Result<data::RawDataset> {
+    pub(super) fn take(&self) -> Result<data::RawDataset> {
         let taken = self.inner.lock().unwrap_or_else(PoisonError::into_inner).take();
         taken.ok_or_else(|| Error::internal("a set of values was used twice"))
     }

@@ -8,7 +8,7 @@ use super::arrays::{Block, ColumnArray};
 use crate::Interrupt;
 use crate::data::{Infinite, Policy};
 use crate::error::{Error, Result};
-use crate::model::{Explainer, Scorer, Value};
+use crate::model::{ClassScorer, Explainer, Scorer, Value};
 use numpy::ndarray::ArrayView2;
 use numpy::{Element, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -58,6 +58,20 @@ impl Work for Scorer {
 
     fn run<T: Number>(&self, rows: &[T], results: &mut [f64]) -> Result<()> {
         self.score(rows, results)
+    }
+}
+
+impl Work for ClassScorer {
+    fn num_features(&self) -> usize {
+        self.num_features()
+    }
+
+    fn width(&self) -> usize {
+        self.classes().len()
+    }
+
+    fn run<T: Number>(&self, rows: &[T], results: &mut [f64]) -> Result<()> {
+        self.probabilities(rows, results)
     }
 }
 

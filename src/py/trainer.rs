@@ -6,7 +6,9 @@ use super::dataset::Dataset;
 use super::door::detached;
 use super::errors::to_python;
 use super::metrics::Judging;
-use crate::boost::{self, End, ExactStep, Loss, Measured, Params, Patience, Plan, Step, Watched};
+use crate::boost::{
+    self, Base, End, ExactStep, Loss, Measured, Params, Patience, Plan, Step, Watched,
+};
 use crate::data;
 use crate::error::{Error, Result};
 use crate::grow::{Criterion, GrowOptions};
@@ -28,6 +30,8 @@ pub(super) struct Planned {
     /// Rounds, the place of the set, the place of the metric.
     patience: Option<(usize, usize, usize)>,
     base: Option<Py<Booster>>,
+    /// Whether base scores are those of the base.
+    is_scored: bool,
     checkpoint: Option<Py<Booster>>,
     num_threads: Option<usize>,
 }
@@ -220,7 +224,10 @@ impl Planned {
             watched: self.valid.iter().map(watched).collect(),
             metrics: self.metrics.iter().map(metric).collect::<Result<_>>()?,
             patience: self.patience.map(patience),
-            base: self.base.as_ref().map(|base| base.get().model().clone()),
+            base: self
+                .base
+                .as_ref()
+                .map(|base| Base { model: base.get().model().clone(), is_scored: self.is_scored }),
         })
     }
 }

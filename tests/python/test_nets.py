@@ -54,7 +54,7 @@ def test_a_validation_set_decides_which_epoch_is_kept() -> None:
     valid = made(1)
     net = rr.LambdaRank(
         epochs=60, learning_rate=0.05, patience=2, restarts=1, metric=["ndcg@5", "map"]
-    ).fit(X, y, qid=qid, valid=valid)
+    ).fit(X, y, qid=qid, eval_set=valid)
     history = net.history["valid"]["ndcg@5"]
     assert net.best_epoch == int(np.argmax(history)) + 1
     assert len(history) < 60
@@ -62,7 +62,7 @@ def test_a_validation_set_decides_which_epoch_is_kept() -> None:
     value = rr.evaluate(net.predict(valid[0]), valid[1], qid=valid[2], metrics=["ndcg@5"])["ndcg@5"]
     assert value == history.max()
     mapping = {"X": valid[0], "y": valid[1], "group": [10] * 60}
-    again = rr.LambdaRank(**net.get_params()).fit(X, y, qid=qid, valid=mapping)
+    again = rr.LambdaRank(**net.get_params()).fit(X, y, qid=qid, eval_set=mapping)
     assert again.booster == net.booster
 
 
@@ -150,13 +150,13 @@ def test_what_cannot_be_learned_from_is_said() -> None:
     with pytest.raises(rr.DataError, match="infinite"):
         net.fit(np.where(X > 1, np.inf, X), y, qid=qid)
     with pytest.raises(rr.DataError, match="`valid` has another number of features"):
-        net.fit(X, y, qid=qid, valid=(X[:, :3], y, qid))
+        net.fit(X, y, qid=qid, eval_set=(X[:, :3], y, qid))
     with pytest.raises(TypeError, match="which keeps no values"):
         net.fit(rr.Dataset(X, y, qid=qid), y, qid=qid)
-    with pytest.raises(rr.ParamError, match="valid has no y"):
-        net.fit(X, y, qid=qid, valid={"X": X})
-    with pytest.raises(rr.ParamError, match="valid has 'labels'"):
-        net.fit(X, y, qid=qid, valid={"X": X, "labels": y})
+    with pytest.raises(rr.ParamError, match="eval_set has no y"):
+        net.fit(X, y, qid=qid, eval_set={"X": X})
+    with pytest.raises(rr.ParamError, match="eval_set has 'labels'"):
+        net.fit(X, y, qid=qid, eval_set={"X": X, "labels": y})
     with pytest.raises(rr.DataError, match=r"a row of preference\[0\]: got 99"):
         rr.RankNet().fit(X, y, qid=qid, preferences=[[0, 99]])
     with pytest.raises(rr.RustrankError, match="not fitted"):
@@ -196,7 +196,7 @@ def test_ctrl_c_ends_training_and_leaves_the_booster() -> None:
 
 def test_progress_is_said_where_no_terminal_is(capfd: pytest.CaptureFixture[str]) -> None:
     X, y, qid = made()
-    rr.LambdaRank(epochs=3, progress=True).fit(X, y, qid=qid, valid=made(1))
+    rr.LambdaRank(epochs=3, progress=True).fit(X, y, qid=qid, eval_set=made(1))
     said = capfd.readouterr().err
     assert said.startswith("epoch 1, valid ndcg@10 0.")
     assert "epoch 3" in said

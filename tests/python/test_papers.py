@@ -51,3 +51,14 @@ def test_adaptation_reads_real_folds(tmp_path: Path) -> None:
     )
     assert "background to target, five folds: closed" in said
     assert "| λ-SMART |" in said
+
+
+def test_mcrank_prints_a_table_beside_the_papers(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "figure2.png"
+    small = ("--queries", 40, "--rounds", 5, "--epochs", 1)
+    said = run("mcrank.py", *small, "--picture", picture)
+    assert "McRank: " in said
+    assert "| 87.9 (0.16) |" in said, "the paper's LambdaMART"
+    assert "order: ndcg@10 " in said
+    assert picture.stat().st_size > 1000

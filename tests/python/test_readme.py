@@ -19,7 +19,7 @@ def test_python_blocks_run_one_after_the_other(capsys: pytest.CaptureFixture[str
     names: dict[str, Any] = {}
     for number, block in enumerate(blocks("python")):
         exec(compile(block, f"README.md, block {number}", "exec"), names)  # noqa: S102
-    assert len(blocks("python")) == 4
+    assert len(blocks("python")) == 5
     assert "NDCG@10 0." in capsys.readouterr().out
 
 

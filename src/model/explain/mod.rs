@@ -91,6 +91,10 @@ impl Explainer {
                 Part::Linear(linear) => {
                     self.terms.extend(linear.terms().iter().map(|&(f, w)| (f, inner * w)));
                 }
+                Part::Classes(_) => {
+                    let what = "the expected gain of classes is no sum: it is not explained";
+                    return Err(Error::param("explain.classes", what));
+                }
                 Part::Mlp(_) => {
                     let what = "the scores of nets are not explained";
                     return Err(Error::param("explain.net", what)

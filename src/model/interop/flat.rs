@@ -48,6 +48,7 @@ impl Flat {
                     }
                 }
                 Part::Linear(_) => return cannot("a linear part"),
+                Part::Classes(_) => return cannot("classes"),
                 Part::Mlp(_) => return cannot("a net"),
                 Part::Model(model) => self.collect(model, inner, format)?,
             }

@@ -1,5 +1,6 @@
 //! One block of docs from values to scores.
 
+use super::super::classes::Expectation;
 use super::super::forest::flush;
 use super::super::mlp::{Activations, Net};
 use super::kernel::{Lane, Sheet, Slots};
@@ -25,7 +26,7 @@ pub(super) struct Scratch {
     slots: Slots,
     /// The stack of sums, [`BLOCK`] each.
     sums: Vec<f64>,
-    /// Leaf values of one doc, tree by tree.
+    /// Leaf values of one doc, tree by tree; margins and probabilities of one doc.
     found: Vec<f64>,
     /// Inputs and layers of nets, and their scores.
     net: (Vec<f32>, Activations),
@@ -86,6 +87,11 @@ impl Scorer {
                         *sum += weight * ((part - mean) / scale);
                     }
                 }
+                Step::Expect(expectation) => {
+                    top -= expectation.num_margins();
+                    let (below, margins) = scratch.sums[top * BLOCK..].split_at_mut(BLOCK);
+                    expect(expectation, margins, &mut below[..context.docs], &mut scratch.found);
+                }
                 step => self.add(scratch, context, step, top),
             }
         }
@@ -134,7 +140,7 @@ impl Scorer {
                 let part = &context.parts[*part][context.first..];
                 sums.iter_mut().zip(part).for_each(|(sum, part)| *sum += weight * part);
             }
-            Step::Open | Step::Close { .. } => {}
+            Step::Open | Step::Close { .. } | Step::Expect(_) => {}
         }
     }
 
@@ -225,6 +231,19 @@ impl Scorer {
                 }
             }
         }
+    }
+}
+
+/// Adds the gains that margins, [`BLOCK`] of each class, let expect.
+fn expect(expectation: &Expectation, margins: &[f64], sums: &mut [f64], scratch: &mut Vec<f64>) {
+    let count = expectation.num_margins();
+    scratch.resize(count + expectation.num_classes(), 0.0);
+    let (own, probabilities) = scratch.split_at_mut(count);
+    for (doc, sum) in sums.iter_mut().enumerate() {
+        for (to, margins) in own.iter_mut().zip(margins.chunks(BLOCK)) {
+            *to = margins[doc];
+        }
+        *sum += expectation.gain(own, probabilities);
     }
 }
 

@@ -14,6 +14,7 @@
 //! that a call allocates nothing once a thread has made one as large.
 
 mod block;
+mod classes;
 mod kernel;
 mod mux;
 mod plan;
@@ -22,6 +23,7 @@ mod rows;
 mod search;
 mod walk;
 
+pub use classes::ClassScorer;
 pub use rows::Value;
 
 use super::composite::{Model, Normalisation, Part};
@@ -184,9 +186,8 @@ fn visit<'a>(model: &'a Model, see: &mut impl FnMut(&'a Forest)) {
     for component in model.components() {
         match &component.part {
             _ if component.normalisation == Normalisation::Query => {}
-            Part::Forest(forest) => see(forest),
             Part::Model(model) => visit(model, see),
-            Part::Linear(_) | Part::Mlp(_) => {}
+            part => part.forests().iter().for_each(&mut *see),
         }
     }
 }
@@ -231,10 +232,14 @@ impl Build<'_> {
 
     fn part(&mut self, part: &Part) {
         match part {
-            Part::Forest(forest) => {
-                for tree in forest.trees() {
-                    self.program.tree(self.plan, forest, tree);
+            Part::Forest(forest) => self.forest(forest),
+            Part::Classes(classes) => {
+                for (forest, &start) in classes.forests().iter().zip(classes.starts()) {
+                    self.program.open();
+                    self.program.push(Step::Add(start));
+                    self.forest(forest);
                 }
+                self.program.expect(classes.expectation().clone());
             }
             Part::Linear(linear) => {
                 for &(feature, weight) in linear.terms() {
@@ -243,6 +248,14 @@ impl Build<'_> {
             }
             Part::Mlp(mlp) => self.program.net(Net::of(mlp)),
             Part::Model(model) => self.model(model),
+        }
+    }
+}
+
+impl Build<'_> {
+    fn forest(&mut self, forest: &Forest) {
+        for tree in forest.trees() {
+            self.program.tree(self.plan, forest, tree);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The sum as a list of steps, and the trees in the forms that the kernels take.
 
+use super::super::classes::Expectation;
 use super::super::forest::Forest;
 use super::super::mlp::Net;
 use super::super::tree::Tree;
@@ -26,6 +27,9 @@ pub(super) enum Step {
     Open,
     /// Takes a sum from the stack, normalises it, and adds it to the one below.
     Close { weight: f64, mean: f64, scale: f64 },
+    /// Takes the margins of classes from the stack, and adds the gain that they let expect to the
+    /// sum below.
+    Expect(Expectation),
 }
 
 /// Trees that follow each other, in all forms.
@@ -100,6 +104,11 @@ impl Program {
     pub(super) fn close(&mut self, weight: f64, mean: f64, scale: f64) {
         self.depth -= 1;
         self.push(Step::Close { weight, mean, scale });
+    }
+
+    pub(super) fn expect(&mut self, expectation: Expectation) {
+        self.depth -= expectation.num_margins();
+        self.push(Step::Expect(expectation));
     }
 
     /// Ends the adding of steps.

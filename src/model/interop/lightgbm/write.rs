@@ -69,6 +69,7 @@ fn collect<'a>(model: &'a Model, weight: f64, trees: &mut Vec<Written<'a>>) -> R
                 }
             }
             Part::Linear(_) => return Err(cannot("a linear part")),
+            Part::Classes(_) => return Err(cannot("classes")),
             Part::Mlp(_) => return Err(cannot("a net")),
             Part::Model(model) => collect(model, inner, trees)?,
         }

@@ -1,0 +1,68 @@
+//! What the docs of a set score, as trees are added one by one.
+//!
+//! Trees add to *sums*: the scores themselves, or the margins of classes, from which the scores are
+//! made once a round is whole.
+
+use crate::model::Expectation;
+use rayon::prelude::*;
+
+/// Docs a task takes.
+const DOCS_A_TASK: usize = 1 << 12;
+
+/// Sums and scores of all docs of a set.
+#[derive(Debug, Default)]
+pub(super) struct Standing {
+    /// One of each class, if there are classes.
+    margins: Vec<Vec<f64>>,
+    scores: Vec<f64>,
+}
+
+impl Standing {
+    /// Without classes.
+    pub(super) fn of_scores(scores: Vec<f64>) -> Self {
+        Self { margins: Vec::new(), scores }
+    }
+
+    /// With the margins of classes.
+    pub(super) fn of_classes(margins: Vec<Vec<f64>>, expectation: &Expectation) -> Self {
+        let mut standing = Self { scores: Vec::new(), margins };
+        standing.settle(expectation);
+        standing
+    }
+
+    /// The score of each doc.
+    pub(super) fn scores(&self) -> &[f64] {
+        &self.scores
+    }
+
+    /// The margin of each doc, a class after the other.
+    pub(super) fn margins(&self) -> &[Vec<f64>] {
+        &self.margins
+    }
+
+    /// What tree `at` of a round is added to.
+    pub(super) fn sums(&mut self, at: usize) -> &mut [f64] {
+        if self.margins.is_empty() { &mut self.scores } else { &mut self.margins[at] }
+    }
+
+    /// Makes scores from margins.
+    pub(super) fn settle(&mut self, expectation: &Expectation) {
+        self.scores.clear();
+        self.scores.resize(self.margins[0].len(), 0.0);
+        settle(&self.margins, expectation, &mut self.scores);
+    }
+}
+
+/// Adds the gains that margins let expect to the scores.
+pub(super) fn settle(margins: &[Vec<f64>], expectation: &Expectation, scores: &mut [f64]) {
+    scores.par_chunks_mut(DOCS_A_TASK).enumerate().for_each(|(task, scores)| {
+        let mut own = vec![0.0; margins.len()];
+        let mut scratch = vec![0.0; expectation.num_classes()];
+        for (at, score) in scores.iter_mut().enumerate() {
+            for (own, margins) in own.iter_mut().zip(margins) {
+                *own = margins[task * DOCS_A_TASK + at];
+            }
+            *score += expectation.gain(&own, &mut scratch);
+        }
+    });
+}

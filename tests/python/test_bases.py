@@ -1,0 +1,196 @@
+"""Training from a base: any booster, which travels inside the result; LambdaBoost; presets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import rustrank as rr
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DATA = rr.datasets.make_polynomial(60, 20, seed=1)
+HELD = rr.datasets.make_polynomial(20, 20, seed=1, first_query=60)
+OTHER = rr.datasets.make_polynomial(40, 20, seed=3)
+# LightGBM's file format, which no bins of ours were made from.
+LIGHTGBM = """tree
+version=v4
+num_class=1
+num_tree_per_iteration=1
+label_index=0
+max_feature_idx=49
+objective=lambdarank
+feature_names={names}
+feature_infos={infos}
+tree_sizes=400
+
+Tree=0
+num_leaves=2
+num_cat=0
+split_feature=3
+split_gain=1
+threshold=0.12345678
+decision_type=2
+left_child=-1
+right_child=-2
+leaf_value=-0.5 0.75
+leaf_weight=10 20
+leaf_count=10 20
+internal_value=0
+internal_weight=30
+internal_count=30
+is_linear=0
+shrinkage=1
+
+
+end of trees
+"""
+
+
+def _bases(tmp_path: Path) -> dict[str, rr.Booster]:
+    there = rr.Dataset(OTHER.X, OTHER.y, qid=OTHER.qid)
+    small = {"num_trees": 4, "num_leaves": 6}
+    file = tmp_path / "lightgbm.txt"
+    names = " ".join(f"f{at}" for at in range(50))
+    file.write_text(LIGHTGBM.format(names=names, infos=" ".join(["[-1:1]"] * 50)))
+    trees = rr.train(there, **small)  # type: ignore[arg-type]
+    classes = rr.train(there, objective="mcrank", **small)  # type: ignore[arg-type]
+    linear = rr.LambdaBoost(n_estimators=5).fit(OTHER.X, OTHER.y, qid=OTHER.qid).booster
+    net = rr.LambdaRank(hidden=(4,), epochs=1).fit(OTHER.X, OTHER.y, qid=OTHER.qid)
+    return {
+        "trees of other bins": trees,
+        "lightgbm": rr.Booster.load(file),
+        "mcrank": classes,
+        "linear": linear,
+        "net": net.booster,
+        "boosted twice": rr.LambdaBoost(n_estimators=3, base=classes)
+        .fit(OTHER.X, OTHER.y, qid=OTHER.qid)
+        .booster,
+    }
+
+
+def test_any_base_travels_inside_and_scores_to_the_same_bits(tmp_path: Path) -> None:
+    for name, base in _bases(tmp_path).items():
+        train = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid, base=base)
+        held = rr.Dataset(HELD.X, HELD.y, qid=HELD.qid, like=train)
+        smart = rr.train(train, num_trees=5, num_leaves=6, valid=held)
+        assert smart.num_rounds == base.num_rounds + 5, name
+        assert smart.truncate(base.num_rounds).score(HELD.X).tolist() == base.score(HELD.X).tolist()
+        smart.save(tmp_path / "smart.rrk")
+        back = rr.Booster.load(tmp_path / "smart.rrk")
+        scores = smart.score(HELD.X)
+        assert (back.score(HELD.X) == scores).all()
+        assert (back.score(held) == scores).all()
+        measured = float(smart.evaluate(held)["ndcg@10"])
+        assert measured == smart.history["valid"]["ndcg@10"][-1]
+        assert measured == float(rr.evaluate(scores, HELD.y, qid=HELD.qid)["ndcg@10"])
+        # Ten rounds and ten more.
+        more = rr.train(train, num_trees=5, num_leaves=6)
+        assert more == smart.truncate(smart.num_rounds)
+
+
+def test_a_base_in_batches_and_with_its_scores_is_the_same(tmp_path: Path) -> None:
+    base = _bases(tmp_path)["mcrank"]
+    train = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid, base=base)
+    parts = [(DATA.X[at::2], DATA.y[at::2], DATA.qid[at::2]) for at in range(2)]
+    batched = rr.Dataset.from_batches(parts, base=base)
+    expected = rr.train(train, num_trees=3)
+    assert rr.train(batched, num_trees=3) == expected
+    scored = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid, base_score=base.score(DATA.X))
+    assert rr.train(scored, num_trees=3, base=base) == expected
+    assert rr.train(train, num_trees=3, base=base) == expected
+
+
+def test_bases_that_do_not_fit_are_told(tmp_path: Path) -> None:
+    bases = _bases(tmp_path)
+    plain = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid)
+    with pytest.raises(rr.DataError, match="make every Dataset with base="):
+        rr.train(plain, base=bases["lightgbm"])
+    narrow = rr.datasets.make_polynomial(20, 20, 7, seed=1)
+    with pytest.raises(rr.DataError, match="another number of features"):
+        rr.Dataset(narrow.X, narrow.y, qid=narrow.qid, base=bases["linear"])
+    small = rr.Dataset(narrow.X, narrow.y, qid=narrow.qid)
+    with pytest.raises(rr.DataError, match="the base has another number of features"):
+        rr.train(small, base=bases["linear"])
+    train = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid, base=bases["linear"])
+    held = rr.Dataset(HELD.X, HELD.y, qid=HELD.qid, like=plain)
+    with pytest.raises(rr.ParamError, match="base: valid was made with no base"):
+        rr.train(train, valid=held)
+    with pytest.raises(rr.ParamError, match="base: the training set was made with another base"):
+        rr.train(train, base=bases["mcrank"])
+    with pytest.raises(rr.ParamError, match="expected one of them"):
+        rr.Dataset(DATA.X, DATA.y, qid=DATA.qid, base=bases["linear"], base_score=DATA.y)
+    with pytest.raises(rr.DataError, match="the trees of another base"):
+        bases["linear"].score(train.__class__(HELD.X, HELD.y, qid=HELD.qid, base=bases["mcrank"]))
+    with pytest.raises(rr.DataError, match="classes have no base scores"):
+        rr.train(train, objective="mcrank")
+
+
+def test_one_query_and_one_feature_are_enough() -> None:
+    one = rr.Dataset(DATA.X[:20], DATA.y[:20], group=[20])
+    booster = rr.train(one, num_trees=2, num_leaves=3, min_leaf_docs=3)
+    smart = rr.train(
+        rr.Dataset(DATA.X[:20], DATA.y[:20], group=[20], base=booster),
+        num_trees=2,
+        num_leaves=3,
+        min_leaf_docs=3,
+        preset="robust",
+    )
+    assert smart.num_trees == 4
+    ranker = rr.LambdaBoost(n_estimators=3).fit(DATA.X[:20, :1], DATA.y[:20], group=[20])
+    assert {feature for feature, _ in ranker.path} == {0}
+
+
+def test_lambdaboost_selects_features_and_keeps_the_best_round() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 30)).astype(np.float32)
+    y = np.clip(np.round(X[:, 4] - 0.5 * X[:, 11] + 1), 0, 4)
+    qid = np.repeat(np.arange(100), 20)
+    fitted = rr.LambdaBoost(n_estimators=200, early_stopping=60)
+    fitted.fit(X[:1000], y[:1000], qid=qid[:1000], eval_set=(X[1000:], y[1000:], qid[1000:]))
+    assert fitted.path[0][0] == 4
+    assert fitted.path[1][0] in (4, 11)
+    heaviest = np.argsort(-np.abs(fitted.coefficients))[:2]
+    assert heaviest.tolist() == [4, 11]
+    values = fitted.history["valid"]["ndcg@10"]
+    assert fitted.best_round == int(np.argmax(values)) + 1
+    assert len(values) == len(fitted.path)
+    assert fitted.booster.path == fitted.path[: fitted.best_round]
+    np.testing.assert_allclose(fitted.predict(X), X @ fitted.coefficients, rtol=0, atol=1e-5)
+    value = rr.evaluate(fitted.predict(X[1000:]), y[1000:], qid=qid[1000:])["ndcg@10"]
+    assert float(value) == values.max()
+    assert repr(fitted) == "LambdaBoost(n_estimators=200, early_stopping=60)"
+    again = rr.LambdaBoost(**fitted.get_params()).fit(X[::-1], y[::-1], qid=qid[::-1])
+    other = rr.LambdaBoost(**fitted.get_params()).fit(X, y, qid=qid)
+    assert again.booster == other.booster
+
+
+def test_lambdaboost_tells_what_it_cannot_use() -> None:
+    with pytest.raises(rr.RustrankError, match="not fitted"):
+        _ = rr.LambdaBoost().booster
+    dataset = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid)
+    with pytest.raises(rr.ParamError, match="learn from values"):
+        rr.LambdaBoost().fit(dataset, DATA.y)
+    with pytest.raises(rr.ParamError, match="classes have a gradient each"):
+        rr.LambdaBoost(objective="mcrank").fit(DATA.X, DATA.y, qid=DATA.qid)
+    with pytest.raises(rr.ParamError, match="eval_set has 'Z'"):
+        rr.LambdaBoost().fit(DATA.X, DATA.y, qid=DATA.qid, eval_set={"Z": 1})
+    with pytest.raises(rr.DataError, match="no pairs to learn from"):
+        rr.LambdaBoost().fit(DATA.X, np.ones(len(DATA.y)), qid=DATA.qid)
+
+
+def test_presets_give_way_to_what_is_said() -> None:
+    train = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid)
+    robust = rr.train(train, preset="robust", num_trees=2, num_leaves=4)
+    assert robust.params["num_leaves"] == "4"
+    assert robust.params["rows_per_node"] == robust.params["features_per_node"] == "0.7"
+    assert robust.params["learning_rate"] == "0.05"
+    paper = rr.train(train, preset="paper", num_trees=2)
+    assert paper.params["criterion"] == "least_squares"
+    assert (paper.params["pair_normaliser"], paper.params["noise_scale"]) == ("none", "0")
+    assert paper.params["pairs_to"] == "none"
+    with pytest.raises(rr.ParamError, match="expected one of robust, paper"):
+        rr.train(train, preset="fast")
