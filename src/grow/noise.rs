@@ -32,7 +32,16 @@ impl Noise {
         let score = value.sqrt() + self.deviation * normal(draw_in(self.start, id));
         if value > self.floor { score } else { f64::NEG_INFINITY }
     }
+
+    /// The value that a split must be above to be chosen by more than `score`, however lucky.
+    pub(super) fn bar(&self, score: f64) -> f64 {
+        let root = (score - MOST * self.deviation).max(0.0);
+        self.floor.max(root * root)
+    }
 }
+
+/// More than any draw is away from 0.
+const MOST: f64 = 4.9;
 
 /// The sum of eight uniform bytes, its mean and deviation made 0 and 1: normal but for the tails,
 /// which end at 4.9.

@@ -263,6 +263,7 @@ mod tests {
     use crate::bins::{BinOptions, Binning};
     use crate::error::Result;
     use crate::grow::level::{Pair, Terms};
+    use crate::grow::packed::Sums;
     use crate::hash::draw;
     use crate::interrupt::Interrupt;
     use std::ops::Range;
@@ -339,6 +340,86 @@ mod tests {
             });
             let found: Vec<_> = found.collect();
             assert!(found.iter().all(|one| *one == found[0]), "{found:?}");
+        }
+    }
+
+    /// Every split one by one, its sides added up byte by byte.
+    fn luckiest(digits: &Digits, sums: &[u64], node: &Node<'_>, noise: &Noise) -> Option<Choice> {
+        let stride = digits.stride();
+        let mut best: Option<Choice> = None;
+        for (number, digit) in digits.all().iter().enumerate() {
+            let column = &sums[digit.column as usize * stride..][..stride];
+            let add = |goes: &dyn Fn(u8) -> bool| {
+                let sums = (0..=u8::MAX).zip(column).filter(|&(byte, _)| goes(byte));
+                sums.fold(0u64, |sum, (_, &more)| sum.wrapping_add(more))
+            };
+            let codes = digit.codes as u8;
+            // Of the last code but that of missing cells.
+            let known = digit.side(codes - 2, false);
+            let has_missing = add(&|byte| !known.is_left(byte)) != 0;
+            for missing_left in [false, true] {
+                for code in 0..codes - 1 - u8::from(!has_missing) {
+                    let side = digit.side(code, missing_left);
+                    let left = add(&|byte| side.is_left(byte));
+                    let (l, all) = (Sums::of(left), Sums::of(node.total));
+                    let (gl, ml) = (f64::from(l.grad), f64::from(l.mass));
+                    let (gr, mr) = (f64::from(all.grad) - gl, f64::from(all.mass) - ml);
+                    let (a, b) = (ml + node.l2, mr + node.l2);
+                    let value = (gl * gl * b + gr * gr * a) / (a * b);
+                    let id = (digit.feature, missing_left && has_missing, code);
+                    let score = noise.score(value, id);
+                    let to_beat = best.map_or(f64::NEG_INFINITY, |best| best.score);
+                    if ml.min(mr) >= node.least && score > to_beat {
+                        best =
+                            Some(Choice { value, score, digit: number, code, missing_left, left });
+                    }
+                }
+            }
+        }
+        best
+    }
+
+    #[test]
+    fn noise_chooses_the_luckiest_split() {
+        let num_features = 12u64;
+        let cells: Vec<f32> = (0..num_features * 400)
+            .map(|i| {
+                let of = draw(1, i % num_features, i / num_features) % (3 + 5 * (i % num_features));
+                if of == 2 { f32::NAN } else { of as f32 }
+            })
+            .collect();
+        let never = Interrupt::new();
+        let table = ByRow(cells, num_features as usize);
+        let binning = Binning::of(&table, &BinOptions::default(), &never).unwrap();
+        let order: Vec<u32> = (0..400).collect();
+        let matrix = &binning.encode_in_order(&table, &order, &never).unwrap();
+        let digits = &Digits::of(&binning);
+        let shape = Shape { stride: digits.stride(), width: matrix.width() };
+        let columns: Vec<u32> = (0..matrix.width() as u32).collect();
+        let (columns, lines, features) =
+            (&columns[..], &Lines::of(matrix), &Set::all(digits.len()));
+        let scanner = |level| Scanner { level, digits, columns, matrix, lines, shape };
+        for seed in 0..40 {
+            let gradient = |&doc: &u32| {
+                let pull = u64::from(matrix.row(doc as usize)[0]);
+                (draw(seed, 4, doc.into()) % 90 + pull) << 32 | (1 + draw(seed, 5, doc.into()) % 9)
+            };
+            let gradients: Vec<u64> = order.iter().map(gradient).collect();
+            let total = gradients.iter().fold(0u64, |sum, &more| sum.wrapping_add(more));
+            let noise = Noise { deviation: 0.2 * seed as f64, start: seed, floor: 1.0 };
+            let bar = &Bar::default();
+            let (least, l2, alone) = (30.0, 2.0, 0.0);
+            let noisy = Some(noise);
+            let node = Node { total, least, l2, alone, features, bar, noise: noisy };
+            let mut sums = vec![0; shape.stride * shape.width];
+            let docs = Docs { docs: &order, gradients: &gradients };
+            let level = Level::best();
+            let [found, _] = scanner(level).scan([Some(node), None], docs, Some(&mut sums), None);
+            let best = luckiest(digits, &sums, &node, &noise).unwrap();
+            let found = found.best.unwrap();
+            // Which side missing cells go to where there are none, others say.
+            assert_eq!((found.digit, found.code), (best.digit, best.code));
+            assert_eq!((found.value, found.score), (best.value, best.score));
         }
     }
 }

@@ -97,7 +97,7 @@ impl Search<'_> {
             found.dead.extend((codes <= 1).then_some(number));
             return;
         }
-        if !may_beat && self.node.l2 <= LARGE && self.node.noise.is_none() {
+        if !may_beat && self.node.l2 <= LARGE {
             return;
         }
         kit.add_up(&sums[..padded], &mut tables.prefix);
@@ -122,11 +122,12 @@ impl Search<'_> {
                 let choice =
                     Choice { value: most, score: most, digit: number, code, missing_left, left };
                 found.best = Some(choice);
-                if self.node.noise.is_some() {
+                if let Some(noise) = &self.node.noise {
                     // Again, for its value is lost: its lane of eight alike.
                     let lanes = [prefix[at]; LANES];
                     let value = self.value_all(&lanes, more, &mut [0.0; LANES]);
                     found.best = Some(Choice { value, ..choice });
+                    self.node.bar.raise(noise.bar(most));
                 } else {
                     self.node.bar.raise(most);
                 }
