@@ -149,3 +149,72 @@ fn descend_loop(rate: f32, decay: f32, grads: &[f32], weights: &mut [f32]) {
         *weight -= rate * grad + decay * *weight;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::Level;
+
+    fn numbers(count: usize, seed: usize) -> Vec<f32> {
+        (0..count).map(|i| (((i + seed) * 7919 % 1009) as f32 - 500.0) / 170.0).collect()
+    }
+
+    /// The gradient of a layer, sum by sum.
+    fn naive(from: Rows<'_>, inputs: usize, deltas: &[f32], width: usize) -> Vec<f32> {
+        let docs = deltas.len() / width;
+        let sum = |value: &dyn Fn(usize) -> f32, unit: usize| {
+            (0..docs).fold(0.0, |sum, doc| sum + value(doc) * deltas[doc * width + unit])
+        };
+        let biases = (0..width).map(|unit| sum(&|_| 1.0, unit));
+        let weights = (0..inputs).flat_map(|input| {
+            let value = move |doc: usize| from.values[doc * from.stride + input];
+            (0..width).map(move |unit| sum(&value, unit))
+        });
+        biases.chain(weights).collect()
+    }
+
+    #[test]
+    fn all_levels_give_the_sums_of_a_plain_loop() {
+        let (stride, inputs, width) = (48, 37, 32);
+        for docs in [1, 2, 5, 64] {
+            let (values, deltas) = (numbers(docs * stride, 3), numbers(docs * width, 11));
+            let from = Rows { values: &values, stride };
+            let wanted = naive(from, inputs, &deltas, width);
+            for level in Level::available() {
+                let mut out = vec![f32::NAN; wanted.len()];
+                outer(level, from, &deltas, width, &mut out);
+                assert!(out == wanted, "{level:?} {docs}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_levels_move_weights_alike() {
+        let step = Adam { share: 0.5, rate: 0.01, root: 1.7, decay: 1e-3 };
+        let grads = numbers(80, 1);
+        let moved = |level: Level| {
+            let (mut means, mut squares) = (numbers(80, 2), numbers(80, 3));
+            squares.iter_mut().for_each(|square| *square *= *square);
+            let mut weights = numbers(80, 4);
+            adam(level, step, &grads, [&mut means, &mut squares], &mut weights);
+            let mut pulled = vec![0.0; 80];
+            pulls(level, &grads[..5], &weights[..16], &means, &mut pulled);
+            slopes(level, &squares, &mut pulled);
+            let mut sums = weights.clone();
+            plus(level, &pulled, &mut sums);
+            descend(level, 0.1, 1e-3, &grads, &mut sums);
+            score_weights(
+                level,
+                &grads[..5],
+                Rows { values: &means, stride: 16 },
+                &mut weights[..16],
+            );
+            [means, squares, weights, pulled, sums]
+        };
+        let plain = moved(Level::Portable);
+        assert!(plain.iter().flatten().all(|number| number.is_finite()));
+        for level in Level::available() {
+            assert!(moved(level) == plain, "{level:?}");
+        }
+    }
+}
