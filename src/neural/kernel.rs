@@ -194,7 +194,9 @@ mod tests {
         let grads = numbers(80, 1);
         let moved = |level: Level| {
             let (mut means, mut squares) = (numbers(80, 2), numbers(80, 3));
-            squares.iter_mut().for_each(|square| *square *= *square);
+            for square in &mut squares {
+                *square *= *square;
+            }
             let mut weights = numbers(80, 4);
             adam(level, step, &grads, [&mut means, &mut squares], &mut weights);
             let mut pulled = vec![0.0; 80];
