@@ -114,6 +114,10 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds.extend([CATBOOST, CATBOOST_NESTED].map(|text| text.as_bytes().to_vec()));
     seeds.push(rich(1).to_text().into_bytes());
     seeds.push(nets(1, 4).to_text().into_bytes());
+    let mut ranked = Model::new(4);
+    ranked.set_ranks_features().unwrap();
+    model.trees().for_each(|tree| ranked.push(tree.clone()).unwrap());
+    seeds.push(ranked.to_text().into_bytes());
     seeds.push(include_bytes!("golden/model-1-classes.rrk").to_vec());
     for seed in &seeds {
         Model::from_any(seed).unwrap();
@@ -207,8 +211,8 @@ fn sealed(file: &[u8]) -> Option<Vec<u8>> {
 fn use_model(model: &Model) {
     let back = Model::from_text(model.to_text().as_bytes()).unwrap();
     assert!(back == *model, "the text of a model reads back to it");
-    let width = model.num_features();
-    if width > 1000 {
+    let (width, all) = (model.num_raw_features(), model.num_features());
+    if all > 1000 {
         // A row of as many values, and a list of as many names, must be paid for.
         return;
     }
@@ -222,8 +226,10 @@ fn use_model(model: &Model) {
         let last = model.scorer().score_row(&rows[69 * width..]).unwrap();
         assert_eq!(last.to_bits(), scores[69].to_bits());
     }
+    let bounds = [0, 1, 40, 40, 70];
+    model.scorer().score_queries(&rows, &bounds, &mut scores).unwrap();
     if let Ok(explainer) = model.explainer() {
-        explainer.explain(&rows, &mut vec![0.0; 70 * (width + 1)]).unwrap();
+        explainer.explain_queries(&rows, &bounds, &mut vec![0.0; 70 * (all + 1)]).unwrap();
     }
 }
 

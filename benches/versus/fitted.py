@@ -181,7 +181,16 @@ def catboost(fold: Fold, setting: Setting, plan: Plan, more: dict[str, Any]) -> 
 
 
 def rustrank(fold: Fold, setting: Setting, plan: Plan, more: dict[str, Any]) -> Fitted:
-    train = rr.Dataset(fold.train.X, fold.train.y, group=fold.train.group, num_threads=plan.threads)
+    # The one option that is the dataset's and not the training's.
+    ranks = more.get("query_ranks", False)
+    more = {name: value for name, value in more.items() if name != "query_ranks"}
+    train = rr.Dataset(
+        fold.train.X,
+        fold.train.y,
+        group=fold.train.group,
+        query_ranks=ranks,
+        num_threads=plan.threads,
+    )
     valid = rr.Dataset(
         fold.valid.X,
         fold.valid.y,
@@ -207,7 +216,9 @@ def rustrank(fold: Fold, setting: Setting, plan: Plan, more: dict[str, Any]) -> 
     booster = rr.train(train, valid=valid, **params)
     curve = booster.history["valid"][METRIC].tolist()
     _, best = until_patience(curve, plan.patience)
-    scores = booster.truncate(best).score(fold.test.X, num_threads=plan.threads)
+    scores = booster.truncate(best).score(
+        fold.test.X, group=fold.test.group, num_threads=plan.threads
+    )
     return Fitted(curve, best, scores)
 
 

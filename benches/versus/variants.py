@@ -13,7 +13,7 @@ OURS = "rustrank"
 
 @dataclass(frozen=True)
 class Variant:
-    """Parameters of `rr.train` under a name; the empty name stands for the defaults."""
+    """Parameters of `rr.train`, and `query_ranks`, under a name; the empty name: the defaults."""
 
     name: str
     params: dict[str, Any]
@@ -48,7 +48,8 @@ def add_variants(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=JSON",
         dest="variants",
-        help="rustrank again with these parameters of rr.train (may be repeated)",
+        help="rustrank again with these parameters of rr.train (may be repeated); in quality also "
+        "query_ranks, of rr.Dataset",
     )
     parser.add_argument("--no-defaults", action="store_true", help="the variants of rustrank alone")
 

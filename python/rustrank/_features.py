@@ -53,6 +53,14 @@ def _rows_at_a_time(num_rows: int, num_features: int) -> Iterator[slice]:
         yield slice(start, min(start + step, num_rows))
 
 
+def in_one_piece(table: Table) -> Block:
+    """Copy a table that is no block into one, for what must see all rows at once."""
+    blocks = [
+        np.stack(block, axis=1) if isinstance(block, list) else block for block in table.blocks()
+    ]
+    return np.ascontiguousarray(np.concatenate(blocks) if blocks else np.empty((0, 0)))
+
+
 @dataclass
 class _Array:
     """A numpy array."""

@@ -64,6 +64,11 @@ def add_train(parser: argparse.ArgumentParser) -> None:
         metavar="DATA",
         help="a validation set; may be repeated",
     )
+    add(
+        "--query-ranks",
+        action="store_true",
+        help="rank values within queries, as features of their own",
+    )
     add("--progress", action="store_true", help="say how far training is on standard error")
     add("--resume", action="store_true", help="go on from --checkpoint, if that file exists")
     add("--threads", type=int, metavar="N", help="threads to use (all cores)")
@@ -87,7 +92,7 @@ def run_train(options: argparse.Namespace, path: Any) -> dict[str, Any]:
     """Train and save; return what can be said of it."""
     given = _given(options)
     reading: dict[str, Any] = {"num_threads": options.threads, "progress": None}
-    dataset = Dataset.from_letor(path(options.data), **reading)
+    dataset = Dataset.from_letor(path(options.data), query_ranks=options.query_ranks, **reading)
     valid = {
         name: Dataset.from_letor(path(name), like=dataset, **reading) for name in options.valid
     }

@@ -11,11 +11,12 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank._arrays import as_doubles
 from rustrank._errors import DataError, ParamError, shown
-from rustrank._features import as_table
+from rustrank._features import as_table, in_one_piece
 from rustrank._options import real, text, threads, whole
 from rustrank._pictures import Picture, tree_picture
+from rustrank._queries import as_queries
 from rustrank._tables import count
-from rustrank.dataset import Dataset, as_dataset
+from rustrank.dataset import Dataset, as_dataset, numbered_names
 from rustrank.evaluation import Evaluation, Judging, judge, warn_of_nothing
 
 if TYPE_CHECKING:
@@ -131,13 +132,23 @@ class Booster:
 
     @property
     def num_features(self) -> int:
-        """The number of features of the docs that it scores."""
+        """The number of features, ranks within queries included."""
         return self._core.num_features
+
+    @property
+    def num_raw_features(self) -> int:
+        """The number of values of a doc that it scores: of the features without the ranks."""
+        return self._core.num_raw_features
+
+    @property
+    def query_ranks(self) -> bool:
+        """Whether the second half of the features are the ranks of the first within queries."""
+        return self._core.query_ranks
 
     @property
     def feature_names(self) -> list[str]:
         """The names of the features; ``f0``, ``f1``, ... where the training set had none."""
-        return self._core.feature_names or [f"f{i}" for i in range(self.num_features)]
+        return self._core.feature_names or numbered_names(self.num_features, self.query_ranks)
 
     @property
     def params(self) -> dict[str, str]:
@@ -161,6 +172,8 @@ class Booster:
         self,
         X: Any,
         *,
+        qid: Any = None,
+        group: Any = None,
         missing: float = math.nan,
         infinite: str = "error",
         num_threads: int | None = None,
@@ -169,10 +182,13 @@ class Booster:
 
         Parameters
         ----------
-        X : array-like of shape (num_docs, num_features), or Dataset
+        X : array-like of shape (num_docs, num_raw_features), or Dataset
             Raw features, in anything that `Dataset` takes; one row may come as it is. Or a dataset
             that was made ``like=`` the training set or this booster, whose base scores are part of
             the scores.
+        qid, group : array-like, optional
+            The queries, as for `Dataset`: needed, with raw features, by a booster whose scores depend
+            on the other docs of the query, such as one with `query_ranks`. Others do not look at them.
         missing : float, default NaN
             A value that means "missing", besides NaN.
         infinite : {"error", "missing"}, default "error"
@@ -182,10 +198,14 @@ class Booster:
         """
         reading = _Reading(missing, infinite, num_threads)
         if isinstance(X, Dataset):
+            _refuse_queries(qid, group)
             if X._base is None:
                 return self._core.score_dataset(X._core, reading.num_threads)
             return self._core.score_above(X._base._core, X._core, reading.num_threads)
-        if _is_plain(X) and X.shape[1] == self._core.num_features:
+        if qid is not None or group is not None:
+            block, queries = self._of_queries(X, qid, group)
+            return self._core.score_queries(block, reading, queries)
+        if _is_plain(X) and X.shape[1] == self._core.num_raw_features:
             return self._core.score(X, reading)
         parts = [self._core.score(block, reading) for block in self._blocks(X)]
         return _joined(parts, ())
@@ -247,6 +267,8 @@ class Booster:
         self,
         X: Any,
         *,
+        qid: Any = None,
+        group: Any = None,
         missing: float = math.nan,
         infinite: str = "error",
         num_threads: int | None = None,
@@ -258,17 +280,21 @@ class Booster:
 
         Parameters
         ----------
-        X, missing, infinite, num_threads
+        X, qid, group, missing, infinite, num_threads
             As for `score`, but raw features only.
 
         Returns
         -------
         array of shape (num_docs, num_features + 1)
-            A row sums to the doc's score, up to rounding. The last column is what every doc starts
-            from: the score of one of which nothing is known.
+            A row sums to the doc's score, up to rounding. Ranks within queries are features of their
+            own. The last column is what every doc starts from: the score of one of which nothing is
+            known.
         """
         reading = _Reading(missing, infinite, num_threads)
-        parts = [self._core.explain(block, reading) for block in self._blocks(X)]
+        if qid is not None or group is not None:
+            whole_table, queries = self._of_queries(X, qid, group)
+            return self._core.explain(whole_table, reading, queries)
+        parts = [self._core.explain(block, reading, None) for block in self._blocks(X)]
         return _joined(parts, (self.num_features + 1,))
 
     def contrast(
@@ -300,11 +326,19 @@ class Booster:
         else:
             yield whole_table
 
+    def _of_queries(self, X: Any, qid: Any, group: Any) -> tuple[Any, Any]:
+        """Return raw features in one piece, and their queries."""
+        table = as_table(_as_rows(X))
+        self._check_table(table)
+        queries, _ = as_queries(qid, group, table.num_rows)
+        whole_table = table.whole()
+        return in_one_piece(table) if whole_table is None else whole_table, queries
+
     def _check_table(self, table: Table) -> None:
-        if table.num_features != self.num_features:
+        if table.num_features != self.num_raw_features:
             message = (
                 "X has another number of features than the model: got "
-                f"{table.num_features}, expected {self.num_features}"
+                f"{table.num_features}, expected {self.num_raw_features}"
             )
             raise DataError(message, code="features")
         expected = self._core.feature_names
@@ -570,6 +604,13 @@ def _unpickled(
     made = Booster.from_text(text)
     made.history, made.best_round = dict(history), best_round
     return made
+
+
+def _refuse_queries(qid: Any, group: Any) -> None:
+    for name, given in {"qid": qid, "group": group}.items():
+        if given is not None:
+            message = f"{name}: got {shown(given)}, expected none: a Dataset knows its queries"
+            raise ParamError(message, code=name)
 
 
 def _is_plain(X: Any) -> bool:

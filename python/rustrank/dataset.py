@@ -21,7 +21,7 @@ from rustrank._errors import (
     shown,
     warn_caller,
 )
-from rustrank._features import Table, as_names, as_table, check_different
+from rustrank._features import Table, as_names, as_table, check_different, in_one_piece
 from rustrank._options import flag, real, text, threads, whole, whole_or
 from rustrank._progress import progress_of_file
 from rustrank._queries import Queries, as_queries, as_query_weight, numbers_if_all
@@ -109,6 +109,12 @@ class Dataset:
     like : Dataset or Booster, optional
         A training set whose bins this one shares: how validation and test sets are made. Or a
         booster that is to score the docs.
+    query_ranks : bool, optional
+        Whether the rank of each value among those of its query is a feature too: a doc's place from
+        the smallest value, less a half, over the number of docs that have one; equal values share
+        the mean of their places. Ranks come after all features, as ``rank(NAME)``. What is trained
+        on them works them out itself, and needs to know the queries: ``booster.score(X, qid=...)``.
+        By default as in ``like``, else not. While the dataset is made, they take 4 bytes a value.
     max_bins : int, optional
         The most bins a feature may have, besides the one for missing values: 2 to 255, by default
         255. Not together with ``like``, whose bins are chosen already.
@@ -128,6 +134,14 @@ class Dataset:
     >>> train = rr.Dataset(data.X, data.y, qid=data.qid)
     >>> train.num_queries
     20
+
+    With ranks within queries:
+
+    >>> ranked = rr.Dataset(data.X, data.y, qid=data.qid, query_ranks=True)
+    >>> ranked.num_features == 2 * train.num_features
+    True
+    >>> rr.train(ranked, num_trees=5).score(data.X, qid=data.qid).shape == data.y.shape
+    True
     """
 
     _core: _rustrank.Dataset
@@ -149,6 +163,7 @@ class Dataset:
         base: Booster | None = None,
         feature_names: Sequence[str] | None = None,
         like: Dataset | Booster | None = None,
+        query_ranks: bool | None = None,
         max_bins: int | None = None,
         sample_rows: int | None = None,
         missing: float = math.nan,
@@ -158,10 +173,13 @@ class Dataset:
         reading = _Reading.of(missing, infinite, num_threads)
         base = _base(base, like, has_scores=base_score is not None)
         if base is not None:
-            base_score = base.score(X, missing=missing, infinite=infinite, num_threads=num_threads)
+            ids, sizes = (qid, group) if base.query_ranks else (None, None)
+            base_score = base.score(
+                X, qid=ids, group=sizes, missing=missing, infinite=infinite, num_threads=num_threads
+            )
         table = as_table(X)
         names = _checked_names(as_names(feature_names), table)
-        bins = _bins(like, names, max_bins, sample_rows)
+        bins = _bins(like, names, max_bins, sample_rows, query_ranks)
         labels = as_labels(y)
         check_length("y", len(labels), table.num_rows, "rows")
         queries, ids = as_queries(qid, group, table.num_rows)
@@ -185,6 +203,9 @@ class Dataset:
         base: Booster | None = None,
     ) -> None:
         self._core = core
+        if names is not None and len(names) < core.num_features:
+            names = with_ranks(names)
+            check_different(names)
         self._names = names
         self._query_ids = query_ids
         self._base = base
@@ -205,6 +226,7 @@ class Dataset:
         *,
         feature_names: Sequence[str] | None = None,
         like: Dataset | Booster | None = None,
+        query_ranks: bool | None = None,
         max_bins: int | None = None,
         sample_rows: int | None = None,
         missing: float = math.nan,
@@ -228,23 +250,25 @@ class Dataset:
         buffer_bytes : int, optional
             Up to this many bytes of parsed values are held until the bins are chosen, by default
             2**30; a longer text is read twice instead. Not with ``like``: nothing is held then.
+            With ``query_ranks`` all are held.
         progress : bool, optional
             Whether to show a progress bar; by default on a terminal, when it takes a second.
-        feature_names, like, max_bins, sample_rows, missing, infinite, num_threads
+        feature_names, like, query_ranks, max_bins, sample_rows, missing, infinite, num_threads
             As for `Dataset`. Features that a line leaves out are 0.
         """
         reading = _Reading.of(missing, infinite, num_threads)
         names = as_names(feature_names)
-        bins = _bins(like, names, max_bins, sample_rows, buffer_bytes=buffer_bytes)
+        bins = _bins(like, names, max_bins, sample_rows, query_ranks, buffer_bytes=buffer_bytes)
         most = whole("max_features", max_features, 1, 2**31)
         held = whole_or(1 << 30, "buffer_bytes", buffer_bytes, 0)
         with progress_of_file(path, progress) as show:
             plan = _Text(most, flag("zero_based", zero_based), held, show)
             core, ids = _rustrank.Dataset.from_letor(path, plan, bins, reading)
-        names = names or (None if like is None else like._names)
-        if names is not None:
-            check_length("feature_names", len(names), core.num_features, "features")
         made = cls.__new__(cls)
+        if names:
+            num_raw = core.num_features // (2 if core.binning.query_ranks else 1)
+            check_length("feature_names", len(names), num_raw, "features")
+        names = names or (None if like is None else like._names)
         made._settle(core, names or None, numbers_if_all(ids))
         if like is None:
             made._warn_of_unused()
@@ -274,7 +298,8 @@ class Dataset:
             iterated over twice: bins are chosen in a first pass (with ``like``, one pass does).
             A batch is a mapping with ``X``, ``y``, ``qid`` and perhaps ``row_weight`` and
             ``base_score``, or a tuple ``(X, y, qid)``. A query may go on in a later batch. Columns
-            with names are matched by name to those of the first batch.
+            with names are matched by name to those of the first batch. There are no ranks within
+            queries: they need all rows at once.
         query_weight, base, feature_names, like, max_bins, sample_rows, missing, infinite, num_threads
             As for `Dataset`.
         """
@@ -284,7 +309,7 @@ class Dataset:
         names, binning = given, _bins(like, given, max_bins, sample_rows)
         content = None
         if isinstance(binning, tuple):
-            binning, content = _sampled(source, binning, reading)
+            binning, content = _sampled(source, binning[:2], reading)
         builder = _rustrank.Builder(binning, 0, reading)
         columns, scores = Columns(), []
         base = _base(base, like, has_scores=False)
@@ -365,13 +390,18 @@ class Dataset:
 
     @property
     def num_features(self) -> int:
-        """The number of features, the unused ones included."""
+        """The number of features, the unused ones and ranks within queries included."""
         return self._core.num_features
+
+    @property
+    def query_ranks(self) -> bool:
+        """Whether the second half of the features are the ranks of the first within queries."""
+        return self._core.binning.query_ranks
 
     @property
     def feature_names(self) -> list[str]:
         """The names of the features; ``f0``, ``f1``, ... where none were given."""
-        return list(self._names or (f"f{i}" for i in range(self.num_features)))
+        return list(self._names or numbered_names(self.num_features, self.query_ranks))
 
     @property
     def query_ids(self) -> NDArray[Any]:
@@ -469,14 +499,28 @@ def as_dataset(value: Any, name: str) -> Dataset:
     return value
 
 
+def with_ranks(names: list[str]) -> list[str]:
+    """Name features and, after them, their ranks within queries."""
+    return [*names, *(f"rank({name})" for name in names)]
+
+
+def numbered_names(num_features: int, query_ranks: bool) -> list[str]:
+    """Name features that have no names."""
+    if query_ranks:
+        return with_ranks(numbered_names(num_features // 2, query_ranks=False))
+    return [f"f{i}" for i in range(num_features)]
+
+
 def _built(
-    table: Table, rows: _Rows, bins: _rustrank.Binning | tuple[int, int], reading: _Reading
+    table: Table, rows: _Rows, bins: _rustrank.Binning | tuple[int, int, bool], reading: _Reading
 ) -> _rustrank.Dataset:
     whole = table.whole()
+    if whole is None and (bins[2] if isinstance(bins, tuple) else bins.query_ranks):
+        whole = in_one_piece(table)
     if whole is not None:
         return _rustrank.Dataset.of_block(whole, rows, bins, reading)
     if isinstance(bins, tuple):
-        sampler = _rustrank.Sampler(table.num_features, *bins, reading)
+        sampler = _rustrank.Sampler(table.num_features, *bins[:2], reading)
         for block in table.blocks():
             sampler.push(block)
         bins = sampler.choose()
@@ -487,12 +531,18 @@ def _built(
 
 
 def _bins(
-    like: Any, names: list[str] | None, max_bins: Any, sample_rows: Any, **more: Any
-) -> _rustrank.Binning | tuple[int, int]:
+    like: Any,
+    names: list[str] | None,
+    max_bins: Any,
+    sample_rows: Any,
+    query_ranks: Any = None,
+    **more: Any,
+) -> _rustrank.Binning | tuple[int, int, bool]:
     """Return the bins of another dataset if the features are the same, or how to choose some."""
+    ranks = None if query_ranks is None else flag("query_ranks", query_ranks)
     if like is None:
         most = whole_or(255, "max_bins", max_bins, 2, 255)
-        return most, whole_or(65_536, "sample_rows", sample_rows, 2, 2**30)
+        return most, whole_or(65_536, "sample_rows", sample_rows, 2, 2**30), bool(ranks)
     from rustrank.booster import Booster  # Which is made of this module.
 
     if not isinstance(like, (Dataset, Booster)):
@@ -503,7 +553,14 @@ def _bins(
             message = f"{name}: got {shown(value)}, expected none: the bins are those of `like`"
             raise ParamError(message, code=name)
     _check_same_names(names, like)
-    return like._core.binning if isinstance(like, Dataset) else like._core.binning()
+    binning = like._core.binning if isinstance(like, Dataset) else like._core.binning()
+    if ranks not in (None, binning.query_ranks):
+        message = (
+            f"query_ranks: got {ranks}, expected {binning.query_ranks}: the features are those of "
+            "`like`"
+        )
+        raise ParamError(message, code="query_ranks")
+    return binning
 
 
 def _base(given: Any, like: Dataset | Booster | None, *, has_scores: bool) -> Booster | None:
@@ -523,7 +580,11 @@ def _base(given: Any, like: Dataset | Booster | None, *, has_scores: bool) -> Bo
 
 def _check_same_names(names: list[str] | None, like: Dataset | Booster | None) -> None:
     theirs = None if like is None else like._names
-    if names is None or theirs is None or len(names) != len(theirs):
+    if names is None or theirs is None or like is None:
+        return
+    if like.query_ranks:
+        theirs = theirs[: len(theirs) // 2]
+    if len(names) != len(theirs):
         return
     for number, (mine, expected) in enumerate(zip(names, theirs, strict=True)):
         if mine != expected:

@@ -53,6 +53,8 @@ pub struct Binning {
     mappers: Vec<Mapper>,
     layout: Layout,
     tables: Vec<(usize, Table)>,
+    /// Whether the second half of the features are ranks of the first within queries.
+    query_ranks: bool,
 }
 
 impl Binning {
@@ -116,7 +118,7 @@ impl Binning {
         };
         let tables = mappers.iter().zip(layout.places()).map(table).enumerate();
         let tables = tables.filter_map(|(feature, table)| Some((feature, table?))).collect();
-        Self { mappers, layout, tables }
+        Self { mappers, layout, tables, query_ranks: false }
     }
 
     /// The bins of each feature.
@@ -132,6 +134,24 @@ impl Binning {
     /// The number of features, the unused ones included.
     pub fn num_features(&self) -> usize {
         self.mappers.len()
+    }
+
+    /// The same bins, of a table whose second half of features are the ranks of the first within
+    /// queries: whoever has raw values must add their ranks before they are binned.
+    #[must_use]
+    pub fn with_query_ranks(mut self) -> Self {
+        self.query_ranks = true;
+        self
+    }
+
+    /// Whether the second half of the features are ranks of the first.
+    pub fn query_ranks(&self) -> bool {
+        self.query_ranks
+    }
+
+    /// The number of values in a raw row.
+    pub fn num_raw_features(&self) -> usize {
+        if self.query_ranks { self.num_features() / 2 } else { self.num_features() }
     }
 
     /// Bins rows of cells, `num_features` each, into as many rows of zeros.

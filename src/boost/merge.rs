@@ -10,10 +10,19 @@ use crate::model::{Component, Model, Part};
 pub fn merged(parts: Vec<(f64, Model)>) -> Result<Model> {
     let first = parts.first().map(|(_, model)| model);
     let mut sum = Model::new(first.map_or(0, Model::num_features));
+    if first.is_some_and(Model::ranks_features) {
+        sum.set_ranks_features()?;
+    }
     sum.set_feature_names(first.and_then(|model| model.feature_names().map(<[String]>::to_vec)))?;
     for (weight, model) in parts {
         let part = match model.components() {
-            [only] if only.is_plain() && model.intercept() == 0.0 => only.part.clone(),
+            [only]
+                if only.is_plain()
+                    && model.intercept() == 0.0
+                    && model.ranks_features() == sum.ranks_features() =>
+            {
+                only.part.clone()
+            }
             _ => Part::Model(Box::new(model)),
         };
         sum.add(Component { weight, ..Component::new(part) })?;

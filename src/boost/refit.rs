@@ -18,7 +18,7 @@
 //! Cost: a tree takes what gradients take, and two walks of all docs.
 
 use super::Loss;
-use super::start::{is_plain, other_bins, start_scores, target};
+use super::start::{check_features, is_plain, other_bins, start_scores, target};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::grow::CodedTree;
@@ -105,12 +105,7 @@ pub fn refit(
         return Err(Error::data("base", "only a model of trees alone can be refitted")
             .hint("keep boosting instead: any model can be a base"));
     }
-    if dataset.num_features() != model.num_features() {
-        let what = "the dataset has another number of features than the model";
-        return Err(Error::data("features", what)
-            .got(dataset.num_features())
-            .expected(model.num_features()));
-    }
+    check_features(model, dataset)?;
     let objective = loss.of_scores()?;
     if objective.needs_pairs() {
         dataset.require_pairs()?;

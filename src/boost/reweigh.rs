@@ -7,7 +7,7 @@
 //!
 //! Cost: a pass is a sweep and two walks of all docs a tree.
 
-use super::start::{is_plain, other_bins, start_scores};
+use super::start::{check_features, is_plain, other_bins, start_scores};
 use super::step::{check_bounds, judged};
 use super::trainer::stepped;
 use crate::Interrupt;
@@ -70,12 +70,7 @@ pub fn reweigh(
         return Err(Error::data("base", "only a model of trees alone can be reweighed"));
     }
     for dataset in std::iter::once(dataset).chain(held_out) {
-        if dataset.num_features() != model.num_features() {
-            let what = "the dataset has another number of features than the model";
-            return Err(Error::data("features", what)
-                .got(dataset.num_features())
-                .expected(model.num_features()));
-        }
+        check_features(model, dataset)?;
     }
     let trees: Vec<&Tree> = model.trees().collect();
     let job = Job { trees: &trees, offset: model.intercept(), options, interrupt };

@@ -4,7 +4,7 @@
 //! the bins scores a dataset to the same bits as the raw rows that it was made of.
 
 use super::standing::{Standing, settle};
-use super::start::{From, is_plain, standing, start_scores};
+use super::start::{From, check_features, is_plain, standing, start_scores};
 use crate::Interrupt;
 use crate::bins::Binning;
 use crate::data::Dataset;
@@ -52,12 +52,7 @@ impl Coded {
 ///
 /// A sum of models scores docs without base scores only: nothing says whose part those would be.
 pub fn score_dataset(model: &Model, dataset: &Dataset, interrupt: &Interrupt) -> Result<Vec<f64>> {
-    if model.num_features() != dataset.num_features() {
-        let what = "the dataset has another number of features than the model";
-        return Err(Error::data("features", what)
-            .got(dataset.num_features())
-            .expected(model.num_features()));
-    }
+    check_features(model, dataset)?;
     let coded = Coded::of(model, dataset.binning()).ok_or_else(cannot_score)?;
     if dataset.base_score().is_some() && !is_plain(model) {
         let what = "a sum of models cannot score docs that have base scores";
@@ -76,6 +71,7 @@ pub fn score_above(
     dataset: &Dataset,
     interrupt: &Interrupt,
 ) -> Result<Vec<f64>> {
+    check_features(model, dataset)?;
     if dataset.base_score().is_none() || !goes_on_from(model, base) {
         let what = "the dataset was made for the trees of another base";
         return Err(Error::data("base", what).hint("score the raw features"));
@@ -87,6 +83,7 @@ pub fn score_above(
 /// Whether a model is another with more trees.
 fn goes_on_from(model: &Model, base: &Model) -> bool {
     let same = model.num_features() == base.num_features()
+        && model.ranks_features() == base.ranks_features()
         && model.intercept() == base.intercept()
         && model.components().len() >= base.components().len();
     let pairs = model.components().iter().zip(base.components());
@@ -206,7 +203,8 @@ pub fn binning_of(model: &Model) -> Result<Binning> {
         list.sort_unstable_by(f32::total_cmp);
         list.dedup();
     }
-    Binning::between(thresholds)
+    let binning = Binning::between(thresholds)?;
+    Ok(if model.ranks_features() { binning.with_query_ranks() } else { binning })
 }
 
 fn cannot_score() -> Error {

@@ -47,6 +47,9 @@ impl Start {
                 .got(model.num_features())
                 .expected(dataset.num_features()));
         }
+        if let Some(base) = &plan.base {
+            check_ranks(&base.model, dataset)?;
+        }
         if let Some(goal) = goal {
             if all.iter().any(|dataset| dataset.base_score().is_some()) {
                 let what = "classes have no base scores: a score cannot be told from margins";
@@ -56,7 +59,7 @@ impl Start {
             return Ok(Self { model, from: From::Classes });
         }
         let Some(base) = &plan.base else {
-            let mut model = Model::new(dataset.num_features());
+            let mut model = empty(dataset)?;
             if let (None, Learned::Scores(objective)) = (dataset.base_score(), &plan.loss.learned) {
                 model.set_intercept(objective.start(&target(dataset)))?;
             }
@@ -77,9 +80,18 @@ impl Start {
     }
 }
 
+/// A model without parts for the docs of a dataset.
+fn empty(dataset: &Dataset) -> Result<Model> {
+    let mut model = Model::new(dataset.num_features());
+    if dataset.query_ranks() {
+        model.set_ranks_features()?;
+    }
+    Ok(model)
+}
+
 /// A model of classes without trees, or the base if it goes on from the same classes.
 fn start_of_classes(plan: &Plan, goal: &ClassGoal, dataset: &Dataset) -> Result<Model> {
-    let mut model = Model::new(dataset.num_features());
+    let mut model = empty(dataset)?;
     let Some(base) = &plan.base else {
         model.add(Component::new(Part::Classes(goal.start(dataset.num_features())?)))?;
         return Ok(model);
@@ -129,6 +141,29 @@ pub(super) fn is_plain(model: &Model) -> bool {
     model.components().iter().all(|component| {
         component.is_plain() && matches!(&component.part, Part::Forest(f) if f.is_native())
     })
+}
+
+/// Refuses a dataset of other features than a model's.
+pub(super) fn check_features(model: &Model, dataset: &Dataset) -> Result<()> {
+    if model.num_features() != dataset.num_features() {
+        let what = "the dataset has another number of features than the model";
+        return Err(Error::data("features", what)
+            .got(dataset.num_features())
+            .expected(model.num_features()));
+    }
+    check_ranks(model, dataset)
+}
+
+/// Refuses ranks within queries where only one of two has them.
+fn check_ranks(model: &Model, dataset: &Dataset) -> Result<()> {
+    if model.ranks_features() == dataset.query_ranks() {
+        return Ok(());
+    }
+    let of = |ranks| if ranks { "ranks within queries" } else { "raw features alone" };
+    Err(Error::data("features.ranks", "the dataset has other features than the model")
+        .got(of(dataset.query_ranks()))
+        .expected(of(model.ranks_features()))
+        .hint("make the dataset with like=, from the model or its training set"))
 }
 
 /// What an objective may know of a dataset.

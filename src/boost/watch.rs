@@ -251,7 +251,9 @@ fn check_bins(set: &Watched, train: &Arc<Dataset>) -> Result<()> {
             .expected(ours.num_features()));
     }
     let same = Arc::ptr_eq(ours, theirs)
-        || (ours.mappers() == theirs.mappers() && ours.layout() == theirs.layout());
+        || (ours.mappers() == theirs.mappers()
+            && ours.layout() == theirs.layout()
+            && ours.query_ranks() == theirs.query_ranks());
     if same {
         return Ok(());
     }

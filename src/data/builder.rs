@@ -110,6 +110,10 @@ pub struct Builder {
 impl Builder {
     /// A builder for about `num_rows` rows.
     pub fn new(binning: Arc<Binning>, num_rows: usize) -> Result<Self> {
+        if binning.query_ranks() {
+            return Err(Error::param("query_ranks", "rows that come in batches cannot be ranked")
+                .hint("ranks within queries need all rows at once"));
+        }
         let matrix = Matrix::with_capacity(binning.layout().width(), num_rows)?;
         Ok(Self { binning, matrix, hashes: Vec::with_capacity(num_rows) })
     }

@@ -2,6 +2,7 @@
 
 use super::builder::RowData;
 use super::order::{Canonical, canonical};
+use super::ranked::Ranked;
 use crate::bins::{BinOptions, Binning, Cells, Matrix, row_hashes};
 use crate::error::{Error, Result, room_for};
 use crate::{Interrupt, Queries, hash};
@@ -40,6 +41,25 @@ impl Dataset {
         Self::of_hashed(table, &hashes, rows, options, interrupt)
     }
 
+    /// A dataset that has the ranks of all values within their queries as features of its own, after
+    /// the others; see [`query_ranks`](crate::model::query_ranks).
+    ///
+    /// What is trained on it says so in its model, and what is made [`like`](Self::like) it has ranks
+    /// too.
+    pub fn with_ranks(
+        table: &dyn Cells,
+        rows: RowData,
+        options: &BinOptions,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        options.check()?;
+        check_rows(table, &rows)?;
+        let table = Ranked::new(table, &rows.grouping, interrupt)?;
+        let hashes = row_hashes(&table, interrupt)?;
+        let binning = Binning::of_hashed(&table, &hashes, options, interrupt)?.with_query_ranks();
+        Self::of_table(&table, &hashes, rows, Arc::new(binning), interrupt)
+    }
+
     /// A dataset of a table whose rows pass [`check_rows`] and have these hashes.
     pub(super) fn of_hashed(
         table: &dyn Cells,
@@ -61,6 +81,11 @@ impl Dataset {
     ) -> Result<Self> {
         check_features(table, &binning)?;
         check_rows(table, &rows)?;
+        if binning.query_ranks() {
+            let table = Ranked::new(table, &rows.grouping, interrupt)?;
+            let hashes = row_hashes(&table, interrupt)?;
+            return Self::of_table(&table, &hashes, rows, binning, interrupt);
+        }
         let hashes = row_hashes(table, interrupt)?;
         Self::of_table(table, &hashes, rows, binning, interrupt)
     }
@@ -178,9 +203,14 @@ impl Dataset {
         self.labels.len()
     }
 
-    /// The number of features, the unused ones included.
+    /// The number of features, the unused ones and ranks included.
     pub fn num_features(&self) -> usize {
         self.binning.num_features()
+    }
+
+    /// Whether the second half of the features are the ranks of the first within queries.
+    pub fn query_ranks(&self) -> bool {
+        self.binning.query_ranks()
     }
 
     /// The features that are constant, or all missing, in the sample: nothing can split on them.
@@ -229,7 +259,7 @@ pub(super) fn check_pairs(labels: &[f32], queries: &Queries) -> Result<()> {
 
 /// Refuses a table with another number of features than the bins.
 pub(super) fn check_features(table: &dyn Cells, binning: &Binning) -> Result<()> {
-    let (got, expected) = (table.num_features(), binning.num_features());
+    let (got, expected) = (table.num_features(), binning.num_raw_features());
     if got == expected {
         return Ok(());
     }

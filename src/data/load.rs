@@ -32,6 +32,8 @@ pub struct LoadOptions {
     pub missing: Option<f64>,
     /// How the text is cut.
     pub lines: LineOptions,
+    /// Whether ranks within queries are added: then all cells are held, whatever `buffer_bytes` says.
+    pub query_ranks: bool,
     /// The most bytes of cells that are held before the bins are chosen.
     pub buffer_bytes: usize,
     /// Counts the bytes of text that are parsed; those of a text that is read twice, twice.
@@ -45,6 +47,7 @@ impl Default for LoadOptions {
             letor: LetorOptions::default(),
             missing: None,
             lines: LineOptions::default(),
+            query_ranks: false,
             buffer_bytes: 1 << 30,
             progress: Progress::default(),
         }
@@ -78,6 +81,9 @@ pub fn load_from(
     interrupt: &Interrupt,
 ) -> Result<Loaded> {
     options.bins.check()?;
+    if options.query_ranks || like.as_ref().is_some_and(|binning| binning.query_ranks()) {
+        return load_ranked(source, like, options, interrupt);
+    }
     let mut heads = Heads::default();
     let mut sink = match like {
         Some(binning) => Sink::Bins(Box::new(Builder::new(binning, 0)?)),
@@ -100,6 +106,39 @@ pub fn load_from(
         Sink::Width(_) | Sink::Sample(..) => return Err(Error::internal("rows that went nowhere")),
     };
     Ok(Loaded { dataset, query_ids })
+}
+
+/// Reads text whose values are ranked: they are held until all have come.
+fn load_ranked(
+    mut source: LineSource,
+    like: Option<Arc<Binning>>,
+    options: &LoadOptions,
+    interrupt: &Interrupt,
+) -> Result<Loaded> {
+    let options = LoadOptions { buffer_bytes: usize::MAX, ..options.clone() };
+    let mut heads = Heads::default();
+    let mut sink = Sink::Buffer(Parsed::new(options.parser(None)));
+    options.fill(&mut sink, &mut source, interrupt, |head| heads.extend(head))?;
+    let Sink::Buffer(table) = sink else {
+        return Err(Error::internal("rows that went nowhere"));
+    };
+    let (rows, query_ids) = heads.finish().map_err(|error| error.path(source.path()))?;
+    let dataset = match like {
+        Some(binning) => {
+            let expected = binning.num_raw_features();
+            if table.num_features() > expected {
+                return Err(too_wide(table.num_features(), expected));
+            }
+            Dataset::like(&table.widened(expected), rows, binning, interrupt)?
+        }
+        None => Dataset::with_ranks(&table, rows, &options.bins, interrupt)?,
+    };
+    Ok(Loaded { dataset, query_ids })
+}
+
+fn too_wide(got: usize, expected: usize) -> Error {
+    let what = "the text has more features than the training set";
+    Error::data("features", what).got(got).expected(expected)
 }
 
 /// Where parsed rows go.
@@ -145,10 +184,7 @@ impl Sink {
             Self::Bins(builder) => {
                 let num_features = builder.binning().num_features();
                 if chunk.num_features() > num_features {
-                    let what = "the text has more features than the training set";
-                    return Err(Error::data("features", what)
-                        .got(chunk.num_features())
-                        .expected(num_features));
+                    return Err(too_wide(chunk.num_features(), num_features));
                 }
                 builder.push(&alone(chunk).widened(num_features), interrupt)
             }

@@ -22,6 +22,7 @@ pub mod packed;
 mod parsed;
 pub mod pieces;
 pub mod qid;
+mod ranked;
 mod raw;
 pub mod scan;
 pub mod table;

@@ -23,6 +23,8 @@ pub(super) const DEEPEST: usize = 8;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Model {
     num_features: usize,
+    /// Whether the second half of the features are the ranks of the first.
+    query_ranks: bool,
     feature_names: Option<Vec<String>>,
     attributes: BTreeMap<String, String>,
     intercept: f64,
@@ -137,6 +139,7 @@ impl Model {
     pub fn sum(parts: Vec<(f64, Self)>) -> Result<Self> {
         let first = parts.first().map(|(_, model)| model);
         let mut sum = Self::new(first.map_or(0, Self::num_features));
+        sum.query_ranks = first.is_some_and(|model| model.query_ranks);
         sum.feature_names = first.and_then(|model| model.feature_names.clone());
         for (weight, model) in parts {
             let part = Part::Model(Box::new(model));
@@ -191,6 +194,13 @@ impl Model {
     pub fn add(&mut self, component: Component) -> Result<()> {
         component.check(self.num_features)?;
         if let Part::Model(model) = &component.part
+            && model.query_ranks != self.query_ranks
+        {
+            let what = "only one of two models ranks features within queries";
+            return Err(Error::model("model.ranks", what)
+                .hint("train both on datasets of the same `query_ranks`"));
+        }
+        if let Part::Model(model) = &component.part
             && model.depth() >= DEEPEST
         {
             let what = "models stand too deep inside each other";
@@ -218,9 +228,33 @@ impl Model {
         1 + inner.max().unwrap_or(0)
     }
 
-    /// The number of values in a row.
+    /// The number of features, ranks within queries included.
     pub fn num_features(&self) -> usize {
         self.num_features
+    }
+
+    /// The number of values in a row: half of the features where the other half are their ranks.
+    pub fn num_raw_features(&self) -> usize {
+        if self.query_ranks { self.num_features / 2 } else { self.num_features }
+    }
+
+    /// Whether the second half of the features are the ranks of the first within the query: what
+    /// scores rows then works them out, and must know the queries. See [`query_ranks`].
+    ///
+    /// [`query_ranks`]: super::query_ranks
+    pub fn ranks_features(&self) -> bool {
+        self.query_ranks
+    }
+
+    /// Says that the second half of the features are the ranks of the first: of an empty model with
+    /// an even number of features.
+    pub fn set_ranks_features(&mut self) -> Result<()> {
+        if !self.components.is_empty() || !self.num_features.is_multiple_of(2) {
+            let what = "a model of ranks starts empty, with as many ranks as raw features";
+            return Err(Error::model("model.ranks", what).got(self.num_features));
+        }
+        self.query_ranks = true;
+        Ok(())
     }
 
     /// The names of the features, where they have some.
@@ -368,11 +402,17 @@ impl Model {
         );
     }
 
+    /// A model of the same features without any part.
+    pub(super) fn emptied(&self) -> Self {
+        Self { query_ranks: self.query_ranks, ..Self::new(self.num_features) }
+    }
+
     /// Whether scores depend on the other docs of the query.
     pub fn needs_queries(&self) -> bool {
-        self.components.iter().any(|component| {
-            component.normalisation == Normalisation::Query
-                || matches!(&component.part, Part::Model(model) if model.needs_queries())
-        })
+        self.query_ranks
+            || self.components.iter().any(|component| {
+                component.normalisation == Normalisation::Query
+                    || matches!(&component.part, Part::Model(model) if model.needs_queries())
+            })
     }
 }

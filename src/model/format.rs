@@ -9,7 +9,7 @@
 //!               "bytes" u64 LF                       ; from the next line to the end of the file
 //!               model
 //!               "checksum xxh3" 16 hex digits LF     ; of all bytes before this line
-//! model       = "features" u32 LF
+//! model       = "features" u32 [ SP "ranks" ] LF     ; the second half: ranks within queries
 //!               "names" count LF { name LF }         ; 0, or one a feature
 //!               "attributes" count LF { word [ SP rest ] LF }
 //!               "intercept" float LF

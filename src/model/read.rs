@@ -121,8 +121,15 @@ impl<'a> Reader<'a> {
     fn model(&mut self, depth: usize) -> Result<Model> {
         let mut line = self.after("features")?;
         let features: u32 = line.parse("a number of features")?;
-        line.end()?;
         let mut model = Model::new(features as usize);
+        match line.words.next() {
+            None => {}
+            Some("ranks") => {
+                model.set_ranks_features().map_err(|e| self.refuse(&e))?;
+                line.end()?;
+            }
+            Some(_) => return Err(line.wrong("ranks, or the end of the line")),
+        }
         let count = self.count("names")?;
         if count > 0 {
             let names = (0..count).map(|_| self.line()?.unescape_rest()).collect::<Result<_>>()?;

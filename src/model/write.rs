@@ -27,7 +27,8 @@ fn put(text: &mut String, what: fmt::Arguments<'_>) {
 }
 
 fn model(text: &mut String, model: &Model) {
-    put(text, format_args!("features {}\n", model.num_features()));
+    let ranks = if model.ranks_features() { " ranks" } else { "" };
+    put(text, format_args!("features {}{ranks}\n", model.num_features()));
     let names = model.feature_names().unwrap_or_default();
     put(text, format_args!("names {}\n", names.len()));
     for name in names {

@@ -1,7 +1,7 @@
 //! Models for Python.
 
 use super::arrays::{Block, policy};
-use super::dataset::{Binning, Dataset, Reading};
+use super::dataset::{Binning, Dataset, QueryArg, Reading};
 use super::door::{aside, briefly, detached};
 use super::errors::to_python;
 use super::metrics::Judging;
@@ -44,6 +44,8 @@ pub(super) struct Refitting {
 
 /// So many splits of rows are looked at before one would notice.
 const FEW: usize = 200_000;
+/// Fewer docs than this are ranked within their queries on the calling thread.
+const ONE_PIECE: usize = 512;
 
 impl Booster {
     pub(super) fn of(model: Model) -> Self {
@@ -149,6 +151,17 @@ impl Booster {
         self.inner.num_features()
     }
 
+    /// The number of values in a row: without ranks within queries.
+    #[getter]
+    fn num_raw_features(&self) -> usize {
+        self.inner.num_raw_features()
+    }
+
+    #[getter]
+    fn query_ranks(&self) -> bool {
+        self.inner.ranks_features()
+    }
+
     #[getter]
     fn intercept(&self) -> f64 {
         self.inner.intercept()
@@ -206,18 +219,45 @@ impl Booster {
         Ok(scores.to_pyarray(py))
     }
 
+    /// The score of each row of queries.
+    fn score_queries<'py>(
+        &self,
+        py: Python<'py>,
+        block: Block<'_>,
+        reading: Reading,
+        queries: QueryArg<'_>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let policy = policy(reading.missing, &reading.infinite);
+        let policy = policy.map_err(|error| to_python(py, &error))?;
+        let raw = Raw::of(&block)?;
+        let grouping = queries.grouping(raw.num_rows()).map_err(|error| to_python(py, &error))?;
+        let score =
+            |interrupt: &Interrupt| raw.work_queries(self.scorer(), policy, &grouping, interrupt);
+        let scores = if raw.num_rows() < ONE_PIECE && self.scorer().is_short(raw.num_rows()) {
+            aside(py, || score(&Interrupt::new()))?
+        } else {
+            detached(py, reading.num_threads, score)?
+        };
+        Ok(scores.to_pyarray(py))
+    }
+
     /// What each feature adds to the score of each row; last in a row, what a doc starts from.
+    #[pyo3(signature = (block, reading, queries))]
     fn explain<'py>(
         &self,
         py: Python<'py>,
         block: Block<'_>,
         reading: Reading,
+        queries: Option<QueryArg<'_>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let policy = policy(reading.missing, &reading.infinite);
         let policy = policy.map_err(|error| to_python(py, &error))?;
         let raw = Raw::of(&block)?;
-        let values = detached(py, reading.num_threads, |interrupt| {
-            raw.work(self.explainer()?, policy, interrupt)
+        let grouping = queries.map(|queries| queries.grouping(raw.num_rows())).transpose();
+        let grouping = grouping.map_err(|error| to_python(py, &error))?;
+        let values = detached(py, reading.num_threads, |interrupt| match &grouping {
+            Some(grouping) => raw.work_queries(self.explainer()?, policy, grouping, interrupt),
+            None => raw.work(self.explainer()?, policy, interrupt),
         })?;
         values.to_pyarray(py).reshape([raw.num_rows(), self.inner.num_features() + 1])
     }
@@ -235,7 +275,7 @@ impl Booster {
         let values = detached(py, Some(1), |interrupt| {
             raw.work(&Contrast(self.explainer()?), policy, interrupt)
         })?;
-        Ok(values[..self.inner.num_features()].to_pyarray(py))
+        Ok(values[..self.inner.num_raw_features()].to_pyarray(py))
     }
 
     /// The score of each of the caller's rows of a dataset.

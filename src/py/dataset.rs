@@ -46,19 +46,22 @@ impl Rows<'_> {
     }
 }
 
-/// Bins that exist, or how to choose them: `max_bins` and `sample_rows`.
+/// Bins that exist, or how to choose them: `max_bins`, `sample_rows`, and whether ranks within
+/// queries are features too.
 #[derive(FromPyObject)]
 pub(super) enum Bins<'py> {
     Like(PyRef<'py, Binning>),
-    Choose(usize, usize),
+    Choose(usize, usize, bool),
 }
 
 impl Bins<'_> {
-    /// The bins that exist, or the options with which to choose them.
-    fn split(self) -> (Option<Arc<bins::Binning>>, BinOptions) {
+    /// The bins that exist, or the options with which to choose them, and whether to add ranks.
+    fn split(self) -> (Option<Arc<bins::Binning>>, BinOptions, bool) {
         match self {
-            Self::Like(binning) => (Some(binning.inner.clone()), BinOptions::default()),
-            Self::Choose(max_bins, sample_rows) => (None, BinOptions { max_bins, sample_rows }),
+            Self::Like(binning) => (Some(binning.inner.clone()), BinOptions::default(), false),
+            Self::Choose(max_bins, sample_rows, query_ranks) => {
+                (None, BinOptions { max_bins, sample_rows }, query_ranks)
+            }
         }
     }
 }
@@ -147,6 +150,12 @@ impl Binning {
     #[getter]
     fn num_features(&self) -> usize {
         self.inner.num_features()
+    }
+
+    /// Whether the second half of the features are ranks of the first within queries.
+    #[getter]
+    fn query_ranks(&self) -> bool {
+        self.inner.query_ranks()
     }
 
     /// The bytes of a binned row.
@@ -250,9 +259,10 @@ impl Dataset {
         let batches = Batches::new(py, &reading)?;
         let cells = block.cells(py, batches.policy)?;
         let rows = rows.copied().map_err(|error| to_python(py, &error))?;
-        let (binning, options) = bins.split();
+        let (binning, options, query_ranks) = bins.split();
         let inner = detached(py, batches.num_threads, |interrupt| match binning {
             Some(binning) => data::Dataset::like(&*cells, rows, binning, interrupt),
+            None if query_ranks => data::Dataset::with_ranks(&*cells, rows, &options, interrupt),
             None => data::Dataset::new(&*cells, rows, &options, interrupt),
         })?;
         Ok(Self { inner: Arc::new(inner) })
@@ -268,11 +278,12 @@ impl Dataset {
         reading: Reading,
     ) -> PyResult<(Self, Vec<String>)> {
         let batches = Batches::new(py, &reading)?;
-        let (binning, bins) = bins.split();
+        let (binning, bins, query_ranks) = bins.split();
         let Policy { missing, infinite } = batches.policy;
         let Text { max_features, zero_based, buffer_bytes, .. } = text;
         let letor = LetorOptions { max_features, zero_based, infinite };
-        let options = LoadOptions { bins, letor, missing, buffer_bytes, ..LoadOptions::default() };
+        let options = LoadOptions { bins, letor, missing, query_ranks, ..LoadOptions::default() };
+        let options = LoadOptions { buffer_bytes, ..options };
         let count = options.progress.clone();
         let watch = |py: Python<'_>| match &text.progress {
             Some(callback) => callback.call1(py, (count.done(),)).map(|_| ()),

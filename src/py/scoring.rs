@@ -5,6 +5,7 @@
 //! value stands for "missing", is copied some rows at a time, in the precision it has.
 
 use super::arrays::{Block, ColumnArray};
+use crate::Grouping;
 use crate::Interrupt;
 use crate::data::{Infinite, Policy};
 use crate::error::{Error, Result};
@@ -17,6 +18,8 @@ use std::ops::Range;
 
 /// Rows that a task takes at a time.
 const ROWS: usize = 1 << 12;
+/// Rows of whole queries that are copied at a time.
+const GATHERED: usize = 1 << 16;
 
 /// A number of either precision.
 pub(super) trait Number: Value + Element + Copy + Into<f64> {
@@ -45,6 +48,13 @@ pub(super) trait Work: Sync {
     /// The number of results of a row.
     fn width(&self) -> usize;
     fn run<T: Number>(&self, rows: &[T], results: &mut [f64]) -> Result<()>;
+    /// As `run`, for rows of queries with these bounds.
+    fn run_queries<T: Number>(
+        &self,
+        rows: &[T],
+        bounds: &[usize],
+        results: &mut [f64],
+    ) -> Result<()>;
 }
 
 impl Work for Scorer {
@@ -58,6 +68,15 @@ impl Work for Scorer {
 
     fn run<T: Number>(&self, rows: &[T], results: &mut [f64]) -> Result<()> {
         self.score(rows, results)
+    }
+
+    fn run_queries<T: Number>(
+        &self,
+        rows: &[T],
+        bounds: &[usize],
+        results: &mut [f64],
+    ) -> Result<()> {
+        self.score_queries(rows, bounds, results)
     }
 }
 
@@ -73,11 +92,15 @@ impl Work for ClassScorer {
     fn run<T: Number>(&self, rows: &[T], results: &mut [f64]) -> Result<()> {
         self.probabilities(rows, results)
     }
+
+    fn run_queries<T: Number>(&self, rows: &[T], _: &[usize], results: &mut [f64]) -> Result<()> {
+        self.run(rows, results)
+    }
 }
 
 impl Work for Explainer {
     fn num_features(&self) -> usize {
-        self.num_features()
+        self.num_raw_features()
     }
 
     fn width(&self) -> usize {
@@ -87,6 +110,15 @@ impl Work for Explainer {
     fn run<T: Number>(&self, rows: &[T], results: &mut [f64]) -> Result<()> {
         self.explain(rows, results)
     }
+
+    fn run_queries<T: Number>(
+        &self,
+        rows: &[T],
+        bounds: &[usize],
+        results: &mut [f64],
+    ) -> Result<()> {
+        self.explain_queries(rows, bounds, results)
+    }
 }
 
 /// What put the first of two rows above the second: the results of the first.
@@ -94,11 +126,11 @@ pub(super) struct Contrast<'a>(pub(super) &'a Explainer);
 
 impl Work for Contrast<'_> {
     fn num_features(&self) -> usize {
-        self.0.num_features()
+        self.0.num_raw_features()
     }
 
     fn width(&self) -> usize {
-        self.0.num_features()
+        self.0.num_raw_features()
     }
 
     fn run<T: Number>(&self, rows: &[T], results: &mut [f64]) -> Result<()> {
@@ -106,6 +138,10 @@ impl Work for Contrast<'_> {
         let (above, below) = rows.split_at(rows.len().min(width));
         results[..width].copy_from_slice(&self.0.contrast(above, below)?);
         Ok(())
+    }
+
+    fn run_queries<T: Number>(&self, rows: &[T], _: &[usize], results: &mut [f64]) -> Result<()> {
+        self.run(rows, results)
     }
 }
 
@@ -175,12 +211,7 @@ impl<'a> Raw<'a> {
         policy: Policy,
         interrupt: &Interrupt,
     ) -> Result<Vec<f64>> {
-        if self.num_features() != work.num_features() {
-            let what = "the table has another number of features than the model";
-            return Err(Error::data("features", what)
-                .got(self.num_features())
-                .expected(work.num_features()));
-        }
+        self.check_features(work)?;
         match self {
             Self::F32(table) => results(work, table, policy, interrupt),
             Self::F64(table) => results(work, table, policy, interrupt),
@@ -205,6 +236,84 @@ impl<'a> Raw<'a> {
             }
         }
     }
+
+    /// As [`work`](Self::work), for rows of queries, which may stand in any order.
+    pub(super) fn work_queries(
+        &self,
+        work: &impl Work,
+        policy: Policy,
+        grouping: &Grouping,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<f64>> {
+        self.check_features(work)?;
+        let gathering = Gathering { work, policy, grouping, interrupt };
+        match self {
+            Self::F32(table) => gathering.results(|rows, tile: &mut Vec<f32>| {
+                let rows = rows.iter().map(|&row| table.row(row as usize));
+                rows.for_each(|row| tile.extend(row.iter()));
+            }),
+            Self::F64(table) => gathering.results(|rows, tile: &mut Vec<f64>| {
+                let rows = rows.iter().map(|&row| table.row(row as usize));
+                rows.for_each(|row| tile.extend(row.iter()));
+            }),
+            Self::Columns(columns) => gathering.results(|rows, tile: &mut Vec<f64>| {
+                for &row in rows {
+                    tile.extend(columns.iter().map(|column| match column {
+                        Column::F32(values) => f64::from(values[row as usize]),
+                        Column::F64(values) => values[row as usize],
+                    }));
+                }
+            }),
+        }
+    }
+
+    fn check_features(&self, work: &impl Work) -> Result<()> {
+        if self.num_features() == work.num_features() {
+            return Ok(());
+        }
+        let what = "the table has another number of features than the model";
+        Err(Error::data("features", what).got(self.num_features()).expected(work.num_features()))
+    }
+}
+
+/// Rows being gathered query by query.
+struct Gathering<'a, W> {
+    work: &'a W,
+    policy: Policy,
+    grouping: &'a Grouping,
+    interrupt: &'a Interrupt,
+}
+
+impl<W: Work> Gathering<'_, W> {
+    /// The results of all rows in their own order; `fill` copies rows to the end of a tile.
+    fn results<T: Number>(&self, fill: impl Fn(&[u32], &mut Vec<T>)) -> Result<Vec<f64>> {
+        let Self { work, policy, grouping, interrupt } = self;
+        let width = work.width();
+        let mut all = vec![0.0; grouping.rows.len() * width];
+        let (mut tile, mut results, mut bounds) = (Vec::new(), Vec::new(), vec![0]);
+        let mut first = 0;
+        for docs in grouping.queries.ranges() {
+            bounds.push(docs.end - first);
+            if docs.end - first < GATHERED && docs.end < grouping.rows.len() {
+                continue;
+            }
+            interrupt.check()?;
+            let rows = &grouping.rows[first..docs.end];
+            tile.clear();
+            fill(rows, &mut tile);
+            settle(&mut tile, *policy);
+            refuse_infinite(&tile, work.num_features(), |at| rows[at] as usize)?;
+            results.clear();
+            results.resize(rows.len() * width, 0.0);
+            work.run_queries(&tile, &bounds, &mut results)?;
+            for (&row, result) in rows.iter().zip(results.chunks_exact(width)) {
+                all[row as usize * width..][..width].copy_from_slice(result);
+            }
+            first = docs.end;
+            bounds.truncate(1);
+        }
+        Ok(all)
+    }
 }
 
 fn results<T: Number>(
@@ -217,7 +326,7 @@ fn results<T: Number>(
     if let Some(values) = table.as_slice().filter(|_| policy.missing.is_none() && width > 0) {
         let done = by_tasks(work, table.nrows(), interrupt, |task, results| {
             let rows = &values[task.start * width..task.end * width];
-            refuse_infinite(rows, width, task.start)?;
+            refuse_infinite(rows, width, |at| task.start + at)?;
             work.run(rows, results)
         });
         // Where infinite values are missing ones, the table must be copied after all.
@@ -240,15 +349,11 @@ fn copied<T: Number>(
     interrupt: &Interrupt,
     fill: impl Fn(Range<usize>, &mut Vec<T>) + Sync,
 ) -> Result<Vec<f64>> {
-    let is_missing = |x: T| {
-        policy.missing == Some(x.into())
-            || (policy.infinite == Infinite::Missing && x.is_infinite())
-    };
     by_tasks(work, num_rows, interrupt, |task, results| {
         let mut tile = Vec::new();
         fill(task.clone(), &mut tile);
-        tile.iter_mut().filter(|x| is_missing(**x)).for_each(|x| *x = T::NAN);
-        refuse_infinite(&tile, work.num_features(), task.start)?;
+        settle(&mut tile, policy);
+        refuse_infinite(&tile, work.num_features(), |at| task.start + at)?;
         work.run(&tile, results)
     })
 }
@@ -273,14 +378,28 @@ fn by_tasks(
     Ok(all)
 }
 
-fn refuse_infinite<T: Number>(rows: &[T], width: usize, first: usize) -> Result<()> {
+/// Takes out what stands for a missing value.
+fn settle<T: Number>(tile: &mut [T], policy: Policy) {
+    let is_missing = |x: T| {
+        policy.missing == Some(x.into())
+            || (policy.infinite == Infinite::Missing && x.is_infinite())
+    };
+    tile.iter_mut().filter(|x| is_missing(**x)).for_each(|x| *x = T::NAN);
+}
+
+/// `row_of` tells the caller's row of each of `rows`.
+fn refuse_infinite<T: Number>(
+    rows: &[T],
+    width: usize,
+    row_of: impl Fn(usize) -> usize,
+) -> Result<()> {
     // One pass without a branch, since nearly always there is none.
     if !rows.iter().fold(false, |any, x| any | x.is_infinite()) {
         return Ok(());
     }
     let at = rows.iter().position(|x| x.is_infinite()).unwrap_or_default();
     Err(Error::data("feature.infinite", "a feature value is infinite")
-        .row(first + at / width)
+        .row(row_of(at / width))
         .feature(at % width)
         .expected("a finite number, or NaN for a missing one")
         .hint("infinite=\"missing\" treats infinite values as missing"))

@@ -18,7 +18,8 @@ mod quadrature;
 
 use super::composite::{Model, Normalisation, Part};
 use super::forest::Forest;
-use super::scorer::Value;
+use super::ranks;
+use super::scorer::{Value, no_queries};
 use crate::error::{Error, Result};
 use crate::simd::Level;
 use kernel::{LANES, Lanes, Scratch};
@@ -30,6 +31,8 @@ use rayon::prelude::*;
 #[derive(Debug)]
 pub struct Explainer {
     num_features: usize,
+    /// Whether the second half of the features must be worked out from a row's values.
+    ranks: bool,
     /// The score of a doc of which nothing is known.
     base: f64,
     forests: Vec<(Forest, Paths)>,
@@ -54,6 +57,7 @@ impl Explainer {
     pub fn at_level(model: &Model, level: Level) -> Result<Self> {
         let mut made = Self {
             num_features: model.num_features(),
+            ranks: model.ranks_features(),
             base: 0.0,
             forests: Vec::new(),
             terms: Vec::new(),
@@ -107,6 +111,11 @@ impl Explainer {
     }
 
     /// The number of values in a row.
+    pub fn num_raw_features(&self) -> usize {
+        if self.ranks { self.num_features / 2 } else { self.num_features }
+    }
+
+    /// The number of features, ranks within queries included.
     pub fn num_features(&self) -> usize {
         self.num_features
     }
@@ -122,6 +131,37 @@ impl Explainer {
     ///
     /// Runs on the current rayon pool.
     pub fn explain<T: Value>(&self, rows: &[T], values: &mut [f64]) -> Result<()> {
+        if self.ranks {
+            return Err(no_queries(true));
+        }
+        self.explain_wide(rows, values)
+    }
+
+    /// Explains rows of queries: query `i` has the rows `bounds[i]..bounds[i + 1]`, with a value for
+    /// each raw feature. Ranks within queries are features of their own.
+    pub fn explain_queries<T: Value>(
+        &self,
+        rows: &[T],
+        bounds: &[usize],
+        values: &mut [f64],
+    ) -> Result<()> {
+        if !self.ranks {
+            return self.explain_wide(rows, values);
+        }
+        let count = values.len() / (self.num_features + 1);
+        let rise = bounds.windows(2).all(|pair| pair[0] <= pair[1]);
+        let fits = values.len() == count * (self.num_features + 1)
+            && self.num_raw_features().checked_mul(count) == Some(rows.len());
+        if !rise || !fits || bounds.first() != Some(&0) || bounds.last() != Some(&count) {
+            let what = "rows, bounds of queries and values do not fit each other";
+            return Err(Error::param("explain.bounds", what)
+                .got(format!("{} values in {count} rows", rows.len())));
+        }
+        ranks::by_queries(rows, bounds, values, |wide, _, values| self.explain_wide(wide, values))
+    }
+
+    /// Explains rows that have all features.
+    fn explain_wide<T: Value>(&self, rows: &[T], values: &mut [f64]) -> Result<()> {
         let width = self.num_features + 1;
         let count = values.len() / width;
         if values.len() != count * width {
@@ -176,6 +216,11 @@ impl Explainer {
     /// What each feature adds to the score of `above` over that of `below`: the values sum to the
     /// difference, and are 0 where the model cannot tell the two apart by the feature.
     pub fn contrast<T: Value>(&self, above: &[T], below: &[T]) -> Result<Vec<f64>> {
+        if self.ranks {
+            let what = "two docs alone have no ranks within their query";
+            return Err(Error::param("explain.queries", what)
+                .hint("explain the docs of the query and subtract"));
+        }
         for row in [above, below] {
             if row.len() != self.num_features {
                 let what = format!("the model has {} features", self.num_features);

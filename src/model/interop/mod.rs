@@ -46,6 +46,10 @@ impl Model {
     /// The model as a file of another library: `lightgbm`, `xgboost`, `ranklib` or `onnx`; or as ours,
     /// `rustrank`.
     pub fn to_foreign(&self, library: &str) -> Result<Vec<u8>> {
+        if self.ranks_features() && library != "rustrank" {
+            let what = "no other library ranks features within queries";
+            return Err(Error::param("model.ranks", what).got(foreign(library.as_bytes())));
+        }
         match library {
             "lightgbm" => lightgbm::write(self).map(String::into_bytes),
             "xgboost" => xgboost::write(self).map(String::into_bytes),

@@ -38,6 +38,10 @@ impl Model {
     /// alone.
     pub fn class_scorer(&self) -> Result<ClassScorer> {
         let classes = self.classes().ok_or_else(not_of_classes)?;
+        if self.ranks_features() {
+            let what = "a model that ranks features within queries gives no probabilities";
+            return Err(Error::param("classes.queries", what).hint("it gives scores"));
+        }
         let margins = classes.forests().iter().zip(classes.starts());
         let scorer = |(forest, &start): (&_, &f64)| {
             let mut model = Self::new(classes.num_features());

@@ -25,10 +25,12 @@ mod walk;
 
 pub use classes::ClassScorer;
 pub use rows::Value;
+pub(super) use rows::of_rank;
 
 use super::composite::{Model, Normalisation, Part};
 use super::forest::Forest;
 use super::mlp::Net;
+use super::ranks;
 use crate::error::{Error, Result};
 use crate::simd::Level;
 use block::{Context, Scratch};
@@ -49,6 +51,8 @@ const WORTH_A_THREAD: usize = 4_000_000;
 #[derive(Debug)]
 pub struct Scorer {
     num_features: usize,
+    /// Whether the second half of the features must be worked out from a row's values.
+    ranks: bool,
     kernels: Kernels,
     plan: Plan,
     program: Program,
@@ -69,6 +73,11 @@ impl Scorer {
     /// The same scores with the instructions of `level`, for tests and benches; the portable ones
     /// if this machine does not have them.
     pub fn at_level(model: &Model, level: Level) -> Self {
+        Self { ranks: model.ranks_features(), ..Self::of_all_features(model, level) }
+    }
+
+    /// A scorer of rows that have all features, ranks too.
+    fn of_all_features(model: &Model, level: Level) -> Self {
         let mut planner = Planner::default();
         visit(model, &mut |forest| planner.add(forest));
         let mut plan = planner.finish();
@@ -81,19 +90,24 @@ impl Scorer {
         let num_features = model.num_features();
         let kernels = Kernels::new(level);
         let few = program.few(kernels.picoseconds());
-        Self { num_features, kernels, plan, program, few, within }
+        Self { num_features, ranks: false, kernels, plan, program, few, within }
     }
 
     /// The number of values in a row.
     pub fn num_features(&self) -> usize {
-        self.num_features
+        if self.ranks { self.num_features / 2 } else { self.num_features }
+    }
+
+    /// Whether scores depend on the other docs of the query: then only
+    /// [`score_queries`](Self::score_queries) gives them.
+    pub fn needs_queries(&self) -> bool {
+        self.ranks || !self.within.is_empty()
     }
 
     /// Scores rows, one after the other in `rows`; large tables on the current rayon pool.
     pub fn score<T: Value>(&self, rows: &[T], scores: &mut [f64]) -> Result<()> {
-        if !self.within.is_empty() {
-            let what = "this model normalises scores within queries";
-            return Err(Error::param("score.queries", what).hint("say which docs form a query"));
+        if self.needs_queries() {
+            return Err(no_queries(self.ranks));
         }
         let rows = self.rows(rows, scores.len())?;
         self.run(rows, scores, &[]);
@@ -113,6 +127,23 @@ impl Scorer {
             return Err(Error::param("score.bounds", "the bounds of queries must rise")
                 .expected(format!("from 0 to {}", scores.len())));
         }
+        if self.ranks {
+            let score = |wide: &[T], bounds: &[usize], scores: &mut [f64]| {
+                let rows = Rows::new(wide, self.num_features);
+                self.score_wide(rows, bounds, scores)
+            };
+            return ranks::by_queries(rows.values(), bounds, scores, score);
+        }
+        self.score_wide(rows, bounds, scores)
+    }
+
+    /// Scores rows that have all features.
+    fn score_wide<T: Value>(
+        &self,
+        rows: Rows<'_, T>,
+        bounds: &[usize],
+        scores: &mut [f64],
+    ) -> Result<()> {
         let mut parts = Vec::with_capacity(self.within.len());
         for scorer in &self.within {
             let mut part = vec![0.0; scores.len()];
@@ -145,10 +176,11 @@ impl Scorer {
     }
 
     fn rows<'a, T: Value>(&self, values: &'a [T], count: usize) -> Result<Rows<'a, T>> {
-        if self.num_features.checked_mul(count) == Some(values.len()) {
-            return Ok(Rows::new(values, self.num_features));
+        let width = self.num_features();
+        if width.checked_mul(count) == Some(values.len()) {
+            return Ok(Rows::new(values, width));
         }
-        let what = format!("the model has {} features", self.num_features);
+        let what = format!("the model has {width} features");
         let got = match values.len().checked_div(count) {
             Some(each) if each * count == values.len() => format!("{each} a row"),
             _ => format!("{} values in {count} rows", values.len()),
@@ -206,11 +238,11 @@ impl Build<'_> {
         self.program.push(Step::Add(model.intercept()));
         for component in model.components() {
             if component.normalisation == Normalisation::Query {
-                let mut alone = Model::new(model.num_features());
+                let mut alone = model.emptied();
                 let inner = super::Component::new(component.part.clone());
                 // What was in a checked model fits into another of the same width.
                 if alone.add(inner).is_ok() {
-                    self.within.push(Scorer::at_level(&alone, self.level));
+                    self.within.push(Scorer::of_all_features(&alone, self.level));
                     let part = self.within.len() - 1;
                     self.program.push(Step::Within { part, weight: component.weight });
                 }
@@ -258,6 +290,17 @@ impl Build<'_> {
             self.program.tree(self.plan, forest, tree);
         }
     }
+}
+
+/// The fault of rows without queries, for a model that cannot do without.
+pub(super) fn no_queries(ranks: bool) -> Error {
+    let what = if ranks {
+        "this model ranks features within queries"
+    } else {
+        "this model normalises scores within queries"
+    };
+    Error::param("score.queries", what)
+        .hint("say which docs form a query: with qid= or group=, or as a Dataset")
 }
 
 /// Mean 0 and deviation 1 within a query, or all 0 where all are equal.

@@ -26,18 +26,31 @@ mod sealed {
     pub trait Sealed {
         /// Whether `nearest` is the value itself.
         const IS_F32: bool;
+        /// A rank as a value.
+        fn of_rank(rank: f32) -> Self;
     }
     impl Sealed for f32 {
         const IS_F32: bool = true;
+        fn of_rank(rank: f32) -> Self {
+            rank
+        }
     }
     impl Sealed for f64 {
         const IS_F32: bool = false;
+        fn of_rank(rank: f32) -> Self {
+            f64::from(rank)
+        }
     }
 }
 
 /// Whether every value of the type is an `f32`.
 pub(super) const fn is_f32<T: Value>() -> bool {
     <T as sealed::Sealed>::IS_F32
+}
+
+/// A rank within a query as a value.
+pub(in crate::model) fn of_rank<T: Value>(rank: f32) -> T {
+    <T as sealed::Sealed>::of_rank(rank)
 }
 
 /// Rows, one after the other.

@@ -1,0 +1,98 @@
+//! A table beside the ranks of its values within queries.
+//!
+//! The ranks (see [`query_ranks`]) are features of their own, after all others. They are worked out
+//! once, query by query, and held until the rows are binned: four bytes a cell.
+
+use crate::bins::{Cells, row_hashes};
+use crate::error::{Result, room_for};
+use crate::model::query_ranks;
+use crate::{Grouping, Interrupt};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// A table of twice the features.
+pub(super) struct Ranked<'a> {
+    table: &'a dyn Cells,
+    /// Doc after doc in the order of the grouping.
+    ranks: Vec<f32>,
+    /// The doc of each row.
+    doc_of: Vec<u32>,
+}
+
+impl<'a> Ranked<'a> {
+    /// Ranks the values of a table whose rows the grouping covers.
+    pub(super) fn new(
+        table: &'a dyn Cells,
+        grouping: &Grouping,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let width = table.num_features();
+        room_for("the ranks", (4 * table.num_rows() as u64).saturating_mul(width as u64))?;
+        let mut ranks = vec![0f32; table.num_rows() * width];
+        let mut pieces = Vec::with_capacity(grouping.queries.len());
+        let mut rest = &mut ranks[..];
+        for docs in grouping.queries.ranges() {
+            let (piece, more) = rest.split_at_mut(docs.len() * width);
+            pieces.push((&grouping.rows[docs], piece));
+            rest = more;
+        }
+        let rank = |tile: &mut Vec<f32>, (rows, ranks): (&[u32], &mut [f32])| {
+            interrupt.check()?;
+            tile.resize(ranks.len(), 0.0);
+            table.read_features(rows, 0..width, tile)?;
+            query_ranks(tile, width, ranks);
+            Ok(())
+        };
+        // What reads all rows in order tells of the first fault, and where it is.
+        let first_fault = |error| row_hashes(table, interrupt).err().unwrap_or(error);
+        pieces.into_par_iter().try_for_each_init(Vec::new, rank).map_err(first_fault)?;
+        let docs: Vec<u32> = (0..grouping.rows.len() as u32).collect();
+        Ok(Self { table, ranks, doc_of: grouping.scatter(&docs) })
+    }
+
+    fn ranks_of(&self, row: usize) -> &[f32] {
+        let width = self.table.num_features();
+        let start = self.doc_of[row] as usize * width;
+        &self.ranks[start..start + width]
+    }
+}
+
+impl Cells for Ranked<'_> {
+    fn num_rows(&self) -> usize {
+        self.table.num_rows()
+    }
+
+    fn num_features(&self) -> usize {
+        2 * self.table.num_features()
+    }
+
+    fn read(&self, rows: Range<usize>, tile: &mut [f32]) -> Result<()> {
+        let width = self.table.num_features();
+        self.table.read(rows.clone(), &mut tile[..rows.len() * width])?;
+        // From the last to the first, so that no row is written over before it has moved.
+        for (at, row) in rows.enumerate().rev() {
+            tile.copy_within(at * width..(at + 1) * width, 2 * at * width);
+            tile[(2 * at + 1) * width..][..width].copy_from_slice(self.ranks_of(row));
+        }
+        Ok(())
+    }
+
+    fn read_features(&self, rows: &[u32], features: Range<usize>, tile: &mut [f32]) -> Result<()> {
+        let width = self.table.num_features();
+        let raw = features.start.min(width)..features.end.min(width);
+        if raw == features {
+            return self.table.read_features(rows, features, tile);
+        }
+        let mut cells = vec![0.0; rows.len() * raw.len()];
+        if !raw.is_empty() {
+            self.table.read_features(rows, raw.clone(), &mut cells)?;
+        }
+        let ranks = features.start.max(width) - width..features.end.max(width) - width;
+        for (at, (&row, to)) in rows.iter().zip(tile.chunks_exact_mut(features.len())).enumerate() {
+            let (values, rest) = to.split_at_mut(raw.len());
+            values.copy_from_slice(&cells[at * raw.len()..(at + 1) * raw.len()]);
+            rest.copy_from_slice(&self.ranks_of(row as usize)[ranks.clone()]);
+        }
+        Ok(())
+    }
+}
