@@ -256,8 +256,8 @@ def _by_features(
         random_state=kitchen.seed,
         n_jobs=kitchen.num_threads,
     )
-    valid = None if held is None else (held.X, held.y, held.query)
-    return ranker.fit(docs.X, docs.y, qid=docs.query, valid=valid)
+    judged = {} if held is None else {"eval_set": [(held.X, held.y)], "eval_qid": [held.query]}
+    return ranker.fit(docs.X, docs.y, qid=docs.query, **judged)
 
 
 def _interpolate(kitchen: Kitchen) -> dict[str, Made]:
