@@ -55,7 +55,8 @@ def _given(scored: Scored) -> dict[str, Any]:
 
 def weights_of(net: LambdaRank, scores: list[NDArray[np.float64]]) -> list[float]:
     """Return what a linear net multiplies each ranker's scores by."""
-    table = features(scores)
+    # Sorted: sums over rows must not know their order.
+    table = np.sort(features(scores), axis=0)
     mean, spread = table.mean(axis=0), table.std(axis=0)
     spread[spread == 0] = 1.0
     rows = mean + np.vstack([np.zeros_like(mean), np.diag(spread)])
