@@ -73,6 +73,8 @@ def _read(path: str) -> dict[str, Any]:
     text = Path(path).read_bytes()
     try:
         read = json.loads(text) if path.endswith(".json") else _toml(text.decode(), path)
+    except ParamError:
+        raise
     except ValueError as error:
         message = f"{path}: cannot be read: {error}"
         raise DataError(message, code="config", path=path) from None

@@ -62,6 +62,8 @@ _KINDS: dict[str, type] = {
     "relevant_from": float,
     "max_label": float,
 }
+#: A sentence that is longer is cut where its first part ends.
+_LONG = 120
 _OBJECTIVES = [
     "lambdamart",
     "ranknet",
