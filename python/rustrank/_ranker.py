@@ -7,7 +7,6 @@ methods with agreed names; these import from it only when it asks.
 from __future__ import annotations
 
 import inspect
-import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -126,14 +125,13 @@ class Ranker:
         return float(found[metric])
 
     def _judged_by(self) -> tuple[str, Any, float, float | None]:
-        options = self.get_params()
-        given = options.get("metric", "ndcg@10")
+        given = getattr(self, "metric", "ndcg@10")
         many = [given] if isinstance(given, str) or callable(given) else list(given)
         metric = next((name for name in many if isinstance(name, str)), "ndcg@10")
         # Where nothing is said labels from 1 are relevant, to losses as well.
-        from_ = options.get("relevant_from")
-        top = options.get("max_label")
-        return metric, options.get("gain", "exp2"), 1.0 if from_ is None else from_, top
+        from_ = getattr(self, "relevant_from", None)
+        gain, top = getattr(self, "gain", "exp2"), getattr(self, "max_label", None)
+        return metric, gain, 1.0 if from_ is None else from_, top
 
     def _own_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
@@ -141,13 +139,12 @@ class Ranker:
 
     def _threads(self) -> int | None:
         """Return ``n_jobs`` as a number of threads; -1 is all cores, as scikit-learn says."""
-        jobs = self.get_params().get("n_jobs")
+        jobs = getattr(self, "n_jobs", None)
         return None if type(jobs) is int and jobs == -1 else threads(jobs, "n_jobs")
 
     def _reading(self) -> dict[str, Any]:
         """Return how raw values are read, where that can be chosen."""
-        missing = self.get_params().get("missing", math.nan)
-        return {"missing": missing} if "missing" in self._options() else {}
+        return {"missing": self.missing} if hasattr(self, "missing") else {}
 
     def _note(self, X: Any) -> None:
         """Remember of which features the training set was."""
