@@ -32,7 +32,7 @@ class Ranker:
     """
 
     #: The methods that take more than X and y, which metadata routing asks about.
-    _routed: ClassVar[tuple[str, ...]] = ("fit", "score")
+    _routed: ClassVar[tuple[str, ...]] = ("fit", "predict", "score")
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     _booster: Booster | None = None
@@ -71,18 +71,25 @@ class Ranker:
         """The metrics on the validation sets after each round: ``history_["valid_0"]["ndcg@10"]``."""
         return self.booster_.history
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, *, qid: Any = None, group: Any = None) -> NDArray[np.float64]:
         """Return the score of each row: larger is better, within a query.
 
         Parameters
         ----------
         X : array-like of shape (num_docs, num_features)
             Features. A column of query ids that `fit` was given in ``X`` may still be there.
+        qid, group : array-like, optional
+            As for `fit`. Only rankers whose scores depend on the other docs of the query look at them.
         """
         booster = self.booster_
-        taken, _, _ = queries_within(X, None, None, self._own_names(), needed=False)
+        taken, ids, sizes = queries_within(X, qid, group, self._own_names(), needed=False)
         check_features(self, taken)
-        return booster.score(taken, num_threads=self._threads(), **self._reading())
+        if not booster.query_ranks:
+            ids = sizes = None
+        elif ids is None and sizes is None:
+            taken, ids, sizes = queries_within(X, qid, group, self._own_names())
+        reading = self._reading()
+        return booster.score(taken, qid=ids, group=sizes, num_threads=self._threads(), **reading)
 
     def score(
         self,
@@ -111,7 +118,7 @@ class Ranker:
                 raise DataError(message, code="weight")
             query_weight = weight_of_queries(sample_weight, ids, sizes)
         found = evaluate(
-            self.predict(taken),
+            self.predict(taken, qid=ids, group=sizes),
             y,
             qid=ids,
             group=sizes,
@@ -201,6 +208,10 @@ class Ranker:
     def set_fit_request(self, **wanted: bool | str | None) -> Any:
         """Say which arguments of `fit` pipelines and searches pass on: True, False or another name."""
         return self._request("fit", wanted)
+
+    def set_predict_request(self, **wanted: bool | str | None) -> Any:
+        """Say which arguments of `predict` pipelines and searches pass on."""
+        return self._request("predict", wanted)
 
     def set_score_request(self, **wanted: bool | str | None) -> Any:
         """Say which arguments of `score` pipelines and searches pass on."""

@@ -25,6 +25,7 @@ _OWN = {
     "missing": math.nan,
     "objective": "regression",
     "ordinal": False,
+    "query_ranks": False,
     "validation_fraction": 0.1,
 }
 
@@ -62,6 +63,7 @@ class TreeOptions(TypedDict, total=False):
     max_label: float | None
     max_bins: int | None
     missing: float
+    query_ranks: bool
     random_state: int | None
     n_jobs: int | None
     progress: bool

@@ -6,7 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rustrank._errors import ParamError
-from rustrank._options import real, seed_of, whole
+from rustrank._options import flag, real, seed_of, whole
 from rustrank._parts import eval_sets, training_part
 from rustrank._plans import refuse_unknown
 from rustrank._ranker import Ranker
@@ -33,6 +33,7 @@ class TreeRanker(Ranker):
     n_jobs: int | None
     random_state: int | None
     max_bins: int | None
+    query_ranks: bool
     early_stopping: Any
     validation_fraction: float
 
@@ -132,8 +133,8 @@ class TreeRanker(Ranker):
     def _trained(self, part: Part, sets: dict[str, Part], given: Mapping[str, Any]) -> Booster:
         options = self._training_options()
         reading = {**self._reading(), "num_threads": options["num_threads"]}
-        max_bins = self.max_bins
-        dataset = part.dataset(max_bins=max_bins, base=given["base"], **reading)
+        binning = {"max_bins": self.max_bins, "query_ranks": flag("query_ranks", self.query_ranks)}
+        dataset = part.dataset(base=given["base"], **binning, **reading)
         valid = {name: one.dataset(like=dataset, **reading) for name, one in sets.items()}
         more = {"preferences": given["preferences"]} if "preferences" in given else {}
         return train(dataset, valid=valid or None, callbacks=given["callbacks"], **more, **options)

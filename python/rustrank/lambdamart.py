@@ -55,8 +55,9 @@ class LambdaMART(TreeRanker):
         What queries weigh, and how ties count.
     gain, relevant_from, max_label
         What labels are worth.
-    max_bins, missing
-        As for `rustrank.Dataset`.
+    max_bins, missing, query_ranks
+        As for `rustrank.Dataset`. With ``query_ranks``, scores depend on the other docs of the query:
+        `predict` needs ``qid``, too.
     random_state : int or None, default 0
         The seed of everything random; None is 0.
     n_jobs : int, optional

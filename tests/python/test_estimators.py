@@ -381,7 +381,7 @@ def test_a_ranker_of_trees_has_all_that_train_takes() -> None:
     files = {"checkpoint", "checkpoint_every", "resume", "snapshot", "snapshot_every"}
     renamed = {"num_trees": "n_estimators", "num_threads": "n_jobs", "seed": "random_state"}
     wanted = {renamed.get(name, name) for name in takes - elsewhere - files}
-    own = {"max_bins", "missing", "validation_fraction"}
+    own = {"max_bins", "missing", "query_ranks", "validation_fraction"}
     assert set(inspect.signature(rr.LambdaMART).parameters) == wanted | own
 
 
@@ -405,3 +405,15 @@ def test_a_ranker_of_ones_own_may_have_another_constructor() -> None:
     assert shallow.booster_ == plain.fit(X, Y, qid=QID).booster_
     assert shallow.score(X, Y, qid=QID) == plain.score(X, Y, qid=QID)
     assert Named(l2=1.0).get_params() == rr.LambdaMART(l2=1.0).get_params()
+
+
+def test_ranks_within_queries_are_features_if_asked_for() -> None:
+    ranker = small(query_ranks=True).fit(X, Y, qid=QID, eval_set=[(V, Z)], eval_qid=[IDS])
+    train = rr.Dataset(X, Y, qid=QID, query_ranks=True)
+    assert ranker.booster_ == rr.train(train, num_trees=5, num_leaves=5, min_leaf_docs=5)
+    assert (ranker.predict(V, qid=IDS) == ranker.booster_.score(V, qid=IDS)).all()
+    assert ranker.score(V, Z, qid=IDS) == ranker.score(V, Z, group=np.bincount(IDS))
+    with pytest.warns(rr.RustrankWarning, match="no queries are given"):
+        ranker.predict(V)
+    plain = small().fit(X, Y, qid=QID)
+    assert (plain.predict(V, qid=IDS) == plain.predict(V)).all()
