@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -45,3 +47,43 @@ def progress_of_file(
         leave=False,
     ) as bar:
         yield None if bar.disable else lambda done: bar.update(done - bar.n)
+
+
+@contextmanager
+def progress_of_steps(total: int, what: str, shown: bool) -> Iterator[Callable[[str], None]]:
+    """Yield a function that takes the name of each step as it begins.
+
+    It shows a bar on a terminal, and a line a step elsewhere.
+
+    Parameters
+    ----------
+    total : int
+        How many steps there are.
+    what : str
+        What a step is called.
+    shown : bool
+        Whether to show anything.
+    """
+    if not shown or sys.stderr is None:
+        yield lambda _: None
+        return
+    if not sys.stderr.isatty():
+        numbers = itertools.count(1)
+
+        def tell(name: str) -> None:
+            sys.stderr.write(f"{what} {next(numbers)} of {total}: {name}\n")
+            sys.stderr.flush()
+
+        yield tell
+        return
+    from tqdm import tqdm
+
+    with tqdm(total=total, unit=what) as bar:
+        begun = itertools.count()
+
+        def show(name: str) -> None:
+            bar.update(1 if next(begun) else 0)
+            bar.set_postfix_str(name)
+
+        yield show
+        bar.update(total - bar.n)
