@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import sys
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from os import PathLike
+    from collections.abc import Callable, Iterator, Sequence
 
 #: Work that ends sooner shows nothing.
 _SECONDS = 1.0
@@ -18,14 +18,14 @@ _SECONDS = 1.0
 
 @contextmanager
 def progress_of_file(
-    path: str | PathLike[str], shown: bool | None
+    path: str | PathLike[str] | Sequence[str | PathLike[str]], shown: bool | None
 ) -> Iterator[Callable[[int], object] | None]:
     """Yield a function that takes the number of bytes read so far, or None for no bar.
 
     Parameters
     ----------
-    path : path-like
-        The file; how long it is says how long the bar is, unless it is compressed.
+    path : path-like, or a sequence of them
+        The files; how long they are says how long the bar is, unless one is compressed.
     shown : bool or None
         Whether to show the bar; None shows it on a terminal only.
     """
@@ -34,12 +34,12 @@ def progress_of_file(
         return
     from tqdm import tqdm
 
-    file = Path(path)
-    plain = file.is_file() and file.suffix != ".gz"
+    files = [Path(one) for one in ([path] if isinstance(path, (str, PathLike)) else path)]
+    plain = all(file.is_file() and file.suffix != ".gz" for file in files)
     disable = None if shown is None else False
     with tqdm(
-        desc=file.name,
-        total=file.stat().st_size if plain else None,
+        desc=files[0].name if len(files) == 1 else f"{len(files)} files",
+        total=sum(file.stat().st_size for file in files) if plain else None,
         unit="B",
         unit_scale=True,
         disable=disable,
