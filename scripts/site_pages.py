@@ -74,7 +74,8 @@ def _papers(_: str) -> str:
     for path in sorted((ROOT / "examples" / "papers").glob("*.py")):
         said = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
         title, _, rest = said.partition("\n")
-        body, command = [], []
+        body: list[str] = []
+        command: list[str] = []
         for line in rest.strip("\n").splitlines():
             (command if line.startswith("    python ") else body).append(line)
         parts += [f"### `{path.name}`: {title.rstrip('.')}", "\n".join(body).strip()]
