@@ -22,6 +22,7 @@ NAMES = (
     "combine",
     "adapt",
     "convert",
+    "shard",
     "completion",
 )
 
