@@ -26,10 +26,12 @@ from rustrank.folds import QueryFolds
 from rustrank.lambdaboost import LambdaBoost
 from rustrank.lambdamart import XENDCGMART, LambdaMART, RankNetMART
 from rustrank.mart import MART, McRank
+from rustrank.mixture import mix
 from rustrank.neighbours import Expansion, expand
 from rustrank.nets import LambdaRank, RankNet
 from rustrank.optimality import LocalOptimum, local_optimum
 from rustrank.relevance import err_relevance
+from rustrank.stacking import Stacking
 from rustrank.training import EarlyStopping, Round, train
 from rustrank.validation import CrossValidation, cross_validate
 
@@ -66,6 +68,7 @@ __all__ = [
     "Round",
     "RustrankError",
     "RustrankWarning",
+    "Stacking",
     "__version__",
     "adapt",
     "compare",
@@ -75,5 +78,6 @@ __all__ = [
     "evaluate",
     "expand",
     "local_optimum",
+    "mix",
     "train",
 ]
