@@ -3,7 +3,7 @@
 Every name users need is here; the modules below are where the documentation lives.
 """
 
-from rustrank import datasets
+from rustrank import datasets, plots
 from rustrank._errors import (
     DataError,
     InternalError,
@@ -30,6 +30,7 @@ from rustrank.mixture import mix
 from rustrank.neighbours import Expansion, expand
 from rustrank.nets import LambdaRank, RankNet
 from rustrank.optimality import LocalOptimum, local_optimum
+from rustrank.plots import plot_importance, plot_metric, plot_tree
 from rustrank.relevance import err_relevance
 from rustrank.stacking import Stacking
 from rustrank.training import EarlyStopping, Round, train
@@ -79,5 +80,9 @@ __all__ = [
     "expand",
     "local_optimum",
     "mix",
+    "plot_importance",
+    "plot_metric",
+    "plot_tree",
+    "plots",
     "train",
 ]
