@@ -26,12 +26,14 @@ from rustrank.folds import QueryFolds
 from rustrank.lambdaboost import LambdaBoost
 from rustrank.lambdamart import XENDCGMART, LambdaMART, RankNetMART
 from rustrank.mart import MART, McRank
+from rustrank.mixture import mix
 from rustrank.neighbours import Expansion, expand
 from rustrank.nets import LambdaRank, RankNet
 from rustrank.optimality import LocalOptimum, local_optimum
 from rustrank.plots import plot_importance, plot_metric, plot_tree
 from rustrank.relevance import err_relevance
 from rustrank.sharding import Shards, shard
+from rustrank.stacking import Stacking
 from rustrank.training import EarlyStopping, Round, train
 from rustrank.validation import CrossValidation, cross_validate
 
@@ -69,6 +71,7 @@ __all__ = [
     "RustrankError",
     "RustrankWarning",
     "Shards",
+    "Stacking",
     "__version__",
     "adapt",
     "compare",
@@ -78,6 +81,7 @@ __all__ = [
     "evaluate",
     "expand",
     "local_optimum",
+    "mix",
     "plot_importance",
     "plot_metric",
     "plot_tree",
