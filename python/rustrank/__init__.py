@@ -21,11 +21,13 @@ from rustrank.booster import Booster
 from rustrank.combination import Combiner, Curve
 from rustrank.comparison import Comparison, MetricComparison, compare
 from rustrank.dataset import Dataset
+from rustrank.ensembles import Ensemble, ensemble
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
 from rustrank.folds import QueryFolds
 from rustrank.lambdaboost import LambdaBoost
 from rustrank.lambdamart import XENDCGMART, LambdaMART, RankNetMART
 from rustrank.mart import MART, McRank
+from rustrank.members import Member, Recipe, recipe
 from rustrank.neighbours import Expansion, expand
 from rustrank.nets import LambdaRank, RankNet
 from rustrank.optimality import LocalOptimum, local_optimum
@@ -45,6 +47,7 @@ __all__ = [
     "DataError",
     "Dataset",
     "EarlyStopping",
+    "Ensemble",
     "Evaluation",
     "Expansion",
     "InternalError",
@@ -53,6 +56,7 @@ __all__ = [
     "LambdaRank",
     "LocalOptimum",
     "McRank",
+    "Member",
     "MetricComparison",
     "MetricValue",
     "ModelFormatError",
@@ -62,6 +66,7 @@ __all__ = [
     "QueryFolds",
     "RankNet",
     "RankNetMART",
+    "Recipe",
     "ResourceError",
     "Round",
     "RustrankError",
@@ -71,9 +76,11 @@ __all__ = [
     "compare",
     "cross_validate",
     "datasets",
+    "ensemble",
     "err_relevance",
     "evaluate",
     "expand",
     "local_optimum",
+    "recipe",
     "train",
 ]
