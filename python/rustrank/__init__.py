@@ -32,13 +32,16 @@ from rustrank.neighbours import Expansion, expand
 from rustrank.nets import LambdaRank, RankNet
 from rustrank.optimality import LocalOptimum, local_optimum
 from rustrank.relevance import err_relevance
+from rustrank.spaces import Between, grids
 from rustrank.training import EarlyStopping, Round, train
+from rustrank.tuning import Trial, Tuning, tune
 from rustrank.validation import CrossValidation, cross_validate
 
 __all__ = [
     "MART",
     "XENDCGMART",
     "Adaptation",
+    "Between",
     "Booster",
     "Combiner",
     "Comparison",
@@ -71,6 +74,8 @@ __all__ = [
     "Round",
     "RustrankError",
     "RustrankWarning",
+    "Trial",
+    "Tuning",
     "__version__",
     "adapt",
     "compare",
@@ -80,7 +85,9 @@ __all__ = [
     "err_relevance",
     "evaluate",
     "expand",
+    "grids",
     "local_optimum",
     "recipe",
     "train",
+    "tune",
 ]

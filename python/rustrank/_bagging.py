@@ -206,8 +206,8 @@ class Fitting:
         if isinstance(ranker, TreeRanker):
             more["callbacks"] = self._look
         if valid is not None:
-            more["eval_set"] = [(valid.X, valid.y, valid.query)]
-        ranker.fit(train.X, train.y, qid=train.query, **more)
+            more["eval_set"] = [(valid.table(), valid.y, valid.query)]
+        ranker.fit(train.table(), train.y, qid=train.query, **more)
         booster: Booster = ranker.booster_
         return booster
 

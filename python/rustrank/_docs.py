@@ -64,6 +64,10 @@ class Docs:
         """Return them binned."""
         return Dataset(self.X, self.y, qid=self.query, feature_names=self.names, **options)
 
+    def table(self) -> Any:
+        """Return the features, by name where they have names."""
+        return self.X if self.names is None else dict(zip(self.names, self.X.T, strict=True))
+
     def has_pairs(self) -> NDArray[np.bool_]:
         """Return of each query whether two of its labels differ."""
         low = np.full(self.num_queries, np.inf, np.float32)

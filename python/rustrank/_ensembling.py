@@ -196,7 +196,7 @@ class Plan:
         cores = _rustrank.num_threads() if most is None else most
         ledger = None
         if self.directory is not None:
-            ledger = Ledger(self.directory / where, _digest(docs))
+            ledger = Ledger(self.directory / where, digest(docs))
         fitting = Fitting(
             docs=docs,
             folds=folds,
@@ -366,7 +366,7 @@ def _unseen(made: Made) -> Scores:
     return made.unseen
 
 
-def _digest(docs: Docs) -> str:
+def digest(docs: Docs) -> str:
     """Return a checksum of docs, whatever their order and the ids of their queries."""
     whole_set = hashlib.sha256(np.sort(docs.content()).tobytes())
     whole_set.update(str(docs.names).encode())
