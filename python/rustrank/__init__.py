@@ -3,7 +3,7 @@
 Every name users need is here; the modules below are where the documentation lives.
 """
 
-from rustrank import datasets
+from rustrank import datasets, plots
 from rustrank._errors import (
     DataError,
     InternalError,
@@ -31,6 +31,7 @@ from rustrank.members import Member, Recipe, recipe
 from rustrank.neighbours import Expansion, expand
 from rustrank.nets import LambdaRank, RankNet
 from rustrank.optimality import LocalOptimum, local_optimum
+from rustrank.plots import plot_importance, plot_metric, plot_tree
 from rustrank.relevance import err_relevance
 from rustrank.spaces import Between, grids
 from rustrank.training import EarlyStopping, Round, train
@@ -87,6 +88,10 @@ __all__ = [
     "expand",
     "grids",
     "local_optimum",
+    "plot_importance",
+    "plot_metric",
+    "plot_tree",
+    "plots",
     "recipe",
     "train",
     "tune",
