@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import warnings
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rustrank._ensembling import Parts, Plan, Row, mean_of
-from rustrank._errors import RustrankWarning, UnknownNameError, shown
+from rustrank._errors import RustrankError, RustrankWarning, UnknownNameError, shown
 from rustrank._ledger import write_whole
 from rustrank._options import flag
 from rustrank._stacking import as_booster, mixture_booster
@@ -315,6 +316,7 @@ def ensemble(
             again = plan.fit(parts.whole, "retrained", progress)
             vars(found)["_made"].update(again)
     if plan.directory is not None:
-        found.booster.save(plan.directory / "ensemble.rrk")
+        with contextlib.suppress(RustrankError):
+            found.booster.save(plan.directory / "ensemble.rrk")
         write_whole(plan.directory / "ensemble.json", json.dumps(found.to_dict(), indent=1))
     return found

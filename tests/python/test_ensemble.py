@@ -121,7 +121,7 @@ def test_plot_has_a_row_for_each(found: rr.Ensemble) -> None:
 
 def test_an_ensemble_does_not_depend_on_the_order_of_rows_nor_on_threads(docs: Ranking) -> None:
     order = np.random.default_rng(1).permutation(len(docs.y))
-    shuffled = docs.X[order], docs.y[order], docs.qid[order]
+    shuffled = Ranking(docs.X[order], docs.y[order], docs.qid[order], docs.feature_names)
     ways = ["average", "coordinate", "forward"]
     first = rr.ensemble(two(), docs, folds=3, combinations=ways, n_jobs=1, num_threads=1)
     other = rr.ensemble(two(), shuffled, folds=3, combinations=ways, n_jobs=2, num_threads=2)
@@ -370,7 +370,7 @@ trees = rr.LambdaMART(n_estimators=5, num_leaves=4, early_stopping=5)
 members = {
     "plain": trees,
     "inner": rr.MART(n_estimators=5, num_leaves=4, early_stopping=5),
-    "stacked": rr.Member(trees, stack=("inner",)),
+    "stacked": rr.Member(trees),
 }
 found = rr.ensemble(members, docs, folds=3, directory=directory, n_jobs=int(sys.argv[3]))
 print(len(done))

@@ -255,3 +255,43 @@ def test_options_are_checked(docs: Ranking, options: dict[str, Any], message: st
     given: dict[str, Any] = {"ranker": trees(), "docs": docs, "space": SPACE, **options}
     with pytest.raises(rr.ParamError, match=message):
         rr.tune(**given)
+
+
+# The command.
+
+
+def command(*arguments: Any) -> "subprocess.CompletedProcess[str]":
+    line = [sys.executable, "-m", "rustrank", "tune", *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_the_command_does_what_the_function_does(docs: Ranking, tmp_path: Path) -> None:
+    path, model = tmp_path / "web.txt", tmp_path / "best.rrk"
+    docs.to_letor(path)
+    said = command(
+        *(path, model, "--try", "num_leaves=2,6", "--try", "learning_rate=0.001,0.1,0.3"),
+        *("--set", "n_estimators=6", "--folds", 3, "--json", "--no-progress"),
+    )
+    assert (said.returncode, said.stderr) == (0, "")
+    read = rr.datasets.read_letor(path)
+    theirs = rr.tune(trees(max_label=None), read, SPACE, folds=3)
+    assert json.loads(said.stdout)["best"] == theirs.best
+    assert rr.Booster.load(model).score(read.X).tolist() == theirs.booster.score(read.X).tolist()
+
+
+def test_the_command_takes_ranges_and_names_what_is_wrong(docs: Ranking, tmp_path: Path) -> None:
+    path, model = tmp_path / "web.txt", tmp_path / "best.rrk"
+    docs.to_letor(path)
+    given = (path, model, "--set", "epochs=1", "--ranker", "lambdarank", "--trials", 2)
+    said = command(*given, "--try", "learning_rate=1e-4..1e-2:log", "--try", "hidden=[2],[3]")
+    assert said.returncode == 0, said.stderr
+    assert "best of 2 settings: learning_rate=0.00" in said.stdout
+    for options, message in (
+        (("--try", "num_leaves"), "--try: got 'num_leaves', expected NAME="),
+        (("--ranker", "lambdamarts"), "--ranker: got 'lambdamarts'; did you mean lambdamart?"),
+        (("--try", "leaves=3"), "LambdaMART has no parameter 'leaves'"),
+        (("--set", "leaves=3"), "there is no parameter leaves"),
+    ):
+        wrong = command(path, model, *options)
+        assert wrong.returncode == 2
+        assert message in wrong.stderr
