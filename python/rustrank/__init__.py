@@ -28,12 +28,14 @@ from rustrank.lambdaboost import LambdaBoost
 from rustrank.lambdamart import XENDCGMART, LambdaMART, RankNetMART
 from rustrank.mart import MART, McRank
 from rustrank.members import Member, Recipe, recipe
+from rustrank.mixture import mix
 from rustrank.neighbours import Expansion, expand
 from rustrank.nets import LambdaRank, RankNet
 from rustrank.optimality import LocalOptimum, local_optimum
 from rustrank.plots import plot_importance, plot_metric, plot_tree
 from rustrank.relevance import err_relevance
 from rustrank.spaces import Between, grids
+from rustrank.stacking import Stacking
 from rustrank.training import EarlyStopping, Round, train
 from rustrank.tuning import Trial, Tuning, tune
 from rustrank.validation import CrossValidation, cross_validate
@@ -75,6 +77,7 @@ __all__ = [
     "Round",
     "RustrankError",
     "RustrankWarning",
+    "Stacking",
     "Trial",
     "Tuning",
     "__version__",
@@ -88,6 +91,7 @@ __all__ = [
     "expand",
     "grids",
     "local_optimum",
+    "mix",
     "plot_importance",
     "plot_metric",
     "plot_tree",

@@ -394,7 +394,7 @@ def merged(boosters: Sequence[Booster], weights: NDArray[np.float64]) -> Booster
     """Return the weighted sum of boosters as one, without those of weight 0."""
     used = np.flatnonzero(weights).tolist() or [0]
     cores = [boosters[at]._core for at in used]
-    return Booster._of(_rustrank.Booster.sum(cores, weights[used].tolist()))
+    return Booster._of(_rustrank.Booster.sum(cores, weights[used].tolist(), ["as-is"] * len(cores)))
 
 
 def _swept(
