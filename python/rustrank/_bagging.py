@@ -18,7 +18,7 @@ from rustrank._augmenting import augmented
 from rustrank._errors import ParamError, RustrankError
 from rustrank._ledger import plain
 from rustrank._options import seed_of
-from rustrank._stacking import Normalised, Plain, Scoring, Stacked, normalised, with_derived
+from rustrank._stacking import member_booster, normalised, score, with_derived
 from rustrank._tree_ranker import TreeRanker
 from rustrank.members import needs_of, order_of
 
@@ -43,10 +43,12 @@ class _Ended(Exception):  # noqa: N818 - no error: another fit had one, or someb
 class Made:
     """A member, fitted."""
 
-    #: A model a bag, of the member's own scores before they are normalised.
-    boosters: list[Booster]
-    #: The mean of these, normalised.
-    ranker: Scoring
+    #: A model a bag, on the features that the member learned from.
+    fits: list[Booster]
+    #: All of it as one model of raw features.
+    booster: Booster
+    #: Models whose mean it is.
+    parts: list[Booster]
     #: The scores of the docs of the fit by models that have not seen them, where they are needed.
     unseen: Scores | None
 
@@ -101,7 +103,7 @@ class Fitting:
         member = self.members[name]
         if member.shared is not None:
             theirs = self.made[member.shared]
-            return self._made(name, theirs.boosters, self._raw_unseen(member.shared, theirs))
+            return self._made(name, theirs.fits, self._raw_unseen(member.shared, theirs))
         if member.is_given:
             booster = member.ranker
             self._check_given(name, booster)
@@ -119,18 +121,14 @@ class Fitting:
     def _made(self, name: str, boosters: list[Booster], unseen: Scores | None) -> Made:
         member = self.members[name]
         of = member if member.shared is None else self.members[member.shared]
-        mean = Plain(boosters)
-        ranker: Scoring = mean
-        if of.stack:
-            ranker = Stacked([self.made[one].ranker for one in of.stack], of.derive, mean.booster)
-        if member.normalise != "none":
-            ranker = Normalised(ranker, member.normalise)
+        booster = member_booster(member, of, boosters, [self.made[one].booster for one in of.stack])
         if member.is_given and name in self._strict():
             # It is as it was before it came here.
-            unseen = ranker.score(self.docs, self.num_threads)
+            unseen = score(booster, self.docs, self.num_threads)
         elif unseen is not None:
             unseen = normalised(unseen, self.docs, member.normalise)
-        return Made(boosters, ranker, unseen)
+        is_mean = not of.stack and member.normalise == "none"
+        return Made(boosters, booster, boosters if is_mean else [booster], unseen)
 
     def _raw_unseen(self, shared: str, theirs: Made) -> Scores | None:
         """Return out-of-fold scores before the other member's normalisation."""
@@ -138,28 +136,28 @@ class Fitting:
             return None
         member = self.members[shared]
         if member.is_given:
-            return theirs.boosters[0].score(self.docs.X, num_threads=self.num_threads)
-        return self._out_of_fold(self._features(member), theirs.boosters)
+            return score(theirs.fits[0], self.docs, self.num_threads)
+        return self._out_of_fold(self._features(member), theirs.fits)
 
     def _features(self, member: Member) -> Docs:
         """Return the docs of the fit with all features that the member learns from."""
         if not member.stack:
             return self.docs
-        scores = []
-        for name in member.stack:
-            theirs = self.made[name]
-            seen = not self.out_of_fold or theirs.unseen is None
-            scores.append(
-                theirs.ranker.score(self.docs, self.num_threads) if seen else theirs.unseen
-            )
-        return with_derived(self.docs, scores, member.derive)  # type: ignore[arg-type]
+        below = [self.made[name] for name in member.stack]
+        scores = [
+            score(one.booster, self.docs, self.num_threads)
+            if one.unseen is None or not self.out_of_fold
+            else one.unseen
+            for one in below
+        ]
+        return with_derived(self.docs, [one.booster for one in below], scores, member.derive)
 
     def _out_of_fold(self, docs: Docs, boosters: list[Booster]) -> Scores:
         """Score each doc by the model whose fit and whose choice of rounds left its fold out."""
         unseen = np.empty(len(docs.y))
         for bag, booster in enumerate(boosters):
             rows = np.flatnonzero(self.folds[docs.query] == bag)
-            unseen[rows] = booster.score(docs.X[rows], num_threads=self.num_threads)
+            unseen[rows] = score(booster, docs.take(rows), self.num_threads)
         return unseen
 
     def _fit_bag(self, name: str, docs: Docs, bag: int) -> Booster:

@@ -25,6 +25,7 @@ from rustrank._errors import (
 from rustrank._ledger import Ledger
 from rustrank._mixing import DEFAULTS, Mixture, Rated, Way, spread_of
 from rustrank._options import real, text, threads, whole
+from rustrank._stacking import score
 from rustrank.comparison import Comparison, MetricComparison
 from rustrank.evaluation import Drawing, Evaluation, Judging
 
@@ -222,11 +223,11 @@ class Plan:
         most = self.judging.num_threads
         held = parts.fit if parts.held_out is None else parts.held_out
         unseen = {
-            name: one.ranker.score(held, most) if parts.held_out is not None else _unseen(one)
+            name: score(one.booster, held, most) if parts.held_out is not None else _unseen(one)
             for name, one in made.items()
         }
         spreads = {name: spread_of(scores) for name, scores in unseen.items()}
-        scores = {name: one.ranker.score(parts.valid, most) for name, one in made.items()}
+        scores = {name: score(one.booster, parts.valid, most) for name, one in made.items()}
         rated = Rated.of(held, unseen, spreads), Rated.of(parts.valid, scores, spreads)
         table = _Table(self, rated)
         alone = table.members()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import html
 import json
 import warnings
@@ -10,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rustrank._ensembling import Parts, Plan, Row, mean_of
-from rustrank._errors import RustrankError, RustrankWarning, UnknownNameError, shown
+from rustrank._errors import RustrankWarning, UnknownNameError, shown
 from rustrank._ledger import write_whole
 from rustrank._options import flag
-from rustrank._stacking import as_booster, mixture_booster
+from rustrank._stacking import combined, on_top
 from rustrank._tables import html_table, interval, number, p_value, percent, text_table
 from rustrank.members import as_recipe
 
@@ -71,7 +70,7 @@ class Ensemble:
     @property
     def boosters(self) -> dict[str, Booster]:
         """Each member as a model: the mean of its fits, normalised as it says."""
-        return {name: as_booster(made.ranker) for name, made in self._made.items()}
+        return {name: made.booster for name, made in self._made.items()}
 
     @property
     def weights(self) -> dict[str, float] | None:
@@ -90,8 +89,10 @@ class Ensemble:
             message = f"there is no combination {shown(name)}: expected one of {', '.join(self._mixtures)}"
             raise UnknownNameError(message, code="combinations")
         mixture = self._mixtures[name]
-        rankers = {name: made.ranker for name, made in self._made.items()}
-        return mixture_booster(rankers, self._spreads, mixture.weights, mixture.net)
+        if mixture.net is not None:
+            return on_top(self.boosters, self._spreads, mixture.net)
+        parts = {name: made.parts for name, made in self._made.items()}
+        return combined(parts, self._spreads, mixture.weights or {})
 
     def score(
         self, X: Any, *, qid: Any = None, group: Any = None, num_threads: int | None = None
@@ -316,7 +317,6 @@ def ensemble(
             again = plan.fit(parts.whole, "retrained", progress)
             vars(found)["_made"].update(again)
     if plan.directory is not None:
-        with contextlib.suppress(RustrankError):
-            found.booster.save(plan.directory / "ensemble.rrk")
+        found.booster.save(plan.directory / "ensemble.rrk")
         write_whole(plan.directory / "ensemble.json", json.dumps(found.to_dict(), indent=1))
     return found

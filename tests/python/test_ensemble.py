@@ -85,17 +85,20 @@ def test_the_average_is_of_scores_divided_by_their_spread(
 
 
 def test_a_member_is_the_mean_of_its_models(docs: Ranking, found: rr.Ensemble) -> None:
-    models = found._made["trees"].boosters
+    models = found._made["trees"].fits
     assert len(models) == 3
-    assert len(found._made["net"].boosters) == 1
+    assert len(found._made["net"].fits) == 1
     mean = np.mean([model.score(docs.X) for model in models], axis=0)
     np.testing.assert_allclose(found.boosters["trees"].score(docs.X), mean, rtol=1e-9, atol=1e-12)
 
 
 def test_every_combination_is_one_model(docs: Ranking, found: rr.Ensemble) -> None:
     for name, mixture in found._mixtures.items():
-        if mixture.net is None:
-            assert len(found.combined(name).score(docs.X)) == len(docs.y)
+        booster = rr.Booster.from_text(found.combined(name).to_text())
+        scores = {one: made.score(docs.X) for one, made in found.boosters.items()}
+        taken = Rated.of(as_docs(docs, "docs"), scores, found._spreads)
+        expected = mixture.score(taken)
+        np.testing.assert_allclose(booster.score(docs.X, qid=docs.qid), expected, rtol=1e-5)
     with pytest.raises(rr.ParamError, match="no combination 'best': expected one of average"):
         found.combined("best")
 
@@ -142,7 +145,7 @@ def test_docs_of_ones_own_are_judged_by(docs: Ranking) -> None:
 def test_weights_may_be_chosen_on_folds(docs: Ranking) -> None:
     found = rr.ensemble(two(), docs, folds=3, held_out="folds", combinations=["coordinate"])
     assert found.combinations["coordinate"].held_out["ndcg@10"].num_queries == 96
-    assert len(found._made["net"].boosters) == 3, "each doc needs a model that has not seen it"
+    assert len(found._made["net"].fits) == 3, "each doc needs a model that has not seen it"
 
 
 def test_retraining_uses_all_docs_and_keeps_weights(docs: Ranking) -> None:
@@ -346,6 +349,13 @@ def test_yahoo2010_runs_whole_and_small(docs: Ranking) -> None:
     assert len(found.combinations) == 9
     assert list(found.subsets)[-1] == "Just NDCG"
     assert found.metrics == ["err", "ndcg"]
+    for name in found.combinations:
+        whole = rr.Booster.from_text(found.combined(name).to_text())
+        order = np.random.default_rng(0).permutation(len(docs.y))
+        scores = whole.score(docs.X, qid=docs.qid)
+        shuffled = whole.score(docs.X[order], qid=docs.qid[order])
+        np.testing.assert_array_equal(scores[order], shuffled)
+    assert scores.tolist() == found.combined(name).score(docs.X, qid=docs.qid).tolist()
     raw = found.members["M11"].valid["ndcg"], found.members["M12"].valid["ndcg"]
     assert raw[0] == raw[1], "normalising within queries changes no order"
 
@@ -370,7 +380,7 @@ trees = rr.LambdaMART(n_estimators=5, num_leaves=4, early_stopping=5)
 members = {
     "plain": trees,
     "inner": rr.MART(n_estimators=5, num_leaves=4, early_stopping=5),
-    "stacked": rr.Member(trees),
+    "stacked": rr.Member(trees, stack=("inner",)),
 }
 found = rr.ensemble(members, docs, folds=3, directory=directory, n_jobs=int(sys.argv[3]))
 print(len(done))
