@@ -21,6 +21,7 @@ from rustrank.booster import Booster
 from rustrank.combination import Combiner, Curve
 from rustrank.comparison import Comparison, MetricComparison, compare
 from rustrank.dataset import Dataset
+from rustrank.distillation import Distillation, distill
 from rustrank.ensembles import Ensemble, ensemble
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
 from rustrank.folds import QueryFolds
@@ -52,6 +53,7 @@ __all__ = [
     "Curve",
     "DataError",
     "Dataset",
+    "Distillation",
     "EarlyStopping",
     "Ensemble",
     "Evaluation",
@@ -85,6 +87,7 @@ __all__ = [
     "compare",
     "cross_validate",
     "datasets",
+    "distill",
     "ensemble",
     "err_relevance",
     "evaluate",
