@@ -290,38 +290,57 @@ fn features_for_training_are_those_of_the_scorer() {
     }
 }
 
+fn ranker(features: usize) -> Ranker {
+    Ranker { normalisation: Normalisation::AsIs, model: native(1, features, &[3]) }
+}
+
+fn asked(ranker: u32, statistic: Statistic) -> Vec<Derived> {
+    vec![Derived { ranker, statistic }]
+}
+
 #[test]
 fn what_is_no_stack_is_refused() {
-    let ranker =
-        |features| Ranker { normalisation: Normalisation::AsIs, model: native(1, features, &[3]) };
-    let of = |statistic| vec![Derived { ranker: 0, statistic }];
-    let max = || of(Statistic::Max);
-    let new = |rankers, derived, own, outer| Stack::new(3, rankers, derived, own, outer);
-    assert!(new(vec![ranker(3)], max(), true, native(1, 4, &[3])).is_ok());
-    assert!(new(vec![ranker(3)], max(), false, native(1, 1, &[3])).is_ok());
-    assert!(new(vec![ranker(3)], max(), true, native(1, 5, &[3])).is_err());
-    assert!(new(vec![ranker(3)], max(), false, native(1, 4, &[3])).is_err());
-    assert!(new(vec![ranker(4)], max(), true, native(1, 4, &[3])).is_err());
-    assert!(new(vec![], max(), true, native(1, 4, &[3])).is_err());
-    assert!(new(vec![ranker(3)], vec![], true, native(1, 3, &[3])).is_err());
-    assert!(new(vec![ranker(3)], of(Statistic::Top(0)), true, native(1, 4, &[3])).is_err());
-    let second = vec![Derived { ranker: 1, statistic: Statistic::Max }];
-    assert!(new(vec![ranker(3)], second.clone(), true, native(1, 4, &[3])).is_err());
-    assert!(derive(&second, &[vec![1.0]], &[0, 1]).is_err());
-    assert!(derive(&max(), &[vec![1.0], vec![1.0, 2.0]], &[0, 1]).is_err());
-    assert!(derive(&max(), &[vec![1.0]], &[0, 2]).is_err());
+    let one = || vec![ranker(3)];
+    let max = || asked(0, Statistic::Max);
+    let top_of_none = asked(0, Statistic::Top(0));
+    let cases = [
+        (one(), max(), true, 4, true),
+        (one(), max(), false, 1, true),
+        (one(), max(), true, 5, false),
+        (one(), max(), false, 4, false),
+        (vec![ranker(4)], max(), true, 4, false),
+        (vec![], max(), true, 4, false),
+        (one(), vec![], true, 3, false),
+        (one(), top_of_none, true, 4, false),
+        (one(), asked(1, Statistic::Max), true, 4, false),
+    ];
+    for (at, (rankers, derived, own, outer, whole)) in cases.into_iter().enumerate() {
+        let stack = Stack::new(3, rankers, derived, own, native(1, outer, &[3]));
+        assert_eq!(stack.is_ok(), whole, "case {at}");
+    }
+}
+
+#[test]
+fn features_of_scores_that_do_not_fit_are_refused() {
+    assert!(derive(&asked(1, Statistic::Max), &[vec![1.0]], &[0, 1]).is_err());
+    let max = asked(0, Statistic::Max);
+    assert!(derive(&max, &[vec![1.0], vec![1.0, 2.0]], &[0, 1]).is_err());
+    assert!(derive(&max, &[vec![1.0]], &[0, 2]).is_err());
     for name in ["top", "top0", "top-1", "topx", "median", ""] {
         assert!(name.parse::<Statistic>().is_err(), "{name}");
     }
     for statistic in [Statistic::Score, Statistic::Max, Statistic::Mean, Statistic::Top(7)] {
         assert_eq!(statistic.to_string().parse::<Statistic>().unwrap(), statistic);
     }
-    // A ninth model inside of eight.
-    let mut deep = native(1, 3, &[3]);
-    let mut count = 1;
+}
+
+#[test]
+fn models_stand_at_most_eight_deep() {
+    let (mut deep, mut count) = (native(1, 3, &[3]), 1);
     loop {
         let ranker = Ranker { normalisation: Normalisation::AsIs, model: deep };
-        let stack = Stack::new(3, vec![ranker], max(), true, native(1, 4, &[3])).unwrap();
+        let (derived, outer) = (asked(0, Statistic::Max), native(1, 4, &[3]));
+        let stack = Stack::new(3, vec![ranker], derived, true, outer).unwrap();
         let mut around = Model::new(3);
         if around.add(Component::new(Part::Stack(Box::new(stack)))).is_err() {
             break;

@@ -83,7 +83,7 @@ fn in_queries(
     }
     let mut bounds = vec![0];
     bounds.extend(grouping.queries.ranges().map(|docs| docs.end));
-    let mut own: Vec<f64> = grouping.rows.iter().map(|&row| scores[row as usize]).collect();
+    let mut own = grouping.gather(scores);
     normalising.normalisation()?.apply(&mut own, &bounds)?;
     Ok((own, bounds))
 }
@@ -100,11 +100,7 @@ pub(super) fn normalised<'py>(
     let grouping = queries.grouping(scores.len()).map_err(|error| to_python(py, &error))?;
     let scores = detached(py, Some(1), |_| {
         let (own, _) = in_queries(&scores, &grouping, &normalising)?;
-        let mut by_row = vec![0.0; own.len()];
-        for (&row, score) in grouping.rows.iter().zip(own) {
-            by_row[row as usize] = score;
-        }
-        Ok(by_row)
+        Ok(grouping.scatter(&own))
     })?;
     Ok(scores.to_pyarray(py))
 }
