@@ -22,7 +22,7 @@ from rustrank.combination import Combiner, Curve
 from rustrank.comparison import Comparison, MetricComparison, compare
 from rustrank.dataset import Dataset
 from rustrank.distillation import Distillation, distill
-from rustrank.ensembles import Ensemble, ensemble
+from rustrank.ensembles import Ensemble, EnsembleTables, ensemble
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
 from rustrank.folds import QueryFolds
 from rustrank.lambdaboost import LambdaBoost
@@ -56,6 +56,7 @@ __all__ = [
     "Distillation",
     "EarlyStopping",
     "Ensemble",
+    "EnsembleTables",
     "Evaluation",
     "Expansion",
     "InternalError",

@@ -9,13 +9,13 @@ import numpy as np
 from rustrank._tables import percent
 
 if TYPE_CHECKING:
-    from rustrank.ensembles import Ensemble
+    from rustrank.ensembles import EnsembleTables
 
 #: Of members, combinations and subsets: told apart by shape as well, for who sees no colours.
 _MARKS = {"member": ("s", "#7f7f7f"), "combination": ("o", "#1f4e79"), "subset": ("^", "#c8641e")}
 
 
-def plot_ensemble(ensemble: Ensemble, ax: Any = None) -> Any:
+def plot_ensemble(ensemble: EnsembleTables, ax: Any = None) -> Any:
     """Draw the first metric of everything that was measured, with its interval."""
     metric = ensemble.metrics[0]
     parts = {

@@ -27,7 +27,7 @@ from rustrank._mixing import DEFAULTS, Mixture, Rated, Way, spread_of
 from rustrank._options import real, text, threads, whole
 from rustrank._stacking import score
 from rustrank.comparison import Comparison, MetricComparison
-from rustrank.evaluation import Drawing, Evaluation, Judging
+from rustrank.evaluation import Drawing, Evaluation, Judging, MetricValue
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -315,13 +315,62 @@ class _Table:
 
     def rows(self, figures: Mapping[str, Figures], best: Evaluation) -> dict[str, Row]:
         """Compare each with the best member."""
-        drawing = Drawing.of(10_000, 0, self.plan.judging.num_threads)
-        made = {}
-        for name, (said, held, valid) in figures.items():
-            names = ("the best member", name)
-            compared = Comparison.of(best, valid, names, drawing, self.plan.level)
-            made[name] = Row(said, held, valid, next(iter(compared.values())))
-        return made
+        return compared(figures, best, self.plan.level, self.plan.judging.num_threads)
+
+
+def compared(
+    figures: Mapping[str, Figures], best: Evaluation, level: float, num_threads: int | None
+) -> dict[str, Row]:
+    """Compare figures with those of the best member."""
+    drawing = Drawing.of(10_000, 0, num_threads)
+    made = {}
+    for name, (said, held, valid) in figures.items():
+        pair = Comparison.of(best, valid, ("the best member", name), drawing, level)
+        made[name] = Row(said, held, valid, next(iter(pair.values())))
+    return made
+
+
+def pooled(ensembles: Sequence[Any]) -> dict[str, Any]:
+    """Return the tables of ensembles over all queries of all."""
+    if not ensembles:
+        message = "ensembles: got none, expected at least one"
+        raise ParamError(message, code="ensembles")
+    first = ensembles[0]
+    parts = ("members", "combinations", "subsets")
+    for other in ensembles:
+        if any(list(getattr(other, part)) != list(getattr(first, part)) for part in parts):
+            message = "ensembles: expected the same members, combinations and subsets in all"
+            raise ParamError(message, code="ensembles")
+    figures = {
+        part: {
+            name: (row.description, *_joined([getattr(one, part)[name] for one in ensembles]))
+            for name, row in getattr(first, part).items()
+        }
+        for part in parts
+    }
+    members: dict[str, Figures] = figures["members"]
+    best = max(members, key=lambda name: mean_of(members[name][1]))
+    choices = [one.chosen for one in ensembles]
+    return {
+        **{part: compared(figures[part], members[best][2], first.level, None) for part in parts},
+        "chosen": max(dict.fromkeys(choices), key=choices.count),
+        "best_member": best,
+        "metrics": first.metrics,
+        "level": first.level,
+    }
+
+
+def _joined(rows: Sequence[Row]) -> tuple[Evaluation, Evaluation]:
+    """Return held-out and validation figures of all queries; ids are numbers, as folds may share them."""
+
+    def joined(evaluations: Sequence[Evaluation]) -> Evaluation:
+        values = {}
+        for metric in evaluations[0]:
+            per_query = np.concatenate([one[metric].per_query for one in evaluations])
+            values[metric] = MetricValue(metric, per_query, np.arange(len(per_query)))
+        return Evaluation(values)
+
+    return joined([row.held_out for row in rows]), joined([row.valid for row in rows])
 
 
 def _ways(recipe: Recipe, given: Any) -> list[Way]:

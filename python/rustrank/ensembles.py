@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rustrank._ensembling import Parts, Plan, Row, mean_of
+from rustrank._ensembling import Parts, Plan, Row, mean_of, pooled
 from rustrank._errors import RustrankWarning, UnknownNameError, shown
 from rustrank._ledger import write_whole
 from rustrank._options import flag
@@ -30,19 +30,20 @@ if TYPE_CHECKING:
 
     Scores = NDArray[np.float64]
 
-__all__ = ["Ensemble", "ensemble"]
+__all__ = ["Ensemble", "EnsembleTables", "ensemble"]
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble:
-    """Members, what each and each combination is worth on unseen docs, and one model of them.
+class EnsembleTables:
+    """What members, combinations and subsets are worth on unseen docs, in tables like the fifth paper's.
 
     Attributes
     ----------
     members, combinations, subsets : dict
-        A `Row` of figures by name. Subsets are averages of their members.
+        A row of figures by name: ``held_out`` and ``valid``, each an `Evaluation`, and ``against``, a
+        `MetricComparison` with the best member. Subsets are averages of their members.
     chosen : str
-        The combination that `booster` is.
+        The combination to use.
     best_member : str
         The member that is best on the held-out docs.
     metrics : list of str
@@ -58,53 +59,6 @@ class Ensemble:
     best_member: str
     metrics: list[str]
     level: float
-    _made: dict[str, Made] = field(repr=False)
-    _mixtures: dict[str, Mixture] = field(repr=False)
-    _spreads: dict[str, float] = field(repr=False)
-
-    @property
-    def booster(self) -> Booster:
-        """The chosen combination as one model, which is saved as one file."""
-        return self.combined(self.chosen)
-
-    @property
-    def boosters(self) -> dict[str, Booster]:
-        """Each member as a model: the mean of its fits, normalised as it says."""
-        return {name: made.booster for name, made in self._made.items()}
-
-    @property
-    def weights(self) -> dict[str, float] | None:
-        """What the scores of each member weigh in the chosen combination, after division by their spread."""
-        return self._mixtures[self.chosen].weights
-
-    def combined(self, name: str) -> Booster:
-        """Return another combination as one model.
-
-        Parameters
-        ----------
-        name : str
-            One of `combinations`.
-        """
-        if name not in self._mixtures:
-            message = f"there is no combination {shown(name)}: expected one of {', '.join(self._mixtures)}"
-            raise UnknownNameError(message, code="combinations")
-        mixture = self._mixtures[name]
-        if mixture.net is not None:
-            return on_top(self.boosters, self._spreads, mixture.net)
-        parts = {name: made.parts for name, made in self._made.items()}
-        return combined(parts, self._spreads, mixture.weights or {})
-
-    def score(
-        self, X: Any, *, qid: Any = None, group: Any = None, num_threads: int | None = None
-    ) -> Scores:
-        """Score docs with the chosen combination.
-
-        Parameters
-        ----------
-        X, qid, group, num_threads
-            As for `Booster.score`; queries are needed if a member looks at whole queries.
-        """
-        return self.booster.score(X, qid=qid, group=group, num_threads=num_threads)
 
     @property
     def statements(self) -> list[str]:
@@ -168,7 +122,6 @@ class Ensemble:
         return {
             "metrics": self.metrics,
             "chosen": self.chosen,
-            "weights": self.weights,
             "best_member": self.best_member,
             "statements": self.statements,
             "combinations": plain(self.combinations),
@@ -191,6 +144,80 @@ class Ensemble:
         from rustrank._ensemble_plot import plot_ensemble
 
         return plot_ensemble(self, ax)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ensemble(EnsembleTables):
+    """Members, what each and each combination is worth on unseen docs, and one model of them.
+
+    Attributes
+    ----------
+    members, combinations, subsets, chosen, best_member, metrics, level
+        As of `EnsembleTables`. `booster` is the combination that was chosen.
+    """
+
+    _made: dict[str, Made] = field(repr=False)
+    _mixtures: dict[str, Mixture] = field(repr=False)
+    _spreads: dict[str, float] = field(repr=False)
+
+    @property
+    def booster(self) -> Booster:
+        """The chosen combination as one model, which is saved as one file."""
+        return self.combined(self.chosen)
+
+    @property
+    def boosters(self) -> dict[str, Booster]:
+        """Each member as a model: the mean of its fits, normalised as it says."""
+        return {name: made.booster for name, made in self._made.items()}
+
+    @property
+    def weights(self) -> dict[str, float] | None:
+        """What the scores of each member weigh in the chosen combination, after division by their spread."""
+        return self._mixtures[self.chosen].weights
+
+    def combined(self, name: str) -> Booster:
+        """Return another combination as one model.
+
+        Parameters
+        ----------
+        name : str
+            One of `combinations`.
+        """
+        if name not in self._mixtures:
+            message = f"there is no combination {shown(name)}: expected one of {', '.join(self._mixtures)}"
+            raise UnknownNameError(message, code="combinations")
+        mixture = self._mixtures[name]
+        if mixture.net is not None:
+            return on_top(self.boosters, self._spreads, mixture.net)
+        parts = {name: made.parts for name, made in self._made.items()}
+        return combined(parts, self._spreads, mixture.weights or {})
+
+    def score(
+        self, X: Any, *, qid: Any = None, group: Any = None, num_threads: int | None = None
+    ) -> Scores:
+        """Score docs with the chosen combination.
+
+        Parameters
+        ----------
+        X, qid, group, num_threads
+            As for `Booster.score`; queries are needed if a member looks at whole queries.
+        """
+        return self.booster.score(X, qid=qid, group=group, num_threads=num_threads)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {**super().to_dict(), "weights": self.weights}
+
+    @staticmethod
+    def pooled(ensembles: Sequence[Ensemble]) -> EnsembleTables:
+        """Return the tables of several ensembles of the same members over all their queries together.
+
+        Parameters
+        ----------
+        ensembles : sequence of Ensemble
+            Of several folds, each measured on docs of its own.
+        """
+        return EnsembleTables(**pooled(ensembles))
 
 
 def _verdict(against: MetricComparison) -> str:
