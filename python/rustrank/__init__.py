@@ -5,6 +5,8 @@ Every name users need is here; the modules below are where the documentation liv
 
 from rustrank import datasets
 from rustrank._errors import (
+    CommError,
+    CommTimeout,
     DataError,
     InternalError,
     ModelFormatError,
@@ -39,6 +41,8 @@ __all__ = [
     "Adaptation",
     "Booster",
     "Combiner",
+    "CommError",
+    "CommTimeout",
     "Comparison",
     "CrossValidation",
     "Curve",
