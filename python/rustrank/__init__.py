@@ -5,6 +5,8 @@ Every name users need is here; the modules below are where the documentation liv
 
 from rustrank import datasets, plots
 from rustrank._errors import (
+    CommError,
+    CommTimeout,
     DataError,
     InternalError,
     ModelFormatError,
@@ -49,6 +51,8 @@ __all__ = [
     "Between",
     "Booster",
     "Combiner",
+    "CommError",
+    "CommTimeout",
     "Comparison",
     "CrossValidation",
     "Curve",
