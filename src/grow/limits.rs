@@ -53,7 +53,10 @@ impl Limits {
         for group in &self.interactions {
             known("interactions", group.iter().copied(), num_features)?;
             if group.is_empty() {
-                return Err(Error::param("interactions", "interactions has a group without features"));
+                return Err(Error::param(
+                    "interactions",
+                    "interactions has a group without features",
+                ));
             }
         }
         for &(feature, weight) in &self.feature_weight {
