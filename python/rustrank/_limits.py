@@ -83,7 +83,7 @@ class _Features:
         return dict(sorted(said.items()))
 
     def ranks(self, feature: int) -> Iterable[int]:
-        """The ranks of a feature, where they are features."""
+        """Return the ranks of a feature, where they are features."""
         return [feature + self._num_raw] if self.query_ranks and feature < self._num_raw else []
 
     def number(self, option: str, key: Any) -> int:

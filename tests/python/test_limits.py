@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import rustrank as rr
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ROUNDS = 12
 NAMES = [f"x{at}" for at in range(6)]
@@ -114,15 +116,15 @@ def test_names_numbers_and_lists_say_the_same(train: rr.Dataset) -> None:
         feature_weight=np.array([1, 0.5, 1, 1, 1, 0]),
     )
     assert named == listed
-    assert named.attributes["monotone"] == "0:+1 2:-1 3:+1"
-    assert named.attributes["feature_weight"] == "1:0.5 5:0"
+    assert named.params["monotone"] == "0:+1 2:-1 3:+1"
+    assert named.params["feature_weight"] == "1:0.5 5:0"
 
 
 def test_limits_that_limit_nothing_change_nothing(train: rr.Dataset) -> None:
     plain = _trained(train)
     assert _trained(train, monotone={}, interactions=[], feature_weight={}) == plain
     assert _trained(train, monotone=[0] * 6, feature_weight={"x1": 1.0}) == plain
-    assert not {"monotone", "interactions", "feature_weight"} & set(plain.attributes)
+    assert not {"monotone", "interactions", "feature_weight"} & set(plain.params)
 
 
 def test_one_group_of_all_and_equal_weights_change_no_tree(train: rr.Dataset) -> None:
@@ -164,7 +166,7 @@ def test_a_checkpoint_is_of_the_same_limits(train: rr.Dataset, tmp_path: Path) -
     with pytest.raises(rr.DataError, match="another monotone"):
         _trained(train, checkpoint=path, resume=True, monotone={0: -1})
     bound = _trained(train, monotone={0: 1})
-    assert "monotone" not in _trained(train, base=bound).attributes
+    assert "monotone" not in _trained(train, base=bound).params
 
 
 def test_ranks_in_queries_go_with_their_features(
@@ -173,8 +175,8 @@ def test_ranks_in_queries_go_with_their_features(
     X, y, qid = raw
     ranked = rr.Dataset(X, y, qid=qid, query_ranks=True, feature_names=NAMES)
     booster = _trained(ranked, monotone={"x0": 1}, feature_weight={"x1": 0})
-    assert booster.attributes["monotone"] == "0:+1 6:+1"
-    assert booster.attributes["feature_weight"] == "1:0 7:0"
+    assert booster.params["monotone"] == "0:+1 6:+1"
+    assert booster.params["feature_weight"] == "1:0 7:0"
     risen = X.copy()
     risen[::15, 0] += 2  # One doc a query.
     before, after = booster.score(X, qid=qid), booster.score(risen, qid=qid)
