@@ -29,7 +29,7 @@ use std::str::FromStr;
 
 /// Keep the draws of rounds and of trees apart from each other and from all others.
 const OF_ROUNDS: u64 = 0x64_72_6f_70_70_69_6e_67;
-const OF_TREES: u64 = 0x64_72_6f_70_70_65_64;
+const OF_TREES: u64 = 0x74_72_65_65_73;
 /// Units in the largest starting score, as a power of two; sums are exact up to 2^15 times that.
 const UNIT_BITS: i32 = 38;
 
@@ -199,7 +199,9 @@ impl Dropping {
         }
         dropping.births = model.trees().skip(dropping.first_tree).map(values_of).collect();
         for (at, values) in dropping.births.iter_mut().enumerate() {
-            values.iter_mut().for_each(|value| *value = nearest(*value, dropping.unit));
+            for value in values.iter_mut() {
+                *value = nearest(*value, dropping.unit);
+            }
             model.set_leaf_values(dropping.first_tree + at, values)?;
         }
         Ok(Some(dropping))

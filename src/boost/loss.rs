@@ -52,10 +52,12 @@ impl ClassGoal {
 
     /// The classes before the first round; under dropout, whose sums are exact, rounded.
     pub(super) fn start(&self, num_features: usize, dropout: bool) -> Result<Classes> {
-        let mut starts = self.loss.starts().to_vec();
+        let mut starts = self.loss.starts();
         if dropout {
             let unit = unit(starts.iter().fold(0.0, |most, start| start.abs().max(most)));
-            starts.iter_mut().for_each(|start| *start = rounded(*start, unit));
+            for start in &mut starts {
+                *start = rounded(*start, unit);
+            }
         }
         Classes::new(num_features, self.link, &self.classes, starts)
     }
