@@ -3,7 +3,7 @@
 Every name users need is here; the modules below are where the documentation lives.
 """
 
-from rustrank import datasets
+from rustrank import datasets, plots
 from rustrank._errors import (
     DataError,
     InternalError,
@@ -29,6 +29,7 @@ from rustrank.mart import MART, McRank
 from rustrank.neighbours import Expansion, expand
 from rustrank.nets import LambdaRank, RankNet
 from rustrank.optimality import LocalOptimum, local_optimum
+from rustrank.plots import plot_importance, plot_metric, plot_tree
 from rustrank.relevance import err_relevance
 from rustrank.training import EarlyStopping, Round, train
 from rustrank.validation import CrossValidation, cross_validate
@@ -75,5 +76,9 @@ __all__ = [
     "evaluate",
     "expand",
     "local_optimum",
+    "plot_importance",
+    "plot_metric",
+    "plot_tree",
+    "plots",
     "train",
 ]

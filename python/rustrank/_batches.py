@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -165,7 +166,7 @@ class Columns:
 class ParquetFiles:
     """Parquet files as batches."""
 
-    paths: list[Any]
+    paths: list[str]
     roles: dict[str, str]
     features: list[str]
     batch_rows: int
@@ -175,10 +176,7 @@ class ParquetFiles:
         cls, path: Any, roles: Mapping[str, Any], features: Any, batch_rows: Any
     ) -> ParquetFiles:
         """Check what is asked for; ``roles`` are the columns that are no features, by their use."""
-        paths = list(path) if isinstance(path, (list, tuple)) else [path]
-        if not paths:
-            message = "path: got no files, expected one or more"
-            raise ParamError(message, code="path")
+        paths = paths_of(path)
         rows = whole("batch_rows", batch_rows, 1, 2**31 - 1)
         taken = {role: name for role, name in roles.items() if name is not None}
         _check_different(taken)
@@ -197,6 +195,19 @@ class ParquetFiles:
                 for rows in file.iter_batches(self.batch_rows, columns=wanted):
                     batch = {role: rows.column(name) for role, name in self.roles.items()}
                     yield {**batch, "X": rows.select(self.features)}
+
+
+def paths_of(path: Any) -> list[str]:
+    """Take one path or several."""
+    try:
+        paths = [fspath(one) for one in (path if isinstance(path, (list, tuple)) else [path])]
+    except TypeError:
+        message = f"path: got {shown(path)}, expected a path, or a list of them"
+        raise ParamKindError(message, code="path") from None
+    if not paths:
+        message = "path: got no files, expected one or more"
+        raise ParamError(message, code="path")
+    return paths
 
 
 def _check_different(roles: Mapping[str, Any]) -> None:

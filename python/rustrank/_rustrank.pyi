@@ -479,7 +479,7 @@ class Dataset:
     ) -> Dataset: ...
     @staticmethod
     def from_letor(
-        path: str | PathLike[str],
+        paths: list[str],
         text: _Text,
         bins: Binning | tuple[int, int, bool],
         reading: _Reading,
