@@ -15,7 +15,7 @@ use rustrank::objective::{Kind, ObjectiveOptions};
 use rustrank::{Grouping, Interrupt, Mean, Metric, Queries};
 use std::sync::Arc;
 
-const DOCS: usize = 8;
+const DOCS: u64 = 8;
 
 /// Queries of eight docs, with scores that training starts from, or none.
 fn dataset(
@@ -24,14 +24,14 @@ fn dataset(
     base: Option<Vec<f64>>,
     like: Option<&Dataset>,
 ) -> Arc<Dataset> {
-    let docs = queries * DOCS as u64;
+    let docs = queries * DOCS;
     let cell = |at: u64| (draw(seed, 1, at) % 29) as f32;
     let cells: Vec<f32> = (0..docs * 3).map(cell).collect();
     let label = |doc: u64| {
         let noise = (draw(seed, 2, doc) % 30) as f32;
         ((cells[3 * doc as usize] + cells[3 * doc as usize + 1] + noise) / 22.0).floor()
     };
-    let sizes = vec![DOCS as i64; queries as usize];
+    let sizes = vec![8; queries as usize];
     let grouping = Grouping::in_row_order(Queries::from_sizes(&sizes, docs as usize).unwrap());
     let mut data = RowData::new((0..docs).map(label).collect(), grouping);
     data.base_score = base;
@@ -43,8 +43,8 @@ fn dataset(
     Arc::new(made.unwrap())
 }
 
-fn dropout(normaliser: DropoutNormaliser) -> Option<Dropout> {
-    Some(Dropout { rate: 0.5, skip: 0.2, most: Some(4), normaliser })
+fn dropout(normaliser: DropoutNormaliser) -> Dropout {
+    Dropout { rate: 0.5, skip: 0.2, most: Some(4), normaliser }
 }
 
 fn plan(dropout: Option<Dropout>, kind: Kind) -> Plan {
@@ -88,7 +88,8 @@ fn a_round_fits_what_the_dropped_trees_leave_and_shares_their_work() {
 fn is_as_in_the_paper(normaliser: DropoutNormaliser, kind: Kind) {
     let never = Interrupt::new();
     let train = dataset(60, 1, None, None);
-    let mut trainer = Trainer::new(train.clone(), plan(dropout(normaliser), kind), &never).unwrap();
+    let mut trainer =
+        Trainer::new(train.clone(), plan(Some(dropout(normaliser)), kind), &never).unwrap();
     let mut counts = Vec::new();
     loop {
         let before = trainer.model().clone();
@@ -156,7 +157,7 @@ fn any_round_can_be_had_back_though_later_ones_changed_its_trees() {
     let valid = dataset(15, 4, None, Some(&train));
     for kind in [Kind::LambdaRank, Kind::McRank] {
         let set = Watched { name: "valid".to_owned(), dataset: valid.clone() };
-        let mut plan = plan(dropout(DropoutNormaliser::Tree), kind);
+        let mut plan = plan(Some(dropout(DropoutNormaliser::Tree)), kind);
         plan.watched = vec![set];
         plan.patience = Some(Patience { rounds: 6, set: 0, metric: 0 });
         (plan.params.num_trees, plan.params.learning_rate) = (200, 1.0);
@@ -184,7 +185,7 @@ fn a_base_that_was_grown_without_dropout_goes_on_with_it() {
     let mut begun = Trainer::new(train.clone(), plan(None, Kind::LambdaRank), &never).unwrap();
     while begun.next_round(&never).unwrap().is_some() {}
     let base = begun.model().clone();
-    let mut plan = plan(dropout(DropoutNormaliser::Tree), Kind::LambdaRank);
+    let mut plan = plan(Some(dropout(DropoutNormaliser::Tree)), Kind::LambdaRank);
     plan.base = Some(base.clone().into());
     let mut more = Trainer::new(train.clone(), plan, &never).unwrap();
     while more.next_round(&never).unwrap().is_some() {}
