@@ -21,6 +21,7 @@ NAMES = (
     "compare",
     "combine",
     "adapt",
+    "tune",
     "convert",
     "shard",
     "completion",
