@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, TextIO
 
 from rustrank import _rustrank, commands
 from rustrank._errors import (
+    CommError,
     DataError,
     ModelFormatError,
     ParamError,
     ResourceError,
-    RustrankError,
 )
 from rustrank.commands._config import with_config
 from rustrank.commands._parsing import USAGE, Parser, new_parser, require_one_pipe
@@ -113,11 +113,11 @@ def _told(error: Exception) -> tuple[int, str]:
     for kinds, code in (
         (ParamError, USAGE),
         ((DataError, ModelFormatError), DATA),
+        # Before OSError, of which its time-out is one.
+        (CommError, WORKER_LOST),
     ):
         if isinstance(error, kinds):
             return code, str(error)
-    if isinstance(error, RustrankError) and (error.code or "").startswith("comm"):
-        return WORKER_LOST, str(error)
     if isinstance(error, OSError):
         return _told_of_system(error)
     if isinstance(error, (MemoryError, ResourceError)):

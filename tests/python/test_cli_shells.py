@@ -251,3 +251,37 @@ def test_nothing_is_trained_for_a_place_that_cannot_be_written(
         assert main(["train", train, str(folder / place)]) == code
         # No line of progress came before.
         assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (rr.CommError("rank 1 is gone"), 75),
+        (rr.CommTimeout("rank 1 was waited for"), 75),
+        (rr.ResourceError("too large"), 70),
+        (MemoryError(), 70),
+        (rr.InternalError("a panic"), 70),
+        (ZeroDivisionError("division by zero"), 70),
+        (TimeoutError(110, "Connection timed out"), 74),
+        (KeyboardInterrupt(), 130),
+        (ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib"), 2),
+        (ModuleNotFoundError("No module named 'rustrank.x'", name="rustrank.x"), 70),
+    ],
+)
+def test_every_kind_of_fault_has_its_exit_code(
+    error: BaseException,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def fails(options: object) -> int:  # noqa: ARG001
+        raise error
+
+    # What cannot be written to standard output would be closed.
+    monkeypatch.setattr("rustrank.cli.close_output", lambda: None)
+    monkeypatch.setattr("rustrank.commands.inspect._run", fails)
+    assert main(["inspect", "x.txt"]) == code
+    told = capfd.readouterr().err
+    assert told.startswith("rustrank: error: ")
+    assert told.count("\n") == 1
+    assert "Traceback" not in told
