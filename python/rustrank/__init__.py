@@ -31,6 +31,7 @@ from rustrank.nets import LambdaRank, RankNet
 from rustrank.optimality import LocalOptimum, local_optimum
 from rustrank.plots import plot_importance, plot_metric, plot_tree
 from rustrank.relevance import err_relevance
+from rustrank.reporting import Report, report
 from rustrank.training import EarlyStopping, Round, train
 from rustrank.validation import CrossValidation, cross_validate
 
@@ -63,6 +64,7 @@ __all__ = [
     "QueryFolds",
     "RankNet",
     "RankNetMART",
+    "Report",
     "ResourceError",
     "Round",
     "RustrankError",
@@ -80,5 +82,6 @@ __all__ = [
     "plot_metric",
     "plot_tree",
     "plots",
+    "report",
     "train",
 ]
