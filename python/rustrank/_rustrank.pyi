@@ -19,12 +19,14 @@ __all__ = [
     "__version__",
     "bootstrap",
     "combine_rankers",
+    "derive",
     "evaluate",
     "inspect_letor",
     "mean",
     "measures",
     "mix",
     "net_weights",
+    "normalised",
     "num_threads",
     "randomisation_test",
     "read_labels",
@@ -220,6 +222,18 @@ class _Losing(Protocol):
     @property
     def relevant_from(self) -> float | None: ...
 
+_Normalising: TypeAlias = str | tuple[float, float]
+
+class _Stacking(Protocol):
+    @property
+    def normalisations(self) -> list[_Normalising]: ...
+    @property
+    def features(self) -> list[tuple[int, str]]: ...
+    @property
+    def own(self) -> bool: ...
+    @property
+    def outer(self) -> Booster: ...
+
 class _Refitting(Protocol):
     @property
     def learning_rate(self) -> float: ...
@@ -362,7 +376,11 @@ class Booster:
     def attributes(self) -> dict[str, str]: ...
     def named(self, names: list[str] | None) -> Booster: ...
     @staticmethod
-    def sum(boosters: list[Booster], weights: list[float]) -> Booster: ...
+    def sum(
+        boosters: list[Booster], weights: Sequence[float], normalisations: list[_Normalising]
+    ) -> Booster: ...
+    @staticmethod
+    def stack(rankers: list[Booster], stacking: _Stacking) -> Booster: ...
     def truncated(self, num_trees: int) -> Booster: ...
     def score(self, block: _Block, reading: _Reading) -> NDArray[np.float64]: ...
     def score_queries(
@@ -390,6 +408,16 @@ class Booster:
     ) -> NDArray[np.float64]: ...
     def tree(self, number: int) -> dict[str, Any] | None: ...
     def splits(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
+def normalised(
+    scores: NDArray[np.float64], normalising: _Normalising, queries: _Queries
+) -> NDArray[np.float64]: ...
+def derive(
+    scores: list[NDArray[np.float64]],
+    normalisations: list[_Normalising],
+    features: list[tuple[int, str]],
+    queries: _Queries,
+) -> NDArray[np.float32]: ...
 
 @final
 class FeatureTrainer:
@@ -476,7 +504,7 @@ class Dataset:
     ) -> Dataset: ...
     @staticmethod
     def from_letor(
-        path: str | PathLike[str],
+        paths: list[str],
         text: _Text,
         bins: Binning | tuple[int, int, bool],
         reading: _Reading,
