@@ -5,6 +5,8 @@ Every name users need is here; the modules below are where the documentation liv
 
 from rustrank import datasets, plots
 from rustrank._errors import (
+    CommError,
+    CommTimeout,
     DataError,
     InternalError,
     ModelFormatError,
@@ -35,6 +37,7 @@ from rustrank.nets import LambdaRank, RankNet
 from rustrank.optimality import LocalOptimum, local_optimum
 from rustrank.plots import plot_importance, plot_metric, plot_tree
 from rustrank.relevance import err_relevance
+from rustrank.sharding import Shards, shard
 from rustrank.spaces import Between, grids
 from rustrank.stacking import Stacking
 from rustrank.training import EarlyStopping, Round, train
@@ -48,6 +51,8 @@ __all__ = [
     "Between",
     "Booster",
     "Combiner",
+    "CommError",
+    "CommTimeout",
     "Comparison",
     "CrossValidation",
     "Curve",
@@ -80,6 +85,7 @@ __all__ = [
     "Round",
     "RustrankError",
     "RustrankWarning",
+    "Shards",
     "Stacking",
     "Trial",
     "Tuning",
@@ -101,6 +107,7 @@ __all__ = [
     "plot_tree",
     "plots",
     "recipe",
+    "shard",
     "train",
     "tune",
 ]

@@ -23,6 +23,7 @@ NAMES = (
     "adapt",
     "tune",
     "convert",
+    "shard",
     "completion",
 )
 
