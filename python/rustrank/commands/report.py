@@ -147,8 +147,7 @@ def _named(given: Sequence[str]) -> dict[str, str]:
         name, sign, file = one.partition("=")
         if not sign or Path(one).exists():
             name, file = ("-" if one == PIPE else Path(one).stem), one
-        if name in named:
-            name = file
+            name = file if name in named else name
         if not name or not file or name in named:
             message = f"RANKER: got {one!r}, expected a file, or NAME=FILE with a name of its own"
             raise ParamError(message, code="rankers")
