@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from rustrank.optimality import LocalOptimum, local_optimum
     from rustrank.plots import plot_importance, plot_metric, plot_tree
     from rustrank.relevance import err_relevance
+    from rustrank.reporting import Report, report
     from rustrank.sharding import Shards, shard
     from rustrank.spaces import Between, grids
     from rustrank.stacking import Stacking
@@ -86,6 +87,7 @@ __all__ = [
     "RankNet",
     "RankNetMART",
     "Recipe",
+    "Report",
     "ResourceError",
     "Round",
     "RustrankError",
@@ -112,6 +114,7 @@ __all__ = [
     "plot_tree",
     "plots",
     "recipe",
+    "report",
     "shard",
     "train",
     "tune",
@@ -138,6 +141,7 @@ _NAMES = {
     "optimality": "LocalOptimum local_optimum",
     "plots": "plot_importance plot_metric plot_tree",
     "relevance": "err_relevance",
+    "reporting": "Report report",
     "sharding": "Shards shard",
     "spaces": "Between grids",
     "stacking": "Stacking",

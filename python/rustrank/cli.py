@@ -41,6 +41,7 @@ examples:
   rustrank convert model.rrk model.onnx           the model for another library
   rustrank evaluate test.txt scores.txt           how good is a ranking?
   rustrank compare test.txt a.txt b.txt           which is better, and is that more than chance?
+  rustrank report test.txt bm25.txt model.rrk     rankers compared, as one page to look at
   rustrank combine vali.txt a.txt b.txt           which mixture of both is best?
   rustrank adapt base.rrk little.txt              a ranker for another market, from little data
 
