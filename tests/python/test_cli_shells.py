@@ -15,6 +15,7 @@ import pytest
 
 import rustrank as rr
 from rustrank import commands
+from rustrank._progress import progress_of_steps
 from rustrank.cli import main, parser
 
 BASH = shutil.which("bash")
@@ -221,6 +222,22 @@ def test_progress_is_a_bar_on_a_terminal_and_lines_elsewhere(folder: Path) -> No
     assert child.returncode == 0
     assert b"\r" in shown
     assert b"3/3" in shown
+
+
+def test_help_is_a_command_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help"]) == 0
+    assert "rustrank COMMAND --help" in capsys.readouterr().out
+    assert main(["help", "train"]) == 0
+    assert capsys.readouterr().out.startswith("usage: rustrank train ")
+
+
+def test_steps_are_told_by_their_number(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_of_steps(30, "fit", shown=True) as step:
+        for at in range(30):
+            step(f"number {at}")
+    with progress_of_steps(2, "fit", shown=False) as step:
+        step()
+    assert capsys.readouterr().err == "fit 1 of 30: number 0\nfit 30 of 30: number 29\n"
 
 
 def test_inspect_tells_what_a_model_is(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
