@@ -74,7 +74,7 @@ fn source(text: &str, options: &LoadOptions) -> LineSource {
 }
 
 fn loaded(text: &str, options: &LoadOptions) -> Result<Loaded, Error> {
-    load_from(source(text, options), None, options, &Interrupt::new())
+    load_from(vec![source(text, options)], None, options, &Interrupt::new())
 }
 
 /// The dataset of the docs as a table in memory.
@@ -183,7 +183,7 @@ fn one_high_feature_does_not_make_all_rows_wide() {
     let options = options();
     let like = loaded("1 qid:1 1:1 2:2\n0 qid:1 1:2 2:3\n", &options).unwrap();
     let binning = Some(Arc::clone(like.dataset.binning()));
-    let error = load_from(source(&text, &options), binning, &options, &Interrupt::new());
+    let error = load_from(vec![source(&text, &options)], binning, &options, &Interrupt::new());
     assert_eq!(error.unwrap_err().fault().unwrap().code, "features");
 }
 
@@ -237,7 +237,7 @@ fn a_validation_set_has_the_features_of_its_training_set() {
     let binning = Arc::clone(loaded(&text(&train, true), &options).unwrap().dataset.binning());
     let like = |docs: &[Doc]| {
         let source = source(&text(docs, false), &options);
-        load_from(source, Some(Arc::clone(&binning)), &options, &Interrupt::new())
+        load_from(vec![source], Some(Arc::clone(&binning)), &options, &Interrupt::new())
     };
     let mut narrow = docs(60, 9, 1);
     for doc in &mut narrow {
@@ -302,7 +302,8 @@ fn an_interrupt_ends_the_load() {
     let text = text(&docs(50, 4, 1), true);
     for buffer_bytes in [0, 1 << 30] {
         let options = LoadOptions { buffer_bytes, ..options() };
-        let error = load_from(source(&text, &options), None, &options, &interrupt).unwrap_err();
+        let error =
+            load_from(vec![source(&text, &options)], None, &options, &interrupt).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Interrupted));
     }
 }
@@ -324,4 +325,25 @@ proptest! {
         let found = loaded(&text(&docs, true), &options).unwrap().dataset;
         prop_assert_eq!(content(&found), content(&table(&docs, &options)));
     }
+}
+
+#[test]
+fn several_files_are_one() {
+    let options = LoadOptions::default();
+    let text = "1 qid:1 1:0.5 2:3\n0 qid:1 2:1\n2 qid:b 3:7\n0 qid:c 1:9\n1 qid:c 2:4\n";
+    let whole = loaded(text, &options).unwrap();
+    for buffer_bytes in [0, 1 << 20] {
+        let options = LoadOptions { buffer_bytes, ..LoadOptions::default() };
+        for cut in [text.find("2 qid:b"), text.find("0 qid:c"), Some(0), Some(text.len())] {
+            let (one, two) = text.split_at(cut.unwrap());
+            let sources = [one, "", two].map(|text| source(text, &options)).into();
+            let parts = load_from(sources, None, &options, &Interrupt::new()).unwrap();
+            assert_eq!(parts.dataset.fingerprint(), whole.dataset.fingerprint());
+            assert_eq!(parts.query_ids, whole.query_ids);
+        }
+    }
+    let (one, two) = text.split_at(text.find("0 qid:1").unwrap());
+    let sources = [one, two].map(|text| source(text, &options)).into();
+    let error = load_from(sources, None, &options, &Interrupt::new()).unwrap_err();
+    assert_eq!(error.fault().unwrap().code, "qid.files");
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -165,7 +166,7 @@ class Columns:
 class ParquetFiles:
     """Parquet files as batches."""
 
-    paths: list[Any]
+    paths: list[str]
     roles: dict[str, str]
     features: list[str]
     batch_rows: int
@@ -175,15 +176,12 @@ class ParquetFiles:
         cls, path: Any, roles: Mapping[str, Any], features: Any, batch_rows: Any
     ) -> ParquetFiles:
         """Check what is asked for; ``roles`` are the columns that are no features, by their use."""
-        paths = list(path) if isinstance(path, (list, tuple)) else [path]
-        if not paths:
-            message = "path: got no files, expected one or more"
-            raise ParamError(message, code="path")
+        paths = paths_of(path)
         rows = whole("batch_rows", batch_rows, 1, 2**31 - 1)
         taken = {role: name for role, name in roles.items() if name is not None}
         _check_different(taken)
         if features is None:
-            with _opened(paths[0]) as file:
+            with opened(paths[0]) as file:
                 columns = file.schema_arrow.names
             features = [name for name in columns if name not in taken.values()]
         return cls(paths, taken, _chosen(features, taken), rows)
@@ -192,11 +190,24 @@ class ParquetFiles:
         """Read all files once more."""
         wanted = [*self.features, *self.roles.values()]
         for one in self.paths:
-            with _opened(one) as file:
-                _require_columns(wanted, file.schema_arrow.names, one)
+            with opened(one) as file:
+                require_columns(wanted, file.schema_arrow.names, one)
                 for rows in file.iter_batches(self.batch_rows, columns=wanted):
                     batch = {role: rows.column(name) for role, name in self.roles.items()}
                     yield {**batch, "X": rows.select(self.features)}
+
+
+def paths_of(path: Any) -> list[str]:
+    """Take one path or several."""
+    try:
+        paths = [fspath(one) for one in (path if isinstance(path, (list, tuple)) else [path])]
+    except TypeError:
+        message = f"path: got {shown(path)}, expected a path, or a list of them"
+        raise ParamKindError(message, code="path") from None
+    if not paths:
+        message = "path: got no files, expected one or more"
+        raise ParamError(message, code="path")
+    return paths
 
 
 def _check_different(roles: Mapping[str, Any]) -> None:
@@ -231,7 +242,8 @@ def _chosen(features: Any, roles: Mapping[str, str]) -> list[str]:
     return chosen
 
 
-def _opened(path: Any) -> Any:
+def opened(path: Any) -> Any:
+    """Open a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -245,7 +257,8 @@ def _opened(path: Any) -> Any:
         raise DataError(message[:400], code="parquet", path=str(path)) from error
 
 
-def _require_columns(wanted: Sequence[str], present: Sequence[str], path: Any) -> None:
+def require_columns(wanted: Iterable[str], present: Sequence[str], path: Any) -> None:
+    """Refuse a file that lacks a column."""
     for name in wanted:
         if name not in present:
             message = (

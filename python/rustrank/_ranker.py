@@ -7,7 +7,6 @@ methods with agreed names; these import from it only when it asks.
 from __future__ import annotations
 
 import inspect
-import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -33,7 +32,7 @@ class Ranker:
     """
 
     #: The methods that take more than X and y, which metadata routing asks about.
-    _routed: ClassVar[tuple[str, ...]] = ("fit", "score")
+    _routed: ClassVar[tuple[str, ...]] = ("fit", "predict", "score")
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     _booster: Booster | None = None
@@ -72,18 +71,25 @@ class Ranker:
         """The metrics on the validation sets after each round: ``history_["valid_0"]["ndcg@10"]``."""
         return self.booster_.history
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, *, qid: Any = None, group: Any = None) -> NDArray[np.float64]:
         """Return the score of each row: larger is better, within a query.
 
         Parameters
         ----------
         X : array-like of shape (num_docs, num_features)
             Features. A column of query ids that `fit` was given in ``X`` may still be there.
+        qid, group : array-like, optional
+            As for `fit`. Only rankers whose scores depend on the other docs of the query look at them.
         """
         booster = self.booster_
-        taken, _, _ = queries_within(X, None, None, self._own_names(), needed=False)
+        taken, ids, sizes = queries_within(X, qid, group, self._own_names(), needed=False)
         check_features(self, taken)
-        return booster.score(taken, num_threads=self._threads(), **self._reading())
+        if not booster.query_ranks:
+            ids = sizes = None
+        elif ids is None and sizes is None:
+            taken, ids, sizes = queries_within(X, qid, group, self._own_names())
+        reading = self._reading()
+        return booster.score(taken, qid=ids, group=sizes, num_threads=self._threads(), **reading)
 
     def score(
         self,
@@ -112,7 +118,7 @@ class Ranker:
                 raise DataError(message, code="weight")
             query_weight = weight_of_queries(sample_weight, ids, sizes)
         found = evaluate(
-            self.predict(taken),
+            self.predict(taken, qid=ids, group=sizes),
             y,
             qid=ids,
             group=sizes,
@@ -126,14 +132,13 @@ class Ranker:
         return float(found[metric])
 
     def _judged_by(self) -> tuple[str, Any, float, float | None]:
-        options = self.get_params()
-        given = options.get("metric", "ndcg@10")
+        given = getattr(self, "metric", "ndcg@10")
         many = [given] if isinstance(given, str) or callable(given) else list(given)
         metric = next((name for name in many if isinstance(name, str)), "ndcg@10")
         # Where nothing is said labels from 1 are relevant, to losses as well.
-        from_ = options.get("relevant_from")
-        top = options.get("max_label")
-        return metric, options.get("gain", "exp2"), 1.0 if from_ is None else from_, top
+        from_ = getattr(self, "relevant_from", None)
+        gain, top = getattr(self, "gain", "exp2"), getattr(self, "max_label", None)
+        return metric, gain, 1.0 if from_ is None else from_, top
 
     def _own_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
@@ -141,13 +146,12 @@ class Ranker:
 
     def _threads(self) -> int | None:
         """Return ``n_jobs`` as a number of threads; -1 is all cores, as scikit-learn says."""
-        jobs = self.get_params().get("n_jobs")
+        jobs = getattr(self, "n_jobs", None)
         return None if type(jobs) is int and jobs == -1 else threads(jobs, "n_jobs")
 
     def _reading(self) -> dict[str, Any]:
         """Return how raw values are read, where that can be chosen."""
-        missing = self.get_params().get("missing", math.nan)
-        return {"missing": missing} if "missing" in self._options() else {}
+        return {"missing": self.missing} if hasattr(self, "missing") else {}
 
     def _note(self, X: Any) -> None:
         """Remember of which features the training set was."""
@@ -204,6 +208,10 @@ class Ranker:
     def set_fit_request(self, **wanted: bool | str | None) -> Any:
         """Say which arguments of `fit` pipelines and searches pass on: True, False or another name."""
         return self._request("fit", wanted)
+
+    def set_predict_request(self, **wanted: bool | str | None) -> Any:
+        """Say which arguments of `predict` pipelines and searches pass on."""
+        return self._request("predict", wanted)
 
     def set_score_request(self, **wanted: bool | str | None) -> Any:
         """Say which arguments of `score` pipelines and searches pass on."""

@@ -21,6 +21,7 @@ from rustrank._errors import (
 )
 from rustrank._evidence import Sets
 from rustrank._options import flag, real, text, threads, whole
+from rustrank._progress import progress_of_steps
 from rustrank._recipes import RECIPES, Kitchen, Made, NotPossible, check_trees
 from rustrank._tables import html_table, interval, number, percent, text_table
 from rustrank.booster import Booster
@@ -253,7 +254,7 @@ def adapt(
     gain, max_label
         As for `rustrank.evaluate`.
     progress : bool, default False
-        Whether to show a progress bar.
+        Whether to show a progress bar; lines of text where standard error is no terminal.
     num_threads : int, optional
         Threads to use; all cores by default.
 
@@ -358,13 +359,11 @@ def _made(
     kitchen: Kitchen, wanted: list[str], asked: bool, progress: bool
 ) -> tuple[dict[str, Made], dict[str, str]]:
     """Try the recipes; one that was asked for by name must be possible."""
-    from tqdm import tqdm
-
     made: dict[str, Made] = {}
     skipped: dict[str, str] = {}
-    with tqdm(total=len(wanted), unit="recipe", disable=not progress) as bar:
+    with progress_of_steps(len(wanted), "recipe", progress) as begin:
         for name in wanted:
-            bar.set_postfix_str(name)
+            begin(name)
             try:
                 made.update(RECIPES[name](kitchen))
             except NotPossible as why:
@@ -374,7 +373,6 @@ def _made(
                 skipped[name] = str(why)
             except ImportError as why:
                 skipped[name] = str(why)
-            bar.update()
     return made, skipped
 
 

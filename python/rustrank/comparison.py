@@ -106,6 +106,22 @@ class MetricComparison:
             f"p{'' if p.startswith('<') else '='}{p}"
         )
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the difference of every query, the largest gain first; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        from rustrank._plots import plot_comparison
+
+        return plot_comparison(self, ax)
+
     def _shown_p(self, p: float) -> str:
         """Show a p-value; where no query counts there is nothing to be said by chance or not."""
         return p_value(math.nan if math.isnan(self.difference) else p)

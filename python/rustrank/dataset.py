@@ -12,7 +12,7 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank._arrays import as_doubles, as_labels, as_scores, check_length
-from rustrank._batches import Batches, Columns, ParquetFiles
+from rustrank._batches import Batches, Columns, ParquetFiles, paths_of
 from rustrank._errors import (
     DataError,
     ParamError,
@@ -222,7 +222,7 @@ class Dataset:
     @classmethod
     def from_letor(
         cls,
-        path: str | PathLike[str],
+        path: str | PathLike[str] | Sequence[str | PathLike[str]],
         *,
         feature_names: Sequence[str] | None = None,
         like: Dataset | Booster | None = None,
@@ -241,8 +241,9 @@ class Dataset:
 
         Parameters
         ----------
-        path : path-like
-            The file. The lines of a query stand together.
+        path : path-like, or a sequence of them
+            The file, or several that are read as one, such as shards. The lines of a query stand
+            together, in one file.
         max_features : int, default 2**20
             The highest feature that is believed; a larger one is an error.
         zero_based : bool, default False
@@ -261,9 +262,9 @@ class Dataset:
         bins = _bins(like, names, max_bins, sample_rows, query_ranks, buffer_bytes=buffer_bytes)
         most = whole("max_features", max_features, 1, 2**31)
         held = whole_or(1 << 30, "buffer_bytes", buffer_bytes, 0)
-        with progress_of_file(path, progress) as show:
+        with progress_of_file(files := paths_of(path), progress) as show:
             plan = _Text(most, flag("zero_based", zero_based), held, show)
-            core, ids = _rustrank.Dataset.from_letor(path, plan, bins, reading)
+            core, ids = _rustrank.Dataset.from_letor(files, plan, bins, reading)
         made = cls.__new__(cls)
         if names:
             num_raw = core.num_features // (2 if core.binning.query_ranks else 1)

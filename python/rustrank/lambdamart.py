@@ -6,15 +6,13 @@ They are `rustrank.Dataset` and `rustrank.train` in one call. `n_estimators`, `n
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
+from rustrank._tree_options import LambdaOptions, PairOptions, TreeOptions
 from rustrank._tree_ranker import TreeRanker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rustrank.training import EarlyStopping
+    from typing_extensions import Self, Unpack
 
 __all__ = ["XENDCGMART", "LambdaMART", "RankNetMART"]
 
@@ -47,18 +45,23 @@ class LambdaMART(TreeRanker):
         As for `rustrank.train`, like all the following.
     features_per_tree, features_per_node, rows_per_node, random_strength
         How trees are made different by chance.
+    monotone, interactions, feature_weight
+        What bounds the use of features.
     queries_per_tree, docs_per_tree
         What each tree is grown from.
     step, step_metric, step_min, step_max, step_on
         The exact step.
+    dropout, dropout_skip, dropout_max, dropout_normaliser
+        Trees that are left out while others are grown.
     objective_metric, pairs_to, sigma, pair_normaliser, gap_offset
         What pairs weigh.
     query_normaliser, noise_scale, noise_copies, tied_pairs
         What queries weigh, and how ties count.
     gain, relevant_from, max_label
         What labels are worth.
-    max_bins, missing
-        As for `rustrank.Dataset`.
+    max_bins, missing, query_ranks
+        As for `rustrank.Dataset`. With ``query_ranks``, scores depend on the other docs of the query:
+        `predict` needs ``qid``, too.
     random_state : int or None, default 0
         The seed of everything random; None is 0.
     n_jobs : int, optional
@@ -95,113 +98,10 @@ class LambdaMART(TreeRanker):
     """
 
     _objective = "lambdamart"
+    _takes = LambdaOptions
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 100,
-        num_leaves: int = 31,
-        learning_rate: float = 0.1,
-        metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] = "ndcg@10",
-        early_stopping: int | EarlyStopping | None = None,
-        validation_fraction: float = 0.1,
-        preset: str | None = None,
-        tree_shape: str = "leafwise",
-        max_depth: int | None = None,
-        min_leaf_docs: int = 20,
-        min_leaf_hess: float = 1e-3,
-        l2: float = 0.0,
-        min_reduction: float = 0.0,
-        criterion: str = "second_order",
-        features_per_tree: float = 1.0,
-        features_per_node: float = 1.0,
-        rows_per_node: float = 1.0,
-        random_strength: float = 0.0,
-        queries_per_tree: float = 1.0,
-        docs_per_tree: float = 1.0,
-        step: str = "newton",
-        step_metric: str | None = None,
-        step_min: float = 0.1,
-        step_max: float = 100.0,
-        step_on: str | None = None,
-        objective_metric: str | None = None,
-        pairs_to: int | None = 30,
-        sigma: float = 1.0,
-        pair_normaliser: str = "auto",
-        gap_offset: float = 0.3,
-        query_normaliser: str = "none",
-        noise_scale: float | None = None,
-        noise_copies: int = 2,
-        tied_pairs: str = "expected",
-        gain: Any = "exp2",
-        relevant_from: float | None = None,
-        max_label: float | None = None,
-        max_bins: int | None = None,
-        missing: float = math.nan,
-        random_state: int | None = 0,
-        n_jobs: int | None = None,
-        progress: bool = False,
-    ) -> None:
-        self._keep(locals())
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        qid: Any = None,
-        group: Any = None,
-        sample_weight: Any = None,
-        query_weight: Any = None,
-        base_score: Any = None,
-        eval_set: Any = None,
-        eval_qid: Any = None,
-        eval_group: Any = None,
-        base: Any = None,
-        callbacks: Any = None,
-    ) -> LambdaMART:
-        """Learn.
-
-        Parameters
-        ----------
-        X : array-like of shape (num_docs, num_features)
-            Features, in anything that `rustrank.Dataset` takes. A column ``qid`` of a frame is not a
-            feature but the query of each row, unless queries come otherwise.
-        y : array-like of shape (num_docs,)
-            Labels: finite numbers from 0.
-        qid, group : array-like, optional
-            The query of each row, in any order; or the number of rows of each query, in row order.
-            Without either all rows are one query, and a warning says so.
-        sample_weight : array-like of shape (num_docs,), optional
-            A factor on each doc's gradients.
-        query_weight, base_score : array-like, optional
-            As for `rustrank.Dataset`.
-        eval_set : (X, y), list or mapping of these, optional
-            Validation sets, called ``valid_0``, ``valid_1``, ... where they have no names; with their
-            query ids as a third element, a column ``qid``, or in one of the next two.
-        eval_qid, eval_group : list of array-like, optional
-            Query ids, or sizes, of each validation set.
-        base : Booster, optional
-            A model of any kind to go on from: its scores are what training starts with.
-        callbacks : callable or sequence of callables, optional
-            As for `rustrank.train`.
-
-        Returns
-        -------
-        LambdaMART
-            This one, fitted.
-
-        Raises
-        ------
-        DataError
-            Nothing can be learned from the data, or a validation set does not fit them.
-        ParamError
-            An option is out of range.
-        """
-        given = dict(locals())
-        del given["self"], given["X"], given["y"]
-        self._fit(X, y, given)
-        return self
+    def __init__(self, **options: Unpack[LambdaOptions]) -> None:
+        super().__init__(**options)
 
 
 class RankNetMART(TreeRanker):
@@ -229,48 +129,10 @@ class RankNetMART(TreeRanker):
     """
 
     _objective = "ranknet"
+    _takes = PairOptions
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 100,
-        num_leaves: int = 31,
-        learning_rate: float = 0.1,
-        metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] = "ndcg@10",
-        early_stopping: int | EarlyStopping | None = None,
-        validation_fraction: float = 0.1,
-        preset: str | None = None,
-        tree_shape: str = "leafwise",
-        max_depth: int | None = None,
-        min_leaf_docs: int = 20,
-        min_leaf_hess: float = 1e-3,
-        l2: float = 0.0,
-        min_reduction: float = 0.0,
-        criterion: str = "second_order",
-        features_per_tree: float = 1.0,
-        features_per_node: float = 1.0,
-        rows_per_node: float = 1.0,
-        random_strength: float = 0.0,
-        queries_per_tree: float = 1.0,
-        docs_per_tree: float = 1.0,
-        step: str = "newton",
-        step_metric: str | None = None,
-        step_min: float = 0.1,
-        step_max: float = 100.0,
-        step_on: str | None = None,
-        pairs_to: int | None = 30,
-        sigma: float = 1.0,
-        tied_pairs: str = "expected",
-        gain: Any = "exp2",
-        relevant_from: float | None = None,
-        max_label: float | None = None,
-        max_bins: int | None = None,
-        missing: float = math.nan,
-        random_state: int | None = 0,
-        n_jobs: int | None = None,
-        progress: bool = False,
-    ) -> None:
-        self._keep(locals())
+    def __init__(self, **options: Unpack[PairOptions]) -> None:
+        super().__init__(**options)
 
     def fit(
         self,
@@ -288,7 +150,7 @@ class RankNetMART(TreeRanker):
         base: Any = None,
         callbacks: Any = None,
         preferences: Any = None,
-    ) -> RankNetMART:
+    ) -> Self:
         """Learn.
 
         Parameters
@@ -328,77 +190,7 @@ class XENDCGMART(TreeRanker):
     """
 
     _objective = "xendcg"
+    _takes = TreeOptions
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 100,
-        num_leaves: int = 31,
-        learning_rate: float = 0.1,
-        metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] = "ndcg@10",
-        early_stopping: int | EarlyStopping | None = None,
-        validation_fraction: float = 0.1,
-        preset: str | None = None,
-        tree_shape: str = "leafwise",
-        max_depth: int | None = None,
-        min_leaf_docs: int = 20,
-        min_leaf_hess: float = 1e-3,
-        l2: float = 0.0,
-        min_reduction: float = 0.0,
-        criterion: str = "second_order",
-        features_per_tree: float = 1.0,
-        features_per_node: float = 1.0,
-        rows_per_node: float = 1.0,
-        random_strength: float = 0.0,
-        queries_per_tree: float = 1.0,
-        docs_per_tree: float = 1.0,
-        step: str = "newton",
-        step_metric: str | None = None,
-        step_min: float = 0.1,
-        step_max: float = 100.0,
-        step_on: str | None = None,
-        gain: Any = "exp2",
-        relevant_from: float | None = None,
-        max_label: float | None = None,
-        max_bins: int | None = None,
-        missing: float = math.nan,
-        random_state: int | None = 0,
-        n_jobs: int | None = None,
-        progress: bool = False,
-    ) -> None:
-        self._keep(locals())
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        qid: Any = None,
-        group: Any = None,
-        sample_weight: Any = None,
-        query_weight: Any = None,
-        base_score: Any = None,
-        eval_set: Any = None,
-        eval_qid: Any = None,
-        eval_group: Any = None,
-        base: Any = None,
-        callbacks: Any = None,
-    ) -> XENDCGMART:
-        """Learn.
-
-        Parameters
-        ----------
-        X, y, qid, group, sample_weight, query_weight, base_score
-            As for `LambdaMART.fit`.
-        eval_set, eval_qid, eval_group, base, callbacks
-            As for `LambdaMART.fit`.
-
-        Returns
-        -------
-        XENDCGMART
-            This one, fitted.
-        """
-        given = dict(locals())
-        del given["self"], given["X"], given["y"]
-        self._fit(X, y, given)
-        return self
+    def __init__(self, **options: Unpack[TreeOptions]) -> None:
+        super().__init__(**options)

@@ -70,33 +70,44 @@ pub fn load(
     options: &LoadOptions,
     interrupt: &Interrupt,
 ) -> Result<Loaded> {
-    load_from(LineSource::open(path, &options.lines)?, like, options, interrupt)
+    load_all(&[path], like, options, interrupt)
 }
 
-/// As [`load`], from an open source.
+/// Reads several files, such as shards, as if they were one. A query stands in one of them.
+pub fn load_all(
+    paths: &[impl AsRef<Path>],
+    like: Option<Arc<Binning>>,
+    options: &LoadOptions,
+    interrupt: &Interrupt,
+) -> Result<Loaded> {
+    let open = |path| LineSource::open(path, &options.lines);
+    load_from(paths.iter().map(open).collect::<Result<_>>()?, like, options, interrupt)
+}
+
+/// As [`load_all`], from open sources.
 pub fn load_from(
-    mut source: LineSource,
+    mut sources: Vec<LineSource>,
     like: Option<Arc<Binning>>,
     options: &LoadOptions,
     interrupt: &Interrupt,
 ) -> Result<Loaded> {
     options.bins.check()?;
     if options.query_ranks || like.as_ref().is_some_and(|binning| binning.query_ranks()) {
-        return load_ranked(source, like, options, interrupt);
+        return load_ranked(sources, like, options, interrupt);
     }
     let mut heads = Heads::default();
     let mut sink = match like {
         Some(binning) => Sink::Bins(Box::new(Builder::new(binning, 0)?)),
         None => Sink::Buffer(Parsed::new(options.parser(None))),
     };
-    options.fill(&mut sink, &mut source, interrupt, |head| heads.extend(head))?;
+    options.fill_all(&mut sink, &mut sources, interrupt, Some(&mut heads))?;
     let num_rows = heads.labels.len();
     while let Some(next) = sink.next(num_rows, options, interrupt)? {
         sink = next;
-        source.rewind()?;
-        options.fill(&mut sink, &mut source, interrupt, |_| Ok(()))?;
+        sources.iter_mut().try_for_each(LineSource::rewind)?;
+        options.fill_all(&mut sink, &mut sources, interrupt, None)?;
     }
-    let (rows, query_ids) = heads.finish().map_err(|error| error.path(source.path()))?;
+    let (rows, query_ids) = heads.finish().map_err(|error| placed(error, &sources))?;
     let dataset = match sink {
         Sink::Buffer(table) => {
             check_rows(&table, &rows)?;
@@ -110,7 +121,7 @@ pub fn load_from(
 
 /// Reads text whose values are ranked: they are held until all have come.
 fn load_ranked(
-    mut source: LineSource,
+    mut sources: Vec<LineSource>,
     like: Option<Arc<Binning>>,
     options: &LoadOptions,
     interrupt: &Interrupt,
@@ -118,11 +129,11 @@ fn load_ranked(
     let options = LoadOptions { buffer_bytes: usize::MAX, ..options.clone() };
     let mut heads = Heads::default();
     let mut sink = Sink::Buffer(Parsed::new(options.parser(None)));
-    options.fill(&mut sink, &mut source, interrupt, |head| heads.extend(head))?;
+    options.fill_all(&mut sink, &mut sources, interrupt, Some(&mut heads))?;
     let Sink::Buffer(table) = sink else {
         return Err(Error::internal("rows that went nowhere"));
     };
-    let (rows, query_ids) = heads.finish().map_err(|error| error.path(source.path()))?;
+    let (rows, query_ids) = heads.finish().map_err(|error| placed(error, &sources))?;
     let dataset = match like {
         Some(binning) => {
             let expected = binning.num_raw_features();
@@ -134,6 +145,14 @@ fn load_ranked(
         None => Dataset::with_ranks(&table, rows, &options.bins, interrupt)?,
     };
     Ok(Loaded { dataset, query_ids })
+}
+
+/// A fault of all that was read.
+fn placed(error: Error, sources: &[LineSource]) -> Error {
+    match sources {
+        [source, ..] => error.path(source.path()),
+        [] => error,
+    }
 }
 
 fn too_wide(got: usize, expected: usize) -> Error {
@@ -225,6 +244,26 @@ impl LoadOptions {
             hashed: !matches!(sink, Some(Sink::Bins(_))),
             held: matches!(sink, Some(Sink::Buffer(_))),
         }
+    }
+
+    /// Reads one source after the other.
+    fn fill_all(
+        &self,
+        sink: &mut Sink,
+        sources: &mut [LineSource],
+        interrupt: &Interrupt,
+        mut heads: Option<&mut Heads>,
+    ) -> Result<()> {
+        for source in sources {
+            if let Some(heads) = &mut heads {
+                heads.tracker.next_file();
+            }
+            self.fill(sink, source, interrupt, |head| match &mut heads {
+                Some(heads) => heads.extend(head),
+                None => Ok(()),
+            })?;
+        }
+        Ok(())
     }
 
     fn fill(

@@ -31,5 +31,5 @@ pub mod trec;
 pub use builder::{Builder, RowData};
 pub use cells::{Column, Columns, Infinite, Policy, Strided};
 pub use dataset::Dataset;
-pub use load::{LoadOptions, Loaded, load};
+pub use load::{LoadOptions, Loaded, load, load_all};
 pub use raw::RawDataset;

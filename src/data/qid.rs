@@ -68,6 +68,8 @@ pub struct QueryTracker {
     queries: Vec<Tracked>,
     numbers: HashMap<Box<str>, usize>,
     current: Option<usize>,
+    /// How many queries came in before the current file.
+    earlier: usize,
 }
 
 #[derive(Debug)]
@@ -92,11 +94,18 @@ impl QueryTracker {
     /// Adds runs; a qid that returns is an error.
     pub fn extend(&mut self, runs: &QidRuns) -> Result<()> {
         for run in runs.as_slice() {
-            if let (_, Arrival::Returns(line)) = self.enter(run) {
-                return Err(returns(run, line));
+            match self.enter(run) {
+                (query, Arrival::Returns(_)) if query < self.earlier => return Err(is_in_two(run)),
+                (_, Arrival::Returns(line)) => return Err(returns(run, line)),
+                _ => {}
             }
         }
         Ok(())
+    }
+
+    /// What comes in from now on is in another file, which has queries of its own.
+    pub fn next_file(&mut self) {
+        (self.current, self.earlier) = (None, self.queries.len());
     }
 
     /// Adds a run and gives the number of its query. The docs of a qid that returns are added to
@@ -151,6 +160,13 @@ impl QueryTracker {
     }
 }
 
+fn is_in_two(run: &QidRun) -> Error {
+    let id = foreign(run.id.as_bytes());
+    Error::data("qid.files", format!("qid {id} stands in an earlier file, too"))
+        .at(run.first_line, run.column)
+        .hint("keep the docs of a query in one file, and let qids differ between files")
+}
+
 /// The fault of a qid that returns; its docs had ended on `line`.
 pub(crate) fn returns(run: &QidRun, line: u64) -> Error {
     let id = foreign(run.id.as_bytes());
@@ -192,6 +208,24 @@ mod tests {
             text.starts_with("qid `a` returns after another qid; its docs had ended on line 2")
         );
         assert!(text.contains("line 5:3"), "{text}");
+    }
+
+    #[test]
+    fn a_file_has_queries_of_its_own() {
+        let mut tracker = QueryTracker::default();
+        tracker.extend(&runs(&["a", "b"], 1)).unwrap();
+        tracker.next_file();
+        tracker.extend(&runs(&["c"], 1)).unwrap();
+        for (qid, line) in [("b", 2), ("a", 2), ("c", 9)] {
+            let mut tracker = QueryTracker::default();
+            tracker.extend(&runs(&["a", "b"], 1)).unwrap();
+            tracker.next_file();
+            tracker.extend(&runs(&["d"], 1)).unwrap();
+            let outcome = tracker.extend(&runs(&[qid], line));
+            assert_eq!(outcome.is_err(), qid != "c", "{qid}");
+        }
+        let error = tracker.extend(&runs(&["a"], 2)).unwrap_err();
+        assert!(error.to_string().starts_with("qid `a` stands in an earlier file, too"), "{error}");
     }
 
     #[test]

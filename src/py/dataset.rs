@@ -272,7 +272,7 @@ impl Dataset {
     #[staticmethod]
     fn from_letor(
         py: Python<'_>,
-        path: PathBuf,
+        paths: Vec<PathBuf>,
         text: Text,
         bins: Bins<'_>,
         reading: Reading,
@@ -290,7 +290,7 @@ impl Dataset {
             None => Ok(()),
         };
         let loaded = watched(py, batches.num_threads, watch, |interrupt| {
-            data::load(path, binning, &options, interrupt)
+            data::load_all(&paths, binning, &options, interrupt)
         })?;
         let ids = loaded.query_ids.into_iter().map(String::from).collect();
         Ok((Self { inner: Arc::new(loaded.dataset) }, ids))

@@ -82,6 +82,6 @@ def test_what_is_wrong_is_told_in_a_line(files: Path) -> None:
         (["--valid-open", files / "none.txt"], 66, "none.txt"),
     ]
     for more, code, said in wrong:
-        done = run("adapt", base, target, *more)
+        done = run("adapt", base, target, *more, "--no-progress")
         assert (done.returncode, done.stderr.count("\n")) == (code, 1), done.stderr
         assert said in done.stderr

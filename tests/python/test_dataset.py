@@ -387,3 +387,22 @@ def test_narrow_features_share_a_byte() -> None:
     flags = rng.integers(0, 2, (500, 40)).astype(np.float32)
     dataset = rr.Dataset(flags, np.zeros(500), group=[500])
     assert dataset.memory < 500 * (8 + 30)
+
+
+def test_several_files_are_read_as_one(tmp_path: Path) -> None:
+    lines = [f"{at % 3} qid:{at // 4} 1:{at * 7 % 11} 2:{at % 5}\n" for at in range(40)]
+    (tmp_path / "all.txt").write_text("".join(lines))
+    with gzip.open(tmp_path / "one.txt.gz", "wt") as file:
+        file.write("".join(lines[:12]))
+    (tmp_path / "two.txt").write_text("".join(lines[12:]))
+    whole = rr.Dataset.from_letor(tmp_path / "all.txt")
+    parts = rr.Dataset.from_letor([tmp_path / "one.txt.gz", str(tmp_path / "two.txt")])
+    assert parts.fingerprint == whole.fingerprint
+    assert (parts.query_ids == whole.query_ids).all()
+    (tmp_path / "two.txt").write_text("".join(lines[10:]))
+    with pytest.raises(rr.DataError, match="qid `2` stands in an earlier file, too"):
+        rr.Dataset.from_letor([tmp_path / "one.txt.gz", tmp_path / "two.txt"])
+    with pytest.raises(rr.ParamError, match="path: got no files"):
+        rr.Dataset.from_letor([])
+    with pytest.raises(TypeError, match="path: got 3, expected a path, or a list"):
+        rr.Dataset.from_letor(3)  # type: ignore[arg-type]

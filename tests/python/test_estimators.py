@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import subprocess
 import sys
@@ -372,3 +373,47 @@ def test_scikit_learn_is_not_needed() -> None:
     program = "import sys, rustrank; print('sklearn' in sys.modules, 'pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "False False\n"
+
+
+def test_a_ranker_of_trees_has_all_that_train_takes() -> None:
+    takes = set(inspect.signature(rr.train).parameters) - {"unknown"}
+    elsewhere = {"dataset", "objective", "valid", "base", "callbacks", "preferences"}
+    files = {"checkpoint", "checkpoint_every", "resume", "snapshot", "snapshot_every"}
+    renamed = {"num_trees": "n_estimators", "num_threads": "n_jobs", "seed": "random_state"}
+    wanted = {renamed.get(name, name) for name in takes - elsewhere - files}
+    own = {"max_bins", "missing", "query_ranks", "validation_fraction"}
+    assert set(inspect.signature(rr.LambdaMART).parameters) == wanted | own
+
+
+def test_a_wrong_option_is_named_with_the_one_meant() -> None:
+    with pytest.raises(rr.ParamError, match="lerning_rate; did you mean learning_rate"):
+        rr.LambdaMART(lerning_rate=0.1)  # type: ignore[call-arg]
+
+
+def test_a_ranker_of_ones_own_may_have_another_constructor() -> None:
+    class Shallow(rr.LambdaMART):
+        def __init__(self, *, max_depth: int = 2) -> None:
+            super().__init__(n_estimators=3, num_leaves=4, metric="err")
+            self.max_depth = max_depth
+
+    class Named(rr.LambdaMART):
+        pass
+
+    shallow = Shallow().fit(X, Y, qid=QID)
+    assert shallow.get_params() == {"max_depth": 2}
+    plain = rr.LambdaMART(n_estimators=3, num_leaves=4, metric="err", max_depth=2)
+    assert shallow.booster_ == plain.fit(X, Y, qid=QID).booster_
+    assert shallow.score(X, Y, qid=QID) == plain.score(X, Y, qid=QID)
+    assert Named(l2=1.0).get_params() == rr.LambdaMART(l2=1.0).get_params()
+
+
+def test_ranks_within_queries_are_features_if_asked_for() -> None:
+    ranker = small(query_ranks=True).fit(X, Y, qid=QID, eval_set=[(V, Z)], eval_qid=[IDS])
+    train = rr.Dataset(X, Y, qid=QID, query_ranks=True)
+    assert ranker.booster_ == rr.train(train, num_trees=5, num_leaves=5, min_leaf_docs=5)
+    assert (ranker.predict(V, qid=IDS) == ranker.booster_.score(V, qid=IDS)).all()
+    assert ranker.score(V, Z, qid=IDS) == ranker.score(V, Z, group=np.bincount(IDS))
+    with pytest.warns(rr.RustrankWarning, match="no queries are given"):
+        ranker.predict(V)
+    plain = small().fit(X, Y, qid=QID)
+    assert (plain.predict(V, qid=IDS) == plain.predict(V)).all()

@@ -110,7 +110,7 @@ def test_a_picture_shows_every_node_of_a_tree(booster: rr.Booster) -> None:
     root = ET.fromstring(picture)  # noqa: S314
     space = "{http://www.w3.org/2000/svg}"
     said = " ".join(node.text or "" for node in root.iter(f"{space}text"))
-    assert said.count("\u2264") == len(root.findall(f"{space}circle")) == 11
+    assert said.count("\u2264") == len(root.findall(f".//{space}circle")) == 11
     assert len(root.findall(f"{space}rect")) == 12
     assert len(root.findall(f"{space}path")) == 22
     with pytest.raises(rr.ParamError, match="number"):

@@ -26,8 +26,8 @@ mod sealed {
     pub trait Sealed {
         /// Whether `nearest` is the value itself.
         const IS_F32: bool;
-        /// A rank as a value.
-        fn of_rank(rank: f32) -> Self;
+        /// An `f32` as a value.
+        fn of_single(single: f32) -> Self;
         /// The values if they are `f32`.
         fn singles(values: &[Self]) -> Option<&[f32]>
         where
@@ -35,8 +35,8 @@ mod sealed {
     }
     impl Sealed for f32 {
         const IS_F32: bool = true;
-        fn of_rank(rank: f32) -> Self {
-            rank
+        fn of_single(single: f32) -> Self {
+            single
         }
         fn singles(values: &[f32]) -> Option<&[f32]> {
             Some(values)
@@ -44,8 +44,8 @@ mod sealed {
     }
     impl Sealed for f64 {
         const IS_F32: bool = false;
-        fn of_rank(rank: f32) -> Self {
-            f64::from(rank)
+        fn of_single(single: f32) -> Self {
+            f64::from(single)
         }
         fn singles(_: &[f64]) -> Option<&[f32]> {
             None
@@ -58,9 +58,9 @@ pub(super) const fn is_f32<T: Value>() -> bool {
     <T as sealed::Sealed>::IS_F32
 }
 
-/// A rank within a query as a value.
-pub(in crate::model) fn of_rank<T: Value>(rank: f32) -> T {
-    <T as sealed::Sealed>::of_rank(rank)
+/// A value that is always single, such as a rank within a query, beside others.
+pub(in crate::model) fn of_single<T: Value>(single: f32) -> T {
+    <T as sealed::Sealed>::of_single(single)
 }
 
 /// Rows, one after the other.

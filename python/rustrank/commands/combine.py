@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
 from rustrank._errors import ParamError
 from rustrank._options import gain_of
-from rustrank.booster import Booster
-from rustrank.combination import Combiner, merged
-from rustrank.dataset import Dataset
+from rustrank.commands._parsing import (
+    METRIC_NAMES,
+    add_json,
+    add_judging,
+    add_threads,
+    command,
+    offer,
+)
+from rustrank.commands._streams import (
+    PIPE,
+    path_of,
+    print_json,
+    require_place,
+    save_model,
+    telling,
+)
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-COMBINE = """\
+    from rustrank.combination import Combiner
+
+_EPILOG = """\
 files:
   DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`; plain or gzip
   SCORES   one number a line, for the lines of DATA in their order
@@ -34,8 +50,17 @@ examples:
 """
 
 
-def add_combine(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `combine`."""
+def register(commands: Any) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "combine",
+        "the best mixture of rankers",
+        usage="[options] DATA {SCORES... | --models MODEL...}",
+        epilog=_EPILOG,
+        run=_run,
+        reads=("data", "files", "valid"),
+    )
     add = parser.add_argument
     add("data", metavar="DATA", help="the docs that weights are fitted to")
     add("files", nargs="+", metavar="FILE", help="SCORES..., or with --models MODEL...")
@@ -46,24 +71,38 @@ def add_combine(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a held-out set: its DATA, and without --models its SCORES...",
     )
-    add("--metric", default="ndcg@10", metavar="NAME", help="what to maximise (ndcg@10)")
-    add("--method", default="auto", metavar="NAME", help="auto, sweep, coordinate, best_first, ...")
+    metric = add("--metric", default="ndcg@10", metavar="NAME", help="what to maximise (ndcg@10)")
+    offer(metric, METRIC_NAMES)
+    method = add(
+        "--method", default="auto", metavar="NAME", help="auto, sweep, coordinate, best_first, ..."
+    )
+    offer(method, ("auto", "sweep", "coordinate", "best_first"))
     add("--alphas", nargs=2, type=float, metavar=("FROM", "TO"), help="A + alpha * B, alpha in it")
     add("--non-negative", action="store_true", help="no weights below 0")
     add("--save", metavar="MODEL", help="with --models: save all as one model")
     add("--scores", metavar="FILE", help="write the combined score of each line of DATA")
     add("--plot", metavar="FILE", help="draw the metric (png, svg, pdf); needs matplotlib")
-    add("--gain", default="exp2", metavar="GAIN", help="exp2, linear or a table such as 0,1,3,7")
-    add("--ties", default="expected", metavar="RULE", help="expected, rows or worst (expected)")
-    add("--empty", default="skip", metavar="RULE", help="skip, zero or one (skip)")
-    add("--relevant-from", type=float, default=1.0, metavar="L", help="smallest relevant label (1)")
-    add("--max-label", type=float, metavar="L", help="top of ERR's label scale (the largest label)")
-    add("--threads", type=int, metavar="N", help="threads to use (all cores)")
-    add("--json", action="store_true", help="print JSON")
+    add_judging(parser)
+    add_threads(parser)
+    add_json(parser)
 
 
-def run_combine(options: argparse.Namespace, path: Any) -> Combiner:
+def _run(options: argparse.Namespace) -> int:
+    for output in (options.save, options.scores, options.plot):
+        require_place(output)
+    found = _combined(options)
+    stream = telling(options.save, options.scores)
+    if options.json:
+        print_json(found.to_dict(), stream)
+    else:
+        stream.write(f"{found}\n")
+    return 0
+
+
+def _combined(options: argparse.Namespace) -> Combiner:
     """Fit, and write what was asked for."""
+    from rustrank.combination import Combiner
+
     if options.save and not options.models:
         message = "--save needs --models: scores alone are no model"
         raise ParamError(message, code="save")
@@ -80,7 +119,7 @@ def run_combine(options: argparse.Namespace, path: Any) -> Combiner:
         num_threads=options.threads,
     )
     given = _models if options.models else _scores
-    fitted = given(options.data, options.files, options, path)
+    fitted = given(options.data, options.files, options)
     valid = None
     if options.valid is not None:
         data, *files = options.valid
@@ -88,7 +127,7 @@ def run_combine(options: argparse.Namespace, path: Any) -> Combiner:
             message = f"--valid: got {len(files) + 1} files, expected DATA: models score it"
             raise ParamError(message, code="valid")
         # Thresholds of models differ, so each set is binned for all of them by itself.
-        valid = given(data, options.files if options.models else files, options, path)
+        valid = given(data, options.files if options.models else files, options)
         # By their order: files of other docs have other names.
         valid["rankers"] = list(valid["rankers"].values())
     combiner.fit(**fitted, valid=valid)
@@ -96,25 +135,26 @@ def run_combine(options: argparse.Namespace, path: Any) -> Combiner:
     return combiner
 
 
-def _scores(
-    data: str, files: Sequence[str], options: argparse.Namespace, path: Any
-) -> dict[str, Any]:
-    labels, sizes, _ = _rustrank.read_labels(path(data), options.threads)
-    rankers = [_rustrank.read_scores(path(name), options.threads) for name in files]
+def _scores(data: str, files: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
+    labels, sizes, _ = _rustrank.read_labels(path_of(data), options.threads)
+    rankers = [_rustrank.read_scores(path_of(name), options.threads) for name in files]
     return {"rankers": _named(files, rankers), "y": labels, "group": sizes}
 
 
-def _models(
-    data: str, files: Sequence[str], options: argparse.Namespace, path: Any
-) -> dict[str, Any]:
+def _models(data: str, files: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
     """Score the data with each model, binned between that model's own thresholds."""
+    from rustrank.booster import Booster
+    from rustrank.dataset import Dataset
+
     rankers = []
     threads = options.threads
     for name in files:
         booster = Booster.load(name)
-        dataset = Dataset.from_letor(path(data), like=booster, num_threads=threads, progress=None)
+        dataset = Dataset.from_letor(
+            path_of(data), like=booster, num_threads=threads, progress=None
+        )
         rankers.append(booster.score(dataset, num_threads=threads))
-    labels, sizes, _ = _rustrank.read_labels(path(data), threads)
+    labels, sizes, _ = _rustrank.read_labels(path_of(data), threads)
     return {"rankers": _named(files, rankers), "y": labels, "group": sizes}
 
 
@@ -129,13 +169,19 @@ def _named(files: Sequence[str], rankers: Sequence[Any]) -> dict[str, Any]:
 
 
 def _write(combiner: Combiner, fitted: dict[str, Any], options: argparse.Namespace) -> None:
+    from rustrank.booster import Booster
+    from rustrank.combination import merged
+
     if options.scores:
         mixed = combiner.score(fitted["rankers"])
         lines = "".join(f"{score!r}\n" for score in mixed.tolist())
-        Path(options.scores).write_text(lines, encoding="ascii")
+        if options.scores == PIPE:
+            sys.stdout.write(lines)
+        else:
+            Path(options.scores).write_text(lines, encoding="ascii")
     if options.save:
         boosters = [Booster.load(name) for name in options.files]
-        merged(boosters, combiner.weights).save(options.save)
+        save_model(merged(boosters, combiner.weights), options.save)
     if options.plot:
         axes = combiner.plot()
         axes.figure.savefig(options.plot, dpi=150)

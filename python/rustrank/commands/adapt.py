@@ -9,15 +9,24 @@ import numpy as np
 
 from rustrank._errors import ParamError
 from rustrank._options import gain_of
-from rustrank.adaptation import Adaptation, adapt
-from rustrank.booster import Booster
-from rustrank.datasets import read_letor
+from rustrank.commands._parsing import (
+    METRIC_NAMES,
+    add_json,
+    add_progress,
+    add_threads,
+    command,
+    offer,
+)
+from rustrank.commands._streams import path_of, print_json, require_place, save_model, telling
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-ADAPT = """\
+    from rustrank.adaptation import Adaptation
+    from rustrank.booster import Booster
+
+_EPILOG = """\
 files:
   BASE     a model file, of ours or of another library: a ranker of another market
   TARGET   the little data there is of the market that a ranker is wanted for
@@ -36,8 +45,17 @@ examples:
 """
 
 
-def add_adapt(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `adapt`."""
+def register(commands: Any) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "adapt",
+        "a ranker for another market",
+        usage="[options] BASE TARGET",
+        epilog=_EPILOG,
+        run=_run,
+        reads=("base", "target", "also", "background", "held_out", "valid_closed", "valid_open"),
+    )
     add = parser.add_argument
     add("base", metavar="BASE", help="the model to adapt")
     add("target", metavar="TARGET", help="the docs to adapt it to")
@@ -48,8 +66,12 @@ def add_adapt(parser: argparse.ArgumentParser) -> None:
     add("--valid-closed", metavar="DATA", help="more of the target's own kind and time")
     add("--valid-open", metavar="DATA", help="the target as it is elsewhere, or later")
     add("--recipes", metavar="NAME,...", help="which to try (all that are possible)")
-    add("--mixing", default="powell", metavar="NAME", help="powell, lambdarank or coordinate")
-    add("--metric", default="ndcg@10", metavar="NAME", help="what to maximise (ndcg@10)")
+    mixing = add(
+        "--mixing", default="powell", metavar="NAME", help="powell, lambdarank or coordinate"
+    )
+    offer(mixing, ("powell", "lambdarank", "coordinate"))
+    metric = add("--metric", default="ndcg@10", metavar="NAME", help="what to maximise (ndcg@10)")
+    offer(metric, METRIC_NAMES)
     add("--num-trees", type=int, metavar="N", help="the most trees of a recipe (300)")
     add("--num-leaves", type=int, metavar="N", help="the most leaves of a tree (8)")
     add(
@@ -60,22 +82,39 @@ def add_adapt(parser: argparse.ArgumentParser) -> None:
     add(
         "--plot", metavar="FILE", help="draw values and intervals (png, svg, pdf); needs matplotlib"
     )
-    add("--gain", default="exp2", metavar="GAIN", help="exp2, linear or a table such as 0,1,3,7")
+    gain = add(
+        "--gain", default="exp2", metavar="GAIN", help="exp2, linear or a table such as 0,1,3,7"
+    )
+    offer(gain, ("exp2", "linear"))
     add("--max-label", type=float, metavar="L", help="top of ERR's label scale (the largest label)")
     add("--level", type=float, default=0.95, metavar="P", help="level of intervals (0.95)")
     add("--seed", type=int, default=0, metavar="N", help="seed of everything random (0)")
-    add("--threads", type=int, metavar="N", help="threads to use (all cores)")
-    add("--progress", action="store_true", help="show a progress bar on standard error")
-    add("--json", action="store_true", help="print JSON")
+    add_progress(parser)
+    add_threads(parser)
+    add_json(parser)
 
 
-def run_adapt(options: argparse.Namespace, path: Any) -> Adaptation:
+def _run(options: argparse.Namespace) -> int:
+    for output in (options.save, options.plot):
+        require_place(output)
+    found = _adapted(options)
+    stream = telling(options.save)
+    if options.json:
+        print_json(found.to_dict(), stream)
+    else:
+        stream.write(f"{found}\n")
+    return 0
+
+
+def _adapted(options: argparse.Namespace) -> Adaptation:
     """Try all recipes, and write what was asked for."""
+    from rustrank.adaptation import adapt
+
     bases = _bases(options)
     width = next(iter(bases.values())).num_features
 
     def docs(name: str | None) -> Any:
-        return None if name is None else _docs(path(name), width, options.threads)
+        return None if name is None else _docs(path_of(name), width, options.threads)
 
     given = {"num_trees", "num_leaves", "learning_rate"}
     found = adapt(
@@ -101,18 +140,22 @@ def run_adapt(options: argparse.Namespace, path: Any) -> Adaptation:
 
 
 def _bases(options: argparse.Namespace) -> Mapping[str, Booster]:
+    from rustrank.booster import Booster
+
     files = [options.base, *options.also]
     if len(files) == 1:
-        return {"base": Booster.load(files[0])}
+        return {"base": Booster.load(path_of(files[0]))}
     names = [Path(file).stem for file in files]
     if len(set(names)) < len(names):
         message = f"--also: two models are called the same, of {', '.join(names)}"
         raise ParamError(message, code="also")
-    return {name: Booster.load(file) for name, file in zip(names, files, strict=True)}
+    return {name: Booster.load(path_of(file)) for name, file in zip(names, files, strict=True)}
 
 
 def _docs(path: str, width: int, num_threads: int | None) -> tuple[Any, Any, Any]:
     """Read a file; features that none of its lines mentions are 0."""
+    from rustrank.datasets import read_letor
+
     X, y, qid = read_letor(path, num_threads=num_threads)
     if X.shape[1] < width:
         X = np.pad(X, ((0, 0), (0, width - X.shape[1])))
@@ -125,7 +168,7 @@ def _listed(names: str) -> list[str]:
 
 def _write(found: Adaptation, options: argparse.Namespace) -> None:
     if options.save:
-        found.booster.save(options.save)
+        save_model(found.booster, options.save)
     if options.save_all:
         folder = Path(options.save_all)
         folder.mkdir(parents=True, exist_ok=True)

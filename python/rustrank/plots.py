@@ -1,0 +1,518 @@
+"""Pictures of rankers and rankings; they need matplotlib: ``pip install 'rustrank[plot]'``.
+
+Each function draws into ``ax=``, or into a new figure, and returns the axes, on which everything can
+be changed. What stands for a result (`Combiner`, `Adaptation`, `MetricComparison`, `LocalOptimum`,
+`LambdaBoost`) draws itself by its ``plot`` method; what can be drawn of any booster is here, where
+those who come from LightGBM and XGBoost look for it: ``plot_importance``, ``plot_metric`` and
+``plot_tree`` are called what they are there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank._arrays import as_labels, as_scores, check_length
+from rustrank._errors import ParamError, ParamKindError, UnknownNameError, shown
+from rustrank._look import (
+    FAINT,
+    FIRST,
+    NEUTRAL,
+    SECOND,
+    legend_above,
+    looks,
+    new_axes,
+    on_background,
+    plain,
+    shortened,
+    tidy,
+)
+from rustrank._options import real, text, whole
+from rustrank._pictures import Placed, laid_out, leaf_color, question
+from rustrank._rankers import SideBySide, cells_of, required_booster
+from rustrank._tables import count, percent
+from rustrank.evaluation import Judging
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rustrank.booster import Booster
+
+    Floats = NDArray[np.float64]
+
+__all__ = [
+    "plot_cuts",
+    "plot_importance",
+    "plot_metric",
+    "plot_scores",
+    "plot_shap",
+    "plot_tree",
+]
+
+#: Draws of a bootstrap interval where there are many intervals.
+_RESAMPLES = 2000
+#: Bins that a density, or a swarm of points, is made of.
+_BINS = 200
+_SWARM_BINS = 80
+#: The most labels that have a row of their own.
+_LEVELS = 32
+#: Inches: a row of bars, a leaf's line, a level of a tree.
+_ROW, _LINE, _LEVEL = 0.27, 0.34, 2.3
+
+
+def plot_metric(ranker: Any, metric: str | None = None, *, ax: Any = None) -> Any:
+    """Draw learning curves: a metric on each validation set after each round.
+
+    Parameters
+    ----------
+    ranker : Booster or fitted estimator
+        One that comes from training with validation sets: a model file has no history.
+    metric : str, optional
+        The metric; by default the first that was evaluated.
+    ax : matplotlib axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    booster = required_booster(ranker)
+    curves = _curves(booster, metric)
+    name = metric or next(iter(next(iter(booster.history.values()))))
+    axes = new_axes() if ax is None else ax
+    for look, (of_set, values) in zip(looks(len(curves)), curves.items(), strict=True):
+        rounds = np.arange(1, len(values) + 1)
+        axes.plot(
+            rounds,
+            values,
+            color=look.color,
+            linestyle=look.dashes,
+            linewidth=1.5,
+            label=plain(of_set),
+        )
+        best = booster.best_round
+        if best is not None and 1 <= best <= len(values):
+            axes.plot([best], [values[best - 1]], look.marker, color=look.color, markersize=6)
+    if booster.best_round is not None:
+        said = f"best round: {booster.best_round:,}"
+        axes.axvline(booster.best_round, color=NEUTRAL, linewidth=1, linestyle=":", label=said)
+    tidy(axes)
+    axes.set_xlabel("round")
+    axes.set_ylabel(name)
+    legend_above(axes, 3)
+    return axes
+
+
+def _curves(booster: Booster, metric: str | None) -> dict[str, Floats]:
+    """Return the values of a metric after each round, by the names of sets."""
+    if not booster.history:
+        message = (
+            "ranker has no learning curves: they come from training with validation sets "
+            "(valid=...), and model files do not keep them"
+        )
+        raise ParamError(message, code="history")
+    known = list(dict.fromkeys(name for values in booster.history.values() for name in values))
+    chosen = known[0] if metric is None else text("metric", metric)
+    if chosen not in known:
+        message = f"there is no {shown(chosen)} in the history: expected {', '.join(known)}"
+        raise UnknownNameError(message, code="metric.absent")
+    return {name: values[chosen] for name, values in booster.history.items() if chosen in values}
+
+
+def plot_importance(
+    ranker: Any,
+    kind: str = "reduction",
+    *,
+    max_num_features: int | None = 20,
+    ax: Any = None,
+    **of_importance: Any,
+) -> Any:
+    """Draw how much each feature matters, the most important first.
+
+    Parameters
+    ----------
+    ranker : Booster or fitted estimator
+        Whose features.
+    kind : {"reduction", "count", "permutation"}
+        As for `Booster.feature_importance`; reductions are drawn as shares of their sum.
+    max_num_features : int, optional
+        The most features to draw; None for all that matter at all.
+    ax : matplotlib axes, optional
+        Where to draw.
+    **of_importance
+        More for `Booster.feature_importance`: permutations need a ``dataset``.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    booster = required_booster(ranker)
+    values = booster.feature_importance(kind, **of_importance)
+    label = {
+        "reduction": "share of the reduction of the loss (%)",
+        "count": "splits",
+        "permutation": f"loss of {of_importance.get('metric', 'ndcg@10')} when shuffled",
+    }[kind]
+    if kind == "reduction" and values.sum() > 0:
+        values = 100 * values / values.sum()
+    matter = int(np.count_nonzero(values))
+    most = matter if max_num_features is None else whole("max_num_features", max_num_features, 1)
+    # What shuffling makes better by chance comes last, after those that do nothing.
+    order = np.argsort(-values, kind="stable")
+    order = order[values[order] != 0][: min(most, matter)]
+    axes = new_axes(7.5, 1.2 + _ROW * max(len(order), 3)) if ax is None else ax
+    places = np.arange(len(order))[::-1]
+    axes.barh(places, values[order], height=0.7, color=FIRST)
+    for place, value in zip(places, values[order], strict=True):
+        axes.annotate(
+            f"{value:,.0f}" if kind == "count" else f"{value:.3g}",
+            (max(value, 0), place),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize="small",
+        )
+    axes.set_yticks(places, [plain(shortened(booster.feature_names[at])) for at in order])
+    axes.margins(x=0.12)
+    tidy(axes, "x")
+    axes.set_xlabel(label)
+    left_out = matter - len(order)
+    if left_out:
+        said = f"{count(left_out, 'feature')} of less importance not shown"
+        axes.set_title(said, fontsize="small", loc="right")
+    return axes
+
+
+def plot_tree(ranker: Any, tree_index: int = 0, *, ax: Any = None) -> Any:
+    """Draw a tree: the root on the left; docs of which the question is true go up.
+
+    Missing values go the thick way. Leaves show what they add to the score, and how many docs of the
+    training set they had. `Booster.draw_tree` draws the same as SVG, without matplotlib.
+
+    Parameters
+    ----------
+    ranker : Booster or fitted estimator
+        Whose tree.
+    tree_index : int, default 0
+        Which tree.
+    ax : matplotlib axes, optional
+        Where to draw; a new figure has a size at which the text can be read.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    booster = required_booster(ranker)
+    if not booster.num_trees:
+        message = f"ranker has no trees: got {booster!r}"
+        raise ParamError(message, code="tree")
+    at = whole("tree_index", tree_index, 0, booster.num_trees - 1)
+    placed = laid_out(booster._nested(at))
+    leaves = [one.node["value"] for one in placed if one.is_leaf]
+    depth = max(one.depth for one in placed)
+    largest = max(map(abs, leaves))
+    if ax is None:
+        ax = new_axes(1.6 + _LEVEL * depth, 0.8 + _LINE * len(leaves))
+    for one in placed:
+        if one.is_leaf:
+            _draw_leaf(ax, one, largest)
+        else:
+            _draw_split(ax, one, booster.feature_names)
+    ax.set_title(f"tree {at} of {booster.num_trees}", loc="left", fontsize="medium")
+    ax.set_xlim(-0.1, depth + 0.7)
+    ax.set_ylim(len(leaves) - 0.4, -0.9)
+    ax.axis("off")
+    return ax
+
+
+def _draw_split(axes: Any, placed: Placed, names: Sequence[str]) -> None:
+    x, y = placed.depth, placed.line
+    # Level below the text, and then a bend.
+    ways = np.linspace(0, 1, 40)
+    bent = np.clip((ways - 0.6) / 0.4, 0, 1)
+    for line, is_left in zip(placed.children, (True, False), strict=True):
+        bend = y + (line - y) * bent * bent * (3 - 2 * bent)
+        width = 2.6 if placed.node["missing_left"] == is_left else 1.0
+        axes.plot(x + ways, bend, color=NEUTRAL, linewidth=width, zorder=1)
+    axes.plot([x], [y], "o", color=NEUTRAL, markersize=5)
+    said = plain(shortened(question(placed.node, names), 34))
+    text = axes.annotate(said, (x, y), xytext=(4, 4), textcoords="offset points", fontsize="small")
+    text.set_path_effects(on_background(axes))
+
+
+def _draw_leaf(axes: Any, placed: Placed, largest: float) -> None:
+    value = placed.node["value"]
+    parts, is_light = leaf_color(value, largest)
+    face = tuple(part / 255 for part in parts)
+    axes.annotate(
+        f"{value:+.4g}",
+        (placed.depth, placed.line),
+        va="center",
+        fontsize="small",
+        color="white" if is_light else "black",
+        bbox={"boxstyle": "round", "facecolor": face, "edgecolor": NEUTRAL, "linewidth": 0.5},
+        zorder=3,
+    )
+    axes.annotate(
+        count(placed.node["docs"], "doc"),
+        (placed.depth, placed.line),
+        xytext=(58, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize="x-small",
+    )
+
+
+def plot_cuts(
+    rankers: Any,
+    y: Any,
+    *,
+    X: Any = None,
+    qid: Any = None,
+    group: Any = None,
+    metric: str = "ndcg",
+    cuts: int | Sequence[int] = 20,
+    level: float = 0.95,
+    query_weight: Any = None,
+    gain: Any = "exp2",
+    ties: str = "expected",
+    empty: str = "skip",
+    relevant_from: float = 1,
+    max_label: float | None = None,
+    num_threads: int | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw a metric of several rankers at many cuts, with bootstrap intervals.
+
+    Parameters
+    ----------
+    rankers : mapping or sequence
+        Rankers by their names: scores of all docs, boosters, fitted estimators, models of other
+        libraries (what has a ``predict``), functions of ``X``, or model files.
+    y : array-like of shape (num_docs,), or Dataset
+        Labels; or a dataset that has labels, queries and weights, and that boosters score.
+    X : array-like of shape (num_docs, num_features), or Dataset, optional
+        What rankers that are not scores already score.
+    qid, group, query_weight
+        As for `rustrank.evaluate`.
+    metric : str, default "ndcg"
+        A metric without a cut.
+    cuts : int or sequence of int, default 20
+        The cuts; a number stands for all from 1 up to it.
+    level : float, default 0.95
+        The level of the intervals; 0 for none.
+    gain, ties, empty, relevant_from, max_label, num_threads
+        As for `rustrank.evaluate`.
+    ax : matplotlib axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    places = _cuts(cuts)
+    name = text("metric", metric)
+    if "@" in name:
+        message = f"metric: got {name!r}, expected one without a cut: cuts= has them"
+        raise ParamError(message, code="metric.name")
+    chance = real("level", level)
+    several = [f"{name}@{cut}" for cut in places]
+    judging = Judging.of(several, gain, ties, empty, relevant_from, max_label, num_threads)
+    given = {"y": y, "X": X, "qid": qid, "group": group, "query_weight": query_weight}
+    found = SideBySide.of(rankers, given, judging.num_threads).evaluate(judging)
+    axes = new_axes() if ax is None else ax
+    for look, (ranker, values) in zip(looks(len(found)), found.items(), strict=True):
+        axes.plot(
+            places,
+            list(values.values()),
+            color=look.color,
+            marker=look.marker,
+            linestyle=look.dashes,
+            markersize=4,
+            linewidth=1.4,
+            label=plain(ranker),
+        )
+        if chance > 0:
+            ends = np.array([one.bootstrap(chance, _RESAMPLES) for one in values.values()])
+            axes.fill_between(places, *ends.T, color=look.color, alpha=FAINT / 1.5, linewidth=0)
+    tidy(axes)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlabel(f"cut: {name}@k looks at the first k docs")
+    bands = f", bands: {percent(chance)} intervals" if chance > 0 else ""
+    axes.set_ylabel(f"{name}@k{bands}")
+    legend_above(axes, min(len(found), 3))
+    return axes
+
+
+def _cuts(cuts: Any) -> list[int]:
+    if isinstance(cuts, (int, np.integer)):
+        return list(range(1, whole("cuts", cuts, 1, 1000) + 1))
+    if isinstance(cuts, (str, bytes)) or not hasattr(cuts, "__iter__"):
+        message = f"cuts: got {shown(cuts)}, expected a number, or several"
+        raise ParamKindError(message, code="cuts")
+    listed = sorted({whole("cuts", cut, 1) for cut in cuts})
+    if not listed:
+        message = "cuts is empty: expected a number, or several"
+        raise ParamError(message, code="cuts")
+    return listed
+
+
+def plot_scores(scores: Any, y: Any, *, ax: Any = None) -> Any:
+    """Draw how the scores of the docs of each label are distributed: the less they overlap, the better.
+
+    Parameters
+    ----------
+    scores, y : array-like of shape (num_docs,)
+        The score and the label of each doc.
+    ax : matplotlib axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    labels = as_labels(y)
+    values = as_scores(scores, "scores")
+    check_length("scores", len(values), len(labels), "rows")
+    known = np.isfinite(values)
+    values, labels = values[known], labels[known]
+    if not len(values):
+        message = "scores: none of them is finite"
+        raise ParamError(message, code="scores")
+    levels = np.unique(labels)
+    if len(levels) > _LEVELS:
+        message = f"y has {len(levels):,} different labels: expected {_LEVELS} at most"
+        raise ParamError(message, code="labels")
+    # The few that lie far out would leave no room for the others.
+    low, high = np.quantile(values, [0.001, 0.999])
+    places = np.linspace(low - 0.05 * (high - low or 1), high + 0.05 * (high - low or 1), _BINS)
+    densities = [_density(values[labels == level], places) for level in levels]
+    tallest = max(density.max() for density in densities)
+    axes = new_axes(7.5, 1.3 + 0.75 * len(levels)) if ax is None else ax
+    for at, (level, density) in enumerate(zip(levels, densities, strict=True)):
+        axes.fill_between(
+            places, at, at + 0.9 * density / tallest, color=FIRST, alpha=0.55, linewidth=0
+        )
+        middle = np.median(values[labels == level])
+        axes.plot([middle, middle], [at, at + 0.85], color=SECOND, linewidth=1.8)
+    named = [f"label {level:g}\n{count(int((labels == level).sum()), 'doc')}" for level in levels]
+    axes.set_yticks(np.arange(len(levels)), named, va="bottom")
+    axes.set_ylim(-0.08, len(levels))
+    tidy(axes)
+    axes.set_xlabel("score")
+    axes.set_title("share of the docs of each label; line: median", fontsize="small", loc="right")
+    return axes
+
+
+def _density(values: Floats, places: Floats) -> Floats:
+    """Return a smooth density at evenly spaced places."""
+    step = places[1] - places[0]
+    ends = np.append(places - step / 2, places[-1] + step / 2)
+    histogram, _ = np.histogram(np.clip(values, places[0], places[-1]), ends)
+    # Silverman's rule, in steps.
+    spread = np.std(values) / step
+    width = float(np.clip(1.06 * spread * len(values) ** -0.2, 1.0, _BINS / 8))
+    reach = np.arange(-_BINS // 2 + 1, _BINS // 2)
+    kernel = np.exp(-0.5 * (reach / width) ** 2)
+    smooth = np.convolve(histogram, kernel / kernel.sum(), mode="same")
+    return np.asarray(smooth / max(len(values), 1), np.float64)
+
+
+def plot_shap(
+    ranker: Any,
+    X: Any,
+    *,
+    qid: Any = None,
+    group: Any = None,
+    max_num_features: int = 15,
+    ax: Any = None,
+    **of_explain: Any,
+) -> Any:
+    """Draw what each feature adds to the scores of docs: a dot for each doc's exact SHAP value.
+
+    Features that add most, on average of absolute values, come first. The colour is the feature's
+    value in the doc, from blue for the lowest to orange for the highest; missing values are hollow.
+
+    Parameters
+    ----------
+    ranker : Booster or fitted estimator
+        Whose scores.
+    X, qid, group, **of_explain
+        As for `Booster.explain`; a few thousand docs are enough.
+    max_num_features : int, default 15
+        The most features to draw.
+    ax : matplotlib axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    booster = required_booster(ranker)
+    values = booster.explain(X, qid=qid, group=group, **of_explain)[:, :-1]
+    if not len(values):
+        message = "X has no docs"
+        raise ParamError(message, code="X")
+    weight = np.abs(values).mean(axis=0)
+    most = whole("max_num_features", max_num_features, 1)
+    order = np.argsort(-weight, kind="stable")[: min(most, max(int((weight > 0).sum()), 1))]
+    cells = cells_of(X)
+    axes = new_axes(7.5, 1.4 + 0.36 * max(len(order), 3)) if ax is None else ax
+    from matplotlib.colors import LinearSegmentedColormap
+
+    ramp = LinearSegmentedColormap.from_list("value", [FIRST, "#8C8C8C", SECOND])
+    for place, feature in enumerate(order[::-1]):
+        # Ranks within queries are features that X does not have.
+        there = cells[:, feature] if feature < cells.shape[1] else np.full(len(cells), np.nan)
+        _draw_swarm(axes, values[:, feature], there, place, ramp)
+    axes.axvline(0, color=NEUTRAL, linewidth=0.8)
+    names = [plain(shortened(booster.feature_names[at])) for at in order[::-1]]
+    axes.set_yticks(np.arange(len(order)), names)
+    axes.set_ylim(-0.7, len(order) - 0.3)
+    tidy(axes, "x")
+    axes.set_xlabel("SHAP value: what the feature adds to the score")
+    _draw_ramp(axes, ramp)
+    return axes
+
+
+def _draw_swarm(axes: Any, values: Floats, cells: Floats, place: int, ramp: Any) -> None:
+    """Draw a dot for each value, and dots above and below one another where there are many."""
+    low, high = values.min(), values.max()
+    bins = np.minimum(
+        ((values - low) / ((high - low) or 1) * _SWARM_BINS).astype(int), _SWARM_BINS - 1
+    )
+    order = np.argsort(bins, kind="stable")
+    sizes = np.bincount(bins, minlength=_SWARM_BINS)
+    within = np.arange(len(values)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    # 0, 1, -1, 2, -2 ... steps from the middle, all within the row.
+    steps = np.where(within % 2, -(within + 1) // 2, within // 2)
+    heights = np.empty(len(values))
+    heights[order] = place + 0.8 * steps / max(sizes.max(), 12)
+    known = ~np.isnan(cells)
+    ranks = np.sort(cells[known])
+    if known.any():
+        sides = [np.searchsorted(ranks, cells[known], side) for side in ("left", "right")]
+        colors = ramp((sides[0] + sides[1]) / 2 / len(ranks))
+        axes.scatter(values[known], heights[known], c=colors, s=7, linewidth=0, rasterized=True)
+    axes.scatter(
+        values[~known],
+        heights[~known],
+        s=7,
+        facecolor="none",
+        edgecolor=NEUTRAL,
+        linewidth=0.6,
+        rasterized=True,
+    )
+
+
+def _draw_ramp(axes: Any, ramp: Any) -> None:
+    """Say what the colours are."""
+    from matplotlib.cm import ScalarMappable
+
+    bar = axes.figure.colorbar(ScalarMappable(cmap=ramp), ax=axes, ticks=[0, 1], aspect=30)
+    bar.ax.set_yticklabels(["low", "high"])
+    bar.set_label("value of the feature", labelpad=-8)
+    bar.outline.set_visible(False)

@@ -1,0 +1,272 @@
+"""Pictures say what they are told to, stand on light and dark, and hold for colour-blind eyes."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import rustrank as rr
+from rustrank import _look, plots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+mpl = pytest.importorskip("matplotlib")
+mpl.use("Agg")
+
+DATA = rr.datasets.make_polynomial(60, seed=0)
+NAMES = [f"f <{at}> $x_{at}$" for at in range(DATA.X.shape[1])]
+
+
+@pytest.fixture(scope="module")
+def booster() -> rr.Booster:
+    train = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid, feature_names=NAMES)
+    other = rr.datasets.make_polynomial(30, seed=1)
+    valid = rr.Dataset(other.X, other.y, qid=other.qid, like=train)
+    sets = {"valid": valid, "train": train}
+    stopped = rr.train(
+        train, num_trees=20, num_leaves=6, valid=sets, metric=["ndcg@10", "map"], early_stopping=5
+    )
+    return stopped.all_rounds
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    from matplotlib import pyplot as plt
+
+    yield
+    plt.close("all")
+
+
+def drawn(axes: Any) -> None:
+    """Draw for real: what cannot be laid out warns, and warnings are errors."""
+    axes.figure.canvas.draw()
+
+
+def texts(axes: Any) -> list[str]:
+    return [one.get_text() for one in axes.texts]
+
+
+def test_learning_curves_have_a_line_a_set_and_mark_the_best_round(booster: rr.Booster) -> None:
+    axes = rr.plot_metric(booster)
+    drawn(axes)
+    labels = axes.get_legend_handles_labels()[1]
+    assert labels == ["valid", "train", f"best round: {booster.best_round}"]
+    assert axes.get_xlabel() == "round"
+    assert axes.get_ylabel() == "ndcg@10"
+    line = axes.lines[0]
+    assert line.get_ydata().tolist() == booster.history["valid"]["ndcg@10"].tolist()
+    assert line.get_xdata()[0] == 1
+    assert rr.plot_metric(booster, "map").get_ylabel() == "map"
+    with pytest.raises(rr.ParamError, match=r"no 'err' in the history: expected ndcg@10, map"):
+        rr.plot_metric(booster, "err")
+    with pytest.raises(rr.ParamError, match="model files do not keep them"):
+        rr.plot_metric(rr.Booster.from_text(booster.to_text()))
+
+
+def test_importance_is_in_order_and_says_its_unit(booster: rr.Booster) -> None:
+    axes = rr.plot_importance(booster, max_num_features=5)
+    drawn(axes)
+    widths = [bar.get_width() for bar in axes.patches]
+    assert widths == sorted(widths, reverse=True)
+    assert len(widths) == 5
+    reduction = booster.feature_importance()
+    assert widths[0] == pytest.approx(100 * reduction.max() / reduction.sum())
+    assert axes.get_xlabel() == "share of the reduction of the loss (%)"
+    first = axes.get_yticklabels()[0].get_text()
+    # A name is text, even with what would be mathematics.
+    assert first.replace(r"\$", "$") == NAMES[int(reduction.argmax())]
+    assert "less importance not shown" in axes.get_title(loc="right")
+    counts = rr.plot_importance(booster, "count", max_num_features=None)
+    assert (
+        sum(bar.get_width() for bar in counts.patches) == booster.feature_importance("count").sum()
+    )
+    dataset = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid, like=booster)
+    shuffled = rr.plot_importance(booster, "permutation", dataset=dataset, metric="map")
+    assert shuffled.get_xlabel() == "loss of map when shuffled"
+    with pytest.raises(rr.ParamError, match="kind: got 'gain', expected 'reduction'"):
+        rr.plot_importance(booster, "gain")
+
+
+def test_a_tree_shows_all_questions_and_leaves(booster: rr.Booster) -> None:
+    axes = rr.plot_tree(booster, 2)
+    drawn(axes)
+    said = texts(axes)
+    assert sum(" \u2264 " in one for one in said) == 5
+    assert sum(one.endswith((" docs", " doc")) for one in said) == 6
+    thick = [line for line in axes.lines if line.get_linewidth() > 2]
+    assert len(thick) == 5
+    with pytest.raises(rr.ParamError, match="tree_index: got 99, expected a whole number"):
+        rr.plot_tree(booster, 99)
+    with pytest.raises(rr.ParamError, match="ranker has no trees"):
+        rr.plot_tree(booster.truncate(0))
+
+
+def test_a_single_leaf_is_a_tree_too(booster: rr.Booster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rr.Booster, "_nested", lambda *_: {"value": 0.5, "docs": 1})
+    axes = rr.plot_tree(booster)
+    drawn(axes)
+    assert texts(axes) == ["+0.5", "1 doc"]
+
+
+def test_metrics_by_cut_are_those_of_evaluate(booster: rr.Booster) -> None:
+    noise = np.random.default_rng(0).normal(size=len(DATA.y))
+    rankers = {"noise": noise, "trees": booster, "function": lambda X: X[:, 0]}
+    axes = plots.plot_cuts(rankers, DATA.y, X=DATA.X, qid=DATA.qid, cuts=[1, 3, 10])
+    drawn(axes)
+    expected = rr.evaluate(noise, DATA.y, qid=DATA.qid, metrics=["ndcg@1", "ndcg@3", "ndcg@10"])
+    assert axes.lines[0].get_ydata().tolist() == [float(value) for value in expected.values()]
+    assert axes.get_legend_handles_labels()[1] == list(rankers)
+    assert len(axes.collections) == 3
+    bare = plots.plot_cuts({"noise": noise}, DATA.y, qid=DATA.qid, metric="map", cuts=2, level=0)
+    assert not bare.collections
+    with pytest.raises(rr.ParamError, match="one without a cut"):
+        plots.plot_cuts({"noise": noise}, DATA.y, qid=DATA.qid, metric="map@3")
+    with pytest.raises(rr.ParamError, match="needs features to score: pass X="):
+        plots.plot_cuts({"trees": booster}, DATA.y, qid=DATA.qid)
+    with pytest.raises(rr.ParamError, match="cuts: got 'ten'"):
+        plots.plot_cuts({"noise": noise}, DATA.y, qid=DATA.qid, cuts="ten")  # type: ignore[arg-type]
+
+
+def test_gains_and_losses_fall_and_are_counted(booster: rr.Booster) -> None:
+    noise = np.random.default_rng(0).normal(size=len(DATA.y))
+    found = rr.compare(noise, booster.score(DATA.X), DATA.y, qid=DATA.qid, names=("a$", "b$"))
+    one = found["ndcg@10"]
+    axes = one.plot()
+    drawn(axes)
+    labels = axes.get_legend_handles_labels()[1]
+    assert labels[:3] == [
+        rf"b\$ is better: {one.wins}",
+        rf"a\$ is better: {one.losses}",
+        f"equal: {one.ties}",
+    ]
+    assert "95% interval" in labels[3]
+
+
+def test_many_queries_share_lines() -> None:
+    rng = np.random.default_rng(0)
+    group, y = np.full(5000, 3), np.tile([0, 1, 2], 5000)
+    a, b = rng.normal(size=(2, len(y)))
+    drawn(rr.compare(a, b, y, group=group)["ndcg@10"].plot())
+
+
+def test_scores_by_label_have_a_row_a_label() -> None:
+    scores = DATA.y + np.random.default_rng(0).normal(size=len(DATA.y))
+    axes = plots.plot_scores(scores, DATA.y)
+    drawn(axes)
+    rows = [label.get_text() for label in axes.get_yticklabels()]
+    assert [row.split("\n")[0] for row in rows] == [f"label {at}" for at in range(5)]
+    medians = [line.get_xdata()[0] for line in axes.lines]
+    assert medians == sorted(medians)
+    # One doc, all scores alike, docs that were not retrieved.
+    drawn(plots.plot_scores([1.0], [1]))
+    drawn(plots.plot_scores(np.r_[np.zeros(9), -np.inf], np.arange(10) % 2))
+    with pytest.raises(rr.ParamError, match="none of them is finite"):
+        plots.plot_scores([-np.inf], [1])
+    with pytest.raises(rr.DataError, match="scores has the wrong length"):
+        plots.plot_scores([1.0, 2.0], [1])
+
+
+def test_shap_values_are_drawn_of_every_doc(booster: rr.Booster) -> None:
+    X = DATA.X[:50].copy()
+    X[::7, :] = np.nan
+    axes = plots.plot_shap(booster, X, max_num_features=4)
+    drawn(axes)
+    assert len(axes.get_yticklabels()) == 4
+    spots = sum(len(one.get_offsets()) for one in axes.collections)
+    assert spots == 4 * len(X)
+    # The largest on top.
+    top = axes.get_yticklabels()[-1].get_text().replace(r"\$", "$")
+    weights = np.abs(booster.explain(X)[:, :-1]).mean(axis=0)
+    assert top == NAMES[int(weights.argmax())]
+
+
+def test_an_estimator_is_drawn_like_its_booster() -> None:
+    ranker = rr.LambdaMART(n_estimators=3).fit(
+        DATA.X, DATA.y, qid=DATA.qid, eval_set=[(DATA.X, DATA.y)], eval_qid=[DATA.qid]
+    )
+    assert len(rr.plot_metric(ranker).lines[0].get_xdata()) == 3
+    assert rr.plot_importance(ranker).patches
+    with pytest.raises(rr.ParamError, match="expected a Booster or a fitted estimator"):
+        rr.plot_tree(3)
+
+
+def test_what_is_given_is_drawn_into(booster: rr.Booster) -> None:
+    from matplotlib import pyplot as plt
+
+    figure, grid = plt.subplots(2, 2)
+    assert rr.plot_metric(booster, ax=grid[0, 0]) is grid[0, 0]
+    assert rr.plot_importance(booster, ax=grid[0, 1]) is grid[0, 1]
+    assert rr.plot_tree(booster, ax=grid[1, 0]) is grid[1, 0]
+    assert plots.plot_scores(DATA.y, DATA.y, ax=grid[1, 1]) is grid[1, 1]
+    assert plt.get_fignums() == [figure.number]
+
+
+def linear(color: str) -> Any:
+    """Return the light of a colour."""
+    parts = np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+
+
+#: What eyes without one kind of cones see (Machado, Oliveira and Fernandes 2009, severity 1).
+EYES = {
+    "all cones": np.eye(3),
+    "no red": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "no green": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "no blue": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+
+
+def lab(light: Any) -> Any:
+    """Return CIE L*a*b*, in which distances are what eyes see."""
+    to_xyz = [
+        [0.4124564, 0.3575761, 0.1804375],
+        [0.2126729, 0.7151522, 0.0721750],
+        [0.0193339, 0.1191920, 0.9503041],
+    ]
+    parts = np.array(to_xyz) @ light / [0.95047, 1.0, 1.08883]
+    parts = np.where(parts > 0.008856, np.cbrt(parts), 7.787 * parts + 16 / 116)
+    return np.array([116 * parts[1] - 16, 500 * (parts[0] - parts[1]), 200 * (parts[1] - parts[2])])
+
+
+@pytest.mark.parametrize("eyes", EYES)
+def test_colours_are_told_apart_by_all_eyes(eyes: str) -> None:
+    seen = [lab(np.clip(np.array(EYES[eyes]) @ linear(one), 0, 1)) for one in _look.COLORS]
+    for first, second in itertools.combinations(seen, 2):
+        assert np.linalg.norm(first - second) > 15
+
+
+@pytest.mark.parametrize("background", ["#FFFFFF", "#121212"])
+def test_colours_stand_on_light_and_dark(background: str) -> None:
+    luminance = np.array([0.2126, 0.7152, 0.0722])
+    behind = linear(background) @ luminance
+    for color in _look.COLORS:
+        light = linear(color) @ luminance
+        assert (max(light, behind) + 0.05) / (min(light, behind) + 0.05) >= 3
+
+
+def test_looks_differ() -> None:
+    first = list(_look.looks(20))
+    assert len({(look.color, look.dashes) for look in first}) == 20
+
+
+def test_matplotlib_is_imported_when_something_is_drawn() -> None:
+    code = "import sys, rustrank; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
