@@ -175,7 +175,10 @@ def adapted(facts: Facts, folder: Path) -> rr.Adaptation:
     there = markets.background
     base = facts.timed(
         f"train on the large market's {len(there.y):,} docs",
-        lambda: rr.train(rr.Dataset(there.X, there.y, qid=there.qid), num_trees=150),
+        lambda: rr.train(
+            rr.Dataset(there.X, there.y, qid=there.qid, feature_names=list(there.feature_names)),
+            num_trees=150,
+        ),
     )
     found: rr.Adaptation = facts.timed(
         f"adapt it to the other by {len(RECIPES)} recipes, each chosen by cross-validation",

@@ -11,12 +11,12 @@ import numpy as np
 
 from rustrank._arrays import as_labels, as_scores, check_length, library
 from rustrank._combining import as_rankers
-from rustrank._errors import ParamError, ParamKindError, shown
-from rustrank._features import as_table, in_one_piece
+from rustrank._errors import DataError, ParamError, ParamKindError, shown
+from rustrank._features import as_names, as_table, in_one_piece
 from rustrank._queries import as_query_weight
 from rustrank.booster import Booster
 from rustrank.combination import Combiner
-from rustrank.dataset import Dataset
+from rustrank.dataset import Dataset, with_ranks
 from rustrank.evaluation import Evaluation, Judging, judge, queries_of
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class SideBySide:
     num_threads: int | None
     #: What docs are called; None for their rows.
     doc_ids: list[str] | None = None
+    #: What features are called, where a booster does not know.
+    feature_names: list[str] | None = None
 
     @classmethod
     def of(cls, rankers: Any, given: Mapping[str, Any], num_threads: int | None) -> SideBySide:
@@ -98,17 +100,34 @@ class SideBySide:
     def _all_cells(self) -> NDArray[np.float64]:
         return cells_of(self.X)
 
-    def with_doc_ids(self, doc_ids: Any) -> SideBySide:
-        """Return the same with names of the docs."""
-        if doc_ids is None:
-            return self
-        listed = [str(one) for one in doc_ids]
-        check_length("doc_ids", len(listed), len(self.labels), "rows")
-        return replace(self, doc_ids=listed)
+    def called(self, doc_ids: Any, feature_names: Any) -> SideBySide:
+        """Return the same with names of docs and features."""
+        listed = None if doc_ids is None else [str(one) for one in doc_ids]
+        if listed is not None:
+            check_length("doc_ids", len(listed), len(self.labels), "rows")
+        names = as_names(feature_names)
+        for name, booster in self.boosters.items():
+            if names is not None and len(names) != booster.num_raw_features:
+                message = (
+                    f"feature_names has {len(names)} names, expected {booster.num_raw_features}: the "
+                    f"features of {name}"
+                )
+                raise DataError(message, code="features.names")
+        return replace(self, doc_ids=listed, feature_names=names)
 
     def doc(self, row: int) -> str:
         """Return what a doc is called."""
         return f"row {row}" if self.doc_ids is None else self.doc_ids[row]
+
+    def names_of(self, booster: Booster) -> list[str]:
+        """Return the names of a booster's features: its own, or else what another calls them."""
+        if booster._names is None:
+            if self.feature_names is not None:
+                return (with_ranks if booster.query_ranks else list)(self.feature_names)
+            for one in self.boosters.values():
+                if one._names is not None and one.num_features == booster.num_features:
+                    return one.feature_names
+        return booster.feature_names
 
     def evaluate(self, judging: Judging) -> dict[str, Evaluation]:
         """Measure each ranker."""

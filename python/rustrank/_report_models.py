@@ -26,11 +26,15 @@ _LABELS = 32
 
 def importance(findings: Findings) -> Markup | None:
     """Say which features matter to the boosters."""
-    parts = []
+    parts: list[Markup] = []
     silent = []
     for place, name in enumerate(findings.names):
         booster = findings.side.boosters.get(name)
-        shown = None if booster is None else _importance(findings.side, name, booster, place)
+        # Of many, the first shows what the others are like.
+        is_open = not parts or len(findings.side.boosters) < 3
+        shown = None
+        if booster is not None:
+            shown = _importance(findings.side, (name, booster), place, is_open)
         if shown is None:
             silent.append(name)
         else:
@@ -46,7 +50,10 @@ def importance(findings: Findings) -> Markup | None:
     return joined(said(explained), parts)
 
 
-def _importance(side: SideBySide, name: str, booster: Booster, place: int) -> Markup | None:
+def _importance(
+    side: SideBySide, named: tuple[str, Booster], place: int, is_open: bool
+) -> Markup | None:
+    name, booster = named
     reduction = booster.feature_importance()
     shap = shap_means(side, booster)
     by_shap = shap is not None and shap.any()
@@ -56,9 +63,9 @@ def _importance(side: SideBySide, name: str, booster: Booster, place: int) -> Ma
     weight = shap if by_shap and shap is not None else reduction
     order = np.argsort(-weight, kind="stable")[:_FEATURES]
     order = order[weight[order] > 0]
-    rows = []
+    rows, names = [], side.names_of(booster)
     for at in order.tolist():
-        row: list[Any] = [booster.feature_names[at]]
+        row: list[Any] = [names[at]]
         if shap is not None:
             row.append(drawn(bar(shap[at], weight.max(), place), f"{shap[at]:.4g}"))
         row.append(drawn(bar(share[at], share.max(), place), f"{share[at]:.1f}%"))
@@ -66,9 +73,11 @@ def _importance(side: SideBySide, name: str, booster: Booster, place: int) -> Ma
     head = ["feature", *(["SHAP"] if shap is not None else []), "reduction"]
     matter = int(np.count_nonzero(weight))
     more = matter - len(rows)
-    return joined(
+    return folded(
+        tag("strong", name),
         table(f"The features of {name} that matter most", head, rows),
         note(f"{count(more, 'feature')} of less importance not shown.") if more > 0 else None,
+        is_open=is_open,
     )
 
 

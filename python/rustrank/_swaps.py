@@ -161,7 +161,7 @@ class Casebook:
             found = None if booster is None else contrast(booster, cells, better, worse)
             if booster is not None and found is not None:
                 did[name] = found
-                names = max(names, booster.feature_names, key=len)
+                names = max(names, self.side.names_of(booster), key=len)
         if not did:
             return []
         # Rankers of other features cannot be set against each other.

@@ -77,6 +77,7 @@ def report(
     title: str = "Rankers compared",
     examples: int = 5,
     doc_ids: Any = None,
+    feature_names: Any = None,
     query_weight: Any = None,
     gain: Any = "exp2",
     ties: str = "expected",
@@ -120,6 +121,8 @@ def report(
         How many won and how many lost queries are looked into.
     doc_ids : array-like of shape (num_docs,), optional
         What docs are called; their rows by default.
+    feature_names : sequence of str, optional
+        What features are called by boosters that do not know.
     gain, ties, empty, relevant_from, max_label, num_threads
         As for `rustrank.evaluate`.
     level, resamples, seed
@@ -150,7 +153,7 @@ def report(
         whole("examples", examples, 0, 1000),
     )
     given = {"y": y, "X": X, "qid": qid, "group": group, "query_weight": query_weight}
-    side = SideBySide.of(rankers, given, num_threads).with_doc_ids(doc_ids)
+    side = SideBySide.of(rankers, given, num_threads).called(doc_ids, feature_names)
     first = _baseline(baseline, list(side.scores))
     findings = found(side, choices, first)
     warn_of_nothing(findings.evaluations[first])

@@ -297,9 +297,16 @@ def test_ranks_within_queries_are_explained_too() -> None:
     train = rr.Dataset(TRAIN.X, TRAIN.y, qid=TRAIN.qid, query_ranks=True)
     ranker = rr.train(train, num_trees=5, num_leaves=6)
     rankers = {"feature": TEST.X[:, 0], "ranks": ranker}
-    shown = rr.report(rankers, TEST.y, X=TEST.X, qid=TEST.qid, resamples=50).html
+    names = [f"name {at}" for at in range(TEST.X.shape[1])]
+    more: dict[str, Any] = {"X": TEST.X, "qid": TEST.qid, "resamples": 50}
+    shown = rr.report(rankers, TEST.y, feature_names=names, **more).html
     assert parsed(shown)[1] == []
     assert ": why" in shown
+    assert "rank(name " in shown
+    with pytest.raises(
+        rr.DataError, match="feature_names has 49 names, expected 50: the features of"
+    ):
+        rr.report(rankers, TEST.y, feature_names=names[1:], **more)
 
 
 def test_rankers_may_be_of_any_kind(booster: rr.Booster, tmp_path: Path) -> None:
@@ -451,6 +458,11 @@ def test_the_command_writes_a_page(files: Path, capsys: pytest.CaptureFixture[st
     assert code == 0
     assert (told["out"], list(told["rankers"])) == ("page.html", ["first", "model"])
     assert [(one["a"], one["b"]) for one in told["comparisons"]] == [("model", "first")]
+    (files / "docs.txt").write_text("".join(f"doc é{at}\n" for at in range(len(TEST.y))), "utf-8")
+    named = ("--doc-ids", "docs.txt", "--resamples", "10", "--out", "-")
+    code, out, _ = run(capsys, "test.txt", "first.txt", "model.rrk", *named)
+    assert code == 0
+    assert "doc é" in out
     code, out, _ = run(capsys, "test.txt", "first.txt", "--out", "-", "--resamples", "10")
     assert (code, parsed(out)[1]) == (0, [])
 

@@ -70,6 +70,8 @@ def register(commands: Any) -> None:
         metavar="N",
         help="won, and lost, queries looked into (5)",
     )
+    add("--doc-ids", metavar="FILE", help="what docs are called: a line for each of DATA")
+    add("--feature-names", metavar="FILE", help="what features are called, from 1: a line each")
     metric = add(
         "--metric",
         action="append",
@@ -102,6 +104,8 @@ def _run(options: argparse.Namespace) -> int:
         baseline=options.baseline,
         title=options.title,
         examples=options.examples,
+        doc_ids=_lines(options.doc_ids),
+        feature_names=_lines(options.feature_names),
         gain=gain_of(options.gain),
         ties=options.ties,
         empty=options.empty,
@@ -134,6 +138,10 @@ def _run(options: argparse.Namespace) -> int:
         if options.out != PIPE:
             stream.write(f"wrote {options.out}\n")
     return 0
+
+
+def _lines(file: str | None) -> list[str] | None:
+    return None if file is None else Path(file).read_text("utf-8").splitlines()
 
 
 def _listed(given: Sequence[str]) -> list[str]:
