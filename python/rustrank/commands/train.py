@@ -8,6 +8,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from rustrank._elsewhere import OBJECTIVES
 from rustrank._errors import ParamError
 from rustrank._tables import number, text_table
 from rustrank.commands._parsing import (
@@ -64,17 +65,6 @@ _KINDS: dict[str, type] = {
 }
 #: A sentence that is longer is cut where its first part ends.
 _LONG = 120
-_OBJECTIVES = [
-    "lambdamart",
-    "ranknet",
-    "xendcg",
-    "regression",
-    "logistic",
-    "balanced_logistic",
-    "err_logistic",
-    "mcrank",
-    "mcrank_ordinal",
-]
 
 
 def register(commands: Any) -> None:
@@ -126,7 +116,7 @@ def _add_parameter(group: Any, name: str, default: Any) -> None:
     one_of = f": {', '.join(named)}" if named else ""
     text = f"{says}{one_of} ({shown})".replace("%", "%%")
     action = group.add_argument(f"--{name.replace('_', '-')}", default=None, help=text, **how)
-    offered = {"objective": _OBJECTIVES, "metric": METRIC_NAMES, "gain": ("exp2", "linear")}
+    offered = {"objective": OBJECTIVES, "metric": METRIC_NAMES, "gain": ("exp2", "linear")}
     offer(action, offered.get(name, named))
 
 
