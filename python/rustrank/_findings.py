@@ -63,7 +63,7 @@ class Findings:
     side: SideBySide
     choices: Choices
     baseline: str
-    #: The best by the first metric, of those that are not the baseline; None if there are no others.
+    #: The best by the first metric of those that differ from the baseline; None if there are no others.
     best: str | None
     evaluations: dict[str, Evaluation]
     intervals: dict[str, dict[str, tuple[float, float]]]
@@ -101,12 +101,7 @@ def found(side: SideBySide, choices: Choices, baseline: str) -> Findings:
         for name in evaluations
         if name != baseline
     }
-    others = {
-        name: float(evaluations[name][metric])
-        for name in against
-        if not math.isnan(evaluations[name][metric])
-    }
-    best = max(others, key=lambda name: others[name]) if others else None
+    best = _best(evaluations, against, metric)
     gained: list[Case] = []
     lost: list[Case] = []
     if best is not None:
@@ -133,6 +128,15 @@ def found(side: SideBySide, choices: Choices, baseline: str) -> Findings:
         gained=gained,
         lost=lost,
     )
+
+
+def _best(
+    evaluations: dict[str, Evaluation], against: dict[str, Comparison], metric: str
+) -> str | None:
+    """Return the best ranker that is not the baseline, nor the same as it where there are others."""
+    known = [name for name in against if not math.isnan(evaluations[name][metric])]
+    differ = [name for name in known if against[name][metric].wins or against[name][metric].losses]
+    return max(differ or known, key=lambda name: float(evaluations[name][metric]), default=None)
 
 
 def _interval(value: Any, choices: Choices) -> tuple[float, float]:

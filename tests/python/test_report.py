@@ -354,6 +354,13 @@ def test_little_is_enough(tmp_path: Path) -> None:
     assert parsed(nothing.html)[1] == []
 
 
+def test_a_ranker_that_is_the_baseline_again_is_not_looked_into(booster: rr.Booster) -> None:
+    rankers = {"base": booster, "again": booster, "other": TEST.X[:, 0]}
+    shown = rr.report(rankers, TEST.y, X=TEST.X, qid=TEST.qid, resamples=50).html
+    assert "<h3>base is better</h3>" in shown
+    assert "<h3>other is better</h3>" in shown
+
+
 def test_notebooks_show_it_in_a_frame(made: rr.Report) -> None:
     frame = made._repr_html_()
     tree, faults = parsed(f"<!DOCTYPE html><title>x</title>{frame}")
