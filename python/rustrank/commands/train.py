@@ -35,6 +35,7 @@ examples:
   rustrank train train.txt err.rrk --metric err@20,ndcg@10 --num-leaves 63 --learning-rate 0.05
   rustrank train train.txt web.rrk --config train.toml --seed 7
   rustrank train train.txt web.rrk --checkpoint web.part --resume
+  rustrank train train.txt web.rrk --monotone '{"f3": 1, "f7": -1}' --num-trees 20
   rustrank train train.txt - --num-trees 20 | rustrank score - test.txt > scores.txt
 
 train.toml, or the same as JSON:
@@ -63,6 +64,8 @@ _KINDS: dict[str, type] = {
     "relevant_from": float,
     "max_label": float,
 }
+#: Parameters that are lists or mappings: JSON, the brackets of a plain list left out.
+_JSON = ("monotone", "interactions", "feature_weight")
 #: A sentence that is longer is cut where its first part ends.
 _LONG = 120
 
@@ -234,8 +237,8 @@ def _value(name: str, text: str | bool, default: Any) -> Any:
         return text
     if text == "none" and (default is None or name == "pairs_to"):
         return None
-    if text[:1] in ("[", "{"):
-        return _json(name, text)
+    if name in _JSON:
+        return _json(name, text if text[:1] in ("[", "{") else f"[{text}]")
     kind = _KINDS.get(name, str if default is None else type(default))
     try:
         return kind(text)
