@@ -20,7 +20,7 @@ from rustrank.adaptation import Adaptation, adapt
 from rustrank.booster import Booster
 from rustrank.combination import Combiner, Curve
 from rustrank.comparison import Comparison, MetricComparison, compare
-from rustrank.dataset import Dataset
+from rustrank.dataset import Augmented, Dataset
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
 from rustrank.folds import QueryFolds
 from rustrank.lambdaboost import LambdaBoost
@@ -40,6 +40,7 @@ __all__ = [
     "MART",
     "XENDCGMART",
     "Adaptation",
+    "Augmented",
     "Booster",
     "Combiner",
     "Comparison",
