@@ -50,7 +50,11 @@ fn status(error: &Error) -> c_int {
         ErrorKind::Io { .. } => IO,
         ErrorKind::ModelFormat(_) | ErrorKind::ModelVersion(_) => MODEL,
         ErrorKind::Data(_) | ErrorKind::Param(_) => ARGUMENT,
-        ErrorKind::Resource(_) | ErrorKind::Interrupted | ErrorKind::Internal(_) => INTERNAL,
+        ErrorKind::Resource(_)
+        | ErrorKind::Comm(_)
+        | ErrorKind::CommTimeout(_)
+        | ErrorKind::Interrupted
+        | ErrorKind::Internal(_) => INTERNAL,
     }
 }
 

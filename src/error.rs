@@ -28,6 +28,10 @@ pub enum ErrorKind {
     ModelVersion(Fault),
     /// A table would not fit into memory.
     Resource(Fault),
+    /// Another process of the team has failed, or does something else.
+    Comm(Fault),
+    /// Another process of the team was waited for too long.
+    CommTimeout(Fault),
     /// The operating system refused to read or write a file.
     Io {
         /// The file, as the caller named it.
@@ -109,6 +113,17 @@ impl Error {
         Self(Box::new(ErrorKind::Resource(fault)))
     }
 
+    /// A team of processes cannot go on.
+    pub fn comm(code: &'static str, what: impl Into<String>) -> Self {
+        Self(Box::new(ErrorKind::Comm(Fault { code, what: what.into(), ..Fault::default() })))
+    }
+
+    /// A process of a team was waited for too long.
+    pub fn comm_timeout(what: impl Into<String>) -> Self {
+        let fault = Fault { code: "comm.timeout", what: what.into(), ..Fault::default() };
+        Self(Box::new(ErrorKind::CommTimeout(fault)))
+    }
+
     /// The system refused a file operation.
     pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {
         Self(Box::new(ErrorKind::Io { path: path.as_ref().to_owned(), source }))
@@ -136,7 +151,9 @@ impl Error {
             | ErrorKind::Param(f)
             | ErrorKind::ModelFormat(f)
             | ErrorKind::ModelVersion(f)
-            | ErrorKind::Resource(f) => Some(f),
+            | ErrorKind::Resource(f)
+            | ErrorKind::Comm(f)
+            | ErrorKind::CommTimeout(f) => Some(f),
             ErrorKind::Io { .. } | ErrorKind::Interrupted | ErrorKind::Internal(_) => None,
         }
     }
@@ -201,7 +218,9 @@ impl Error {
             | ErrorKind::Param(f)
             | ErrorKind::ModelFormat(f)
             | ErrorKind::ModelVersion(f)
-            | ErrorKind::Resource(f) => change(f),
+            | ErrorKind::Resource(f)
+            | ErrorKind::Comm(f)
+            | ErrorKind::CommTimeout(f) => change(f),
             ErrorKind::Io { .. } | ErrorKind::Interrupted | ErrorKind::Internal(_) => {}
         }
         self
@@ -224,7 +243,9 @@ impl fmt::Display for Error {
             | ErrorKind::Param(fault)
             | ErrorKind::ModelFormat(fault)
             | ErrorKind::ModelVersion(fault)
-            | ErrorKind::Resource(fault) => fault.fmt(f),
+            | ErrorKind::Resource(fault)
+            | ErrorKind::Comm(fault)
+            | ErrorKind::CommTimeout(fault) => fault.fmt(f),
             ErrorKind::Io { path, source } => write!(f, "{}: {source}", path.display()),
             ErrorKind::Interrupted => f.write_str("interrupted"),
             ErrorKind::Internal(what) => {

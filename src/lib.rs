@@ -7,6 +7,7 @@
 //! - [`bins`] turns raw values into a byte, or less, a cell.
 //! - [`boost`] trains a [`model`] of trees on an [`objective`], round by round.
 //! - [`combine`] finds the best linear combination of rankers for a metric, exactly.
+//! - [`comm`] lets many processes train one model.
 //! - [`metric`] evaluates rankings, tells what a swap of two docs would change, and compares rankers.
 //! - [`Queries`] and [`Grouping`] say which docs are ranked together.
 //!
@@ -44,6 +45,7 @@ pub mod boost;
 #[cfg(feature = "capi")]
 pub mod capi;
 pub mod combine;
+pub mod comm;
 pub mod data;
 mod error;
 mod gradient;

@@ -5,6 +5,8 @@ Every name users need is here; the modules below are where the documentation liv
 
 from rustrank import datasets, plots
 from rustrank._errors import (
+    CommError,
+    CommTimeout,
     DataError,
     InternalError,
     ModelFormatError,
@@ -21,19 +23,25 @@ from rustrank.booster import Booster
 from rustrank.combination import Combiner, Curve
 from rustrank.comparison import Comparison, MetricComparison, compare
 from rustrank.dataset import Augmented, Dataset
+from rustrank.distillation import Distillation, distill
+from rustrank.ensembles import Ensemble, EnsembleTables, ensemble
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
 from rustrank.folds import QueryFolds
 from rustrank.lambdaboost import LambdaBoost
 from rustrank.lambdamart import XENDCGMART, LambdaMART, RankNetMART
 from rustrank.mart import MART, McRank
+from rustrank.members import Member, Recipe, recipe
 from rustrank.mixture import mix
 from rustrank.neighbours import Expansion, expand
 from rustrank.nets import LambdaRank, RankNet
 from rustrank.optimality import LocalOptimum, local_optimum
 from rustrank.plots import plot_importance, plot_metric, plot_tree
 from rustrank.relevance import err_relevance
+from rustrank.sharding import Shards, shard
+from rustrank.spaces import Between, grids
 from rustrank.stacking import Stacking
 from rustrank.training import EarlyStopping, Round, train
+from rustrank.tuning import Trial, Tuning, tune
 from rustrank.validation import CrossValidation, cross_validate
 
 __all__ = [
@@ -41,14 +49,20 @@ __all__ = [
     "XENDCGMART",
     "Adaptation",
     "Augmented",
+    "Between",
     "Booster",
     "Combiner",
+    "CommError",
+    "CommTimeout",
     "Comparison",
     "CrossValidation",
     "Curve",
     "DataError",
     "Dataset",
+    "Distillation",
     "EarlyStopping",
+    "Ensemble",
+    "EnsembleTables",
     "Evaluation",
     "Expansion",
     "InternalError",
@@ -57,6 +71,7 @@ __all__ = [
     "LambdaRank",
     "LocalOptimum",
     "McRank",
+    "Member",
     "MetricComparison",
     "MetricValue",
     "ModelFormatError",
@@ -66,24 +81,34 @@ __all__ = [
     "QueryFolds",
     "RankNet",
     "RankNetMART",
+    "Recipe",
     "ResourceError",
     "Round",
     "RustrankError",
     "RustrankWarning",
+    "Shards",
     "Stacking",
+    "Trial",
+    "Tuning",
     "__version__",
     "adapt",
     "compare",
     "cross_validate",
     "datasets",
+    "distill",
+    "ensemble",
     "err_relevance",
     "evaluate",
     "expand",
+    "grids",
     "local_optimum",
     "mix",
     "plot_importance",
     "plot_metric",
     "plot_tree",
     "plots",
+    "recipe",
+    "shard",
     "train",
+    "tune",
 ]

@@ -9,6 +9,8 @@ import warnings
 from typing import Any
 
 __all__ = [
+    "CommError",
+    "CommTimeout",
     "DataError",
     "InternalError",
     "ModelFormatError",
@@ -91,6 +93,14 @@ class ModelVersionError(ModelFormatError):
 
 class ResourceError(RustrankError, MemoryError):
     """A table would not fit into memory."""
+
+
+class CommError(RustrankError, RuntimeError):
+    """Another process of the team has failed, or does something else."""
+
+
+class CommTimeout(CommError, TimeoutError):  # noqa: N818  (as the built-in class ends)
+    """Another process of the team was waited for too long."""
 
 
 class NotFittedError(RustrankError, ValueError, AttributeError):

@@ -11,6 +11,7 @@ import numpy as np
 
 from rustrank._callables import Loss, Measurement, name_of
 from rustrank._errors import DataError, ParamError, ParamKindError, UnknownNameError, shown
+from rustrank._limits import Limits
 from rustrank._options import as_augment, real, text, threads, whole
 from rustrank.booster import Booster
 from rustrank.dataset import Dataset, as_dataset
@@ -128,10 +129,11 @@ class Growing:
     features_per_node: float
     rows_per_node: float
     random_strength: float
+    limits: Limits
     seed: int
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Growing:
+    def of(cls, options: Mapping[str, Any], dataset: Dataset) -> Growing:
         """Check the kinds of options; the core checks their ranges."""
         depth = options["max_depth"]
         return cls(
@@ -147,6 +149,7 @@ class Growing:
             features_per_node=real("features_per_node", options["features_per_node"]),
             rows_per_node=real("rows_per_node", options["rows_per_node"]),
             random_strength=real("random_strength", options["random_strength"]),
+            limits=Limits.of(options, dataset),
             seed=whole("seed", options["seed"], 0, 2**64 - 1),
         )
 
@@ -232,7 +235,7 @@ class Plan:
         from_ = 1 if relevant is None else relevant
         return cls(
             Boosting.of(options, list(valid), metrics),
-            Growing.of(options),
+            Growing.of(options, dataset),
             (name_of(objective), Loss(objective, dataset.query_ids))
             if callable(objective)
             else Losing.of(options, metrics),

@@ -283,6 +283,11 @@ class Combiner:
         return self._found().chosen
 
     @property
+    def net(self) -> LambdaRank | None:
+        """Of ``lambdarank_net``: the net, whose features are the scores of the rankers."""
+        return self._found().net
+
+    @property
     def booster(self) -> Booster:
         """All rankers as one model, if they are boosters: it can be saved as one file."""
         fitted = self._found()

@@ -45,6 +45,8 @@ class LambdaMART(TreeRanker):
         As for `rustrank.train`, like all the following.
     features_per_tree, features_per_node, rows_per_node, random_strength
         How trees are made different by chance.
+    monotone, interactions, feature_weight
+        What bounds the use of features.
     queries_per_tree, docs_per_tree
         What each tree is grown from.
     step, step_metric, step_min, step_max, step_on

@@ -54,6 +54,9 @@ def train(
     features_per_node: float = 1.0,
     rows_per_node: float = 1.0,
     random_strength: float = 0.0,
+    monotone: Mapping[str | int, int] | Sequence[int] | None = None,
+    interactions: Sequence[Sequence[str | int]] | None = None,
+    feature_weight: Mapping[str | int, float] | Sequence[float] | None = None,
     queries_per_tree: float = 1.0,
     docs_per_tree: float = 1.0,
     step: str = "newton",
@@ -156,6 +159,20 @@ def train(
     random_strength : float, default 0
         How far chance has a say in the choice of splits, as in CatBoost, whose default is 1. It
         fades as the model grows, the sooner the larger ``learning_rate`` is.
+    monotone : mapping or list, optional
+        The direction in which scores may move as a feature grows, all else being equal: 1 for up,
+        -1 for down, by name or number; or a list with one for each feature, 0 where there is none.
+        Kept by every tree, and by exact steps; not by a ``base`` without it, by `Booster.refit`, nor
+        by weights below 0. A missing value has no place in the order. Not for ``mcrank``, whose
+        scores are no sum of trees, nor with ``criterion="least_squares"``. None by default.
+    interactions : list of lists, optional
+        Groups of features: those that a tree asks for on the way to a leaf all lie in one of them. A
+        feature of no group stands alone. All may meet by default.
+    feature_weight : mapping or list, optional
+        What the reductions of splits on a feature are multiplied by when splits are compared: below
+        1, a split must be so much better than another feature's to be chosen; 0 leaves the feature
+        out. (LightGBM's ``feature_contri`` and CatBoost's ``feature_weights``; XGBoost's are the
+        chances to be drawn, and do nothing where all features are looked at.) 1 by default.
     queries_per_tree, docs_per_tree : float, default 1
         The shares of the queries, and of their docs, that a tree is grown from.
     step : {"newton", "exact"}

@@ -4,6 +4,7 @@
 //! and parameters its rounds depend on, and their history. So it can be used like any other model,
 //! is saved as atomically, and resuming needs nothing else: scores follow from the trees.
 
+use super::Params;
 use super::trainer::Plan;
 use super::watch::Watch;
 use crate::data::Dataset;
@@ -19,6 +20,10 @@ const PREFIX: &str = "checkpoint.";
 
 /// Notes the parameters of training.
 pub(super) fn write_params(model: &mut Model, plan: &Plan) {
+    // Those of a base are its own.
+    for name in Params::OPTIONAL {
+        model.remove_attribute(name);
+    }
     for (name, value) in params(plan) {
         model.set_attribute(name, value);
     }
@@ -55,6 +60,14 @@ pub(super) fn restore(mut model: Model, context: &Context<'_>) -> Result<(Model,
         };
         if *got != expected {
             return Err(other(name, got, &expected));
+        }
+    }
+    let known = params(context.plan);
+    for name in Params::OPTIONAL {
+        if let Some(got) = model.attributes().get(name)
+            && !known.iter().any(|(known, _)| *known == name)
+        {
+            return Err(other(name, got, "none"));
         }
     }
     let names = context.watch.names().count();

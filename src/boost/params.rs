@@ -2,7 +2,7 @@
 
 use super::Step;
 use crate::error::{Error, Result};
-use crate::grow::{Criterion, GrowOptions};
+use crate::grow::{Criterion, GrowOptions, Limits};
 
 /// How many trees, how large their steps, and what each may see.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +52,9 @@ impl Params {
         self.grow.check()
     }
 
+    /// The names of [`named`](Self::named) that are there only if they are used.
+    pub(super) const OPTIONAL: [&'static str; 3] = Limits::NAMES;
+
     /// All that a tree depends on, by name; the number of trees is not part of it.
     pub(super) fn named(&self) -> Vec<(&'static str, String)> {
         let grow = &self.grow;
@@ -60,7 +63,7 @@ impl Params {
             Criterion::LeastSquares => "least_squares",
         };
         let depth = grow.max_depth.map_or_else(|| "none".to_owned(), |depth| depth.to_string());
-        vec![
+        let mut named = vec![
             ("learning_rate", self.learning_rate.to_string()),
             ("queries_per_tree", self.queries_per_tree.to_string()),
             ("docs_per_tree", self.docs_per_tree.to_string()),
@@ -79,7 +82,9 @@ impl Params {
             ("random_strength", grow.random_strength.to_string()),
             ("random_decay", grow.random_decay.to_string()),
             ("seed", grow.seed.to_string()),
-        ]
+        ];
+        named.extend(grow.limits.named());
+        named
     }
 }
 

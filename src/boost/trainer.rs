@@ -122,6 +122,10 @@ impl Trainer {
             let what = "an exact step is a line of scores, and the scores of classes are none";
             return Err(Error::param("step", what).hint("train classes with step=\"newton\""));
         }
+        if goal.is_some() && !plan.params.grow.limits.monotone.is_empty() {
+            let what = "monotone is about scores, and trees of classes add to margins";
+            return Err(Error::param("monotone", what));
+        }
         let trees_a_round = goal.as_ref().map_or(1, |goal| goal.loss.num_margins());
         // Sums and gradients, and lists of docs.
         room_for("training", (16 + 16 * trees_a_round as u64) * dataset.num_docs() as u64)?;

@@ -14,6 +14,8 @@ pub(super) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
         ErrorKind::ModelFormat(fault) => exception(py, "ModelFormatError", &text, Some(fault)),
         ErrorKind::ModelVersion(fault) => exception(py, "ModelVersionError", &text, Some(fault)),
         ErrorKind::Resource(fault) => exception(py, "ResourceError", &text, Some(fault)),
+        ErrorKind::Comm(fault) => exception(py, "CommError", &text, Some(fault)),
+        ErrorKind::CommTimeout(fault) => exception(py, "CommTimeout", &text, Some(fault)),
         ErrorKind::Internal(_) => exception(py, "InternalError", &text, None),
         ErrorKind::Interrupted => Ok(PyKeyboardInterrupt::new_err(())),
         ErrorKind::Io { path, source } => {

@@ -11,7 +11,7 @@ use crate::boost::{
 };
 use crate::data;
 use crate::error::{Error, Result};
-use crate::grow::{Criterion, GrowOptions};
+use crate::grow::{Criterion, Direction, GrowOptions, Limits};
 use crate::objective::{Augment, LambdaOptions, ObjectiveOptions, Preference, ScoreNoise};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -64,7 +64,17 @@ pub(super) struct Growing {
     features_per_node: f64,
     rows_per_node: f64,
     random_strength: f64,
+    limits: Limiting,
     seed: u64,
+}
+
+/// What bounds the use of features, by number: the attributes of a Python object.
+#[derive(FromPyObject)]
+struct Limiting {
+    /// Whether scores may rise with the feature, or fall.
+    monotone: Vec<(u32, bool)>,
+    interactions: Vec<Vec<u32>>,
+    feature_weight: Vec<(u32, f64)>,
 }
 
 /// A loss of ours, or a function with its name.
@@ -137,8 +147,22 @@ impl Growing {
             rows_per_node: self.rows_per_node,
             random_strength: self.random_strength,
             random_decay: learning_rate,
+            limits: self.limits.limits(),
             seed: self.seed,
         })
+    }
+}
+
+impl Limiting {
+    fn limits(&self) -> Limits {
+        let direction = |&(feature, rises): &(u32, bool)| {
+            (feature, if rises { Direction::Rising } else { Direction::Falling })
+        };
+        Limits {
+            monotone: self.monotone.iter().map(direction).collect(),
+            interactions: self.interactions.clone(),
+            feature_weight: self.feature_weight.clone(),
+        }
     }
 }
 
