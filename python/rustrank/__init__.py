@@ -22,7 +22,7 @@ from rustrank.adaptation import Adaptation, adapt
 from rustrank.booster import Booster
 from rustrank.combination import Combiner, Curve
 from rustrank.comparison import Comparison, MetricComparison, compare
-from rustrank.dataset import Dataset
+from rustrank.dataset import Augmented, Dataset
 from rustrank.distillation import Distillation, distill
 from rustrank.ensembles import Ensemble, EnsembleTables, ensemble
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
@@ -48,6 +48,7 @@ __all__ = [
     "MART",
     "XENDCGMART",
     "Adaptation",
+    "Augmented",
     "Between",
     "Booster",
     "Combiner",
