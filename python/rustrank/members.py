@@ -12,7 +12,7 @@ from rustrank._options import real, text, whole
 from rustrank._ranker import Ranker
 from rustrank.booster import Booster
 from rustrank.combination import Combiner
-from rustrank.lambdamart import LambdaMART
+from rustrank.lambdamart import XENDCGMART, LambdaMART
 from rustrank.mart import MART
 from rustrank.nets import LambdaRank
 
@@ -189,8 +189,58 @@ def _subsets() -> dict[str, list[str]]:
     }
 
 
+def diverse(
+    *,
+    num_trees: int = 500,
+    num_leaves: int = 15,
+    learning_rate: float = 0.07,
+    early_stopping: int = 50,
+    min_leaf_docs: int = 20,
+    bags: int | None = None,
+    epochs: int = 20,
+    metric: str = "ndcg@10",
+) -> Recipe:
+    """Return six members that err in different ways: by loss, by features, by shape and by kind."""
+    plain: dict[str, Any] = {
+        "n_estimators": num_trees,
+        "learning_rate": learning_rate,
+        "early_stopping": early_stopping,
+        "min_leaf_docs": min_leaf_docs,
+        "features_per_node": 0.7,
+        "metric": metric,
+    }
+    trees = {**plain, "num_leaves": num_leaves}
+    ranks = {**trees, "query_ranks": True}
+    depth = max(1, num_leaves.bit_length())
+    symmetric = {**plain, "query_ranks": True, "tree_shape": "symmetric", "max_depth": depth}
+    rankers: dict[str, Ranker] = {
+        "LambdaMART": LambdaMART(**trees),
+        "LambdaMART, ranks": LambdaMART(**ranks),
+        "XENDCG, ranks": XENDCGMART(**ranks),
+        "MART, ranks": MART(objective="err_logistic", **ranks),
+        "symmetric, ranks": LambdaMART(random_strength=1.0, **symmetric),
+        "net": LambdaRank(epochs=epochs, metric=metric),
+    }
+    members = {name: Member(ranker, bags) for name, ranker in rankers.items()}
+    says = dict(
+        zip(
+            rankers,
+            (
+                "LambdaMART",
+                "LambdaMART on values and their ranks in the query",
+                "the same, by the cross entropy that bounds NDCG",
+                "the same, doc by doc: the relevance that ERR sees",
+                "LambdaMART with a question a level, and chance",
+                "a LambdaRank net",
+            ),
+            strict=True,
+        )
+    )
+    return Recipe(members, {}, {}, says, (metric,))
+
+
 #: Recipes by name.
-RECIPES: dict[str, Callable[..., Recipe]] = {"yahoo2010": yahoo2010}
+RECIPES: dict[str, Callable[..., Recipe]] = {"yahoo2010": yahoo2010, "diverse": diverse}
 
 
 def recipe(name: str, **options: Any) -> Recipe:
@@ -198,15 +248,20 @@ def recipe(name: str, **options: Any) -> Recipe:
 
     Parameters
     ----------
-    name : {"yahoo2010"}
-        The twelve members that won Track 1 of Yahoo's challenge: eight LambdaMARTs, half of them for
-        ERR and half for NDCG, plain, on two augmented sets and with MART's scores as features; a LambdaRank
+    name : {"yahoo2010", "diverse"}
+        ``yahoo2010``: the twelve members that won Track 1 of Yahoo's challenge: eight LambdaMARTs, half of
+        them for ERR and half for NDCG, plain, on two augmented sets and with MART's scores as features; a LambdaRank
         net for each metric; and MART on the relevance that ERR sees, as it is and normalised within queries.
+        ``diverse``: six members that err in different ways, good on small sets: LambdaMART, the same with the
+        ranks of values within queries, and on these the cross entropy that bounds NDCG, MART and symmetric trees;
+        and a net.
     **options
         Of ``yahoo2010``: ``num_trees`` (3000), ``num_leaves`` (100), ``learning_rate`` (0.05),
         ``early_stopping`` (200), ``min_leaf_docs`` (20), ``bags`` (one a fold; of LambdaMART), ``aug70`` and ``aug50``,
         ``mart_trees`` (as many as the others), ``hidden`` (25 units) and ``epochs`` (30) of the nets,
-        and ``ndcg`` (``ndcg``, or with a cut).
+        and ``ndcg`` (``ndcg``, or with a cut). Of ``diverse``: ``num_trees`` (500), ``num_leaves`` (15),
+        ``learning_rate`` (0.07), ``early_stopping`` (50), ``min_leaf_docs``, ``bags``, ``epochs`` (20) and ``metric``
+        (``ndcg@10``).
 
     Examples
     --------

@@ -355,6 +355,21 @@ def test_yahoo2010_runs_whole_and_small(docs: Ranking) -> None:
     assert raw[0] == raw[1], "normalising within queries changes no order"
 
 
+def test_diverse_members_are_one_model_though_some_rank_values(docs: Ranking) -> None:
+    tiny = rr.recipe("diverse", num_trees=5, num_leaves=4, epochs=1, min_leaf_docs=5, bags=1)
+    found = rr.ensemble(tiny, docs, folds=3, combinations=["average"])
+    assert len(found.members) == 6
+    saved = rr.Booster.from_text(found.booster.to_text())
+    scores = saved.score(docs.X, qid=docs.qid)
+    each = [
+        booster.score(docs.X, qid=docs.qid) / found._spreads[name]
+        for name, booster in found.boosters.items()
+    ]
+    np.testing.assert_allclose(scores, np.sum(each, axis=0), rtol=1e-9, atol=1e-9)
+    with pytest.raises(rr.ParamError, match=r"recipe diverse: got an unexpected keyword.*'trees'"):
+        rr.recipe("diverse", trees=3)
+
+
 # Resuming.
 
 _SCRIPT = """
@@ -459,7 +474,7 @@ def test_ctrl_c_ends_all_fits() -> None:
     [
         ({}, "members: got none"),
         (7, "members: got 7, expected a recipe or its name"),
-        ("yahoo", "recipe: got 'yahoo', expected one of yahoo2010"),
+        ("yahoo", "recipe: got 'yahoo', expected one of yahoo2010, diverse"),
         ({"a": rr.LambdaMART}, "member 'a' is <class .*expected a ranker"),
         ({"a": rr.Member(small(), stack=("b",))}, "stack of member 'a': got 'b', expected some"),
         ({"a": rr.Member(small(), stack=("a",))}, "in a circle: a"),

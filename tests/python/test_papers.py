@@ -126,7 +126,7 @@ def test_the_ensemble_prints_three_tables_beside_the_papers(tmp_path: Path) -> N
     assert "| 0.4657 |" in said, "the paper's ensemble"
     assert "M12: MART, normalised within queries" in said
     found = held(said)
-    assert len(found) == 8
+    assert len(found) == 9
     best = [claim for claim in found if claim.startswith("the average beats the member that is")]
     assert {found[claim] for claim in best} <= {"held", "not clear"}
     assert len(list((tmp_path / "fits").iterdir())) == 2
