@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rustrank.booster import Booster
     from rustrank.combination import Combiner, Curve
     from rustrank.comparison import Comparison, MetricComparison, compare
-    from rustrank.dataset import Dataset
+    from rustrank.dataset import Augmented, Dataset
     from rustrank.distillation import Distillation, distill
     from rustrank.ensembles import Ensemble, EnsembleTables, ensemble
     from rustrank.evaluation import Evaluation, MetricValue, evaluate
@@ -54,6 +54,7 @@ __all__ = [
     "MART",
     "XENDCGMART",
     "Adaptation",
+    "Augmented",
     "Between",
     "Booster",
     "Combiner",
@@ -126,7 +127,7 @@ _NAMES = {
     "booster": "Booster",
     "combination": "Combiner Curve",
     "comparison": "Comparison MetricComparison compare",
-    "dataset": "Dataset",
+    "dataset": "Augmented Dataset",
     "distillation": "Distillation distill",
     "ensembles": "Ensemble EnsembleTables ensemble",
     "evaluation": "Evaluation MetricValue evaluate",

@@ -12,7 +12,7 @@ from rustrank._callables import Loss, Measurement, name_of
 from rustrank._elsewhere import OBJECTIVES, hint, objective_hint
 from rustrank._errors import DataError, ParamError, ParamKindError, UnknownNameError, shown
 from rustrank._limits import Limits
-from rustrank._options import real, text, threads, whole
+from rustrank._options import as_augment, real, text, threads, whole
 from rustrank.booster import Booster
 from rustrank.dataset import Dataset, as_dataset
 from rustrank.evaluation import Judging
@@ -169,6 +169,7 @@ class Losing:
     query_normaliser: str
     noise_scale: float
     noise_copies: int
+    augment: tuple[float, int] | None
     tied_pairs: str
     relevant_from: float | None
 
@@ -197,6 +198,7 @@ class Losing:
             text("query_normaliser", options["query_normaliser"]),
             real("noise_scale", noise),
             whole("noise_copies", options["noise_copies"], 1, 64),
+            as_augment(options["augment"]),
             text("tied_pairs", options["tied_pairs"]),
             None if from_ is None else real("relevant_from", from_),
         )
@@ -230,6 +232,9 @@ class Plan:
         metrics = _metrics(options["metric"])
         valid = _valid(options["valid"], dataset)
         objective = options["objective"]
+        if callable(objective) and options["augment"] is not None:
+            message = "augment: a function sees whole queries only; leave it None"
+            raise ParamError(message, code="augment")
         relevant = options["relevant_from"]
         gain, top = options["gain"], options["max_label"]
         from_ = 1 if relevant is None else relevant
@@ -239,7 +244,7 @@ class Plan:
             (name_of(objective), Loss(objective, dataset.query_ids))
             if callable(objective)
             else Losing.of(options, metrics),
-            preferences_of(options["preferences"], objective),
+            preferences_of(options["preferences"], objective, options["augment"]),
             [(name, given._core) for name, given in valid.items()],
             metrics,
             Judging.of("ndcg@10", gain, "expected", "skip", from_, top, None),
@@ -258,7 +263,7 @@ def refuse_unknown(unknown: Mapping[str, Any], known: Iterable[str]) -> None:
 
 
 def preferences_of(
-    given: Any, objective: Any
+    given: Any, objective: Any, augment: Any = None
 ) -> tuple[list[int], list[int], list[float], list[float]] | None:
     """Take pairs of rows, with probabilities and weights where there are more columns."""
     if given is None:
@@ -266,6 +271,9 @@ def preferences_of(
     if objective != "ranknet":
         message = f"preferences need objective='ranknet': got {shown(objective)}"
         raise ParamError(message, code="preferences")
+    if augment is not None:
+        message = f"augment: got {shown(augment)}, expected none: preferences are of pairs"
+        raise ParamError(message, code="augment")
     try:
         table = np.asarray(given, np.float64)
     except (TypeError, ValueError) as error:

@@ -61,6 +61,7 @@ _KINDS: dict[str, type] = {
     "early_stopping": int,
     "max_depth": int,
     "noise_scale": float,
+    "augment": str,
     "relevant_from": float,
     "max_label": float,
 }
