@@ -100,13 +100,15 @@ def test_lightgbm_gains_of_labels_are_a_table() -> None:
 
 def test_lightgbm_weights_of_rows() -> None:
     # Dataset(weight=...) is row_weight.
-    # Noise is drawn by the content of docs, of which weights are part.
-    exact: dict[str, Any] = SMALL | {"noise_scale": 0}
-    plain = rr.train(data(), **exact)
-    ones = rr.train(data(row_weight=np.ones(len(TRAIN.y))), **exact)
-    assert ones.score(TEST.X).tolist() == plain.score(TEST.X).tolist()
+    plain = rr.train(data(), **SMALL)
+    # A weight of 1 is none, and a base score of 0: the same data set, and the same noise.
+    ones, zeros = np.ones(len(TRAIN.y)), np.zeros(len(TRAIN.y))
+    for same in (data(row_weight=ones), data(query_weight=ones[:60]), data(base_score=zeros)):
+        assert same.fingerprint == data().fingerprint
+        assert rr.train(same, **SMALL).score(TEST.X).tolist() == plain.score(TEST.X).tolist()
+    assert rr.train(data(row_weight=ones), **SMALL) == plain
     first = np.where(TRAIN.qid < TRAIN.qid[600], 10.0, 0.1)
-    booster = rr.train(data(row_weight=first), **exact)
+    booster = rr.train(data(row_weight=first), **SMALL)
 
     def fitted(model: rr.Booster) -> float:
         value = rr.evaluate(model.score(TRAIN.X[:600]), TRAIN.y[:600], group=[20] * 30)
