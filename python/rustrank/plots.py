@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank._arrays import as_labels, as_scores, check_length
+from rustrank._arrays import as_doubles, as_labels, as_scores, check_length
 from rustrank._errors import ParamError, ParamKindError, UnknownNameError, shown
 from rustrank._look import (
     FAINT,
@@ -47,6 +47,7 @@ __all__ = [
     "plot_cuts",
     "plot_importance",
     "plot_metric",
+    "plot_position_bias",
     "plot_scores",
     "plot_shap",
     "plot_tree",
@@ -516,3 +517,56 @@ def _draw_ramp(axes: Any, ramp: Any) -> None:
     bar.ax.set_yticklabels(["low", "high"])
     bar.set_label("value of the feature", labelpad=-8)
     bar.outline.set_visible(False)
+
+
+def plot_position_bias(ranker: Any, *, known: Any = None, ax: Any = None) -> Any:
+    """Draw how often each place is clicked, compared with the first, whatever is shown there.
+
+    Parameters
+    ----------
+    ranker : Booster or fitted estimator
+        One that was trained on clicks with positions: see `Booster.position_bias`.
+    known : array-like, optional
+        How often each place is looked at, from the first, if that is known: from an experiment, or
+        because the clicks are artificial. It is drawn for comparison.
+    ax : matplotlib axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    booster = required_booster(ranker)
+    bias = getattr(booster, "position_bias", None)
+    if bias is None:
+        message = (
+            "ranker has no position bias: that comes from training on a dataset with positions"
+        )
+        raise ParamError(message, code="position_bias")
+    curves = {"learned": np.exp(bias)}
+    if known is not None:
+        looked_at = as_doubles(known, "known")
+        if not len(looked_at) or not looked_at[0] > 0:
+            message = f"known: got {shown(known)}, expected numbers, the first above 0"
+            raise ParamError(message, code="known")
+        curves["known"] = looked_at / looked_at[0]
+    axes = new_axes() if ax is None else ax
+    for look, (name, values) in zip(looks(len(curves)), curves.items(), strict=True):
+        axes.plot(
+            np.arange(1, len(values) + 1),
+            100 * values,
+            color=look.color,
+            marker=look.marker,
+            linestyle=look.dashes,
+            linewidth=1.5,
+            markersize=5,
+            label=name,
+        )
+    axes.set_ylim(bottom=0)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    tidy(axes)
+    axes.set_xlabel("place")
+    axes.set_ylabel("clicks on the same docs, first place = 100 (%)")
+    if known is not None:
+        legend_above(axes)
+    return axes

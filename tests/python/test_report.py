@@ -354,6 +354,16 @@ def test_little_is_enough(tmp_path: Path) -> None:
     assert parsed(nothing.html)[1] == []
 
 
+def test_the_bias_of_places_is_shown_where_there_is_one(
+    booster: rr.Booster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned = property(lambda _: np.log([1.0, 0.5, 0.25]))
+    monkeypatch.setattr(rr.Booster, "position_bias", learned, raising=False)
+    shown = rr.report({"clicks": booster}, TEST.y, X=TEST.X, qid=TEST.qid).html
+    assert parsed(shown)[1] == []
+    assert "of clicks: from 100% to 25.0%" in shown
+
+
 def test_a_ranker_that_is_the_baseline_again_is_not_looked_into(booster: rr.Booster) -> None:
     rankers = {"base": booster, "again": booster, "other": TEST.X[:, 0]}
     shown = rr.report(rankers, TEST.y, X=TEST.X, qid=TEST.qid, resamples=50).html
