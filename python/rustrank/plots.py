@@ -460,14 +460,16 @@ def plot_shap(
     weight = np.abs(values).mean(axis=0)
     most = whole("max_num_features", max_num_features, 1)
     order = np.argsort(-weight, kind="stable")[: min(most, max(int((weight > 0).sum()), 1))]
-    cells = cells_of(X)
+    found = cells_of(X)
+    cells = np.empty((len(values), 0)) if found is None else found
     axes = new_axes(7.5, 1.4 + 0.36 * max(len(order), 3)) if ax is None else ax
     from matplotlib.colors import LinearSegmentedColormap
 
     ramp = LinearSegmentedColormap.from_list("value", [FIRST, "#8C8C8C", SECOND])
     for place, feature in enumerate(order[::-1]):
-        # Ranks within queries are features that X does not have.
-        there = cells[:, feature] if feature < cells.shape[1] else np.full(len(cells), np.nan)
+        # Ranks within queries are features that X does not have; categories have no order.
+        is_known = feature < cells.shape[1]
+        there = cells[:, feature] if is_known else np.full(len(values), np.nan)
         _draw_swarm(axes, values[:, feature], there, place, ramp)
     axes.axvline(0, color=NEUTRAL, linewidth=0.8)
     names = [plain(shortened(booster.feature_names[at])) for at in order[::-1]]

@@ -339,6 +339,16 @@ def test_rankers_may_be_of_any_kind(booster: rr.Booster, tmp_path: Path) -> None
     assert "so there is no telling why" in listed.html
 
 
+def test_features_may_be_more_than_numbers() -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(
+        {"number": TEST.X[:, 0], "text": [f"t{at % 3}" for at in range(len(TEST.y))]}
+    )
+    rankers = {"number": lambda X: X["number"], "length": lambda X: X["text"].str.len()}
+    shown = rr.report(rankers, TEST.y, X=table, qid=TEST.qid, resamples=50).html
+    assert parsed(shown)[1] == []
+
+
 def test_little_is_enough(tmp_path: Path) -> None:
     alone = rr.report({"alone": [3.0, 2, 1]}, [1, 0, 2], path=tmp_path / "page.html", resamples=0)
     assert (tmp_path / "page.html").read_text("utf-8") == alone.html
