@@ -95,6 +95,7 @@ class Boosting:
     queries_per_tree: float
     docs_per_tree: float
     step: tuple[str, float, float, int | None] | None
+    dropout: tuple[float, float, int | None, str] | None
 
     @classmethod
     def of(
@@ -110,6 +111,7 @@ class Boosting:
             real("queries_per_tree", options["queries_per_tree"]),
             real("docs_per_tree", options["docs_per_tree"]),
             _step(options, sets, metrics),
+            _dropout(options),
         )
 
 
@@ -326,6 +328,16 @@ def loss_metric(given: Any, metrics: Iterable[str | Any]) -> str:
         return text("objective_metric", given)
     first = next((metric for metric in metrics if isinstance(metric, str)), "ndcg")
     return first if first.startswith(_NEED_CUT) else first.split("@")[0]
+
+
+def _dropout(options: Mapping[str, Any]) -> tuple[float, float, int | None, str] | None:
+    """Take how trees are dropped, if any are."""
+    rate, most = real("dropout", options["dropout"]), options["dropout_max"]
+    if most is not None:
+        most = whole("dropout_max", most, 1, _MOST, ", or None for any number")
+    skip = real("dropout_skip", options["dropout_skip"])
+    normaliser = text("dropout_normaliser", options["dropout_normaliser"])
+    return None if rate == 0 else (rate, skip, most, normaliser)
 
 
 def _step(

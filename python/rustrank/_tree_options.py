@@ -61,6 +61,10 @@ class TreeOptions(TypedDict, total=False):
     step_min: float
     step_max: float
     step_on: str | None
+    dropout: float
+    dropout_skip: float
+    dropout_max: int | None
+    dropout_normaliser: str
     gain: Any
     relevant_from: float | None
     max_label: float | None

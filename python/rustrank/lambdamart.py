@@ -51,6 +51,8 @@ class LambdaMART(TreeRanker):
         What each tree is grown from.
     step, step_metric, step_min, step_max, step_on
         The exact step.
+    dropout, dropout_skip, dropout_max, dropout_normaliser
+        Trees that are left out while others are grown.
     objective_metric, pairs_to, sigma, pair_normaliser, gap_offset
         What pairs weigh.
     query_normaliser, noise_scale, noise_copies, augment, tied_pairs

@@ -11,13 +11,12 @@ from rustrank._errors import ParamError, warn_caller
 from rustrank._options import flag
 from rustrank._plans import EarlyStopping, Plan, refuse_unknown, with_preset
 from rustrank._rounds import Reporting, Round, booster_of
+from rustrank.booster import Booster
 from rustrank.dataset import Dataset, as_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
-
-    from rustrank.booster import Booster
 
 __all__ = ["EarlyStopping", "Round", "train"]
 
@@ -64,6 +63,10 @@ def train(
     step_min: float = 0.1,
     step_max: float = 100.0,
     step_on: str | None = None,
+    dropout: float = 0.0,
+    dropout_skip: float = 0.5,
+    dropout_max: int | None = 50,
+    dropout_normaliser: str = "tree",
     objective_metric: str | None = None,
     pairs_to: int | None = 30,
     sigma: float = 1.0,
@@ -187,6 +190,23 @@ def train(
     step_on : str, optional
         For the exact step: the name of the validation set whose docs decide; the training set by
         default.
+    dropout : float, default 0
+        The share of the trees so far that are left out while a new one is grown (DART: Rashmi and
+        Gilad-Bachrach 2015), which keeps late trees from mattering little; 0 for none. Later rounds
+        weigh the trees of earlier ones down. With early stopping the booster is nevertheless that
+        of the best round, leaf values and all; ``booster.truncate`` on the other hand cannot know
+        what its first trees were then. A base's trees, if it is a sum of trees of ours, are left
+        out like the others.
+    dropout_skip : float, default 0.5
+        The share of the rounds that leave no tree out.
+    dropout_max : int or None, default 50
+        The most trees that a round leaves out; None for any number.
+    dropout_normaliser : {"tree", "forest"}
+        Whether a new tree weighs as much as each of the trees that were left out, or as all of them
+        together. Either way the scores move no further than those did: with ``k`` trees left out
+        and the learning rate ``eta`` they keep ``k / (k + eta)`` of their values, or
+        ``1 / (1 + eta)``, and the new one counts ``1 / (k + eta)``, or ``1 / (1 + eta)``, besides
+        ``eta``.
     objective_metric : str, optional
         For ``lambdamart``: the metric whose changes weigh pairs; by default the first ``metric``,
         at all ranks.
@@ -264,7 +284,8 @@ def train(
     whole = booster_of(trainer, dataset._names)
     if whole.best_round is None or whole.best_round == whole.num_rounds:
         return whole
-    best = whole.truncate(whole.best_round)
+    # Not the first trees of the whole: under dropout they have been changed since.
+    best = Booster._of(trainer.booster_at(whole.best_round).named(dataset._names))
     best.best_round, best.history, best._all = whole.best_round, whole.history, whole
     return best
 

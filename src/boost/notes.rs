@@ -16,6 +16,8 @@ const DATASET: &str = "checkpoint.dataset";
 const WATCHED: &str = "checkpoint.watched";
 const BASE: &str = "checkpoint.base";
 const HISTORY: &str = "checkpoint.history";
+/// The leaf values that trees had when they were new, if later rounds changed them.
+pub(super) const BIRTHS: &str = "checkpoint.births";
 const PREFIX: &str = "checkpoint.";
 
 /// Notes the parameters of training.
@@ -73,13 +75,17 @@ pub(super) fn restore(mut model: Model, context: &Context<'_>) -> Result<(Model,
     let names = context.watch.names().count();
     let history = history(&model, names)
         .filter(|history| context.num_before + history.len() == model.num_rounds())
-        .ok_or_else(|| Error::data("checkpoint", "the checkpoint is damaged"))?;
+        .ok_or_else(damaged)?;
     let notes: Vec<String> =
         model.attributes().keys().filter(|name| name.starts_with(PREFIX)).cloned().collect();
     for name in notes {
         model.remove_attribute(&name);
     }
     Ok((model, history))
+}
+
+pub(super) fn damaged() -> Error {
+    Error::data("checkpoint", "the checkpoint is damaged")
 }
 
 /// What the rounds of a training depend on, besides the parameters.

@@ -4,7 +4,7 @@
 //! the bins scores a dataset to the same bits as the raw rows that it was made of.
 
 use super::standing::{Standing, settle};
-use super::start::{From, check_features, is_plain, standing, start_scores};
+use super::start::{From, check_features, is_native_forest, is_plain, standing, start_scores};
 use crate::Interrupt;
 use crate::bins::Binning;
 use crate::data::Dataset;
@@ -100,10 +100,7 @@ fn goes_on_from(model: &Model, base: &Model) -> bool {
             }
             _ => false,
         };
-    let is_tree = |component: &Component| {
-        component.is_plain() && matches!(&component.part, Part::Forest(f) if f.is_native())
-    };
-    same && pairs.enumerate().all(grown) && rest.iter().skip(last).all(is_tree)
+    same && pairs.enumerate().all(grown) && rest.iter().skip(last).all(is_native_forest)
 }
 
 /// A model being added to scores.

@@ -73,6 +73,14 @@ impl Part {
         }
     }
 
+    fn forests_mut(&mut self) -> &mut [Forest] {
+        match self {
+            Self::Forest(forest) => std::slice::from_mut(forest),
+            Self::Classes(classes) => classes.forests_mut(),
+            Self::Linear(_) | Self::Mlp(_) | Self::Model(_) | Self::Stack(_) => &mut [],
+        }
+    }
+
     /// The rounds of boosting that made it, as far as it shows.
     fn num_rounds(&self) -> usize {
         self.forests().first().map_or(0, |forest| forest.trees().len())
@@ -343,6 +351,21 @@ impl Model {
                 _ => Box::new(std::iter::empty()),
             }
         })
+    }
+
+    /// Gives the leaves of tree `at` of [`trees`](Self::trees) other values, one each.
+    pub fn set_leaf_values(&mut self, at: usize, values: &[f64]) -> Result<()> {
+        let mut at = at;
+        for component in &mut self.components {
+            let rounds = component.part.num_rounds();
+            let forests = component.part.forests_mut();
+            let count = forests.len();
+            if at < rounds * count {
+                return forests[at % count].set_values(at / count, values);
+            }
+            at -= rounds * count;
+        }
+        Err(Error::param("model.tree", "the model has no such tree"))
     }
 
     /// The number of [`trees`](Self::trees).

@@ -7,7 +7,7 @@ use super::door::detached;
 use super::errors::to_python;
 use super::metrics::Judging;
 use crate::boost::{
-    self, Base, End, ExactStep, Loss, Measured, Params, Patience, Plan, Step, Watched,
+    self, Base, Dropout, End, ExactStep, Loss, Measured, Params, Patience, Plan, Step, Watched,
 };
 use crate::data;
 use crate::error::{Error, Result};
@@ -44,10 +44,14 @@ pub(super) struct Boosting {
     queries_per_tree: f64,
     docs_per_tree: f64,
     step: Option<Stepping>,
+    dropout: Option<Dropping>,
 }
 
 /// The exact step: its metric, the range of alpha, the place of the set that decides.
 type Stepping = (String, f64, f64, Option<usize>);
+
+/// Dropout: its rate, the share of rounds without, the most trees, the normaliser.
+type Dropping = (f64, f64, Option<usize>, String);
 
 /// How trees are grown: the attributes of a Python object.
 #[derive(FromPyObject)]
@@ -236,6 +240,9 @@ impl Planned {
                 Step::Exact(ExactStep { metric: self.judging.metric(metric)?, from, to, set })
             }
         };
+        let dropout = |&(rate, skip, most, ref normaliser): &Dropping| {
+            Ok(Dropout { rate, skip, most, normaliser: normaliser.parse()? })
+        };
         let patience = |(rounds, set, metric)| Patience { rounds, set, metric };
         Ok(Plan {
             params: Params {
@@ -244,6 +251,7 @@ impl Planned {
                 queries_per_tree,
                 docs_per_tree,
                 step,
+                dropout: self.boosting.dropout.as_ref().map(dropout).transpose()?,
                 grow,
             },
             loss,
@@ -293,7 +301,13 @@ impl Trainer {
 
     /// Drops the latest round.
     fn take_back(&self, py: Python<'_>) -> PyResult<()> {
-        self.look(py, boost::Trainer::take_back)
+        self.look(py, boost::Trainer::take_back)?.map_err(|error| to_python(py, &error))
+    }
+
+    /// The model as it was after so many rounds.
+    fn booster_at(&self, py: Python<'_>, rounds: usize) -> PyResult<Booster> {
+        let model = self.look(py, |trainer| trainer.model_at(rounds))?;
+        model.map(Booster::of).map_err(|error| to_python(py, &error))
     }
 
     /// The model so far.

@@ -2,9 +2,10 @@
 //!
 //! A [`Scorer`] is a model made ready. It turns each value into a byte, its *code*: the number of the
 //! model's own thresholds below it (`plan`, `search`). A split then is the comparison of two
-//! bytes. For a block of docs every split of a tree is evaluated, children first, 64 docs at a time
-//! (`mux`): a split passes on the leaf number that its left or its right child found, without a
-//! branch. One to a few docs, and very large trees, walk instead (`walk`).
+//! bytes. For a block of docs every split of a tree is evaluated, without a branch: with AVX-512 all
+//! comparisons first, to a bit a doc, and then a circuit of bits a tree (`division`, `planes`); else,
+//! or for at most 64 docs, children first, a byte a doc (`mux`): a split passes on the leaf number that its
+//! left or its right child found. One to a few docs, and very large trees, walk instead (`walk`).
 //!
 //! However it is found, a leaf is the leaf that [`Tree::leaf_of`](super::Tree::leaf_of) finds, and
 //! leaf values are summed per doc in the order of the model, in `f64`: every path, block size,
@@ -16,9 +17,11 @@
 mod apart;
 mod block;
 mod classes;
+mod division;
 mod kernel;
 mod mux;
 mod plan;
+mod planes;
 mod program;
 mod rows;
 mod search;
@@ -43,8 +46,8 @@ use program::{Program, Step};
 use rayon::prelude::*;
 use rows::Rows;
 
-/// The docs of a block: the more, the less a split costs, until a block leaves the first cache.
-const BLOCK: usize = 256;
+/// The docs of a block at most.
+const BLOCK: usize = 512;
 /// So many docs at most walk at once.
 const FEW: usize = 8;
 /// About so many ops, each for a doc, are worth waking another thread.
@@ -85,7 +88,8 @@ impl Scorer {
         let mut planner = Planner::default();
         visit(model, &pool, &mut |forest| planner.add(forest));
         let mut plan = planner.finish();
-        let mut program = Program::default();
+        let kernels = Kernels::new(level);
+        let mut program = Program::new(kernels.has_planes());
         let mut apart = pool.scorers(level);
         let (plan_of, program_of) = (&mut plan, &mut program);
         let mut build =
@@ -93,7 +97,6 @@ impl Scorer {
         build.model(model);
         program.finish();
         let num_features = model.num_features();
-        let kernels = Kernels::new(level);
         let few = program.few(kernels.picoseconds());
         Self { num_features, ranks: false, kernels, plan, program, few, apart }
     }
@@ -196,7 +199,7 @@ impl Scorer {
             self.block(scratch, &context, scores);
         };
         if threads < 2 || docs <= 64 {
-            let each = if docs <= self.few { FEW } else { BLOCK };
+            let each = if docs <= self.few { FEW } else { self.kernels.block() };
             return Scratch::with(|scratch| {
                 for (i, scores) in scores.chunks_mut(each).enumerate() {
                     block(scratch, i * each, scores);
@@ -204,7 +207,7 @@ impl Scorer {
             });
         }
         // The last blocks decide when all are done: no thread should have one more than another.
-        let each = docs.div_ceil(threads).next_multiple_of(64).min(BLOCK);
+        let each = docs.div_ceil(threads).next_multiple_of(64).min(self.kernels.block());
         scores.par_chunks_mut(each).enumerate().for_each(|(i, scores)| {
             Scratch::with(|scratch| block(scratch, i * each, scores));
         });
