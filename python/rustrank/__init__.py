@@ -158,12 +158,15 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         """Import what is asked for."""
+        import sys
         from importlib import import_module
 
         if name in _MODULES:
             return import_module(f"rustrank.{name}")
         if name not in _HOMES:
-            raise AttributeError(f"module 'rustrank' has no attribute {name!r}")
+            message = f"module 'rustrank' has no attribute {name!r}"
+            # With these, Python itself says what may have been meant.
+            raise AttributeError(message, name=name, obj=sys.modules[__name__])
         found = getattr(import_module(f"rustrank.{_HOMES[name]}"), name)
         globals()[name] = found
         return found

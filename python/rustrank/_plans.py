@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank._callables import Loss, Measurement, name_of
+from rustrank._elsewhere import OBJECTIVES, hint, objective_hint
 from rustrank._errors import DataError, ParamError, ParamKindError, UnknownNameError, shown
 from rustrank._limits import Limits
 from rustrank._options import as_augment, real, text, threads, whole
@@ -179,6 +179,9 @@ class Losing:
         kind = text("objective", options["objective"])
         to, from_ = options["pairs_to"], options["relevant_from"]
         kind = _OBJECTIVES.get(kind, kind)
+        if kind not in OBJECTIVES and kind not in _OBJECTIVES.values():
+            message = f"unknown objective {kind!r}; {objective_hint(kind)}"
+            raise UnknownNameError(message, code="objective")
         is_tuned = kind == "lambdarank"
         pair, noise = text("pair_normaliser", options["pair_normaliser"]), options["noise_scale"]
         if pair == "auto":
@@ -255,10 +258,7 @@ class Plan:
 def refuse_unknown(unknown: Mapping[str, Any], known: Iterable[str]) -> None:
     """Name an option that there is not, and the one that was meant."""
     for name in unknown:
-        names = list(known)
-        near = get_close_matches(name, names, 1)
-        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}"
-        message = f"there is no parameter {name}; {hint}"
+        message = f"there is no parameter {name}; {hint(name, list(known))}"
         raise UnknownNameError(message, code="param")
 
 
