@@ -6,10 +6,11 @@ use super::histogram::{Docs, Pool, Shape};
 use super::lines::Lines;
 use super::noise::{self, Noise};
 use super::options::{Criterion, GrowOptions, TreeShape};
-use super::packed::{Scale, Sums, pack};
+use super::packed::{Load, Scale, Sums, pack};
 use super::rows::Rows;
 use super::scan::{Bar, Choice, Found, Node, Scanner};
 use crate::bins::{Binning, Matrix};
+use crate::comm::Team;
 use crate::error::{Result, room_for};
 use crate::gradient::Gradient;
 use crate::hash::{draw, start};
@@ -60,6 +61,7 @@ pub struct Grower {
     pub(super) docs: Rows,
     pub(super) rest: Rows,
     pub(super) leaves: Vec<Open>,
+    pub(super) team: Team,
 }
 
 /// A leaf of the tree so far.
@@ -67,7 +69,9 @@ pub struct Grower {
 pub(super) struct Open {
     pub(super) docs: Range<usize>,
     pub(super) rest: Range<usize>,
-    /// The packed sums of its docs.
+    /// How many docs it has, on all ranks.
+    pub(super) count: usize,
+    /// The packed sums of its docs, on all ranks.
     pub(super) total: u64,
     pub(super) depth: u32,
     /// Its number among all nodes of the tree: for what is drawn at random.
@@ -94,6 +98,8 @@ pub(super) struct Growth<'a> {
     pub(super) table: Table<'a>,
     pub(super) job: Job<'a>,
     pub(super) scale: Scale,
+    /// What has gone wrong on this rank, and is to be told to the others.
+    pub(super) trouble: Result<()>,
     /// How far chance moves the root of a split's value, in packed units.
     pub(super) deviation: f64,
     pub(super) splits: Vec<Split>,
@@ -128,9 +134,22 @@ impl Grower {
             docs: Rows::default(),
             rest: Rows::default(),
             leaves: Vec::new(),
+            team: Team::default(),
             digits,
             options,
         })
+    }
+
+    /// Grows trees on the docs of all ranks of a team, of which the table has this rank's part.
+    ///
+    /// All ranks grow the same trees; what they exchange depends on the number of leaves, columns and
+    /// bins, and not on that of docs.
+    pub fn with_team(mut self, team: Team) -> Result<Self> {
+        if !team.is_alone() {
+            self.check_team()?;
+        }
+        self.team = team;
+        Ok(self)
     }
 
     /// Grows a tree; its leaves hold the whole Newton step. Where nothing can be split, it is one
@@ -156,19 +175,24 @@ impl Grower {
         job: Job<'_>,
         interrupt: &Interrupt,
     ) -> Result<Tree> {
-        let scale = pack(job.gradients, job.docs, self.options.criterion, &mut self.packed);
-        let deviation = noise::deviation(&self.options, job, &self.packed);
+        let Job { gradients, docs, round, .. } = job;
+        let (criterion, team) = (self.options.criterion, &self.team);
+        let load = Load { gradients, docs, criterion, team, round };
+        let (scale, num_docs) = pack(load, &mut self.packed)?;
+        let deviation = noise::deviation(&self.options, job, &self.packed, team)?;
         let (queue, columns, splits) = (BTreeSet::new(), Vec::new(), Vec::new());
-        let mut growth = Growth { table, job, scale, deviation, splits, columns, queue };
-        self.start(&mut growth);
+        let trouble = Ok(());
+        let mut growth = Growth { table, job, scale, trouble, deviation, splits, columns, queue };
+        self.start(&mut growth, num_docs);
         match self.options.tree_shape {
+            _ if !self.team.is_alone() => self.grow_together(&mut growth, interrupt)?,
             TreeShape::Leafwise => self.grow_leafwise(&mut growth, interrupt)?,
             TreeShape::Symmetric => self.grow_symmetric(&mut growth, interrupt)?,
         }
         for leaf in &mut self.leaves {
             leaf.histogram.take().into_iter().for_each(|histogram| self.pool.give(histogram));
         }
-        Ok(self.finish(growth))
+        self.finish(growth)
     }
 
     fn grow_leafwise(&mut self, growth: &mut Growth<'_>, interrupt: &Interrupt) -> Result<()> {
@@ -183,7 +207,7 @@ impl Grower {
     }
 
     /// Puts all docs at the root.
-    fn start(&mut self, growth: &mut Growth<'_>) {
+    fn start(&mut self, growth: &mut Growth<'_>, num_docs: usize) {
         self.docs.start(growth.job.docs);
         self.rest.start(growth.job.rest);
         let all = Set::all(self.digits.len());
@@ -194,6 +218,7 @@ impl Grower {
         self.leaves.push(Open {
             docs: 0..growth.job.docs.len(),
             rest: 0..growth.job.rest.len(),
+            count: num_docs,
             total: sum(&self.packed, growth.job.docs),
             depth: 0,
             number: 0,
@@ -207,7 +232,7 @@ impl Grower {
 
     /// Gives back the histograms of leaves that will not be split any more: there are as many better
     /// ones as splits left, and each split takes one of them or of their children.
-    fn pass_over(&mut self, growth: &mut Growth<'_>) {
+    pub(super) fn pass_over(&mut self, growth: &mut Growth<'_>) {
         while growth.queue.len() > self.options.num_leaves - self.leaves.len() {
             let Some((_, Reverse(leaf))) = growth.queue.pop_first() else { break };
             if let Some(histogram) = self.leaves[leaf].histogram.take() {
@@ -217,7 +242,7 @@ impl Grower {
     }
 
     /// Splits a leaf: its left child takes its place, the right one comes last.
-    fn split(&mut self, at: usize, growth: &mut Growth<'_>) -> Result<()> {
+    pub(super) fn split(&mut self, at: usize, growth: &mut Growth<'_>) -> Result<()> {
         let Some(best) = self.leaves[at].best.take() else { return Ok(()) };
         let choice = best.choice;
         let histogram = self.leaves[at].histogram.take();
@@ -236,6 +261,7 @@ impl Grower {
         let right = Open {
             docs: middle..leaf.docs.end,
             rest: rest_middle..leaf.rest.end,
+            count: leaf.docs.end - middle,
             total: leaf.total.wrapping_sub(left),
             depth: leaf.depth + 1,
             number: 2 * number as u64 + 2,
@@ -245,6 +271,7 @@ impl Grower {
             best: None,
             heir_of: None,
         };
+        leaf.count -= right.count;
         (leaf.docs.end, leaf.rest.end, leaf.total) = (middle, rest_middle, left);
         (leaf.depth, leaf.number) = (right.depth, right.number - 1);
         let above = leaf.parent.replace((number, true));
@@ -261,6 +288,9 @@ impl Grower {
         histogram: Option<Box<[u64]>>,
         growth: &mut Growth<'_>,
     ) -> Result<()> {
+        if !self.team.is_alone() {
+            return self.search_children_together(children, histogram, growth);
+        }
         let Some(mut parent) = histogram else {
             for child in children {
                 self.search_alone(child, growth)?;
@@ -326,11 +356,17 @@ impl Grower {
         Ok(())
     }
 
+    /// In a team, sums that are there are cheaper than those that others must be asked for.
+    fn is_kept(&self, num_docs: usize) -> bool {
+        !self.team.is_alone() || self.pool.is_kept(num_docs)
+    }
+
     /// Keeps the histogram of a leaf that will be split, if it is large.
-    fn keep(&mut self, at: usize, sums: Option<Box<[u64]>>) {
+    pub(super) fn keep(&mut self, at: usize, sums: Option<Box<[u64]>>) {
+        let is_kept = self.is_kept(self.leaves[at].docs.len());
         let leaf = &mut self.leaves[at];
         match sums {
-            Some(sums) if leaf.best.is_some() && self.pool.is_kept(leaf.docs.len()) => {
+            Some(sums) if leaf.best.is_some() && is_kept => {
                 leaf.histogram = Some(sums);
             }
             Some(sums) => self.pool.give(sums),
@@ -350,7 +386,7 @@ impl Grower {
     }
 
     /// The features that the split of a leaf may be chosen from.
-    fn features_of(&self, at: usize, growth: &Growth<'_>) -> Set {
+    pub(super) fn features_of(&self, at: usize, growth: &Growth<'_>) -> Set {
         let leaf = &self.leaves[at];
         let seed = self.options.seed;
         let stream = draw(seed, growth.job.round ^ NODE << 60, leaf.number);
@@ -368,7 +404,7 @@ impl Grower {
     pub(super) fn may_split(&self, at: usize) -> bool {
         let leaf = &self.leaves[at];
         self.options.max_depth.is_none_or(|most| leaf.depth < most)
-            && leaf.docs.len() as u64 >= 2 * u64::from(self.options.min_leaf_docs)
+            && leaf.count as u64 >= 2 * u64::from(self.options.min_leaf_docs)
             && Sums::of(leaf.total).mass >= 2
     }
 
@@ -421,7 +457,7 @@ impl Grower {
     }
 
     /// Takes what the search found for a leaf, if it is worth a split.
-    fn settle(
+    pub(super) fn settle(
         &mut self,
         at: usize,
         found: Found,

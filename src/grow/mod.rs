@@ -30,6 +30,7 @@ mod packed;
 mod rows;
 mod scan;
 mod symmetric;
+mod together;
 
 pub use coded::CodedTree;
 pub use grower::{Grower, Job, Table};

@@ -156,6 +156,23 @@ impl Scanner<'_> {
         found.into_iter().fold(Default::default(), join)
     }
 
+    /// The sums over docs, and nothing else.
+    pub(super) fn fill(&self, docs: Docs<'_>, own: &mut [u64]) {
+        let work = self.columns.len() * docs.len();
+        let threads = if work < FEW { 1 } else { rayon::current_num_threads() };
+        let units = self.units(docs.len(), threads, Some(own), None);
+        let fill = |unit: Unit<'_>| {
+            if let Some(own) = unit.own {
+                unit.part.fill(docs, &self.shape, own);
+            }
+        };
+        if threads == 1 {
+            units.into_iter().for_each(fill)
+        } else {
+            units.into_par_iter().for_each(fill)
+        }
+    }
+
     /// Cuts the columns into units.
     fn units<'s>(
         &'s self,

@@ -230,6 +230,7 @@ impl Grower {
         let right = Open {
             docs: middle..leaf.docs.end,
             rest: rest_middle..leaf.rest.end,
+            count: leaf.docs.end - middle,
             total: leaf.total.wrapping_sub(choice.left),
             depth: leaf.depth + 1,
             number: 2 * number as u64 + 2,
@@ -239,6 +240,7 @@ impl Grower {
             best: None,
             heir_of: leaf.heir_of.or_else(|| heirs[1].then_some(number)),
         };
+        leaf.count -= right.count;
         (leaf.docs.end, leaf.rest.end, leaf.total) = (middle, rest_middle, choice.left);
         (leaf.depth, leaf.number) = (right.depth, right.number - 1);
         leaf.heir_of = leaf.heir_of.or_else(|| heirs[0].then_some(number));
