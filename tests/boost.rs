@@ -4,8 +4,8 @@
 
 use rustrank::bins::BinOptions;
 use rustrank::boost::{
-    Base, End, Loss, Measured, OtherMetric, Params, Patience, Plan, Trainer, Watched, binning_of,
-    permutation_importance, score_dataset,
+    Base, Dropout, DropoutNormaliser, End, Loss, Measured, OtherMetric, Params, Patience, Plan,
+    Trainer, Watched, binning_of, permutation_importance, score_dataset,
 };
 use rustrank::data::{Dataset, Policy, RowData, Strided};
 use rustrank::grow::{GrowOptions, TreeShape};
@@ -191,6 +191,13 @@ fn symmetric() -> Params {
     params
 }
 
+/// With trees that are dropped and put back.
+fn dropping() -> Params {
+    let normaliser = DropoutNormaliser::Tree;
+    let dropout = Dropout { rate: 0.4, skip: 0.2, most: Some(3), normaliser };
+    Params { dropout: Some(dropout), learning_rate: 0.3, ..random() }
+}
+
 fn plan(params: Params) -> Plan {
     Plan {
         params,
@@ -227,6 +234,7 @@ fn refused(outcome: Result<Trainer>) -> String {
 fn any_number_of_threads_gives_the_same_bytes() {
     same_bytes_for_any_number_of_threads(&random());
     same_bytes_for_any_number_of_threads(&symmetric());
+    same_bytes_for_any_number_of_threads(&dropping());
 }
 
 fn same_bytes_for_any_number_of_threads(params: &Params) {
@@ -249,7 +257,7 @@ fn same_bytes_for_any_number_of_threads(params: &Params) {
 #[test]
 fn any_order_of_rows_gives_the_same_bytes() {
     let rows = Rows::new(60, 4);
-    for params in [random(), symmetric()] {
+    for params in [random(), symmetric(), dropping()] {
         let first = trained(&rows.dataset(), plan(params.clone()));
         for seed in 0..3 {
             let again = trained(&rows.shuffled(seed).dataset(), plan(params.clone()));
@@ -262,6 +270,7 @@ fn any_order_of_rows_gives_the_same_bytes() {
 fn resuming_from_any_round_gives_the_same_bytes() {
     resuming_gives_the_same_bytes(&random());
     resuming_gives_the_same_bytes(&symmetric());
+    resuming_gives_the_same_bytes(&dropping());
 }
 
 fn resuming_gives_the_same_bytes(params: &Params) {
@@ -306,10 +315,12 @@ fn a_checkpoint_of_another_training_is_refused() {
 #[test]
 fn ten_and_ten_rounds_are_twenty() {
     let train = Rows::new(60, 7).dataset();
-    for objective in [true, false] {
+    for (objective, params) in
+        [(true, random()), (false, random()), (true, dropping()), (false, dropping())]
+    {
         let plan = |num_trees, base: Option<Model>| {
             let base = base.map(Base::from);
-            let plan = Plan { base, ..plan(Params { num_trees, ..random() }) };
+            let plan = Plan { base, ..plan(Params { num_trees, ..params.clone() }) };
             if objective {
                 plan
             } else {
@@ -363,7 +374,7 @@ fn the_history_holds_the_metrics_of_the_model() {
     let (rows, valid_rows) = (Rows::new(60, 9), Rows::new(30, 10));
     let train = rows.dataset();
     let watched = vec![watched("valid", &valid_rows.like(&train)), watched("train", &train)];
-    for params in [params(), random()] {
+    for params in [params(), random(), dropping()] {
         let watched = watched.clone();
         let metrics = ["ndcg@5", "map"].map(|name| Measured::Metric(name.parse().unwrap()));
         let mut trainer =
@@ -390,12 +401,17 @@ fn the_history_holds_the_metrics_of_the_model() {
 
 #[test]
 fn a_round_that_fails_or_is_taken_back_leaves_no_trace() {
+    leaves_no_trace(random());
+    leaves_no_trace(dropping());
+}
+
+fn leaves_no_trace(params: Params) {
     let train = Rows::new(40, 11).dataset();
-    let expected = trained(&train, plan(random()));
+    let expected = trained(&train, plan(params.clone()));
     let mut trainer = trainer(&train, {
         let failing = Measured::Other(Arc::new(Failing(AtomicUsize::new(4))));
         let watched = vec![watched("train", &train)];
-        Plan { watched, metrics: vec![failing], ..plan(random()) }
+        Plan { watched, metrics: vec![failing], ..plan(params) }
     })
     .unwrap();
     let never = Interrupt::new();
@@ -407,7 +423,7 @@ fn a_round_that_fails_or_is_taken_back_leaves_no_trace() {
     assert_eq!(trainer.next_round(&never).unwrap_err().to_string(), "failed");
     assert_eq!((trainer.num_rounds(), trainer.history().len()), (2, 2));
     trainer.next_round(&never).unwrap();
-    trainer.take_back();
+    trainer.take_back().unwrap();
     assert_eq!((trainer.num_rounds(), trainer.history().len()), (2, 2));
     assert_eq!(run(&mut trainer), expected);
 }

@@ -11,6 +11,7 @@ use rustrank::data::{Dataset, Policy, RowData, Strided};
 use rustrank::grow::GrowOptions;
 use rustrank::hash::draw;
 use rustrank::model::Model;
+use rustrank::model::Normalisation::AsIs;
 use rustrank::objective::{Kind, ObjectiveOptions};
 use rustrank::{Grouping, Interrupt, Mean, Metric};
 use std::sync::Arc;
@@ -213,14 +214,14 @@ fn a_sum_of_models_scores_a_dataset_as_its_parts_do() {
     let model = trained(&data, plan(Step::Newton, None)).model().clone();
     let mut shifted = model.slice(0..3);
     shifted.set_intercept(0.25).unwrap();
-    let sum = merged(vec![(0.7, model.clone()), (-1.5, shifted.clone())]).unwrap();
+    let sum = merged(vec![(0.7, model.clone(), AsIs), (-1.5, shifted.clone(), AsIs)]).unwrap();
     assert_eq!(sum.num_trees(), 8, "one with an intercept stays inside as a model");
     let parts = [&model, &shifted].map(|model| score_dataset(model, &data, &never).unwrap());
     let scores = score_dataset(&sum, &data, &never).unwrap();
     for ((score, a), b) in scores.iter().zip(&parts[0]).zip(&parts[1]) {
         assert_eq!(*score, 0.7 * a + -1.5 * b);
     }
-    let flat = merged(vec![(2.0, model.clone()), (3.0, model.slice(0..3))]).unwrap();
+    let flat = merged(vec![(2.0, model.clone(), AsIs), (3.0, model.slice(0..3), AsIs)]).unwrap();
     assert_eq!(flat.num_trees(), 11);
 }
 

@@ -7,7 +7,9 @@ mod models;
 
 use models::{Kind as Shape, Random, native, rich, tree};
 use rustrank::bins::BinOptions;
-use rustrank::boost::{Base, Loss, Measured, Params, Patience, Plan, Trainer, Watched};
+use rustrank::boost::{
+    Base, Dropout, DropoutNormaliser, Loss, Measured, Params, Patience, Plan, Trainer, Watched,
+};
 use rustrank::boost::{binning_of, score_dataset};
 use rustrank::data::{Dataset, Policy, RowData, Strided};
 use rustrank::grow::GrowOptions;
@@ -399,8 +401,14 @@ fn what_training_sees_is_what_the_model_scores() {
 fn resumed_and_continued_trainings_are_the_uninterrupted_one() {
     let train = Rows::new(60, 5).dataset();
     let valid = Rows::new(20, 6).like(&train);
-    for kind in KINDS {
-        let watching = |n| Plan { watched: vec![watched("valid", &valid)], ..plan(kind, n) };
+    for (kind, drops) in KINDS.into_iter().flat_map(|kind| [(kind, false), (kind, true)]) {
+        let watching = |n| {
+            let mut plan = plan(kind, n);
+            let normaliser = DropoutNormaliser::Tree;
+            let dropout = Dropout { rate: 0.4, skip: 0.1, most: Some(3), normaliser };
+            plan.params.dropout = drops.then_some(dropout);
+            Plan { watched: vec![watched("valid", &valid)], ..plan }
+        };
         let mut whole = trainer(&train, watching(9)).unwrap();
         let expected = run(&mut whole);
         let mut begun = trainer(&train, watching(9)).unwrap();
@@ -413,7 +421,7 @@ fn resumed_and_continued_trainings_are_the_uninterrupted_one() {
             assert_eq!(resumed.history(), whole.history());
             // A round that is taken back was never there.
             if begun.next_round(&never).unwrap().is_some() {
-                begun.take_back();
+                begun.take_back().unwrap();
                 begun.next_round(&never).unwrap();
             }
         }

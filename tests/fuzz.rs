@@ -119,6 +119,7 @@ fn seeds() -> Vec<Vec<u8>> {
     model.trees().for_each(|tree| ranked.push(tree.clone()).unwrap());
     seeds.push(ranked.to_text().into_bytes());
     seeds.push(include_bytes!("golden/model-1-classes.rrk").to_vec());
+    seeds.push(include_bytes!("golden/model-1-stack.rrk").to_vec());
     for seed in &seeds {
         Model::from_any(seed).unwrap();
     }

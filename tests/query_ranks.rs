@@ -188,10 +188,14 @@ fn rows_without_queries_are_refused() {
 }
 
 #[test]
-fn models_of_ranks_and_others_do_not_mix() {
+fn models_of_ranks_hold_no_others() {
     let ranked = ranked_model();
     let error = Model::sum(vec![(1.0, ranked.clone()), (1.0, without_flag(&ranked))]).unwrap_err();
-    assert!(error.to_string().contains("only one of two models ranks"), "{error}");
+    assert!(error.to_string().contains("another number of features"), "{error}");
+    let mut around = ranked.clone();
+    let inner = Component::new(Part::Model(Box::new(without_flag(&ranked))));
+    let error = around.add(inner).unwrap_err();
+    assert!(error.to_string().contains("cannot hold one that does not"), "{error}");
     assert!(Model::new(3).set_ranks_features().is_err());
     assert!(ranked.clone().set_ranks_features().is_err());
     for library in ["lightgbm", "xgboost", "ranklib", "onnx"] {

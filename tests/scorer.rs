@@ -23,7 +23,7 @@ fn add(model: &Model, row: &[f64], sum: f64) -> f64 {
         let (mean, scale) = match component.normalisation {
             Normalisation::AsIs => (0.0, 1.0),
             Normalisation::Fixed { mean, scale } => (mean, scale),
-            Normalisation::Query => unreachable!("tested by itself"),
+            _ => unreachable!("tested by themselves"),
         };
         sum + component.weight * ((add_part(&component.part, row, 0.0) - mean) / scale)
     })

@@ -23,23 +23,32 @@ from rustrank.booster import Booster
 from rustrank.combination import Combiner, Curve
 from rustrank.comparison import Comparison, MetricComparison, compare
 from rustrank.dataset import Dataset
+from rustrank.distillation import Distillation, distill
+from rustrank.ensembles import Ensemble, EnsembleTables, ensemble
 from rustrank.evaluation import Evaluation, MetricValue, evaluate
 from rustrank.folds import QueryFolds
 from rustrank.lambdaboost import LambdaBoost
 from rustrank.lambdamart import XENDCGMART, LambdaMART, RankNetMART
 from rustrank.mart import MART, McRank
+from rustrank.members import Member, Recipe, recipe
+from rustrank.mixture import mix
 from rustrank.neighbours import Expansion, expand
 from rustrank.nets import LambdaRank, RankNet
 from rustrank.optimality import LocalOptimum, local_optimum
 from rustrank.plots import plot_importance, plot_metric, plot_tree
 from rustrank.relevance import err_relevance
+from rustrank.sharding import Shards, shard
+from rustrank.spaces import Between, grids
+from rustrank.stacking import Stacking
 from rustrank.training import EarlyStopping, Round, train
+from rustrank.tuning import Trial, Tuning, tune
 from rustrank.validation import CrossValidation, cross_validate
 
 __all__ = [
     "MART",
     "XENDCGMART",
     "Adaptation",
+    "Between",
     "Booster",
     "Combiner",
     "CommError",
@@ -49,7 +58,10 @@ __all__ = [
     "Curve",
     "DataError",
     "Dataset",
+    "Distillation",
     "EarlyStopping",
+    "Ensemble",
+    "EnsembleTables",
     "Evaluation",
     "Expansion",
     "InternalError",
@@ -58,6 +70,7 @@ __all__ = [
     "LambdaRank",
     "LocalOptimum",
     "McRank",
+    "Member",
     "MetricComparison",
     "MetricValue",
     "ModelFormatError",
@@ -67,22 +80,34 @@ __all__ = [
     "QueryFolds",
     "RankNet",
     "RankNetMART",
+    "Recipe",
     "ResourceError",
     "Round",
     "RustrankError",
     "RustrankWarning",
+    "Shards",
+    "Stacking",
+    "Trial",
+    "Tuning",
     "__version__",
     "adapt",
     "compare",
     "cross_validate",
     "datasets",
+    "distill",
+    "ensemble",
     "err_relevance",
     "evaluate",
     "expand",
+    "grids",
     "local_optimum",
+    "mix",
     "plot_importance",
     "plot_metric",
     "plot_tree",
     "plots",
+    "recipe",
+    "shard",
     "train",
+    "tune",
 ]

@@ -181,7 +181,7 @@ class ParquetFiles:
         taken = {role: name for role, name in roles.items() if name is not None}
         _check_different(taken)
         if features is None:
-            with _opened(paths[0]) as file:
+            with opened(paths[0]) as file:
                 columns = file.schema_arrow.names
             features = [name for name in columns if name not in taken.values()]
         return cls(paths, taken, _chosen(features, taken), rows)
@@ -190,8 +190,8 @@ class ParquetFiles:
         """Read all files once more."""
         wanted = [*self.features, *self.roles.values()]
         for one in self.paths:
-            with _opened(one) as file:
-                _require_columns(wanted, file.schema_arrow.names, one)
+            with opened(one) as file:
+                require_columns(wanted, file.schema_arrow.names, one)
                 for rows in file.iter_batches(self.batch_rows, columns=wanted):
                     batch = {role: rows.column(name) for role, name in self.roles.items()}
                     yield {**batch, "X": rows.select(self.features)}
@@ -242,7 +242,8 @@ def _chosen(features: Any, roles: Mapping[str, str]) -> list[str]:
     return chosen
 
 
-def _opened(path: Any) -> Any:
+def opened(path: Any) -> Any:
+    """Open a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -256,7 +257,8 @@ def _opened(path: Any) -> Any:
         raise DataError(message[:400], code="parquet", path=str(path)) from error
 
 
-def _require_columns(wanted: Sequence[str], present: Sequence[str], path: Any) -> None:
+def require_columns(wanted: Iterable[str], present: Sequence[str], path: Any) -> None:
+    """Refuse a file that lacks a column."""
     for name in wanted:
         if name not in present:
             message = (

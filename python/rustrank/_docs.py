@@ -64,6 +64,10 @@ class Docs:
         """Return them binned."""
         return Dataset(self.X, self.y, qid=self.query, feature_names=self.names, **options)
 
+    def table(self) -> Any:
+        """Return the features, by name where they have names."""
+        return self.X if self.names is None else dict(zip(self.names, self.X.T, strict=True))
+
     def has_pairs(self) -> NDArray[np.bool_]:
         """Return of each query whether two of its labels differ."""
         low = np.full(self.num_queries, np.inf, np.float32)
@@ -74,13 +78,17 @@ class Docs:
 
     def content(self) -> NDArray[np.uint64]:
         """Return a number for each query: of its docs, in whatever order they are."""
-        cells = np.ascontiguousarray(self.X + np.float32(0)).view(np.uint32).astype(np.uint64)
-        hashed = _mixed(self.y.view(np.uint32).astype(np.uint64))
-        for feature in range(cells.shape[1]):
-            hashed = _mixed(hashed ^ cells[:, feature])
         content = np.zeros(self.num_queries, np.uint64)
-        np.add.at(content, self.query, hashed)
+        np.add.at(content, self.query, self.content_of_rows())
         return content
+
+    def content_of_rows(self) -> NDArray[np.uint64]:
+        """Return a number for each doc: of its label and its cells."""
+        cells = np.ascontiguousarray(self.X + np.float32(0)).view(np.uint32).astype(np.uint64)
+        hashed = mixed(self.y.view(np.uint32).astype(np.uint64))
+        for feature in range(cells.shape[1]):
+            hashed = mixed(hashed ^ cells[:, feature])
+        return hashed
 
     def parts(self, shares: list[float], seed: int) -> list[Docs]:
         """Divide the queries as `dealt` says."""
@@ -88,7 +96,7 @@ class Docs:
 
     def dealt(self, shares: list[float], seed: int) -> list[NDArray[Any]]:
         """Divide the numbers of the queries; which goes where depends on seed and content."""
-        drawn = _mixed(self.content() ^ _mixed(np.full(1, seed, np.uint64)))
+        drawn = mixed(self.content() ^ mixed(np.full(1, seed, np.uint64)))
         # Parts are as alike as can be: those that teach something are dealt out by themselves.
         teaches = self.has_pairs()
         parts: list[list[NDArray[Any]]] = [[] for _ in shares]
@@ -100,12 +108,12 @@ class Docs:
         return [np.concatenate(part) for part in parts]
 
 
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Spread every bit over all: SplitMix64's last steps."""
-    mixed = numbers * _SPREAD + _SPREAD
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(mixed ^ (mixed >> np.uint64(31)), np.uint64)
+    bits = numbers * _SPREAD + _SPREAD
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(bits ^ (bits >> np.uint64(31)), np.uint64)
 
 
 def as_docs(given: Any, name: str) -> Docs:

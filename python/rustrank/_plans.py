@@ -11,6 +11,7 @@ import numpy as np
 
 from rustrank._callables import Loss, Measurement, name_of
 from rustrank._errors import DataError, ParamError, ParamKindError, UnknownNameError, shown
+from rustrank._limits import Limits
 from rustrank._options import real, text, threads, whole
 from rustrank.booster import Booster
 from rustrank.dataset import Dataset, as_dataset
@@ -94,6 +95,7 @@ class Boosting:
     queries_per_tree: float
     docs_per_tree: float
     step: tuple[str, float, float, int | None] | None
+    dropout: tuple[float, float, int | None, str] | None
 
     @classmethod
     def of(
@@ -109,6 +111,7 @@ class Boosting:
             real("queries_per_tree", options["queries_per_tree"]),
             real("docs_per_tree", options["docs_per_tree"]),
             _step(options, sets, metrics),
+            _dropout(options),
         )
 
 
@@ -128,10 +131,11 @@ class Growing:
     features_per_node: float
     rows_per_node: float
     random_strength: float
+    limits: Limits
     seed: int
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Growing:
+    def of(cls, options: Mapping[str, Any], dataset: Dataset) -> Growing:
         """Check the kinds of options; the core checks their ranges."""
         depth = options["max_depth"]
         return cls(
@@ -147,6 +151,7 @@ class Growing:
             features_per_node=real("features_per_node", options["features_per_node"]),
             rows_per_node=real("rows_per_node", options["rows_per_node"]),
             random_strength=real("random_strength", options["random_strength"]),
+            limits=Limits.of(options, dataset),
             seed=whole("seed", options["seed"], 0, 2**64 - 1),
         )
 
@@ -227,7 +232,7 @@ class Plan:
         from_ = 1 if relevant is None else relevant
         return cls(
             Boosting.of(options, list(valid), metrics),
-            Growing.of(options),
+            Growing.of(options, dataset),
             (name_of(objective), Loss(objective, dataset.query_ids))
             if callable(objective)
             else Losing.of(options, metrics),
@@ -315,6 +320,16 @@ def loss_metric(given: Any, metrics: Iterable[str | Any]) -> str:
         return text("objective_metric", given)
     first = next((metric for metric in metrics if isinstance(metric, str)), "ndcg")
     return first if first.startswith(_NEED_CUT) else first.split("@")[0]
+
+
+def _dropout(options: Mapping[str, Any]) -> tuple[float, float, int | None, str] | None:
+    """Take how trees are dropped, if any are."""
+    rate, most = real("dropout", options["dropout"]), options["dropout_max"]
+    if most is not None:
+        most = whole("dropout_max", most, 1, _MOST, ", or None for any number")
+    skip = real("dropout_skip", options["dropout_skip"])
+    normaliser = text("dropout_normaliser", options["dropout_normaliser"])
+    return None if rate == 0 else (rate, skip, most, normaliser)
 
 
 def _step(

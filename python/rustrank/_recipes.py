@@ -411,6 +411,8 @@ _OURS = (
     "gain",
     "max_label",
     "early_stopping",
+    # Rounds are chosen by cutting models, which does not bring their trees' values back.
+    "dropout",
     "checkpoint",
     "resume",
     "snapshot",

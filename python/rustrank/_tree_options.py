@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from rustrank.training import train
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rustrank.training import EarlyStopping
 
@@ -51,6 +51,9 @@ class TreeOptions(TypedDict, total=False):
     features_per_node: float
     rows_per_node: float
     random_strength: float
+    monotone: Mapping[str | int, int] | Sequence[int] | None
+    interactions: Sequence[Sequence[str | int]] | None
+    feature_weight: Mapping[str | int, float] | Sequence[float] | None
     queries_per_tree: float
     docs_per_tree: float
     step: str
@@ -58,6 +61,10 @@ class TreeOptions(TypedDict, total=False):
     step_min: float
     step_max: float
     step_on: str | None
+    dropout: float
+    dropout_skip: float
+    dropout_max: int | None
+    dropout_normaliser: str
     gain: Any
     relevant_from: float | None
     max_label: float | None

@@ -164,7 +164,11 @@ class Booster:
         return self if self._all is None else self._all
 
     def truncate(self, num_trees: int) -> Booster:
-        """Return the booster of the first trees: of McRank, of each class."""
+        """Return the booster of the first trees: of McRank, of each class.
+
+        With their values of today: where training left trees out (``dropout``), later rounds have
+        changed those of earlier ones.
+        """
         most = whole("num_trees", num_trees, 0, self.num_rounds)
         return Booster._of(self._core.truncated(most))
 

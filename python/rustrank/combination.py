@@ -283,6 +283,11 @@ class Combiner:
         return self._found().chosen
 
     @property
+    def net(self) -> LambdaRank | None:
+        """Of ``lambdarank_net``: the net, whose features are the scores of the rankers."""
+        return self._found().net
+
+    @property
     def booster(self) -> Booster:
         """All rankers as one model, if they are boosters: it can be saved as one file."""
         fitted = self._found()
@@ -389,7 +394,7 @@ def merged(boosters: Sequence[Booster], weights: NDArray[np.float64]) -> Booster
     """Return the weighted sum of boosters as one, without those of weight 0."""
     used = np.flatnonzero(weights).tolist() or [0]
     cores = [boosters[at]._core for at in used]
-    return Booster._of(_rustrank.Booster.sum(cores, weights[used].tolist()))
+    return Booster._of(_rustrank.Booster.sum(cores, weights[used].tolist(), ["as-is"] * len(cores)))
 
 
 def _swept(

@@ -45,10 +45,14 @@ class LambdaMART(TreeRanker):
         As for `rustrank.train`, like all the following.
     features_per_tree, features_per_node, rows_per_node, random_strength
         How trees are made different by chance.
+    monotone, interactions, feature_weight
+        What bounds the use of features.
     queries_per_tree, docs_per_tree
         What each tree is grown from.
     step, step_metric, step_min, step_max, step_on
         The exact step.
+    dropout, dropout_skip, dropout_max, dropout_normaliser
+        Trees that are left out while others are grown.
     objective_metric, pairs_to, sigma, pair_normaliser, gap_offset
         What pairs weigh.
     query_normaliser, noise_scale, noise_copies, tied_pairs

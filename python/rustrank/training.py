@@ -11,13 +11,12 @@ from rustrank._errors import ParamError, warn_caller
 from rustrank._options import flag
 from rustrank._plans import EarlyStopping, Plan, refuse_unknown, with_preset
 from rustrank._rounds import Reporting, Round, booster_of
+from rustrank.booster import Booster
 from rustrank.dataset import Dataset, as_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
-
-    from rustrank.booster import Booster
 
 __all__ = ["EarlyStopping", "Round", "train"]
 
@@ -54,6 +53,9 @@ def train(
     features_per_node: float = 1.0,
     rows_per_node: float = 1.0,
     random_strength: float = 0.0,
+    monotone: Mapping[str | int, int] | Sequence[int] | None = None,
+    interactions: Sequence[Sequence[str | int]] | None = None,
+    feature_weight: Mapping[str | int, float] | Sequence[float] | None = None,
     queries_per_tree: float = 1.0,
     docs_per_tree: float = 1.0,
     step: str = "newton",
@@ -61,6 +63,10 @@ def train(
     step_min: float = 0.1,
     step_max: float = 100.0,
     step_on: str | None = None,
+    dropout: float = 0.0,
+    dropout_skip: float = 0.5,
+    dropout_max: int | None = 50,
+    dropout_normaliser: str = "tree",
     objective_metric: str | None = None,
     pairs_to: int | None = 30,
     sigma: float = 1.0,
@@ -155,6 +161,20 @@ def train(
     random_strength : float, default 0
         How far chance has a say in the choice of splits, as in CatBoost, whose default is 1. It
         fades as the model grows, the sooner the larger ``learning_rate`` is.
+    monotone : mapping or list, optional
+        The direction in which scores may move as a feature grows, all else being equal: 1 for up,
+        -1 for down, by name or number; or a list with one for each feature, 0 where there is none.
+        Kept by every tree, and by exact steps; not by a ``base`` without it, by `Booster.refit`, nor
+        by weights below 0. A missing value has no place in the order. Not for ``mcrank``, whose
+        scores are no sum of trees, nor with ``criterion="least_squares"``. None by default.
+    interactions : list of lists, optional
+        Groups of features: those that a tree asks for on the way to a leaf all lie in one of them. A
+        feature of no group stands alone. All may meet by default.
+    feature_weight : mapping or list, optional
+        What the reductions of splits on a feature are multiplied by when splits are compared: below
+        1, a split must be so much better than another feature's to be chosen; 0 leaves the feature
+        out. (LightGBM's ``feature_contri`` and CatBoost's ``feature_weights``; XGBoost's are the
+        chances to be drawn, and do nothing where all features are looked at.) 1 by default.
     queries_per_tree, docs_per_tree : float, default 1
         The shares of the queries, and of their docs, that a tree is grown from.
     step : {"newton", "exact"}
@@ -169,6 +189,23 @@ def train(
     step_on : str, optional
         For the exact step: the name of the validation set whose docs decide; the training set by
         default.
+    dropout : float, default 0
+        The share of the trees so far that are left out while a new one is grown (DART: Rashmi and
+        Gilad-Bachrach 2015), which keeps late trees from mattering little; 0 for none. Later rounds
+        weigh the trees of earlier ones down. With early stopping the booster is nevertheless that
+        of the best round, leaf values and all; ``booster.truncate`` on the other hand cannot know
+        what its first trees were then. A base's trees, if it is a sum of trees of ours, are left
+        out like the others.
+    dropout_skip : float, default 0.5
+        The share of the rounds that leave no tree out.
+    dropout_max : int or None, default 50
+        The most trees that a round leaves out; None for any number.
+    dropout_normaliser : {"tree", "forest"}
+        Whether a new tree weighs as much as each of the trees that were left out, or as all of them
+        together. Either way the scores move no further than those did: with ``k`` trees left out
+        and the learning rate ``eta`` they keep ``k / (k + eta)`` of their values, or
+        ``1 / (1 + eta)``, and the new one counts ``1 / (k + eta)``, or ``1 / (1 + eta)``, besides
+        ``eta``.
     objective_metric : str, optional
         For ``lambdamart``: the metric whose changes weigh pairs; by default the first ``metric``,
         at all ranks.
@@ -241,7 +278,8 @@ def train(
     whole = booster_of(trainer, dataset._names)
     if whole.best_round is None or whole.best_round == whole.num_rounds:
         return whole
-    best = whole.truncate(whole.best_round)
+    # Not the first trees of the whole: under dropout they have been changed since.
+    best = Booster._of(trainer.booster_at(whole.best_round).named(dataset._names))
     best.best_round, best.history, best._all = whole.best_round, whole.history, whole
     return best
 

@@ -41,5 +41,9 @@ pub(super) fn of_no_split(
         return too_large("min_reduction", grow.min_reduction.to_string(), most);
     }
     let most = "smaller leaves: no feature splits the docs with enough on both sides".to_owned();
-    too_large("min_leaf_docs", grow.min_leaf_docs.to_string(), most)
+    let error = too_large("min_leaf_docs", grow.min_leaf_docs.to_string(), most);
+    match grow.limits.named()[..] {
+        [] => error,
+        [(name, _), ..] => error.hint(format!("or {name} leaves no split")),
+    }
 }

@@ -1,5 +1,6 @@
 //! The loss of a training, with what is said of it.
 
+use super::dropout::{rounded, unit};
 use super::start::target;
 use crate::Convention;
 use crate::data::Dataset;
@@ -49,9 +50,16 @@ impl ClassGoal {
         Ok(Self { classes: labels.zip(gains).map(class).collect(), loss, link })
     }
 
-    /// The classes before the first round.
-    pub(super) fn start(&self, num_features: usize) -> Result<Classes> {
-        Classes::new(num_features, self.link, &self.classes, self.loss.starts())
+    /// The classes before the first round; under dropout, whose sums are exact, rounded.
+    pub(super) fn start(&self, num_features: usize, dropout: bool) -> Result<Classes> {
+        let mut starts = self.loss.starts();
+        if dropout {
+            let unit = unit(starts.iter().fold(0.0, |most, start| start.abs().max(most)));
+            for start in &mut starts {
+                *start = rounded(*start, unit);
+            }
+        }
+        Classes::new(num_features, self.link, &self.classes, starts)
     }
 
     /// Whether these are the classes of a model.

@@ -1,20 +1,17 @@
 //! One model of several: a weighted sum that is still made of trees where that changes no bit.
 
 use crate::error::Result;
-use crate::model::{Component, Model, Part};
+use crate::model::{Component, Model, Normalisation, Part};
 
-/// The weighted sum of models, each with its weight, as one model.
+/// The weighted sum of models as one model: each with its weight, and what is done to its scores
+/// before.
 ///
 /// A model that is nothing but a part taken as it is, as most are that training makes, becomes a
 /// component of the sum, so that its trees are trees of the whole; any other stands inside as a model.
-pub fn merged(parts: Vec<(f64, Model)>) -> Result<Model> {
-    let first = parts.first().map(|(_, model)| model);
-    let mut sum = Model::new(first.map_or(0, Model::num_features));
-    if first.is_some_and(Model::ranks_features) {
-        sum.set_ranks_features()?;
-    }
-    sum.set_feature_names(first.and_then(|model| model.feature_names().map(<[String]>::to_vec)))?;
-    for (weight, model) in parts {
+pub fn merged(parts: Vec<(f64, Model, Normalisation)>) -> Result<Model> {
+    let models: Vec<&Model> = parts.iter().map(|(_, model, _)| model).collect();
+    let mut sum = Model::around(&models);
+    for (weight, model, normalisation) in parts {
         let part = match model.components() {
             [only]
                 if only.is_plain()
@@ -25,7 +22,7 @@ pub fn merged(parts: Vec<(f64, Model)>) -> Result<Model> {
             }
             _ => Part::Model(Box::new(model)),
         };
-        sum.add(Component { weight, ..Component::new(part) })?;
+        sum.add(Component { weight, normalisation, part })?;
     }
     Ok(sum)
 }

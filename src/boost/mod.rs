@@ -10,7 +10,8 @@
 //!
 //! Invariants: nothing depends on threads or on the order of rows; a round that fails leaves no
 //! trace; scores are the starting point plus the leaf values in the order of the trees, so that
-//! training goes on from a model, or from a checkpoint, as if it had never stopped.
+//! training goes on from a model, or from a checkpoint, as if it had never stopped. Dropout, which
+//! takes trees out and puts them back, makes those sums exact, so that their order is none.
 //!
 //! Cost: beside gradients and tree, a round takes some nanoseconds a doc, and for each doc of a
 //! watched set a walk down one tree and its share of the metrics.
@@ -50,6 +51,7 @@
 //! ```
 
 mod diagnosis;
+mod dropout;
 mod features;
 mod importance;
 mod loss;
@@ -67,6 +69,7 @@ mod stopping;
 mod trainer;
 mod watch;
 
+pub use dropout::{Dropout, DropoutNormaliser};
 pub use features::{FeaturePlan, FeatureTrainer, Picked};
 pub use importance::permutation_importance;
 pub use loss::Loss;

@@ -4,6 +4,7 @@
 //! and parameters its rounds depend on, and their history. So it can be used like any other model,
 //! is saved as atomically, and resuming needs nothing else: scores follow from the trees.
 
+use super::Params;
 use super::trainer::Plan;
 use super::watch::Watch;
 use crate::data::Dataset;
@@ -15,10 +16,16 @@ const DATASET: &str = "checkpoint.dataset";
 const WATCHED: &str = "checkpoint.watched";
 const BASE: &str = "checkpoint.base";
 const HISTORY: &str = "checkpoint.history";
+/// The leaf values that trees had when they were new, if later rounds changed them.
+pub(super) const BIRTHS: &str = "checkpoint.births";
 const PREFIX: &str = "checkpoint.";
 
 /// Notes the parameters of training.
 pub(super) fn write_params(model: &mut Model, plan: &Plan) {
+    // Those of a base are its own.
+    for name in Params::OPTIONAL {
+        model.remove_attribute(name);
+    }
     for (name, value) in params(plan) {
         model.set_attribute(name, value);
     }
@@ -57,16 +64,28 @@ pub(super) fn restore(mut model: Model, context: &Context<'_>) -> Result<(Model,
             return Err(other(name, got, &expected));
         }
     }
+    let known = params(context.plan);
+    for name in Params::OPTIONAL {
+        if let Some(got) = model.attributes().get(name)
+            && !known.iter().any(|(known, _)| *known == name)
+        {
+            return Err(other(name, got, "none"));
+        }
+    }
     let names = context.watch.names().count();
     let history = history(&model, names)
         .filter(|history| context.num_before + history.len() == model.num_rounds())
-        .ok_or_else(|| Error::data("checkpoint", "the checkpoint is damaged"))?;
+        .ok_or_else(damaged)?;
     let notes: Vec<String> =
         model.attributes().keys().filter(|name| name.starts_with(PREFIX)).cloned().collect();
     for name in notes {
         model.remove_attribute(&name);
     }
     Ok((model, history))
+}
+
+pub(super) fn damaged() -> Error {
+    Error::data("checkpoint", "the checkpoint is damaged")
 }
 
 /// What the rounds of a training depend on, besides the parameters.

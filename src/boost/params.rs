@@ -1,8 +1,8 @@
 //! What training can be told, besides the loss.
 
-use super::Step;
+use super::{Dropout, Step};
 use crate::error::{Error, Result};
-use crate::grow::{Criterion, GrowOptions};
+use crate::grow::{Criterion, GrowOptions, Limits};
 
 /// How many trees, how large their steps, and what each may see.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +17,8 @@ pub struct Params {
     pub docs_per_tree: f64,
     /// What else they are multiplied by.
     pub step: Step,
+    /// Whether, and how, trees are dropped while others are grown.
+    pub dropout: Option<Dropout>,
     /// How a tree is grown, and the seed of everything random.
     pub grow: GrowOptions,
 }
@@ -29,6 +31,7 @@ impl Default for Params {
             queries_per_tree: 1.0,
             docs_per_tree: 1.0,
             step: Step::Newton,
+            dropout: None,
             grow: GrowOptions::default(),
         }
     }
@@ -49,8 +52,12 @@ impl Params {
         above_zero("queries_per_tree", self.queries_per_tree, 1.0)?;
         above_zero("docs_per_tree", self.docs_per_tree, 1.0)?;
         self.step.check()?;
+        self.dropout.as_ref().map_or(Ok(()), Dropout::check)?;
         self.grow.check()
     }
+
+    /// The names of [`named`](Self::named) that are there only if they are used.
+    pub(super) const OPTIONAL: [&'static str; 3] = Limits::NAMES;
 
     /// All that a tree depends on, by name; the number of trees is not part of it.
     pub(super) fn named(&self) -> Vec<(&'static str, String)> {
@@ -59,12 +66,14 @@ impl Params {
             Criterion::SecondOrder => "second_order",
             Criterion::LeastSquares => "least_squares",
         };
+        let dropout = self.dropout.as_ref().map_or_else(|| "none".to_owned(), Dropout::named);
         let depth = grow.max_depth.map_or_else(|| "none".to_owned(), |depth| depth.to_string());
-        vec![
+        let mut named = vec![
             ("learning_rate", self.learning_rate.to_string()),
             ("queries_per_tree", self.queries_per_tree.to_string()),
             ("docs_per_tree", self.docs_per_tree.to_string()),
             ("step", self.step.named()),
+            ("dropout", dropout),
             ("tree_shape", grow.tree_shape.name().to_owned()),
             ("num_leaves", grow.num_leaves.to_string()),
             ("max_depth", depth),
@@ -79,7 +88,9 @@ impl Params {
             ("random_strength", grow.random_strength.to_string()),
             ("random_decay", grow.random_decay.to_string()),
             ("seed", grow.seed.to_string()),
-        ]
+        ];
+        named.extend(grow.limits.named());
+        named
     }
 }
 

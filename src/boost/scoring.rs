@@ -4,13 +4,13 @@
 //! the bins scores a dataset to the same bits as the raw rows that it was made of.
 
 use super::standing::{Standing, settle};
-use super::start::{From, check_features, is_plain, standing, start_scores};
+use super::start::{From, check_features, is_native_forest, is_plain, standing, start_scores};
 use crate::Interrupt;
 use crate::bins::Binning;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::grow::CodedTree;
-use crate::model::{Classes, Component, Forest, Model, Normalisation, Part, Tree};
+use crate::model::{Classes, Component, Forest, Model, Part, Tree};
 
 /// The trees of a model in the codes of a binning, those of models inside it too, forest by forest.
 #[derive(Debug)]
@@ -100,10 +100,7 @@ fn goes_on_from(model: &Model, base: &Model) -> bool {
             }
             _ => false,
         };
-    let is_tree = |component: &Component| {
-        component.is_plain() && matches!(&component.part, Part::Forest(f) if f.is_native())
-    };
-    same && pairs.enumerate().all(grown) && rest.iter().skip(last).all(is_tree)
+    same && pairs.enumerate().all(grown) && rest.iter().skip(last).all(is_native_forest)
 }
 
 /// A model being added to scores.
@@ -127,12 +124,9 @@ impl Adding<'_, '_> {
             }
             let mut own = vec![0.0; sums.len()];
             self.part(&component.part, &mut own)?;
-            let (mean, scale) = match component.normalisation {
-                Normalisation::Fixed { mean, scale } => (mean, scale),
-                Normalisation::AsIs | Normalisation::Query => (0.0, 1.0),
-            };
-            let weight = component.weight;
-            sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += weight * ((own - mean) / scale));
+            let (weight, normalisation) = (component.weight, component.normalisation);
+            let sums = sums.iter_mut().zip(own);
+            sums.for_each(|(sum, own)| *sum += weight * normalisation.of_doc(own));
         }
         Ok(())
     }
@@ -174,7 +168,8 @@ fn native_forests(model: &Model) -> Option<Vec<&Forest>> {
     let mut forests = Vec::new();
     for component in model.components() {
         match &component.part {
-            _ if component.normalisation == Normalisation::Query => return None,
+            _ if component.normalisation.needs_queries() => return None,
+            Part::Model(inner) if inner.ranks_features() != model.ranks_features() => return None,
             Part::Model(model) => forests.extend(native_forests(model)?),
             part @ (Part::Forest(_) | Part::Classes(_))
                 if part.forests().iter().all(Forest::is_native) =>

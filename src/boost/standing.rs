@@ -45,6 +45,22 @@ impl Standing {
         if self.margins.is_empty() { &mut self.scores } else { &mut self.margins[at] }
     }
 
+    /// The largest sum, without its sign.
+    pub(super) fn most(&self) -> f64 {
+        let all = self.margins.iter().flatten().chain(&self.scores);
+        all.fold(0.0, |most, sum| sum.abs().max(most))
+    }
+
+    /// Rounds all sums.
+    pub(super) fn round(&mut self, round: impl Fn(f64) -> f64) {
+        let sums = if self.margins.is_empty() {
+            std::slice::from_mut(&mut self.scores)
+        } else {
+            &mut self.margins
+        };
+        sums.iter_mut().flatten().for_each(|sum| *sum = round(*sum));
+    }
+
     /// Makes scores from margins.
     pub(super) fn settle(&mut self, expectation: &Expectation) {
         self.scores.clear();

@@ -93,7 +93,9 @@ fn empty(dataset: &Dataset) -> Result<Model> {
 fn start_of_classes(plan: &Plan, goal: &ClassGoal, dataset: &Dataset) -> Result<Model> {
     let mut model = empty(dataset)?;
     let Some(base) = &plan.base else {
-        model.add(Component::new(Part::Classes(goal.start(dataset.num_features())?)))?;
+        model.add(Component::new(Part::Classes(
+            goal.start(dataset.num_features(), plan.params.dropout.is_some())?,
+        )))?;
         return Ok(model);
     };
     let (model, components) = (&base.model, base.model.components());
@@ -138,9 +140,12 @@ pub(super) fn standing(
 
 /// Whether a model is a sum of trees of our own.
 pub(super) fn is_plain(model: &Model) -> bool {
-    model.components().iter().all(|component| {
-        component.is_plain() && matches!(&component.part, Part::Forest(f) if f.is_native())
-    })
+    model.components().iter().all(is_native_forest)
+}
+
+/// Whether a component is trees of our own, summed one by one.
+pub(super) fn is_native_forest(component: &Component) -> bool {
+    component.is_plain() && matches!(&component.part, Part::Forest(f) if f.is_native())
 }
 
 /// Refuses a dataset of other features than a model's.

@@ -1,5 +1,6 @@
 //! Rounds: gradients, a tree or one a class, new scores, metrics.
 
+use super::dropout::{Drop, Dropped, Dropping};
 use super::loss::{ClassGoal, Learned};
 use super::notes::{self, Context};
 use super::sampler::Sampler;
@@ -80,6 +81,7 @@ pub struct Trainer {
     grower: Grower,
     sampler: Sampler,
     model: Model,
+    dropping: Option<Dropping>,
     /// Of classes, if they are learned.
     goal: Option<ClassGoal>,
     /// How many of its rounds are the base's.
@@ -122,6 +124,10 @@ impl Trainer {
             let what = "an exact step is a line of scores, and the scores of classes are none";
             return Err(Error::param("step", what).hint("train classes with step=\"newton\""));
         }
+        if goal.is_some() && !plan.params.grow.limits.monotone.is_empty() {
+            let what = "monotone is about scores, and trees of classes add to margins";
+            return Err(Error::param("monotone", what));
+        }
         let trees_a_round = goal.as_ref().map_or(1, |goal| goal.loss.num_margins());
         // Sums and gradients, and lists of docs.
         room_for("training", (16 + 16 * trees_a_round as u64) * dataset.num_docs() as u64)?;
@@ -130,13 +136,17 @@ impl Trainer {
         let by_squares = plan.params.grow.criterion == Criterion::LeastSquares;
         let only_pairs = needs_pairs && !by_squares && !watch.sees_train();
         let sampler = Sampler::new(&dataset, &plan.params, only_pairs);
-        let Start { mut model, from } = Start::new(&plan, goal.as_ref(), &dataset, watch.sets())?;
+        let mut start = Start::new(&plan, goal.as_ref(), &dataset, watch.sets())?;
+        let dropping =
+            Dropping::new(&plan.params, &mut start, trees_a_round, &dataset, !needs_pairs)?;
+        let Start { mut model, from } = start;
         notes::write_params(&mut model, &plan);
         Ok(Self {
             gradients: vec![vec![Gradient::default(); dataset.num_docs()]; trees_a_round],
             num_before: model.num_rounds(),
             history: Vec::new(),
             standing: Standing::default(),
+            dropping,
             goal,
             is_stale: true,
             dataset,
@@ -162,14 +172,24 @@ impl Trainer {
         interrupt: &Interrupt,
     ) -> Result<Self> {
         let mut trainer = Self::unready(dataset, plan)?;
+        let births = checkpoint.attributes().get(notes::BIRTHS).cloned();
         (trainer.model, trainer.history) = notes::restore(checkpoint, &trainer.context())?;
+        if let Some(dropping) = &mut trainer.dropping
+            && !births.is_some_and(|births| dropping.take_up(&births, &trainer.model))
+        {
+            return Err(notes::damaged());
+        }
         trainer.make_ready(interrupt)?;
         Ok(trainer)
     }
 
     /// The model so far with all that is needed to [`resume`](Self::resume).
     pub fn checkpoint(&self) -> Model {
-        notes::checkpoint(&self.model, &self.context(), &self.history)
+        let mut model = notes::checkpoint(&self.model, &self.context(), &self.history);
+        if let Some(dropping) = &self.dropping {
+            model.set_attribute(notes::BIRTHS, dropping.to_text());
+        }
+        model
     }
 
     fn context(&self) -> Context<'_> {
@@ -185,32 +205,66 @@ impl Trainer {
         if self.is_stale {
             self.replay(interrupt)?;
         }
-        let trees = self.grow_round(interrupt)?;
+        let (trees, dropped) = self.grow_round(interrupt)?;
         let values = self.watch.values(self.standing.scores(), interrupt)?;
         let num_leaves = trees.iter().map(|tree| tree.leaves().len()).sum();
-        self.keep(trees)?;
+        self.keep(trees, &dropped)?;
         self.history.push(values.clone());
         self.is_stale = false;
         let number = self.num_rounds();
         Ok(Some(Round { number, values, is_best: self.best_round() == Some(number), num_leaves }))
     }
 
-    /// Adds the trees of a round to the model.
-    fn keep(&mut self, trees: Vec<Tree>) -> Result<()> {
+    /// Adds the trees of a round to the model, and weighs down the dropped ones.
+    fn keep(&mut self, trees: Vec<Tree>, dropped: &[Dropped]) -> Result<()> {
+        if let Some(dropping) = &mut self.dropping {
+            dropping.check_scores(&self.model, &trees)?;
+            dropping.born(trees.iter());
+        }
+        for Dropped { place, back, .. } in dropped {
+            let values: Vec<f64> = back.leaves().iter().map(|leaf| leaf.value).collect();
+            self.model.set_leaf_values(*place, &values)?;
+        }
         if self.goal.is_some() {
             return self.model.push_classes(trees);
         }
         trees.into_iter().try_for_each(|tree| self.model.push(tree))
     }
 
-    /// The trees of a round, with the rate in their leaves: all sums and scores have them already.
-    fn grow_round(&mut self, interrupt: &Interrupt) -> Result<Vec<Tree>> {
+    /// The trees that this round drops, taken out of all scores, and what the new ones are
+    /// multiplied by.
+    fn drop(&mut self, interrupt: &Interrupt) -> Result<(f64, Vec<Dropped>)> {
+        let Some(dropping) = &self.dropping else { return Ok((1.0, Vec::new())) };
+        let drop: Drop = dropping.round(self.model.num_rounds());
+        let dropped = dropping.dropped(&self.model, &drop);
+        self.is_stale = true;
+        for Dropped { at, out, .. } in &dropped {
+            self.add(*at, out, interrupt)?;
+        }
+        Ok((drop.new, dropped))
+    }
+
+    /// Adds a tree, as tree `at` of a round, to the sums of all docs.
+    fn add(&mut self, at: usize, tree: &Tree, interrupt: &Interrupt) -> Result<()> {
+        let coded = CodedTree::new(tree, self.dataset.binning()).ok_or_else(other_bins)?;
+        coded.add_to(self.dataset.matrix(), self.standing.sums(at), interrupt)?;
+        self.watch.add(at, &coded, interrupt)
+    }
+
+    /// The trees of a round, with the rate in their leaves, and those that it dropped: all sums and
+    /// scores have them already.
+    fn grow_round(&mut self, interrupt: &Interrupt) -> Result<(Vec<Tree>, Vec<Dropped>)> {
+        let (weight, dropped) = self.drop(interrupt)?;
         self.set_gradients(interrupt)?;
         let mut trees = Vec::with_capacity(self.gradients.len());
         for at in 0..self.gradients.len() {
             let tree = self.grow(at, interrupt)?;
             let alpha = self.alpha(&tree, interrupt)?;
-            let tree = stepped(&tree, self.plan.params.learning_rate * alpha)?;
+            let tree = stepped(&tree, self.plan.params.learning_rate * weight * alpha)?;
+            let tree = match &self.dropping {
+                Some(dropping) => dropping.rounded(&tree),
+                None => tree,
+            };
             let coded = CodedTree::new(&tree, self.dataset.binning());
             let coded = coded.ok_or_else(|| Error::internal("a split outside of the bins"))?;
             self.is_stale = true;
@@ -222,19 +276,42 @@ impl Trainer {
             let (params, docs) = (&self.plan.params, &self.sampler.docs);
             return Err(diagnosis::of_no_split(&self.dataset, params, &self.gradients[0], docs));
         }
+        for Dropped { at, back, .. } in &dropped {
+            self.add(*at, back, interrupt)?;
+        }
         if let Some(classes) = self.goal.as_ref().and_then(|_| self.model.classes()) {
             self.standing.settle(classes.expectation());
             self.watch.settle(classes.expectation());
         }
-        Ok(trees)
+        Ok((trees, dropped))
     }
 
     /// Takes the latest round back, as if it had never been.
-    pub fn take_back(&mut self) {
-        if self.history.pop().is_some() {
-            self.model.truncate(self.num_rounds() - 1);
-            self.is_stale = true;
+    pub fn take_back(&mut self) -> Result<()> {
+        if self.history.is_empty() {
+            return Ok(());
         }
+        let rounds = self.num_rounds() - 1;
+        self.model = self.model_at(rounds)?;
+        if let Some(dropping) = &mut self.dropping {
+            dropping.forget(rounds);
+        }
+        self.history.pop();
+        self.is_stale = true;
+        Ok(())
+    }
+
+    /// The model as it was after so many rounds, those of the base counted.
+    ///
+    /// Under dropout that is not the first so many rounds of the model: later ones weigh the trees
+    /// of earlier ones down.
+    pub fn model_at(&self, rounds: usize) -> Result<Model> {
+        if let Some(dropping) = &self.dropping {
+            return dropping.at(&self.model, rounds);
+        }
+        let mut model = self.model.clone();
+        model.truncate(rounds);
+        Ok(model)
     }
 
     /// Why there is no further round, if there is none.
@@ -295,7 +372,10 @@ impl Trainer {
     /// The scores of the starting point and all trees, from the beginning: the same sums in the
     /// same order as round by round.
     fn replay(&mut self, interrupt: &Interrupt) -> Result<()> {
-        let of = |dataset: &Dataset| standing(&self.model, self.from, dataset, interrupt);
+        let of = |dataset: &Dataset| match &self.dropping {
+            Some(dropping) => dropping.standing(&self.model, dataset, interrupt),
+            None => standing(&self.model, self.from, dataset, interrupt),
+        };
         self.standing = of(&self.dataset)?;
         self.watch.start(of)?;
         self.is_stale = false;

@@ -100,8 +100,12 @@ impl Digits {
 pub(super) struct Set(Vec<u64>);
 
 impl Set {
+    pub(super) fn none(len: usize) -> Self {
+        Self(vec![0; len.div_ceil(64)])
+    }
+
     pub(super) fn all(len: usize) -> Self {
-        let mut set = Self(vec![0; len.div_ceil(64)]);
+        let mut set = Self::none(len);
         (0..len).for_each(|i| set.insert(i));
         set
     }
@@ -112,6 +116,21 @@ impl Set {
 
     pub(super) fn remove(&mut self, i: usize) {
         self.0[i / 64] &= !(1 << (i % 64));
+    }
+
+    /// Adds another set of the same room.
+    pub(super) fn unite(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own |= other);
+    }
+
+    /// Keeps what is in another set of the same room, too.
+    pub(super) fn intersect(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own &= other);
+    }
+
+    /// Takes out what is in another set of the same room.
+    pub(super) fn subtract(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own &= !other);
     }
 
     pub(super) fn contains(&self, i: usize) -> bool {

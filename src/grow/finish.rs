@@ -1,6 +1,7 @@
 //! The values of a tree that has been grown.
 
 use super::grower::{Grower, Growth, Open};
+use super::limits::Bounds;
 use super::options::Criterion;
 use super::packed::Sums;
 use super::together::take;
@@ -35,13 +36,13 @@ impl Grower {
             of_split[at] = Node { grad, hess, docs };
             (splits[at].cover, splits[at].docs) = (hess, docs);
         }
-        let value = |node: Node| {
+        let value = |node: Node, bounds: &Bounds| {
             let value = -(node.grad as f64) * growth.scale.grad / (node.hess + self.options.l2);
             let is_sound = node.hess >= self.options.min_leaf_hess && value.is_finite();
-            if is_sound { value } else { 0.0 }
+            bounds.clip_value(if is_sound { value } else { 0.0 }, &growth.scale)
         };
         let leaf = |(open, &node): (&Open, &Node)| Leaf {
-            value: value(open.heir_of.map_or(node, |split| of_split[split])),
+            value: value(open.heir_of.map_or(node, |split| of_split[split]), &open.bounds),
             cover: node.hess,
             docs: node.docs,
         };

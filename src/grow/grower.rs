@@ -3,20 +3,20 @@
 use super::columns::Columns;
 use super::features::{Digit, Digits, Set};
 use super::histogram::{Docs, Pool, Shape};
+use super::limits::{Bounds, Rules};
 use super::lines::Lines;
-use super::noise::{self, Noise};
-use super::options::{Criterion, GrowOptions, TreeShape};
-use super::packed::{Load, Scale, Sums, pack};
+use super::noise;
+use super::options::{GrowOptions, TreeShape};
+use super::packed::{Load, Scale, pack};
 use super::rows::Rows;
-use super::scan::{Bar, Choice, Found, Node, Scanner};
+use super::scan::{Bar, Choice};
 use crate::bins::{Binning, Matrix};
 use crate::comm::Team;
 use crate::error::{Result, room_for};
 use crate::gradient::Gradient;
-use crate::hash::{draw, start};
+use crate::hash::draw;
 use crate::interrupt::Interrupt;
 use crate::model::{Child, Split, Tree};
-use crate::simd::Level;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -61,6 +61,7 @@ pub struct Grower {
     pub(super) docs: Rows,
     pub(super) rest: Rows,
     pub(super) leaves: Vec<Open>,
+    pub(super) rules: Option<Rules>,
     pub(super) team: Team,
 }
 
@@ -84,6 +85,9 @@ pub(super) struct Open {
     pub(super) best: Option<Best>,
     /// The split whose value it takes, being too small for its own.
     pub(super) heir_of: Option<usize>,
+    pub(super) bounds: Bounds,
+    /// The groups of features that the splits above it lie in.
+    pub(super) groups: Vec<u32>,
 }
 
 /// The best split of a leaf, and what it takes off the loss.
@@ -112,13 +116,14 @@ pub(super) struct Growth<'a> {
 /// Streams of draws.
 const TREE: u64 = 1;
 pub(super) const NODE: u64 = 2;
-const ROWS: u64 = 3;
-const NOISE: u64 = 4;
+pub(super) const ROWS: u64 = 3;
+pub(super) const NOISE: u64 = 4;
 
 impl Grower {
     /// Makes ready to grow trees on a table.
     pub fn new(table: Table<'_>, options: GrowOptions) -> Result<Self> {
         options.check()?;
+        options.limits.check(&options, table.binning.num_features())?;
         let digits = Digits::of(table.binning);
         let shape = Shape { stride: digits.stride(), width: table.matrix.width() };
         let num_docs = table.matrix.num_rows();
@@ -134,6 +139,7 @@ impl Grower {
             docs: Rows::default(),
             rest: Rows::default(),
             leaves: Vec::new(),
+            rules: Rules::of(&options.limits, &digits),
             team: Team::default(),
             digits,
             options,
@@ -210,7 +216,8 @@ impl Grower {
     fn start(&mut self, growth: &mut Growth<'_>, num_docs: usize) {
         self.docs.start(growth.job.docs);
         self.rest.start(growth.job.rest);
-        let all = Set::all(self.digits.len());
+        let mut all = Set::all(self.digits.len());
+        self.rules.iter().for_each(|rules| rules.leave_out(&mut all));
         let (part, seed) = (self.options.features_per_tree, self.options.seed);
         let features = all.sample(part, seed, draw(seed, TREE, growth.job.round), &self.digits);
         growth.columns = self.digits.columns(&features);
@@ -227,6 +234,8 @@ impl Grower {
             histogram: None,
             best: None,
             heir_of: None,
+            bounds: Bounds::default(),
+            groups: self.rules.as_ref().map_or_else(Vec::new, Rules::all_groups),
         });
     }
 
@@ -249,6 +258,7 @@ impl Grower {
         let digit = self.digits.all()[choice.digit];
         let cells = self.columns.get(growth.table.matrix, digit.column as usize);
         let side = digit.side(choice.code, choice.missing_left);
+        let l2 = self.l2(growth);
         let leaf = &mut self.leaves[at];
         let middle = self.docs.part(leaf.docs.clone(), cells, &side);
         let rest_middle = self.rest.part(leaf.rest.clone(), cells, &side);
@@ -258,7 +268,7 @@ impl Grower {
         } else {
             choice.left
         };
-        let right = Open {
+        let mut right = Open {
             docs: middle..leaf.docs.end,
             rest: rest_middle..leaf.rest.end,
             count: leaf.docs.end - middle,
@@ -270,11 +280,16 @@ impl Grower {
             histogram: None,
             best: None,
             heir_of: None,
+            bounds: leaf.bounds,
+            groups: leaf.groups.clone(),
         };
         leaf.count -= right.count;
         (leaf.docs.end, leaf.rest.end, leaf.total) = (middle, rest_middle, left);
         (leaf.depth, leaf.number) = (right.depth, right.number - 1);
         let above = leaf.parent.replace((number, true));
+        if let Some(rules) = &self.rules {
+            rules.bind(&self.digits, &choice, l2, [leaf, &mut right]);
+        }
         self.leaves.push(right);
         let children = [at, self.leaves.len() - 1];
         growth.add_split(above, digit, &best, children);
@@ -312,8 +327,8 @@ impl Grower {
         let bars = [Bar::default(), Bar::default()];
         let node = |i: usize| {
             let leaf = &self.leaves[pair[i]];
-            let of = (&sets[i], leaf.number);
-            let node = || self.node((leaf.total, leaf.docs.len()), of, &bars[i], growth);
+            let of = (leaf.total, leaf.docs.len());
+            let node = || self.node(of, leaf, (&sets[i], &bars[i]), growth);
             self.may_split(pair[i]).then(node)
         };
         let docs = Docs::of(docs, &self.packed, &mut gathered);
@@ -346,7 +361,7 @@ impl Grower {
         let mut gathered = std::mem::take(&mut self.gathered);
         let features = self.features_of(at, growth);
         let bar = Bar::default();
-        let node = self.node((total, num_docs), (&features, leaf.number), &bar, growth);
+        let node = self.node((total, num_docs), leaf, (&features, &bar), growth);
         let docs = Docs::of(docs, &self.packed, &mut gathered);
         let scanner = self.scanner(growth);
         let [found, _] = scanner.scan([Some(node), None], docs, sums.as_deref_mut(), None);
@@ -371,109 +386,6 @@ impl Grower {
             }
             Some(sums) => self.pool.give(sums),
             None => {}
-        }
-    }
-
-    /// The part of a leaf's docs that its split is chosen by.
-    pub(super) fn sample(&self, leaf: &Open, growth: &Growth<'_>) -> Vec<u32> {
-        let stream = draw(self.options.seed, growth.job.round ^ ROWS << 60, leaf.number);
-        let below = (self.options.rows_per_node * 2f64.powi(64)) as u64;
-        let docs = self.docs.get(leaf.docs.clone()).iter().copied();
-        let is_drawn = |&doc: &u32| {
-            draw(self.options.seed, stream, growth.table.doc_hash[doc as usize]) < below
-        };
-        docs.filter(is_drawn).collect()
-    }
-
-    /// The features that the split of a leaf may be chosen from.
-    pub(super) fn features_of(&self, at: usize, growth: &Growth<'_>) -> Set {
-        let leaf = &self.leaves[at];
-        let seed = self.options.seed;
-        let stream = draw(seed, growth.job.round ^ NODE << 60, leaf.number);
-        leaf.features.sample(self.options.features_per_node, seed, stream, &self.digits)
-    }
-
-    pub(super) fn scanner<'s>(&'s self, growth: &'s Growth<'_>) -> Scanner<'s> {
-        let Table { matrix, .. } = growth.table;
-        let (level, shape) = (Level::best(), self.pool.shape());
-        let columns = &growth.columns;
-        Scanner { level, digits: &self.digits, columns, matrix, lines: &self.lines, shape }
-    }
-
-    /// Whether a leaf is shallow and large enough to be split.
-    pub(super) fn may_split(&self, at: usize) -> bool {
-        let leaf = &self.leaves[at];
-        self.options.max_depth.is_none_or(|most| leaf.depth < most)
-            && leaf.count as u64 >= 2 * u64::from(self.options.min_leaf_docs)
-            && Sums::of(leaf.total).mass >= 2
-    }
-
-    /// A node as the search wants it: everything in packed units.
-    pub(super) fn node<'s>(
-        &self,
-        (total, num_docs): (u64, usize),
-        (features, number): (&'s Set, u64),
-        bar: &'s Bar,
-        growth: &Growth<'_>,
-    ) -> Node<'s> {
-        let docs = f64::from(self.options.min_leaf_docs);
-        let sums = Sums::of(total);
-        let (least, l2) = match self.options.criterion {
-            Criterion::SecondOrder => {
-                let of_docs = docs * f64::from(sums.mass) / num_docs as f64;
-                let unit = growth.scale.mass;
-                (of_docs.max(self.options.min_leaf_hess / unit), self.options.l2 / unit)
-            }
-            Criterion::LeastSquares => (docs, 0.0),
-        };
-        let grad = f64::from(sums.grad);
-        let alone = grad * grad / (f64::from(sums.mass) + l2);
-        let noise = self.noise(alone, number, growth);
-        Node { total, least: least.max(1.0), l2, alone, features, bar, noise }
-    }
-
-    /// The noise on the choice of a split, the value of what it splits being `alone`.
-    pub(super) fn noise(&self, alone: f64, number: u64, growth: &Growth<'_>) -> Option<Noise> {
-        let start = start(self.options.seed, growth.job.round ^ NOISE << 60 ^ number << 24);
-        let noise =
-            || Noise { deviation: growth.deviation, start, floor: self.floor(alone, growth) };
-        (growth.deviation > 0.0).then(noise)
-    }
-
-    /// What the value of splits must be above, that of what they split being `alone`. Splits that
-    /// separate nothing differ from it by rounding alone.
-    pub(super) fn floor(&self, alone: f64, growth: &Growth<'_>) -> f64 {
-        let rounded = alone * (1.0 + 1e-10);
-        rounded.max(alone + self.options.min_reduction / self.unit(growth))
-    }
-
-    /// What a packed unit of value takes off the loss.
-    pub(super) fn unit(&self, growth: &Growth<'_>) -> f64 {
-        let half = match self.options.criterion {
-            Criterion::SecondOrder => 0.5,
-            Criterion::LeastSquares => 1.0,
-        };
-        half * (growth.scale.grad * growth.scale.grad / growth.scale.mass)
-    }
-
-    /// Takes what the search found for a leaf, if it is worth a split.
-    pub(super) fn settle(
-        &mut self,
-        at: usize,
-        found: Found,
-        (total, num_docs): (u64, usize),
-        growth: &mut Growth<'_>,
-    ) {
-        let leaf = &mut self.leaves[at];
-        found.dead.into_iter().for_each(|digit| leaf.features.remove(digit));
-        let Some(choice) = found.best else { return };
-        let (of, bar) = ((&Set::default(), leaf.number), &Bar::default());
-        let alone = self.node((total, num_docs), of, bar, growth).alone;
-        let reduction = self.unit(growth) * (choice.value - alone);
-        // Splits that separate nothing differ from zero by rounding alone.
-        if choice.value > alone * (1.0 + 1e-10) && reduction > self.options.min_reduction {
-            self.leaves[at].best = Some(Best { choice, reduction });
-            growth.queue.insert((Reduction(reduction), Reverse(at)));
         }
     }
 }
@@ -513,7 +425,7 @@ impl Growth<'_> {
 
 /// What a split takes off the loss: a number above zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Reduction(f64);
+pub(super) struct Reduction(pub(super) f64);
 
 impl Eq for Reduction {}
 

@@ -30,6 +30,8 @@ pub(super) struct Terms<'a> {
     pub(super) features: &'a Set,
     /// The value of all nodes if none is split.
     pub(super) base: f64,
+    /// What the value must be above.
+    pub(super) floor: f64,
     pub(super) noise: Option<Noise>,
 }
 
@@ -113,7 +115,7 @@ impl Scanner<'_> {
                 self.add_pair((first, own, parent), &pair.nodes, tables, &mut tally);
             }
         }
-        tally.best(self, terms.base, terms.noise.as_ref())
+        tally.best(self, &terms)
     }
 
     /// Adds a node to a tally, makes the sums of its sibling, and adds that.

@@ -15,6 +15,7 @@
 //! which is the smaller child's of each split, and both children's where they are small; a nanosecond
 //! a doc for each split above it; a quarter of a nanosecond a bin and feature for each new node.
 
+mod careful;
 mod coded;
 mod columns;
 mod features;
@@ -23,6 +24,7 @@ mod grower;
 mod histogram;
 mod kernel;
 mod level;
+mod limits;
 mod lines;
 mod noise;
 mod options;
@@ -31,7 +33,9 @@ mod rows;
 mod scan;
 mod symmetric;
 mod together;
+mod value;
 
 pub use coded::CodedTree;
 pub use grower::{Grower, Job, Table};
+pub use limits::{Direction, Limits};
 pub use options::{Criterion, GrowOptions, TreeShape};

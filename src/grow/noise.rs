@@ -29,10 +29,17 @@ impl Noise {
     /// What a split is chosen by: minus infinity where it brings nothing.
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    pub(super) fn score(&self, value: f64, (feature, missing_left, code): (u32, bool, u8)) -> f64 {
-        let id = u64::from(feature) << 16 | u64::from(missing_left) << 8 | u64::from(code);
-        let score = value.sqrt() + self.deviation * normal(draw_in(self.start, id));
+    pub(super) fn score(&self, value: f64, id: (u32, bool, u8)) -> f64 {
+        let score = self.moved(value, id);
         if value > self.floor { score } else { f64::NEG_INFINITY }
+    }
+
+    /// The root of the value of a split, moved by chance.
+    #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
+    #[inline(always)]
+    pub(super) fn moved(&self, value: f64, (feature, missing_left, code): (u32, bool, u8)) -> f64 {
+        let id = u64::from(feature) << 16 | u64::from(missing_left) << 8 | u64::from(code);
+        value.sqrt() + self.deviation * normal(draw_in(self.start, id))
     }
 
     /// The value that a split must be above to be chosen by more than `score`, however lucky.

@@ -1,5 +1,6 @@
 //! How trees are grown.
 
+use super::limits::Limits;
 use crate::error::{Error, Result};
 use std::str::FromStr;
 
@@ -86,6 +87,8 @@ pub struct GrowOptions {
     /// How fast that fades: in round `r` it is multiplied by `n / (n + exp(random_decay r))`, with
     /// `n` docs. Meant to be the learning rate, which says how far a model has come by then.
     pub random_decay: f64,
+    /// What bounds the use of features.
+    pub limits: Limits,
     /// The seed of all sampling.
     pub seed: u64,
 }
@@ -106,6 +109,7 @@ impl Default for GrowOptions {
             rows_per_node: 1.0,
             random_strength: 0.0,
             random_decay: 0.1,
+            limits: Limits::default(),
             seed: 0,
         }
     }

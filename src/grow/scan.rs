@@ -11,9 +11,11 @@
 //! parent's minus those, in place. The sums of a small node are nowhere else: to make its
 //! children's from their docs takes less time than to fetch its own from memory.
 
+use super::careful::{self, Careful};
 use super::features::{Digits, Set};
 use super::histogram::{BLOCK, Docs, Part, Shape};
 use super::kernel::{self, Search, Tables};
+use super::limits::Rules;
 use super::lines::Lines;
 use super::noise::Noise;
 use crate::bins::Matrix;
@@ -48,8 +50,9 @@ pub(super) struct Node<'a> {
     pub(super) l2: f64,
     /// Its value if it is not split.
     pub(super) alone: f64,
-    /// The features that may be split on.
+    /// The features that may be split on, but for those that need care.
     pub(super) features: &'a Set,
+    pub(super) careful: Option<Careful<'a>>,
     /// What the best split is worth at least.
     pub(super) bar: &'a Bar,
     pub(super) noise: Option<Noise>,
@@ -114,6 +117,7 @@ pub(super) struct Scanner<'a> {
     pub(super) matrix: &'a Matrix,
     pub(super) lines: &'a Lines,
     pub(super) shape: Shape,
+    pub(super) rules: Option<&'a Rules>,
 }
 
 /// Columns of one strip that are worked on together.
@@ -263,6 +267,9 @@ impl Scanner<'_> {
         found: &mut Found,
     ) {
         kernel::search(self.level, Search { scanner: self, node, first, sums }, tables, found);
+        if let Some(careful) = &node.careful {
+            careful.search(careful::Columns { scanner: self, node, first, sums }, found);
+        }
     }
 }
 
@@ -340,8 +347,10 @@ mod tests {
                 let noise = Noise { deviation: 1.0, start: seed, floor: 0.0 };
                 let noise = (seed % 3 == 0).then_some(noise);
                 let (least, alone, features, bar) = (1.0, 0.0, &set, &bar);
-                let node = Node { total, least, l2, alone, features, bar, noise };
-                let scanner = Scanner { level, digits, columns, matrix, lines, shape };
+                let careful = None;
+                let node = Node { total, least, l2, alone, features, careful, bar, noise };
+                let rules = None;
+                let scanner = Scanner { level, digits, columns, matrix, lines, shape, rules };
                 // Of no docs: the sibling's sums are those of the parent.
                 let found = scanner.scan([None, Some(node)], docs, None, Some(&mut sums.clone()));
                 assert_eq!(found[0].best, None);
@@ -351,7 +360,8 @@ mod tests {
                 let (first, second) = sums.split_at_mut(size / 2);
                 let scanner = Scanner { columns: &columns[..width / 2], ..scanner };
                 let pairs = vec![pair(Some(first)), pair(Some(&mut second[..width / 2 * stride]))];
-                let asked = scanner.scan_level(pairs, Terms { features: &set, base: 1.0, noise });
+                let asked = scanner
+                    .scan_level(pairs, Terms { features: &set, base: 1.0, floor: 1.0, noise });
                 assert!(asked.is_some());
                 (found.map(|found| (found.best, found.dead)), asked)
             });
@@ -415,7 +425,8 @@ mod tests {
         let columns: Vec<u32> = (0..matrix.width() as u32).collect();
         let (columns, lines, features) =
             (&columns[..], &Lines::of(matrix), &Set::all(digits.len()));
-        let scanner = |level| Scanner { level, digits, columns, matrix, lines, shape };
+        let rules = None;
+        let scanner = |level| Scanner { level, digits, columns, matrix, lines, shape, rules };
         for seed in 0..40 {
             let gradient = |&doc: &u32| {
                 let pull = u64::from(matrix.row(doc as usize)[0]);
@@ -427,7 +438,8 @@ mod tests {
             let bar = &Bar::default();
             let (least, l2, alone) = (30.0, 2.0, 0.0);
             let noisy = Some(noise);
-            let node = Node { total, least, l2, alone, features, bar, noise: noisy };
+            let careful = None;
+            let node = Node { total, least, l2, alone, features, careful, bar, noise: noisy };
             let mut sums = vec![0; shape.stride * shape.width];
             let docs = Docs { docs: &order, gradients: &gradients };
             let level = Level::best();

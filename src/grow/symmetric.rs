@@ -8,8 +8,10 @@ use super::grower::{Best, Grower, Growth, NODE, Open, sum};
 use super::histogram::Docs;
 use super::kernel::{Asked, Side};
 use super::level::{Pair, Terms};
+use super::limits::Bounds;
 use super::packed::Sums;
 use super::scan::{Bar, Choice};
+use super::value::Eligible;
 use crate::error::Result;
 use crate::hash::draw;
 use crate::interrupt::Interrupt;
@@ -29,6 +31,15 @@ struct Work {
     parent: Option<Box<[u64]>>,
 }
 
+/// What becomes of a leaf that is split.
+struct Divided {
+    /// What the loss loses.
+    reduction: f64,
+    /// Which sides take their values from above.
+    heirs: [bool; 2],
+    bounds: [Bounds; 2],
+}
+
 impl Grower {
     pub(super) fn grow_symmetric(
         &mut self,
@@ -42,6 +53,11 @@ impl Grower {
             let features = self.features_of_level(level, growth);
             let Some(asked) = self.search_level(&features, growth)? else { break };
             self.split_level(&asked, growth);
+            if let Some(rules) = &self.rules {
+                // All paths ask the same.
+                let Open { groups, features, .. } = &mut self.leaves[0];
+                rules.narrow(asked.digit, groups, features);
+            }
         }
         Ok(())
     }
@@ -113,12 +129,16 @@ impl Grower {
         growth: &Growth<'_>,
     ) -> Option<Asked> {
         let bar = Bar::default();
+        // What may be asked is the same in all nodes, and is asked with care in all or in none.
+        let is_careful = self.rules.as_ref().is_some_and(|rules| rules.is_monotone);
+        let careful = is_careful.then(|| features.clone());
+        let eligible = Eligible { plain: Set::default(), careful };
         let node = |leaf: usize, sample: Option<&[u32]>| {
             let open = &self.leaves[leaf];
             let of = sample.map_or((open.total, open.docs.len()), |docs| {
                 (sum(&self.packed, docs), docs.len())
             });
-            (of.1 > 0).then(|| self.node(of, (features, 0), &bar, growth))
+            (of.1 > 0).then(|| self.node(of, open, (&eligible, &bar), growth))
         };
         let mut rest = self.gather(works, gathered);
         let mut pairs = Vec::new();
@@ -140,9 +160,10 @@ impl Grower {
             (0..self.leaves.len()).filter_map(|leaf| node(leaf, None)).map(|node| node.alone);
         let base: f64 = base.filter(|alone| alone.is_finite()).sum();
         let noise = self.noise(base, self.leaves.len() as u64, growth);
-        let terms = Terms { features, base, noise };
+        let floor = self.floor(base, growth);
+        let terms = Terms { features, base, floor, noise };
         let asked = self.scanner(growth).scan_level(pairs, terms)?;
-        (base + asked.reduction > self.floor(base, growth)).then_some(asked)
+        (base + asked.reduction > floor).then_some(asked)
     }
 
     /// The packed gradients of all docs that are to be summed.
@@ -224,7 +245,7 @@ impl Grower {
         let leaf = &self.leaves[at];
         let middle = self.docs.part(leaf.docs.clone(), cells, side);
         let rest_middle = self.rest.part(leaf.rest.clone(), cells, side);
-        let (reduction, heirs) = self.divided(at, choice.left, growth);
+        let Divided { reduction, heirs, bounds } = self.divided(at, choice, growth);
         let number = growth.splits.len();
         let leaf = &mut self.leaves[at];
         let right = Open {
@@ -239,34 +260,46 @@ impl Grower {
             histogram: None,
             best: None,
             heir_of: leaf.heir_of.or_else(|| heirs[1].then_some(number)),
+            bounds: bounds[1],
+            groups: Vec::new(),
         };
         leaf.count -= right.count;
         (leaf.docs.end, leaf.rest.end, leaf.total) = (middle, rest_middle, choice.left);
         (leaf.depth, leaf.number) = (right.depth, right.number - 1);
         leaf.heir_of = leaf.heir_of.or_else(|| heirs[0].then_some(number));
+        leaf.bounds = bounds[0];
         let above = leaf.parent.replace((number, true));
         debug_assert_eq!(self.leaves.len(), right_at);
         self.leaves.push(right);
         growth.add_split(above, digit, &Best { choice: *choice, reduction }, [at, right_at]);
     }
 
-    /// What the loss loses by a split of a leaf, and which sides are too small for values of their
-    /// own.
-    fn divided(&self, at: usize, left: u64, growth: &Growth<'_>) -> (f64, [bool; 2]) {
+    /// What becomes of a leaf that is split.
+    fn divided(&self, at: usize, choice: &Choice, growth: &Growth<'_>) -> Divided {
         let leaf = &self.leaves[at];
+        let none = Divided { reduction: 0.0, heirs: [true; 2], bounds: [leaf.bounds; 2] };
         if leaf.heir_of.is_some() || leaf.docs.is_empty() {
-            return (0.0, [true; 2]);
+            return none;
         }
-        let (set, bar) = (Set::default(), Bar::default());
-        let node = self.node((leaf.total, leaf.docs.len()), (&set, 0), &bar, growth);
-        let sides = [left, leaf.total.wrapping_sub(left)].map(Sums::of);
+        let (set, bar) = (Eligible::default(), Bar::default());
+        let node = self.node((leaf.total, leaf.docs.len()), leaf, (&set, &bar), growth);
+        let sides = [choice.left, leaf.total.wrapping_sub(choice.left)].map(Sums::of);
         let heirs = sides.map(|sums| f64::from(sums.mass) < node.least);
+        let direction = self
+            .rules
+            .as_ref()
+            .map_or(0, |rules| rules.direction(&self.digits, choice.digit, choice.code));
+        let [low, high] = sides.map(|sums| f64::from(direction) * leaf.bounds.step(sums, node.l2));
         if heirs[0] || heirs[1] {
-            return (0.0, heirs);
+            // Beside a side without a value of its own, the other's could run against the direction.
+            return if direction == 0 { Divided { heirs, ..none } } else { none };
         }
-        let value = |sums: Sums| {
-            f64::from(sums.grad) * f64::from(sums.grad) / (f64::from(sums.mass) + node.l2)
-        };
-        (self.unit(growth) * (value(sides[0]) + value(sides[1]) - node.alone), heirs)
+        if low > high {
+            return none;
+        }
+        let bounds = leaf.bounds.below(direction, sides, node.l2);
+        let value = |sums: Sums| leaf.bounds.value(sums, node.l2);
+        let reduction = self.unit(growth) * (value(sides[0]) + value(sides[1]) - node.alone);
+        Divided { reduction, heirs, bounds }
     }
 }

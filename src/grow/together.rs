@@ -7,7 +7,6 @@
 //!
 //! A histogram of all columns takes eight bytes a column and byte, whatever the number of docs.
 
-use super::features::Set;
 use super::grower::sum;
 use super::grower::{Grower, Growth};
 use super::histogram::Docs;
@@ -35,6 +34,10 @@ impl Grower {
         if self.options.tree_shape != TreeShape::Leafwise {
             let what = "symmetric trees are not grown by a team";
             return Err(Error::param("tree_shape", what).expected("\"leafwise\""));
+        }
+        if self.options.rows_per_node < 1.0 && self.rules.is_some() {
+            let what = "limits of features are not kept by a team that chooses splits by a sample";
+            return Err(Error::param("rows_per_node", what).expected(1));
         }
         Ok(())
     }
@@ -193,9 +196,9 @@ impl Grower {
         if !self.may_split(at) {
             return;
         }
-        let features: Set = self.features_of(at, growth);
+        let features = self.features_of(at, growth);
         let bar = Bar::default();
-        let node = self.node(of, (&features, self.leaves[at].number), &bar, growth);
+        let node = self.node(of, &self.leaves[at], (&features, &bar), growth);
         // Of no docs: the sums of the sibling are all.
         let nothing = Docs { docs: &[], gradients: &[] };
         let [_, found]: [Found; 2] =

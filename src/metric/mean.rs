@@ -73,17 +73,13 @@ impl Counted {
             None => values.iter().map(|&value| (value, 1.0)).collect(),
             Some(weights) => {
                 check_weights(weights, values.len())?;
-                let largest = weights.iter().copied().fold(0.0, f64::max);
+                let largest = largest(weights);
                 values.iter().zip(weights).map(|(&value, &w)| (value, w / largest)).collect()
             }
         };
         pairs.retain(|(value, weight)| !value.is_nan() && *weight > 0.0);
         pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         Ok(Self(pairs))
-    }
-
-    pub(super) fn mean(&self) -> f64 {
-        mean_of(self.0.iter().copied())
     }
 }
 

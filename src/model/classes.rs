@@ -223,6 +223,10 @@ impl Classes {
         &self.forests
     }
 
+    pub(super) fn forests_mut(&mut self) -> &mut [Forest] {
+        &mut self.forests
+    }
+
     /// The number of trees in each forest.
     pub fn num_rounds(&self) -> usize {
         self.forests[0].trees().len()

@@ -2,7 +2,8 @@
 //!
 //! The score of a row is summed in one fixed order, in `f64`: the intercept, then component by
 //! component. A component that is taken as it is (weight 1, no normalisation) adds its terms one by
-//! one to the sum so far, a forest tree by tree; any other adds up for itself first. So a forest
+//! one to the sum so far, a forest tree by tree; any other adds up for itself first, as do classes,
+//! stacks, and a model that ranks features within queries in one that does not. So a forest
 //! that grows by a tree keeps the sum of the trees before, which is what a trainer holds.
 //!
 //! A *round* is what a step of boosting adds: a tree of a forest, or a tree for each class.
@@ -11,6 +12,8 @@ use super::classes::Classes;
 use super::forest::Forest;
 use super::linear::Linear;
 use super::mlp::Mlp;
+use super::normalisation::Normalisation;
+use super::stack::Stack;
 use super::tree::Tree;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -42,23 +45,6 @@ pub struct Component {
     pub part: Part,
 }
 
-/// What is done to a component's score before it is weighted.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum Normalisation {
-    /// Nothing.
-    #[default]
-    AsIs,
-    /// `(score - mean) / scale`, the same for all docs.
-    Fixed {
-        /// What is subtracted.
-        mean: f64,
-        /// What is divided by; above 0.
-        scale: f64,
-    },
-    /// `(score - mean) / deviation` of the scores in the doc's query; 0 where they are all equal.
-    Query,
-}
-
 /// What scores in a component.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -73,6 +59,8 @@ pub enum Part {
     Mlp(Mlp),
     /// Another model.
     Model(Box<Model>),
+    /// A model on what other models say: a single term.
+    Stack(Box<Stack>),
 }
 
 impl Part {
@@ -81,7 +69,15 @@ impl Part {
         match self {
             Self::Forest(forest) => std::slice::from_ref(forest),
             Self::Classes(classes) => classes.forests(),
-            Self::Linear(_) | Self::Mlp(_) | Self::Model(_) => &[],
+            Self::Linear(_) | Self::Mlp(_) | Self::Model(_) | Self::Stack(_) => &[],
+        }
+    }
+
+    fn forests_mut(&mut self) -> &mut [Forest] {
+        match self {
+            Self::Forest(forest) => std::slice::from_mut(forest),
+            Self::Classes(classes) => classes.forests_mut(),
+            Self::Linear(_) | Self::Mlp(_) | Self::Model(_) => &mut [],
         }
     }
 
@@ -102,21 +98,20 @@ impl Component {
         self.weight == 1.0 && self.normalisation == Normalisation::AsIs
     }
 
-    fn check(&self, num_features: usize) -> Result<()> {
-        let is_scale = match self.normalisation {
-            Normalisation::Fixed { mean, scale } => {
-                mean.is_finite() && scale.is_finite() && scale > 0.0
-            }
-            Normalisation::AsIs | Normalisation::Query => true,
-        };
-        if !self.weight.is_finite() || !is_scale {
-            let what = "a component's weight and normalisation must be finite, its scale above 0";
-            return Err(Error::model("model.number", what));
+    /// Whether it can be part of a model.
+    fn check(&self, model: &Model) -> Result<()> {
+        let num_features = model.num_features;
+        self.normalisation.check()?;
+        if !self.weight.is_finite() {
+            return Err(Error::model("model.number", "a component's weight must be finite"));
         }
         let theirs = match &self.part {
             Part::Forest(forest) => forest.num_features(),
             Part::Classes(classes) => classes.num_features(),
-            Part::Model(model) => model.num_features,
+            // Without ranks around it, it works them out for itself.
+            Part::Model(inner) if !model.query_ranks => inner.num_raw_features(),
+            Part::Model(inner) => inner.num_features,
+            Part::Stack(stack) => stack.num_features(),
             Part::Linear(linear) => return linear.check(num_features),
             Part::Mlp(mlp) => return mlp.check(num_features),
         };
@@ -137,15 +132,23 @@ impl Model {
 
     /// The weighted sum of models, each with its weight.
     pub fn sum(parts: Vec<(f64, Self)>) -> Result<Self> {
-        let first = parts.first().map(|(_, model)| model);
-        let mut sum = Self::new(first.map_or(0, Self::num_features));
-        sum.query_ranks = first.is_some_and(|model| model.query_ranks);
-        sum.feature_names = first.and_then(|model| model.feature_names.clone());
+        let models: Vec<&Self> = parts.iter().map(|(_, model)| model).collect();
+        let mut sum = Self::around(&models);
         for (weight, model) in parts {
             let part = Part::Model(Box::new(model));
             sum.add(Component { weight, ..Component::new(part) })?;
         }
         Ok(sum)
+    }
+
+    /// An empty model that has room for these, with the names of the first: one that ranks features
+    /// within queries if all of them do.
+    pub fn around(models: &[&Self]) -> Self {
+        let Some(first) = models.first() else { return Self::default() };
+        let query_ranks = models.iter().all(|model| model.query_ranks);
+        let num_features = if query_ranks { first.num_features } else { first.num_raw_features() };
+        let names = first.feature_names.as_ref().map(|names| names[..num_features].to_vec());
+        Self { query_ranks, feature_names: names, ..Self::new(num_features) }
     }
 
     /// Adds a tree: to the last component if that is a forest of ours taken as it is, else to a new
@@ -192,17 +195,18 @@ impl Model {
 
     /// Adds a component at the end.
     pub fn add(&mut self, component: Component) -> Result<()> {
-        component.check(self.num_features)?;
-        if let Part::Model(model) = &component.part
-            && model.query_ranks != self.query_ranks
-        {
-            let what = "only one of two models ranks features within queries";
+        component.check(self)?;
+        let (ranks, depth) = match &component.part {
+            Part::Model(model) => (model.query_ranks, model.depth()),
+            Part::Stack(stack) => (false, stack.depth()),
+            _ => (self.query_ranks, 0),
+        };
+        if self.query_ranks && !ranks {
+            let what = "a model that ranks features within queries cannot hold one that does not";
             return Err(Error::model("model.ranks", what)
-                .hint("train both on datasets of the same `query_ranks`"));
+                .hint("a model that does not rank features can hold both"));
         }
-        if let Part::Model(model) = &component.part
-            && model.depth() >= DEEPEST
-        {
+        if depth >= DEEPEST {
             let what = "models stand too deep inside each other";
             return Err(Error::model("model.depth", what).expected(format!("<= {DEEPEST}")));
         }
@@ -212,10 +216,10 @@ impl Model {
 
     /// Puts a part in the place of that of the first component.
     pub(super) fn replace(&mut self, part: Part) -> Result<()> {
-        let Some(first) = self.components.first_mut() else { return Ok(()) };
+        let Some(first) = self.components.first() else { return Ok(()) };
         let other = Component { part, ..first.clone() };
-        other.check(self.num_features)?;
-        *first = other;
+        other.check(self)?;
+        self.components[0] = other;
         Ok(())
     }
 
@@ -223,6 +227,7 @@ impl Model {
     pub(super) fn depth(&self) -> usize {
         let inner = self.components.iter().map(|component| match &component.part {
             Part::Model(model) => model.depth(),
+            Part::Stack(stack) => stack.depth(),
             Part::Forest(_) | Part::Linear(_) | Part::Classes(_) | Part::Mlp(_) => 0,
         });
         1 + inner.max().unwrap_or(0)
@@ -348,6 +353,21 @@ impl Model {
         })
     }
 
+    /// Gives the leaves of tree `at` of [`trees`](Self::trees) other values, one each.
+    pub fn set_leaf_values(&mut self, at: usize, values: &[f64]) -> Result<()> {
+        let mut at = at;
+        for component in &mut self.components {
+            let rounds = component.part.num_rounds();
+            let forests = component.part.forests_mut();
+            let count = forests.len();
+            if at < rounds * count {
+                return forests[at % count].set_values(at / count, values);
+            }
+            at -= rounds * count;
+        }
+        Err(Error::param("model.tree", "the model has no such tree"))
+    }
+
     /// The number of [`trees`](Self::trees).
     pub fn num_trees(&self) -> usize {
         self.forests().map(|forest| forest.trees().len()).sum()
@@ -393,7 +413,7 @@ impl Model {
             match &mut component.part {
                 Part::Forest(forest) => forest.keep(start..end),
                 Part::Classes(classes) => classes.keep(end),
-                Part::Linear(_) | Part::Mlp(_) | Part::Model(_) => {}
+                Part::Linear(_) | Part::Mlp(_) | Part::Model(_) | Part::Stack(_) => {}
             }
             before += count;
         }
@@ -411,8 +431,12 @@ impl Model {
     pub fn needs_queries(&self) -> bool {
         self.query_ranks
             || self.components.iter().any(|component| {
-                component.normalisation == Normalisation::Query
-                    || matches!(&component.part, Part::Model(model) if model.needs_queries())
+                component.normalisation.needs_queries()
+                    || match &component.part {
+                        Part::Model(model) => model.needs_queries(),
+                        Part::Stack(stack) => stack.needs_queries(),
+                        _ => false,
+                    }
             })
     }
 }

@@ -112,6 +112,11 @@ impl Forest {
         &self.trees
     }
 
+    /// Gives the leaves of a tree other values.
+    pub(super) fn set_values(&mut self, tree: usize, values: &[f64]) -> Result<()> {
+        self.trees[tree].set_values(values)
+    }
+
     /// Whether nothing but the trees tells it from a forest that our training grows.
     pub fn is_native(&self) -> bool {
         self.cells == Cells::F32 && self.zero_is_missing.is_empty() && self.sets.is_empty()

@@ -14,8 +14,8 @@
 //!               "attributes" count LF { word [ SP rest ] LF }
 //!               "intercept" float LF
 //!               "components" count LF { component }
-//! component   = "component" weight normalise LF ( forest | linear | classes | mlp | inner )
-//! normalise   = "as-is" | "fixed" mean scale | "query"
+//! component   = "component" weight normalise LF ( forest | linear | classes | mlp | inner | stack )
+//! normalise   = "as-is" | "fixed" mean scale | "logistic" | "query" | "query_range" | "query_top"
 //! forest      = "forest" ( "f32" | "f64" ) count LF  ; what a value becomes; how many trees
 //!               "zeros" count { feature } LF         ; features in which 0 is missing, rising
 //!               "sets" count LF { "set" feature count { category } LF }
@@ -35,6 +35,11 @@
 //!               "layers" count LF { layer }          ; of one unit the last
 //! layer       = "layer" count LF { bias { weight } LF } ; a line a unit, a weight each value before
 //! inner       = "model" LF model                     ; at most eight deep, the outermost counted
+//! stack       = "stack" ( "own" | "alone" ) LF       ; whether the last model sees the row's values
+//!               "rankers" count LF { "ranker" normalise LF model }   ; 1 at least
+//!               "derived" count LF { ranker statistic LF }           ; 1 at least
+//!               model                                ; of those values, if so, then the derived
+//! statistic   = "score" | "max" | "mean" | "top" count ; one word, such as top3: 1 at least
 //! ```
 //!
 //! A float is the shortest decimal that reads back to the same bits, and finite; those of an mlp are

@@ -9,11 +9,12 @@
 //! A value counts as the nearest `f32`, as it does in training, so that data and scorer cannot
 //! disagree. A feature of a query is sorted: `n log n` steps a feature.
 
-use super::scorer::{Value, of_rank};
+use super::scorer::{Value, of_single};
 use crate::error::Result;
 use rayon::prelude::*;
 
-/// About so many docs are widened at a time: their rows, twice as wide, should stay in cache.
+/// About so many docs are widened at a time: their rows, with what is added to them, should stay in
+/// cache.
 const DOCS: usize = 512;
 
 /// The rank of each value within its feature.
@@ -80,25 +81,16 @@ fn widen<T: Value>(rows: &[T], width: usize, wide: &mut Vec<T>) {
     }
     let wide = &mut wide[start..];
     columns(rows, width, |doc, feature, rank| {
-        wide[(2 * doc + 1) * width + feature] = of_rank(rank);
+        wide[(2 * doc + 1) * width + feature] = of_single(rank);
     });
 }
 
-/// Gives `work` rows with their ranks, some whole queries at a time with their bounds, and the place
-/// of their results; on the current rayon pool where there are many.
-///
-/// The bounds rise from 0 to the number of rows, and every row has as many results.
-pub(super) fn by_queries<T: Value>(
-    rows: &[T],
-    bounds: &[usize],
-    mut results: &mut [f64],
-    work: impl Fn(&[T], &[usize], &mut [f64]) -> Result<()> + Sync,
-) -> Result<()> {
-    let docs = bounds.last().copied().unwrap_or_default();
-    let (width, each) = match (rows.len().checked_div(docs), results.len().checked_div(docs)) {
-        (Some(width), Some(each)) if width > 0 => (width, each),
-        _ => return work(rows, bounds, results),
-    };
+/// Some whole queries at a time: their bounds, and the place of their results, `each` a row.
+pub(super) fn pieces<'a>(
+    bounds: &'a [usize],
+    each: usize,
+    mut results: &'a mut [f64],
+) -> Vec<(&'a [usize], &'a mut [f64])> {
     let mut pieces = Vec::new();
     let mut first = 0;
     for last in 1..bounds.len() {
@@ -109,6 +101,25 @@ pub(super) fn by_queries<T: Value>(
             (results, first) = (rest, last);
         }
     }
+    pieces
+}
+
+/// Gives `work` rows with their ranks, some whole queries at a time with their bounds, and the place
+/// of their results; on the current rayon pool where there are many.
+///
+/// The bounds rise from 0 to the number of rows, and every row has as many results.
+pub(super) fn by_queries<T: Value>(
+    rows: &[T],
+    bounds: &[usize],
+    results: &mut [f64],
+    work: impl Fn(&[T], &[usize], &mut [f64]) -> Result<()> + Sync,
+) -> Result<()> {
+    let docs = bounds.last().copied().unwrap_or_default();
+    let (width, each) = match (rows.len().checked_div(docs), results.len().checked_div(docs)) {
+        (Some(width), Some(each)) if width > 0 => (width, each),
+        _ => return work(rows, bounds, results),
+    };
+    let pieces = pieces(bounds, each, results);
     let piece = |(bounds, results): (&[usize], &mut [f64])| {
         let start = bounds[0];
         let mut wide = Vec::with_capacity(2 * width * (bounds[bounds.len() - 1] - start));

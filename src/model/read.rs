@@ -4,11 +4,13 @@
 //! are one pass over the bytes and allocate no more than a small multiple of them.
 
 use super::classes::{Class, Classes, Link};
-use super::composite::{Component, DEEPEST, Model, Normalisation, Part};
+use super::composite::{Component, DEEPEST, Model, Part};
 use super::forest::{Cells, Forest, Set};
 use super::format::{MAGIC, VERSION, checksum_line, unescape};
 use super::linear::Linear;
 use super::mlp::{Input, Layer, Mlp};
+use super::normalisation::Normalisation;
+use super::stack::{Derived, Ranker, Stack};
 use super::tree::{Child, Leaf, Split, Tree};
 use crate::error::{Error, Result, foreign};
 use std::str::{FromStr, Split as Words};
@@ -160,14 +162,7 @@ impl<'a> Reader<'a> {
     fn component(&mut self, features: usize, depth: usize) -> Result<Component> {
         let mut line = self.after("component")?;
         let weight = line.float("a weight")?;
-        let normalisation = match line.word("a normalisation")? {
-            "as-is" => Normalisation::AsIs,
-            "query" => Normalisation::Query,
-            "fixed" => {
-                Normalisation::Fixed { mean: line.float("a mean")?, scale: line.float("a scale")? }
-            }
-            _ => return Err(line.wrong("as-is, fixed or query")),
-        };
+        let normalisation = line.normalisation()?;
         line.end()?;
         let mut line = self.line()?;
         let part = match line.word("a kind of component")? {
@@ -179,8 +174,13 @@ impl<'a> Reader<'a> {
                 line.end()?;
                 Part::Model(Box::new(self.model(depth + 1)?))
             }
-            "model" => return Err(line.wrong(&format!("models at most {DEEPEST} deep"))),
-            _ => return Err(line.wrong("forest, linear, classes, mlp or model")),
+            "stack" if depth < DEEPEST => {
+                Part::Stack(Box::new(self.stack(line, features, depth + 1)?))
+            }
+            "model" | "stack" => {
+                return Err(line.wrong(&format!("models at most {DEEPEST} deep")));
+            }
+            _ => return Err(line.wrong("forest, linear, classes, mlp, model or stack")),
         };
         Ok(Component { weight, normalisation, part })
     }
@@ -332,7 +332,44 @@ impl<'a> Reader<'a> {
     }
 }
 
+impl<'a> Reader<'a> {
+    /// The models in it stand at `depth`.
+    fn stack(&mut self, mut line: Line<'a>, features: usize, depth: usize) -> Result<Stack> {
+        let own = match line.word("own or alone")? {
+            "own" => true,
+            "alone" => false,
+            _ => return Err(line.wrong("own or alone")),
+        };
+        line.end()?;
+        let mut rankers = Vec::new();
+        for _ in 0..self.count("rankers")? {
+            let mut line = self.after("ranker")?;
+            let normalisation = line.normalisation()?;
+            line.end()?;
+            rankers.push(Ranker { normalisation, model: self.model(depth)? });
+        }
+        let mut derived = Vec::new();
+        for _ in 0..self.count("derived")? {
+            let mut line = self.line()?;
+            let ranker = line.parse("a ranker")?;
+            derived.push(Derived { ranker, statistic: line.parse("score, max, mean or top3")? });
+            line.end()?;
+        }
+        let outer = self.model(depth)?;
+        Stack::new(features, rankers, derived, own, outer).map_err(|e| self.refuse(&e))
+    }
+}
+
 impl<'a> Line<'a> {
+    fn normalisation(&mut self) -> Result<Normalisation> {
+        let word = self.word("a normalisation")?;
+        if word == "fixed" {
+            let mean = self.float("a mean")?;
+            return Ok(Normalisation::Fixed { mean, scale: self.float("a scale")? });
+        }
+        Normalisation::named(word).map_err(|_| self.wrong("fixed, or the name of a normalisation"))
+    }
+
     fn wrong(&self, expected: &str) -> Error {
         Error::model("model.syntax", "a line of the model is not understood")
             .at(self.number, 1)

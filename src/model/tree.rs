@@ -114,6 +114,20 @@ impl Tree {
         }
     }
 
+    /// Gives the leaves other values, one each.
+    pub(super) fn set_values(&mut self, values: &[f64]) -> Result<()> {
+        if values.len() != self.leaves.len() || !values.iter().all(|value| value.is_finite()) {
+            let what = "a tree takes a finite value a leaf";
+            return Err(Error::model("model.number", what)
+                .got(format!("{} values", values.len()))
+                .expected(self.leaves.len()));
+        }
+        for (leaf, &value) in self.leaves.iter_mut().zip(values) {
+            leaf.value = value;
+        }
+        Ok(())
+    }
+
     /// Multiplies all leaf values.
     pub fn scale(&mut self, factor: f64) {
         for leaf in &mut self.leaves {

@@ -1,11 +1,13 @@
 //! A model to text; [`format`](super::format) has the grammar.
 
 use super::classes::{Classes, Link};
-use super::composite::{Component, Model, Normalisation, Part};
+use super::composite::{Component, Model, Part};
 use super::forest::{Cells, Forest};
 use super::format::{MAGIC, VERSION, checksum_line, escape};
 use super::linear::Linear;
 use super::mlp::Mlp;
+use super::normalisation::Normalisation;
+use super::stack::Stack;
 use super::tree::{Child, Tree};
 use std::fmt::{self, Display, Write};
 
@@ -47,13 +49,7 @@ fn model(text: &mut String, model: &Model) {
 
 fn component(text: &mut String, component: &Component) {
     put(text, format_args!("component {:?} ", component.weight));
-    match component.normalisation {
-        Normalisation::AsIs => text.push_str("as-is\n"),
-        Normalisation::Query => text.push_str("query\n"),
-        Normalisation::Fixed { mean, scale } => {
-            put(text, format_args!("fixed {mean:?} {scale:?}\n"));
-        }
-    }
+    normalise(text, component.normalisation);
     match &component.part {
         Part::Forest(part) => forest(text, part),
         Part::Linear(part) => linear(text, part),
@@ -63,7 +59,31 @@ fn component(text: &mut String, component: &Component) {
             text.push_str("model\n");
             model(text, part);
         }
+        Part::Stack(part) => stack(text, part),
     }
+}
+
+/// The rest of a line.
+fn normalise(text: &mut String, normalisation: Normalisation) {
+    if let Normalisation::Fixed { mean, scale } = normalisation {
+        return put(text, format_args!("fixed {mean:?} {scale:?}\n"));
+    }
+    put(text, format_args!("{}\n", normalisation.name().unwrap_or_default()));
+}
+
+fn stack(text: &mut String, stack: &Stack) {
+    text.push_str(if stack.own() { "stack own\n" } else { "stack alone\n" });
+    put(text, format_args!("rankers {}\n", stack.rankers().len()));
+    for ranker in stack.rankers() {
+        text.push_str("ranker ");
+        normalise(text, ranker.normalisation);
+        model(text, &ranker.model);
+    }
+    put(text, format_args!("derived {}\n", stack.derived().len()));
+    for derived in stack.derived() {
+        put(text, format_args!("{} {}\n", derived.ranker, derived.statistic));
+    }
+    model(text, stack.outer());
 }
 
 fn forest(text: &mut String, forest: &Forest) {

@@ -6,6 +6,7 @@ use super::door::{aside, briefly, detached};
 use super::errors::to_python;
 use super::metrics::Judging;
 use super::scoring::{Contrast, Raw};
+use super::stack::{Normalising, Stacking};
 use super::trainer::Losing;
 use crate::Interrupt;
 use crate::boost::{
@@ -184,12 +185,31 @@ impl Booster {
         Ok(Self::of(model))
     }
 
-    /// The weighted sum of models.
+    /// The weighted sum of models, each with what is done to its scores first.
     #[staticmethod]
-    fn sum(py: Python<'_>, boosters: Vec<PyRef<'_, Self>>, weights: Vec<f64>) -> PyResult<Self> {
-        let models = boosters.iter().map(|booster| Model::clone(&booster.inner));
-        let parts = weights.into_iter().zip(models).collect();
-        merged(parts).map(Self::of).map_err(|error| to_python(py, &error))
+    fn sum(
+        py: Python<'_>,
+        boosters: Vec<PyRef<'_, Self>>,
+        weights: Vec<f64>,
+        normalisations: Vec<Normalising>,
+    ) -> PyResult<Self> {
+        let parts = boosters.iter().zip(weights).zip(normalisations);
+        let part = |((booster, weight), normalising): ((&PyRef<'_, Self>, f64), Normalising)| {
+            Ok((weight, Model::clone(&booster.inner), normalising.normalisation()?))
+        };
+        let parts = parts.map(part).collect::<Result<_, Error>>();
+        parts.and_then(merged).map(Self::of).map_err(|error| to_python(py, &error))
+    }
+
+    /// A stack of models.
+    #[staticmethod]
+    fn stack(
+        py: Python<'_>,
+        rankers: Vec<PyRef<'_, Self>>,
+        stacking: Stacking<'_>,
+    ) -> PyResult<Self> {
+        let models = rankers.iter().map(|booster| booster.model());
+        stacking.model(models).map(Self::of).map_err(|error| to_python(py, &error))
     }
 
     /// The model of the first trees.

@@ -17,6 +17,7 @@ mod metrics;
 mod neural;
 mod pool;
 mod scoring;
+mod stack;
 mod text;
 mod trainer;
 
@@ -41,6 +42,8 @@ mod _rustrank {
     use super::metrics::{bootstrap, evaluate, mean, measures, randomisation_test, t_test, tally};
     #[pymodule_export]
     use super::neural::{NetTrainer, RawDataset, net_weights, with_net_weights};
+    #[pymodule_export]
+    use super::stack::{derive, normalised};
     #[pymodule_export]
     use super::text::{inspect_letor, read_labels, read_scores, read_table, read_trec};
     #[pymodule_export]

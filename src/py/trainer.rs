@@ -7,11 +7,11 @@ use super::door::detached;
 use super::errors::to_python;
 use super::metrics::Judging;
 use crate::boost::{
-    self, Base, End, ExactStep, Loss, Measured, Params, Patience, Plan, Step, Watched,
+    self, Base, Dropout, End, ExactStep, Loss, Measured, Params, Patience, Plan, Step, Watched,
 };
 use crate::data;
 use crate::error::{Error, Result};
-use crate::grow::{Criterion, GrowOptions};
+use crate::grow::{Criterion, Direction, GrowOptions, Limits};
 use crate::objective::{LambdaOptions, ObjectiveOptions, Preference, ScoreNoise};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -44,10 +44,14 @@ pub(super) struct Boosting {
     queries_per_tree: f64,
     docs_per_tree: f64,
     step: Option<Stepping>,
+    dropout: Option<Dropping>,
 }
 
 /// The exact step: its metric, the range of alpha, the place of the set that decides.
 type Stepping = (String, f64, f64, Option<usize>);
+
+/// Dropout: its rate, the share of rounds without, the most trees, the normaliser.
+type Dropping = (f64, f64, Option<usize>, String);
 
 /// How trees are grown: the attributes of a Python object.
 #[derive(FromPyObject)]
@@ -64,7 +68,17 @@ pub(super) struct Growing {
     features_per_node: f64,
     rows_per_node: f64,
     random_strength: f64,
+    limits: Limiting,
     seed: u64,
+}
+
+/// What bounds the use of features, by number: the attributes of a Python object.
+#[derive(FromPyObject)]
+struct Limiting {
+    /// Whether scores may rise with the feature, or fall.
+    monotone: Vec<(u32, bool)>,
+    interactions: Vec<Vec<u32>>,
+    feature_weight: Vec<(u32, f64)>,
 }
 
 /// A loss of ours, or a function with its name.
@@ -136,8 +150,22 @@ impl Growing {
             rows_per_node: self.rows_per_node,
             random_strength: self.random_strength,
             random_decay: learning_rate,
+            limits: self.limits.limits(),
             seed: self.seed,
         })
+    }
+}
+
+impl Limiting {
+    fn limits(&self) -> Limits {
+        let direction = |&(feature, rises): &(u32, bool)| {
+            (feature, if rises { Direction::Rising } else { Direction::Falling })
+        };
+        Limits {
+            monotone: self.monotone.iter().map(direction).collect(),
+            interactions: self.interactions.clone(),
+            feature_weight: self.feature_weight.clone(),
+        }
     }
 }
 
@@ -210,6 +238,9 @@ impl Planned {
                 Step::Exact(ExactStep { metric: self.judging.metric(metric)?, from, to, set })
             }
         };
+        let dropout = |&(rate, skip, most, ref normaliser): &Dropping| {
+            Ok(Dropout { rate, skip, most, normaliser: normaliser.parse()? })
+        };
         let patience = |(rounds, set, metric)| Patience { rounds, set, metric };
         Ok(Plan {
             params: Params {
@@ -218,6 +249,7 @@ impl Planned {
                 queries_per_tree,
                 docs_per_tree,
                 step,
+                dropout: self.boosting.dropout.as_ref().map(dropout).transpose()?,
                 grow,
             },
             loss,
@@ -267,7 +299,13 @@ impl Trainer {
 
     /// Drops the latest round.
     fn take_back(&self, py: Python<'_>) -> PyResult<()> {
-        self.look(py, boost::Trainer::take_back)
+        self.look(py, boost::Trainer::take_back)?.map_err(|error| to_python(py, &error))
+    }
+
+    /// The model as it was after so many rounds.
+    fn booster_at(&self, py: Python<'_>, rounds: usize) -> PyResult<Booster> {
+        let model = self.look(py, |trainer| trainer.model_at(rounds))?;
+        model.map(Booster::of).map_err(|error| to_python(py, &error))
     }
 
     /// The model so far.

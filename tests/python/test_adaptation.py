@@ -376,7 +376,7 @@ def test_many_are_mixed_by_a_linear_net_too(base: rr.Booster, markets: Domains) 
 
 
 def test_any_model_is_a_base(base: rr.Booster, markets: Domains) -> None:
-    mixed = rr.Booster._of(rr._rustrank.Booster.sum([base._core, base._core], [0.5, 0.25]))
+    mixed = rr.mix([base, base], [0.5, 0.25])
     found = adapted(mixed, markets, background=None)
     assert set(found.skipped) == {"refit", "reweigh", "grow", "pool"}
     assert "trees alone" in found.skipped["refit"]

@@ -55,7 +55,10 @@ def _trained(dataset: rr.Dataset, **options: Any) -> rr.Booster:
     return rr.train(dataset, **{"num_trees": ROUNDS, "num_leaves": 7, **options})
 
 
-@pytest.mark.parametrize("options", [{}, RANDOM])
+DROPPING: dict[str, Any] = {**RANDOM, "dropout": 0.3, "dropout_skip": 0.2}
+
+
+@pytest.mark.parametrize("options", [{}, RANDOM, DROPPING])
 def test_threads_do_not_matter(
     train: rr.Dataset, valid: rr.Dataset, options: dict[str, Any]
 ) -> None:
@@ -66,7 +69,7 @@ def test_threads_do_not_matter(
     assert len(values[0]) == ROUNDS
 
 
-@pytest.mark.parametrize("options", [{}, RANDOM])
+@pytest.mark.parametrize("options", [{}, RANDOM, DROPPING])
 def test_the_order_of_rows_does_not_matter(
     raw: rr.datasets.Ranking, train: rr.Dataset, options: dict[str, Any]
 ) -> None:
@@ -386,6 +389,10 @@ def test_a_metric_that_fails_is_told(train: rr.Dataset) -> None:
         ({"max_depth": 0}, "max_depth: got 0"),
         ({"l2": -1}, "l2 is out of range"),
         ({"queries_per_tree": 0}, "queries_per_tree is out of range"),
+        ({"dropout": 2}, "dropout is out of range: got 2"),
+        ({"dropout": 0.1, "dropout_skip": 2}, "dropout_skip is out of range: got 2"),
+        ({"dropout_max": 0}, "dropout_max: got 0, expected a whole number from 1"),
+        ({"dropout": 0.1, "dropout_normaliser": "leaf"}, "dropout_normaliser is not known"),
         ({"features_per_node": 2}, "features_per_node is out of range"),
         ({"criterion": "best"}, "criterion is not known"),
         ({"tree_shape": "round"}, 'tree_shape is not known: got "round", expected "leafwise" or'),

@@ -21,7 +21,9 @@ NAMES = (
     "compare",
     "combine",
     "adapt",
+    "tune",
     "convert",
+    "shard",
     "completion",
 )
 

@@ -14,7 +14,7 @@ mod tally;
 
 pub(super) use add::{Block, GAP, MOST_COLUMNS, TILE_SUMS, add, fetch};
 pub(super) use part::{Cells, Side, part};
-pub(super) use search::{Search, Tables};
+pub(super) use search::{Search, Tables, marginal};
 pub(super) use tally::{Asked, Tally};
 
 use super::scan::{Found, Node, Scanner};

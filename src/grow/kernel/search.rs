@@ -267,7 +267,7 @@ impl Kit for Plain {
 }
 
 /// The sums of one of the features that share a column.
-pub(super) fn marginal(sums: &[u64], digit: &Digit, to: &mut [u64]) {
+pub(crate) fn marginal(sums: &[u64], digit: &Digit, to: &mut [u64]) {
     let stride = usize::from(digit.stride);
     to.fill(0);
     for period in sums.chunks(stride * to.len()) {

@@ -4,7 +4,7 @@
 use super::Summand;
 use super::search::{Kit, LANES, Tables, marginal, padded, score_all};
 use crate::grow::features::Set;
-use crate::grow::noise::Noise;
+use crate::grow::level::Terms;
 use crate::grow::packed::Sums;
 use crate::grow::scan::{Node, Scanner};
 use std::ops::Range;
@@ -68,7 +68,7 @@ impl Tally {
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
     pub(super) fn add_node(&mut self, kit: &impl Kit, summand: Summand<'_>, tables: &mut Tables) {
-        let Summand { scanner, node, first, sums } = summand;
+        let Summand { scanner, first, sums, .. } = summand;
         let of_column = &self.of_column[first - self.first..];
         for (sums, lines) in sums.chunks_exact(scanner.shape.stride).zip(of_column) {
             for line in &mut self.lines[lines.clone()] {
@@ -76,26 +76,23 @@ impl Tally {
                 let codes = usize::from(digit.codes);
                 let values = &mut self.values[line.start..line.start + 2 * line.len];
                 if digit.is_whole {
-                    add_line(kit, node, (sums, codes), (line, values), tables);
+                    add_line(kit, summand, (sums, codes), (line, values), tables);
                 } else {
                     let mut of_digit = [0; 256];
                     marginal(sums, digit, &mut of_digit[..codes]);
-                    add_line(kit, node, (&of_digit, codes), (line, values), tables);
+                    add_line(kit, summand, (&of_digit, codes), (line, values), tables);
                 }
             }
         }
     }
 
     /// The question that takes off most, the first of equals; `base` is the value of all nodes.
-    pub(crate) fn best(
-        &self,
-        scanner: &Scanner<'_>,
-        base: f64,
-        noise: Option<&Noise>,
-    ) -> Option<Asked> {
+    pub(crate) fn best(&self, scanner: &Scanner<'_>, terms: &Terms<'_>) -> Option<Asked> {
+        let (base, noise) = (terms.base, terms.noise.as_ref());
         let mut best: Option<Asked> = None;
         for line in &self.lines {
             let feature = scanner.digits.all()[line.digit].feature;
+            let weight = scanner.rules.map_or(1.0, |rules| rules.weight(line.digit));
             for missing_left in [false, true] {
                 if missing_left && !line.has_missing {
                     continue;
@@ -105,7 +102,10 @@ impl Tally {
                 let mut scores = [0.0; 256];
                 let scores = &mut scores[..line.len];
                 for (score, reduction) in scores.iter_mut().zip(reductions) {
-                    *score = if noise.is_some() { base + reduction } else { *reduction };
+                    let weighed =
+                        if base + reduction > terms.floor { weight * reduction } else { 0.0 };
+                    let reduction = if scanner.rules.is_some() { weighed } else { *reduction };
+                    *score = if noise.is_some() { base + reduction } else { reduction };
                 }
                 let most = match noise {
                     Some(noise) => score_all(noise, (feature, missing_left), scores),
@@ -134,11 +134,12 @@ impl Tally {
 #[inline(always)]
 fn add_line(
     kit: &impl Kit,
-    node: &Node<'_>,
+    summand: Summand<'_>,
     (sums, codes): (&[u64], usize),
     (line, values): (&mut Line, &mut [f64]),
     tables: &mut Tables,
 ) {
+    let Summand { scanner, node, .. } = summand;
     let missing = sums[codes - 1];
     let (right, left) = values.split_at_mut(line.len);
     if missing != 0 && !line.has_missing {
@@ -151,7 +152,13 @@ fn add_line(
     for (values, more) in [(right, 0), (left, missing)] {
         // What fills the last step leaves nothing on the right.
         prefix[codes - 1..].fill(node.total.wrapping_sub(more));
-        add_values(node, prefix, more, values);
+        match &node.careful {
+            None => add_values(node, prefix, more, values),
+            Some(careful) => {
+                let of_line = (line.digit, &prefix[..codes - 1]);
+                careful.add_values((scanner.digits, node), of_line, more, values);
+            }
+        }
         if !line.has_missing {
             return;
         }

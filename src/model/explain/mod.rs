@@ -16,8 +16,9 @@ mod kernel;
 mod paths;
 mod quadrature;
 
-use super::composite::{Model, Normalisation, Part};
+use super::composite::{Model, Part};
 use super::forest::Forest;
+use super::normalisation::Normalisation;
 use super::ranks;
 use super::scorer::{Value, no_queries};
 use crate::error::{Error, Result};
@@ -81,7 +82,11 @@ impl Explainer {
                     inner /= scale;
                     self.base -= inner * mean;
                 }
-                Normalisation::Query => {
+                Normalisation::Logistic => {
+                    let what = "probabilities are no sums: they are not explained";
+                    return Err(Error::param("explain.logistic", what));
+                }
+                Normalisation::Query | Normalisation::QueryRange | Normalisation::QueryTop => {
                     let what = "scores that are normalised within queries are not explained";
                     return Err(Error::param("explain.queries", what));
                 }
@@ -103,6 +108,15 @@ impl Explainer {
                     let what = "the scores of nets are not explained";
                     return Err(Error::param("explain.net", what)
                         .hint("permutation_importance asks only for scores"));
+                }
+                Part::Stack(_) => {
+                    let what = "the scores of stacks are not explained";
+                    return Err(Error::param("explain.stack", what)
+                        .hint("permutation_importance asks only for scores"));
+                }
+                Part::Model(inside) if inside.ranks_features() != model.ranks_features() => {
+                    let what = "only models that all rank features within queries are explained";
+                    return Err(Error::param("explain.ranks", what));
                 }
                 Part::Model(model) => self.add(model, inner)?,
             }

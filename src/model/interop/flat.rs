@@ -1,6 +1,7 @@
 //! A model as one list of trees, for formats that know nothing else.
 
-use super::super::composite::{Model, Normalisation, Part};
+use super::super::composite::{Model, Part};
+use super::super::normalisation::Normalisation;
 use super::super::tree::Tree;
 use crate::error::{Error, Result};
 
@@ -31,7 +32,10 @@ impl Flat {
                     inner /= scale;
                     self.intercept -= inner * mean;
                 }
-                Normalisation::Query => return cannot("scores normalised within queries"),
+                Normalisation::Logistic => return cannot("probabilities"),
+                Normalisation::Query | Normalisation::QueryRange | Normalisation::QueryTop => {
+                    return cannot("scores normalised within queries");
+                }
             }
             match &component.part {
                 Part::Forest(forest) if !forest.sets().is_empty() => {
@@ -50,6 +54,10 @@ impl Flat {
                 Part::Linear(_) => return cannot("a linear part"),
                 Part::Classes(_) => return cannot("classes"),
                 Part::Mlp(_) => return cannot("a net"),
+                Part::Stack(_) => return cannot("a stack"),
+                Part::Model(inside) if inside.ranks_features() != model.ranks_features() => {
+                    return cannot("ranks within queries");
+                }
                 Part::Model(model) => self.collect(model, inner, format)?,
             }
         }

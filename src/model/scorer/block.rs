@@ -3,6 +3,7 @@
 use super::super::classes::Expectation;
 use super::super::forest::flush;
 use super::super::mlp::{Activations, Net};
+use super::super::normalisation::Normalisation;
 use super::kernel::{Lane, Sheet, Slots};
 use super::plan::{Search, Source};
 use super::program::{Form, Step, Trees};
@@ -54,7 +55,7 @@ pub(super) struct Context<'a, T> {
     pub(super) first: usize,
     /// The number of docs, at most [`BLOCK`].
     pub(super) docs: usize,
-    /// What parts that are normalised within queries say of all docs.
+    /// What parts that are scored for themselves say of all docs.
     pub(super) parts: &'a [Vec<f64>],
 }
 
@@ -136,7 +137,12 @@ impl Scorer {
                 }
             }
             Step::Net(net) => self.net(scratch, context, net, top),
-            Step::Within { part, weight } => {
+            Step::Logistic => {
+                for sum in sums {
+                    *sum = Normalisation::Logistic.of_doc(*sum);
+                }
+            }
+            Step::Apart { part, weight } => {
                 let part = &context.parts[*part][context.first..];
                 sums.iter_mut().zip(part).for_each(|(sum, part)| *sum += weight * part);
             }

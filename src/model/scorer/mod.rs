@@ -13,6 +13,7 @@
 //! A scorer never changes: threads share it without locks. Each thread keeps one scratch space, so
 //! that a call allocates nothing once a thread has made one as large.
 
+mod apart;
 mod block;
 mod classes;
 mod kernel;
@@ -25,14 +26,16 @@ mod walk;
 
 pub use classes::ClassScorer;
 pub use rows::Value;
-pub(super) use rows::of_rank;
+pub(super) use rows::of_single;
 
-use super::composite::{Model, Normalisation, Part};
+use super::composite::{Model, Part};
 use super::forest::Forest;
 use super::mlp::Net;
+use super::normalisation::{Normalisation, check_bounds};
 use super::ranks;
 use crate::error::{Error, Result};
 use crate::simd::Level;
+use apart::Apart;
 use block::{Context, Scratch};
 use kernel::Kernels;
 use plan::{Plan, Planner};
@@ -58,8 +61,8 @@ pub struct Scorer {
     program: Program,
     /// Up to so many docs walk.
     few: usize,
-    /// The components whose scores are normalised within the query.
-    within: Vec<Scorer>,
+    /// The parts that are scored before the sum is made.
+    apart: Vec<Apart>,
 }
 
 impl Model {
@@ -82,15 +85,14 @@ impl Scorer {
         visit(model, &mut |forest| planner.add(forest));
         let mut plan = planner.finish();
         let mut program = Program::default();
-        let mut within = Vec::new();
-        let mut build =
-            Build { level, plan: &mut plan, program: &mut program, within: &mut within };
+        let mut apart = Vec::new();
+        let mut build = Build { level, plan: &mut plan, program: &mut program, apart: &mut apart };
         build.model(model);
         program.finish();
         let num_features = model.num_features();
         let kernels = Kernels::new(level);
         let few = program.few(kernels.picoseconds());
-        Self { num_features, ranks: false, kernels, plan, program, few, within }
+        Self { num_features, ranks: false, kernels, plan, program, few, apart }
     }
 
     /// The number of values in a row.
@@ -101,7 +103,7 @@ impl Scorer {
     /// Whether scores depend on the other docs of the query: then only
     /// [`score_queries`](Self::score_queries) gives them.
     pub fn needs_queries(&self) -> bool {
-        self.ranks || !self.within.is_empty()
+        self.ranks || self.apart.iter().any(Apart::needs_queries)
     }
 
     /// Scores rows, one after the other in `rows`; large tables on the current rayon pool.
@@ -110,8 +112,14 @@ impl Scorer {
             return Err(no_queries(self.ranks));
         }
         let rows = self.rows(rows, scores.len())?;
-        self.run(rows, scores, &[]);
-        Ok(())
+        if self.apart.is_empty() {
+            self.run(rows, scores, &[]);
+            return Ok(());
+        }
+        // Any bounds will do, and some let more than one thread help.
+        let bounds: Vec<usize> =
+            (0..scores.len()).step_by(2 * BLOCK).chain([scores.len()]).collect();
+        self.score_wide(rows, &bounds, scores)
     }
 
     /// Scores rows of queries: query `i` has the rows `bounds[i]..bounds[i + 1]`.
@@ -122,11 +130,7 @@ impl Scorer {
         scores: &mut [f64],
     ) -> Result<()> {
         let rows = self.rows(rows, scores.len())?;
-        let rise = bounds.windows(2).all(|pair| pair[0] <= pair[1]);
-        if !rise || bounds.first() != Some(&0) || bounds.last() != Some(&scores.len()) {
-            return Err(Error::param("score.bounds", "the bounds of queries must rise")
-                .expected(format!("from 0 to {}", scores.len())));
-        }
+        check_bounds(bounds, scores.len())?;
         if self.ranks {
             let score = |wide: &[T], bounds: &[usize], scores: &mut [f64]| {
                 let rows = Rows::new(wide, self.num_features);
@@ -144,13 +148,10 @@ impl Scorer {
         bounds: &[usize],
         scores: &mut [f64],
     ) -> Result<()> {
-        let mut parts = Vec::with_capacity(self.within.len());
-        for scorer in &self.within {
+        let mut parts = Vec::with_capacity(self.apart.len());
+        for apart in &self.apart {
             let mut part = vec![0.0; scores.len()];
-            scorer.score_queries(rows.values(), bounds, &mut part)?;
-            for query in bounds.windows(2) {
-                normalise(&mut part[query[0]..query[1]]);
-            }
+            apart.score(rows.values(), bounds, &mut part)?;
             parts.push(part);
         }
         self.run(rows, scores, &parts);
@@ -171,7 +172,7 @@ impl Scorer {
     }
 
     fn work(&self, docs: usize) -> usize {
-        let parts = self.within.iter().map(|part| part.work(docs)).fold(0, usize::saturating_add);
+        let parts = self.apart.iter().map(|part| part.work(docs)).fold(0, usize::saturating_add);
         docs.saturating_mul(self.program.num_ops()).saturating_add(parts)
     }
 
@@ -217,7 +218,8 @@ impl Scorer {
 fn visit<'a>(model: &'a Model, see: &mut impl FnMut(&'a Forest)) {
     for component in model.components() {
         match &component.part {
-            _ if component.normalisation == Normalisation::Query => {}
+            _ if component.normalisation.needs_queries() => {}
+            Part::Model(inner) if inner.ranks_features() != model.ranks_features() => {}
             Part::Model(model) => visit(model, see),
             part => part.forests().iter().for_each(&mut *see),
         }
@@ -229,7 +231,7 @@ struct Build<'a> {
     level: Level,
     plan: &'a mut Plan,
     program: &'a mut Program,
-    within: &'a mut Vec<Scorer>,
+    apart: &'a mut Vec<Apart>,
 }
 
 impl Build<'_> {
@@ -237,32 +239,36 @@ impl Build<'_> {
     fn model(&mut self, model: &Model) {
         self.program.push(Step::Add(model.intercept()));
         for component in model.components() {
-            if component.normalisation == Normalisation::Query {
+            if component.normalisation.needs_queries() {
                 let mut alone = model.emptied();
                 let inner = super::Component::new(component.part.clone());
                 // What was in a checked model fits into another of the same width.
                 if alone.add(inner).is_ok() {
-                    self.within.push(Scorer::of_all_features(&alone, self.level));
-                    let part = self.within.len() - 1;
-                    self.program.push(Step::Within { part, weight: component.weight });
+                    let scorer = Box::new(Scorer::of_all_features(&alone, self.level));
+                    let whole = Apart::Whole(scorer, component.normalisation);
+                    self.apart(whole, component.weight);
                 }
                 continue;
             }
             if component.is_plain() {
-                self.part(&component.part);
+                self.part(model, &component.part);
                 continue;
             }
             self.program.open();
-            self.part(&component.part);
+            self.part(model, &component.part);
             let (mean, scale) = match component.normalisation {
                 Normalisation::Fixed { mean, scale } => (mean, scale),
-                Normalisation::AsIs | Normalisation::Query => (0.0, 1.0),
+                _ => (0.0, 1.0),
             };
+            if component.normalisation == Normalisation::Logistic {
+                self.program.push(Step::Logistic);
+            }
             self.program.close(component.weight, mean, scale);
         }
     }
 
-    fn part(&mut self, part: &Part) {
+    /// Adds the terms of a part of `model`.
+    fn part(&mut self, model: &Model, part: &Part) {
         match part {
             Part::Forest(forest) => self.forest(forest),
             Part::Classes(classes) => {
@@ -279,12 +285,24 @@ impl Build<'_> {
                 }
             }
             Part::Mlp(mlp) => self.program.net(Net::of(mlp)),
-            Part::Model(model) => self.model(model),
+            // It works ranks out for itself.
+            Part::Model(inner) if inner.ranks_features() != model.ranks_features() => {
+                let scorer = Box::new(Scorer::at_level(inner, self.level));
+                self.apart(Apart::Whole(scorer, Normalisation::AsIs), 1.0);
+            }
+            Part::Model(inner) => self.model(inner),
+            Part::Stack(stack) => self.apart(Apart::of_stack(stack, self.level), 1.0),
         }
     }
 }
 
 impl Build<'_> {
+    /// Adds what is scored for itself.
+    fn apart(&mut self, apart: Apart, weight: f64) {
+        self.apart.push(apart);
+        self.program.push(Step::Apart { part: self.apart.len() - 1, weight });
+    }
+
     fn forest(&mut self, forest: &Forest) {
         for tree in forest.trees() {
             self.program.tree(self.plan, forest, tree);
@@ -297,22 +315,8 @@ pub(super) fn no_queries(ranks: bool) -> Error {
     let what = if ranks {
         "this model ranks features within queries"
     } else {
-        "this model normalises scores within queries"
+        "this model's scores depend on the other docs of the query"
     };
     Error::param("score.queries", what)
         .hint("say which docs form a query: with qid= or group=, or as a Dataset")
-}
-
-/// Mean 0 and deviation 1 within a query, or all 0 where all are equal.
-fn normalise(scores: &mut [f64]) {
-    // Summed in the order of the scores, so that the order of the docs cannot matter.
-    let mut sorted = scores.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let count = scores.len() as f64;
-    let mean = sorted.iter().sum::<f64>() / count;
-    let variance = sorted.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / count;
-    let equal = sorted.first() == sorted.last() || variance <= 0.0;
-    for score in scores {
-        *score = if equal { 0.0 } else { (*score - mean) / variance.sqrt() };
-    }
 }

@@ -21,8 +21,10 @@ pub(super) enum Step {
     Term { feature: u32, weight: f64 },
     /// Adds what a net says.
     Net(Box<Net>),
-    /// Adds what a part that was normalised within the query says.
-    Within { part: usize, weight: f64 },
+    /// Adds what a part says that was scored for itself.
+    Apart { part: usize, weight: f64 },
+    /// Makes a sum the probability that it stands for.
+    Logistic,
     /// Puts a new sum of 0 on the stack.
     Open,
     /// Takes a sum from the stack, normalises it, and adds it to the one below.

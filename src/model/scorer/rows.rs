@@ -26,19 +26,19 @@ mod sealed {
     pub trait Sealed {
         /// Whether `nearest` is the value itself.
         const IS_F32: bool;
-        /// A rank as a value.
-        fn of_rank(rank: f32) -> Self;
+        /// An `f32` as a value.
+        fn of_single(single: f32) -> Self;
     }
     impl Sealed for f32 {
         const IS_F32: bool = true;
-        fn of_rank(rank: f32) -> Self {
-            rank
+        fn of_single(single: f32) -> Self {
+            single
         }
     }
     impl Sealed for f64 {
         const IS_F32: bool = false;
-        fn of_rank(rank: f32) -> Self {
-            f64::from(rank)
+        fn of_single(single: f32) -> Self {
+            f64::from(single)
         }
     }
 }
@@ -48,9 +48,9 @@ pub(super) const fn is_f32<T: Value>() -> bool {
     <T as sealed::Sealed>::IS_F32
 }
 
-/// A rank within a query as a value.
-pub(in crate::model) fn of_rank<T: Value>(rank: f32) -> T {
-    <T as sealed::Sealed>::of_rank(rank)
+/// A value that is always single, such as a rank within a query, beside others.
+pub(in crate::model) fn of_single<T: Value>(single: f32) -> T {
+    <T as sealed::Sealed>::of_single(single)
 }
 
 /// Rows, one after the other.

@@ -1,7 +1,8 @@
 //! LightGBM's text to a model.
 
-use super::super::super::composite::{Component, Model, Normalisation, Part};
+use super::super::super::composite::{Component, Model, Part};
 use super::super::super::forest::{Cells, Forest, Set};
+use super::super::super::normalisation::Normalisation;
 use super::super::super::tree::{Child, Leaf, Split, Tree};
 use super::super::arrange::{Node, arrange};
 use super::{CATEGORICAL, DEFAULT_LEFT, Missing};

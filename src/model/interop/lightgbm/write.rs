@@ -1,7 +1,8 @@
 //! A model to LightGBM's text.
 
-use super::super::super::composite::{Model, Normalisation, Part};
+use super::super::super::composite::{Model, Part};
 use super::super::super::forest::{Cells, Forest};
+use super::super::super::normalisation::Normalisation;
 use super::super::super::tree::{Child, Leaf, Split, Tree};
 use super::{CATEGORICAL, DEFAULT_LEFT, Missing};
 use crate::error::{Error, Result};
@@ -71,6 +72,10 @@ fn collect<'a>(model: &'a Model, weight: f64, trees: &mut Vec<Written<'a>>) -> R
             Part::Linear(_) => return Err(cannot("a linear part")),
             Part::Classes(_) => return Err(cannot("classes")),
             Part::Mlp(_) => return Err(cannot("a net")),
+            Part::Stack(_) => return Err(cannot("a stack")),
+            Part::Model(inside) if inside.ranks_features() != model.ranks_features() => {
+                return Err(cannot("ranks within queries"));
+            }
             Part::Model(model) => collect(model, inner, trees)?,
         }
     }

@@ -1,0 +1,149 @@
+//! The search of features that something must be heeded on: slow and plain, beside the kernels.
+//!
+//! It finds what the kernels would find, but for what is heeded. Where both search a node, of equal
+//! scores the first wins, by the number of the feature in [`Digits`](super::features::Digits).
+
+use super::features::{Digit, Digits, Set};
+use super::kernel::marginal;
+use super::limits::{Bounds, Rules};
+use super::noise::Noise;
+use super::packed::Sums;
+use super::scan::{Choice, Found, Node, Scanner};
+
+/// What to heed in a node.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Careful<'a> {
+    pub(super) rules: &'a Rules,
+    /// The features to search this way.
+    pub(super) features: &'a Set,
+    pub(super) bounds: Bounds,
+    /// What the value of a split must be above.
+    pub(super) floor: f64,
+}
+
+/// Some columns of a node's histogram.
+#[derive(Clone, Copy)]
+pub(super) struct Columns<'a> {
+    pub(super) scanner: &'a Scanner<'a>,
+    pub(super) node: &'a Node<'a>,
+    /// Where their list begins among the scanner's.
+    pub(super) first: usize,
+    pub(super) sums: &'a [u64],
+}
+
+/// The sums of one feature, by code.
+struct Line<'a> {
+    number: usize,
+    digit: &'a Digit,
+    sums: &'a [u64],
+}
+
+impl Careful<'_> {
+    /// Searches the features of some columns.
+    pub(super) fn search(&self, of: Columns<'_>, found: &mut Found) {
+        let Scanner { digits, columns, shape, .. } = of.scanner;
+        for (sums, &column) in of.sums.chunks_exact(shape.stride).zip(&columns[of.first..]) {
+            for (number, digit) in digits.of_column(column as usize) {
+                if !self.features.contains(number) {
+                    continue;
+                }
+                let mut of_digit = [0; 256];
+                let of_digit = &mut of_digit[..usize::from(digit.codes)];
+                marginal(sums, digit, of_digit);
+                self.search_line(&of, &Line { number, digit, sums: of_digit }, found);
+            }
+        }
+    }
+
+    fn search_line(&self, of: &Columns<'_>, line: &Line<'_>, found: &mut Found) {
+        let codes = line.sums.len();
+        if line.sums.iter().filter(|&&sum| sum != 0).count() <= 1 {
+            found.dead.push(line.number);
+            return;
+        }
+        let missing = line.sums[codes - 1];
+        let ways = [(false, 0), (true, missing)];
+        for &(missing_left, more) in &ways[..=usize::from(missing != 0)] {
+            let mut left = more;
+            for (code, &sum) in (0..=u8::MAX).zip(&line.sums[..codes - 1]) {
+                left = left.wrapping_add(sum);
+                let direction = self.rules.direction(of.scanner.digits, line.number, code);
+                let Some(value) = self.value(of.node, left, direction) else { continue };
+                let score = self.score(of.node, line, value, (missing_left, code));
+                if !beats(score, line.number, found.best.as_ref()) {
+                    continue;
+                }
+                let is_most =
+                    2 * u64::from(Sums::of(left).mass) >= u64::from(Sums::of(of.node.total).mass);
+                // Cells that may be missing one day go where most docs go.
+                let missing_left = if missing == 0 { is_most } else { missing_left };
+                let digit = line.number;
+                found.best = Some(Choice { value, score, digit, code, missing_left, left });
+            }
+        }
+    }
+
+    /// Adds what a split after each code takes off, which is nothing where it may not be made.
+    pub(super) fn add_values(
+        &self,
+        (digits, node): (&Digits, &Node<'_>),
+        (digit, prefix): (usize, &[u64]),
+        more: u64,
+        values: &mut [f64],
+    ) {
+        for ((code, &sum), to) in (0..=u8::MAX).zip(prefix).zip(values) {
+            let direction = self.rules.direction(digits, digit, code);
+            if let Some(value) = self.value(node, sum.wrapping_add(more), direction) {
+                *to += value - node.alone;
+            }
+        }
+    }
+
+    /// What both sides of a split are worth; `None` where it may not be made.
+    pub(super) fn value(&self, node: &Node<'_>, left: u64, direction: i8) -> Option<f64> {
+        let sides = [left, node.total.wrapping_sub(left)].map(Sums::of);
+        let is_small = |sums: &Sums| f64::from(sums.mass) < node.least;
+        if sides.iter().any(is_small) {
+            return None;
+        }
+        let [low, high] = sides.map(|sums| self.bounds.step(sums, node.l2));
+        let runs_against = match direction {
+            0 => false,
+            1 => low > high,
+            _ => low < high,
+        };
+        if runs_against {
+            return None;
+        }
+        if self.bounds.are_tight() {
+            return Some(sides.iter().map(|&sums| self.bounds.value(sums, node.l2)).sum());
+        }
+        // As in the kernels, to the bit.
+        let total = Sums::of(node.total);
+        let [left, _] = sides;
+        let (left_grad, left_mass) = (f64::from(left.grad), f64::from(left.mass));
+        let right_grad = f64::from(total.grad) - left_grad;
+        let right_mass = f64::from(total.mass) - left_mass;
+        let (a, b) = (left_mass + node.l2, right_mass + node.l2);
+        Some((left_grad * left_grad * b + right_grad * right_grad * a) / (a * b))
+    }
+
+    /// What a split is chosen by; minus infinity where it brings too little.
+    fn score(&self, node: &Node<'_>, line: &Line<'_>, value: f64, (left, code): (bool, u8)) -> f64 {
+        if value <= self.floor {
+            return f64::NEG_INFINITY;
+        }
+        let weight = self.rules.weight(line.number);
+        let score = if weight == 1.0 { value } else { node.alone + weight * (value - node.alone) };
+        let id = (line.digit.feature, left, code);
+        node.noise.as_ref().map_or(score, |noise: &Noise| noise.moved(score.max(0.0), id))
+    }
+}
+
+/// Whether a split on a feature is better than the best, or as good and before it.
+fn beats(score: f64, digit: usize, best: Option<&Choice>) -> bool {
+    match best {
+        None => score > f64::NEG_INFINITY,
+        Some(best) => score > best.score || score == best.score && digit < best.digit,
+    }
+}

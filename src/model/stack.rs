@@ -1,0 +1,249 @@
+//! A stack: a model whose features are what other models say of a doc and of its query.
+//!
+//! *Rankers* score the docs of a query. *Derived* features are made of those scores: the score
+//! itself, the largest of the query, the mean of all or of the best few. An *outer* model scores what
+//! results, with the row's own values before them or without.
+//!
+//! A derived value counts as the nearest `f32`, as values do in training, and does not depend on the
+//! order of the docs, so that the features that [`derive()`] makes for training are those of a scorer.
+
+use super::composite::Model;
+use super::forest::nearest;
+use super::normalisation::{Normalisation, check_bounds};
+use crate::error::{Error, Result};
+use std::fmt;
+use std::str::FromStr;
+
+/// Rankers, the features that are made of their scores, and the model of those.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stack {
+    num_features: usize,
+    rankers: Vec<Ranker>,
+    derived: Vec<Derived>,
+    own: bool,
+    outer: Model,
+}
+
+/// A model that others build on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranker {
+    /// What is done to its scores first.
+    pub normalisation: Normalisation,
+    /// What scores; if it ranks features within queries, it does so by itself.
+    pub model: Model,
+}
+
+/// A feature that is made of scores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Derived {
+    /// Whose.
+    pub ranker: u32,
+    /// What is made of them.
+    pub statistic: Statistic,
+}
+
+/// What is made of the scores of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Statistic {
+    /// The doc's own score.
+    Score,
+    /// The largest score of the query; that of its best docs is the same.
+    Max,
+    /// The mean over the query.
+    Mean,
+    /// The mean over so many docs with the largest scores, or over all where there are fewer; at
+    /// least 1.
+    Top(u32),
+}
+
+impl Stack {
+    /// A stack on rows of `num_features` values; with `own`, the outer model sees them before the
+    /// derived ones.
+    pub fn new(
+        num_features: usize,
+        rankers: Vec<Ranker>,
+        derived: Vec<Derived>,
+        own: bool,
+        outer: Model,
+    ) -> Result<Self> {
+        check(&derived, rankers.len())?;
+        for ranker in &rankers {
+            ranker.normalisation.check()?;
+            if ranker.model.num_raw_features() != num_features {
+                let what = "a ranker of a stack has another number of features";
+                return Err(Error::model("model.features", what)
+                    .got(ranker.model.num_raw_features())
+                    .expected(num_features));
+            }
+        }
+        let seen = if own { num_features } else { 0 };
+        if outer.num_raw_features().checked_sub(seen) != Some(derived.len()) {
+            let what = "the outer model of a stack has another number of features";
+            let expected = format!("{seen} of the row and {} derived", derived.len());
+            return Err(Error::model("model.features", what)
+                .got(outer.num_raw_features())
+                .expected(expected));
+        }
+        Ok(Self { num_features, rankers, derived, own, outer })
+    }
+
+    /// The number of values in a row.
+    pub fn num_features(&self) -> usize {
+        self.num_features
+    }
+
+    /// What scores first.
+    pub fn rankers(&self) -> &[Ranker] {
+        &self.rankers
+    }
+
+    /// The features made of that, in order.
+    pub fn derived(&self) -> &[Derived] {
+        &self.derived
+    }
+
+    /// Whether the outer model sees the row's own values before them.
+    pub fn own(&self) -> bool {
+        self.own
+    }
+
+    /// What scores last.
+    pub fn outer(&self) -> &Model {
+        &self.outer
+    }
+
+    /// Whether scores depend on the other docs of the query.
+    pub fn needs_queries(&self) -> bool {
+        self.outer.needs_queries()
+            || self.derived.iter().any(|derived| derived.statistic != Statistic::Score)
+            || self.rankers.iter().any(Ranker::needs_queries)
+    }
+
+    /// The number of models on the longest way inward.
+    pub(super) fn depth(&self) -> usize {
+        let rankers = self.rankers.iter().map(|ranker| ranker.model.depth());
+        rankers.fold(self.outer.depth(), usize::max)
+    }
+}
+
+impl Ranker {
+    fn needs_queries(&self) -> bool {
+        self.normalisation.needs_queries() || self.model.needs_queries()
+    }
+}
+
+/// Refuses features that cannot be made of the scores of so many rankers.
+fn check(derived: &[Derived], rankers: usize) -> Result<()> {
+    if derived.is_empty() || rankers == 0 {
+        let what = "a stack needs a ranker and a feature made of its scores";
+        return Err(Error::model("model.stack", what));
+    }
+    for one in derived {
+        if one.ranker as usize >= rankers {
+            let what = format!("a derived feature asks ranker {}", one.ranker);
+            return Err(Error::model("model.stack", what).expected(format!("< {rankers}")));
+        }
+        if one.statistic == Statistic::Top(0) {
+            let what = "the mean over the best docs needs at least one";
+            return Err(Error::model("model.stack", what));
+        }
+    }
+    Ok(())
+}
+
+/// The features that are made of scores: as many values a doc as there are `derived`, doc after doc.
+///
+/// Each of `scores` has those of one ranker, normalised already; query `i` has the docs
+/// `bounds[i]..bounds[i + 1]`.
+///
+/// ```
+/// use rustrank::model::{Derived, Statistic, derive};
+/// let derived = [Statistic::Score, Statistic::Max, Statistic::Top(2)]
+///     .map(|statistic| Derived { ranker: 0, statistic });
+/// let columns = derive(&derived, &[vec![1.0, 4.0, 2.0]], &[0, 3])?;
+/// assert_eq!(columns, [1.0, 4.0, 3.0, 4.0, 4.0, 3.0, 2.0, 4.0, 3.0]);
+/// # Ok::<(), rustrank::Error>(())
+/// ```
+pub fn derive(derived: &[Derived], scores: &[Vec<f64>], bounds: &[usize]) -> Result<Vec<f32>> {
+    check(derived, scores.len())?;
+    let rows = scores.first().map_or(0, Vec::len);
+    check_bounds(bounds, rows)?;
+    if let Some(other) = scores.iter().find(|of_ranker| of_ranker.len() != rows) {
+        let what = "the rankers of a stack must score the same docs";
+        return Err(Error::data("stack.scores", what).got(other.len()).expected(rows));
+    }
+    Ok(derived_of(derived, scores, bounds))
+}
+
+/// As [`derive()`], once everything is checked.
+pub(super) fn derived_of(derived: &[Derived], scores: &[Vec<f64>], bounds: &[usize]) -> Vec<f32> {
+    let width = derived.len();
+    let rows = scores.first().map_or(0, Vec::len);
+    let mut columns = vec![0.0; rows * width];
+    let mut sorted: Vec<Vec<f64>> = vec![Vec::new(); scores.len()];
+    for query in bounds.windows(2).filter(|query| query[0] < query[1]) {
+        let docs = query[0]..query[1];
+        for (sorted, scores) in sorted.iter_mut().zip(scores) {
+            sorted.clear();
+            sorted.extend_from_slice(&scores[docs.clone()]);
+            sorted.sort_unstable_by(f64::total_cmp);
+        }
+        let columns = &mut columns[docs.start * width..docs.end * width];
+        for (at, one) in derived.iter().enumerate() {
+            let ranker = one.ranker as usize;
+            let cells = columns[at..].iter_mut().step_by(width);
+            if let Some(value) = one.statistic.of_query(&sorted[ranker]) {
+                let value = nearest(value);
+                cells.for_each(|cell| *cell = value);
+            } else {
+                let scores = &scores[ranker][docs.clone()];
+                cells.zip(scores).for_each(|(cell, &score)| *cell = nearest(score));
+            }
+        }
+    }
+    columns
+}
+
+/// As files and options have it: `score`, `max`, `mean`, or `top` and a number of docs.
+impl fmt::Display for Statistic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Score => f.write_str("score"),
+            Self::Max => f.write_str("max"),
+            Self::Mean => f.write_str("mean"),
+            Self::Top(count) => write!(f, "top{count}"),
+        }
+    }
+}
+
+impl FromStr for Statistic {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let top = || name.strip_prefix("top")?.parse().ok().filter(|&count| count > 0);
+        match name {
+            "score" => Ok(Self::Score),
+            "max" => Ok(Self::Max),
+            "mean" => Ok(Self::Mean),
+            _ => top().map(Self::Top).ok_or_else(|| {
+                Error::param("features", "scores cannot be made into such a feature")
+                    .got(name)
+                    .expected("score, max, mean, or top and a number of docs, as in top3")
+            }),
+        }
+    }
+}
+
+impl Statistic {
+    /// What all docs of a query share, of its scores from the least to the largest.
+    fn of_query(self, sorted: &[f64]) -> Option<f64> {
+        let mean = |some: &[f64]| some.iter().sum::<f64>() / some.len() as f64;
+        match self {
+            Self::Score => None,
+            Self::Max => sorted.last().copied(),
+            Self::Mean => Some(mean(sorted)),
+            Self::Top(count) => Some(mean(&sorted[sorted.len().saturating_sub(count as usize)..])),
+        }
+    }
+}

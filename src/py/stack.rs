@@ -1,0 +1,136 @@
+//! Normalised scores, and stacks of models, for Python.
+
+use super::booster::Booster;
+use super::dataset::QueryArg;
+use super::door::detached;
+use super::errors::to_python;
+use crate::Grouping;
+use crate::error::{Error, Result};
+use crate::model::{
+    Component, Derived, Model, Normalisation, Part, Ranker, Stack, derive as derived_of,
+};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, ToPyArray};
+use pyo3::prelude::*;
+
+/// What is done to scores: `(mean, scale)`, or a name.
+#[derive(FromPyObject)]
+pub(super) enum Normalising {
+    Fixed(f64, f64),
+    Named(String),
+}
+
+impl Normalising {
+    pub(super) fn normalisation(&self) -> Result<Normalisation> {
+        match self {
+            Self::Fixed(mean, scale) => Ok(Normalisation::Fixed { mean: *mean, scale: *scale }),
+            Self::Named(name) => Normalisation::named(name),
+        }
+    }
+}
+
+/// The features that are made of scores: a ranker and the name of a statistic each.
+#[derive(FromPyObject)]
+pub(super) struct Features(Vec<(u32, String)>);
+
+impl Features {
+    fn derived(&self) -> Result<Vec<Derived>> {
+        let derived = |(ranker, name): &(u32, String)| {
+            Ok(Derived { ranker: *ranker, statistic: name.parse()? })
+        };
+        self.0.iter().map(derived).collect()
+    }
+}
+
+/// What a stack does with the scores of its rankers: the attributes of a Python object.
+#[derive(FromPyObject)]
+pub(super) struct Stacking<'py> {
+    normalisations: Vec<Normalising>,
+    features: Features,
+    own: bool,
+    outer: PyRef<'py, Booster>,
+}
+
+impl Stacking<'_> {
+    /// A model that is the stack, with the names of the first ranker.
+    pub(super) fn model<'a>(&self, rankers: impl Iterator<Item = &'a Model>) -> Result<Model> {
+        let models: Vec<&Model> = rankers.collect();
+        // Ranks within queries are up to each ranker.
+        let raw = Model::new(models.first().map_or(0, |model| model.num_raw_features()));
+        let mut stacked = Model::around(&[&models[..], &[&raw]].concat());
+        let ranker = |(model, normalising): (&&Model, &Normalising)| {
+            Ok(Ranker { normalisation: normalising.normalisation()?, model: Model::clone(model) })
+        };
+        let rankers = models.iter().zip(&self.normalisations).map(ranker);
+        let rankers = rankers.collect::<Result<_>>()?;
+        let (derived, outer) = (self.features.derived()?, self.outer.model().clone());
+        let stack = Stack::new(raw.num_features(), rankers, derived, self.own, outer)?;
+        stacked.add(Component::new(Part::Stack(Box::new(stack))))?;
+        Ok(stacked)
+    }
+}
+
+/// Scores of the caller's rows in the order of queries, normalised there, and the bounds of those.
+fn in_queries(
+    scores: &[f64],
+    grouping: &Grouping,
+    normalising: &Normalising,
+) -> Result<(Vec<f64>, Vec<usize>)> {
+    if scores.len() != grouping.rows.len() {
+        let what = "a score is needed for each row";
+        return Err(Error::data("scores.length", what)
+            .got(scores.len())
+            .expected(grouping.rows.len()));
+    }
+    let mut bounds = vec![0];
+    bounds.extend(grouping.queries.ranges().map(|docs| docs.end));
+    let mut own = grouping.gather(scores);
+    normalising.normalisation()?.apply(&mut own, &bounds)?;
+    Ok((own, bounds))
+}
+
+/// Scores with a normalisation done to them.
+#[pyfunction]
+pub(super) fn normalised<'py>(
+    py: Python<'py>,
+    scores: PyReadonlyArray1<'py, f64>,
+    normalising: Normalising,
+    queries: QueryArg<'py>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let scores = scores.as_array().to_vec();
+    let grouping = queries.grouping(scores.len()).map_err(|error| to_python(py, &error))?;
+    let scores = detached(py, Some(1), |_| {
+        let (own, _) = in_queries(&scores, &grouping, &normalising)?;
+        Ok(grouping.scatter(&own))
+    })?;
+    Ok(scores.to_pyarray(py))
+}
+
+/// The features that are made of the scores of rankers: a row each of the caller's rows.
+#[pyfunction]
+pub(super) fn derive<'py>(
+    py: Python<'py>,
+    scores: Vec<PyReadonlyArray1<'py, f64>>,
+    normalisations: Vec<Normalising>,
+    features: Features,
+    queries: QueryArg<'py>,
+) -> PyResult<Bound<'py, PyArray2<f32>>> {
+    let scores: Vec<Vec<f64>> = scores.iter().map(|one| one.as_array().to_vec()).collect();
+    let rows = scores.first().map_or(0, Vec::len);
+    let grouping = queries.grouping(rows).map_err(|error| to_python(py, &error))?;
+    let width = features.0.len();
+    let columns = detached(py, Some(1), |_| {
+        let (mut own, mut bounds) = (Vec::new(), vec![0]);
+        for (scores, normalising) in scores.iter().zip(&normalisations) {
+            let (normalised, of_queries) = in_queries(scores, &grouping, normalising)?;
+            own.push(normalised);
+            bounds = of_queries;
+        }
+        let columns = derived_of(&features.derived()?, &own, &bounds)?;
+        let mut by_row = vec![0.0; columns.len()];
+        for (&row, cells) in grouping.rows.iter().zip(columns.chunks_exact(width)) {
+            by_row[row as usize * width..][..width].copy_from_slice(cells);
+        }
+        Ok(by_row)
+    })?;
+    columns.to_pyarray(py).reshape([rows, width])
+}

@@ -1,0 +1,297 @@
+"""Sweeps over options: what is tried, what it is judged by, and how a sweep goes on."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rustrank as rr
+from rustrank.datasets import Ranking, make_web
+from rustrank.spaces import as_space, grid_of, random_of
+
+pytestmark = pytest.mark.filterwarnings("ignore:4 of 136 features:rustrank.RustrankWarning")
+
+SPACE: dict[str, Any] = {"num_leaves": [2, 6], "learning_rate": [0.001, 0.1, 0.3]}
+RANGES = {"num_leaves": rr.Between(2, 6), "learning_rate": rr.Between(0.01, 0.3, log=True)}
+
+
+def trees(**more: Any) -> rr.LambdaMART:
+    return rr.LambdaMART(**{"n_estimators": 6, "num_leaves": 4, **more})
+
+
+@pytest.fixture(scope="module")
+def docs() -> Ranking:
+    return make_web(50, docs_per_query=15, seed=4)
+
+
+@pytest.fixture(scope="module")
+def found(docs: Ranking) -> rr.Tuning:
+    return rr.tune(trees(), docs, SPACE, folds=3)
+
+
+def test_a_grid_is_tried_whole_and_as_cross_validation_does(
+    docs: Ranking, found: rr.Tuning
+) -> None:
+    assert len(found.trials) == 6
+    settings = [tuple(trial.setting.values()) for trial in found.trials]
+    assert settings[:3] == [(2, 0.001), (2, 0.1), (2, 0.3)]
+    rankers = {str(at): trees(**trial.setting) for at, trial in enumerate(found.trials)}
+    theirs = rr.cross_validate(rankers, docs.X, docs.y, qid=docs.qid, folds=3)
+    for at, trial in enumerate(found.trials):
+        assert float(trial.value) == float(theirs[str(at)]["ndcg@10"])
+    assert float(found.value) == max(float(trial.value) for trial in found.trials)
+
+
+def test_the_ranker_has_the_best_setting_and_all_docs(docs: Ranking, found: rr.Tuning) -> None:
+    again = trees(**found.best).fit(
+        dict(zip(docs.feature_names, docs.X.T, strict=True)), docs.y, qid=docs.qid
+    )
+    assert found.booster == again.booster_
+    assert found.ranker.get_params()["num_leaves"] == found.best["num_leaves"]
+    none = rr.tune(trees(), docs, {"num_leaves": [3]}, folds=2, refit=False)
+    with pytest.raises(rr.ParamError, match="refit=False"):
+        _ = none.booster
+
+
+def test_the_best_of_many_flatters_itself_and_choosing_does_not() -> None:
+    rng = np.random.default_rng(0)
+    X, qid = rng.random((600, 4), np.float32), np.arange(600) // 10
+    y = rng.integers(0, 3, 600)
+    tried = {"random_state": list(range(12)), "features_per_node": [0.5]}
+    found = rr.tune(trees(), (X, y, qid), tried, folds=3, refit=False)
+    mean = np.mean([float(trial.value) for trial in found.trials])
+    assert float(found.value) > mean + 0.01
+    assert abs(float(found.choosing) - mean) < abs(float(found.value) - mean)
+
+
+def test_a_sweep_does_not_depend_on_threads_nor_on_the_order_of_rows(
+    docs: Ranking, found: rr.Tuning
+) -> None:
+    order = np.random.default_rng(1).permutation(len(docs.y))
+    shuffled = Ranking(docs.X[order], docs.y[order], docs.qid[order], docs.feature_names)
+    other = rr.tune(trees(), shuffled, SPACE, folds=3, n_jobs=1, num_threads=1)
+    assert str(other) == str(found)
+    assert other.booster == found.booster
+
+
+def test_a_validation_set_judges_and_stops(docs: Ranking) -> None:
+    valid = make_web(30, docs_per_query=15, seed=4, first_query=200)
+    ranker = trees(n_estimators=30, early_stopping=3)
+    found = rr.tune(ranker, docs, {"num_leaves": [3, 5]}, valid=valid)
+    names = docs.feature_names
+    own = ranker.set_params(**found.best).fit(
+        dict(zip(names, docs.X.T, strict=True)),
+        docs.y,
+        qid=docs.qid,
+        eval_set=[(dict(zip(names, valid.X.T, strict=True)), valid.y, valid.qid)],
+    )
+    assert found.booster == own.booster_
+    scores = own.booster_.score(valid.X)
+    assert float(found.value) == float(rr.evaluate(scores, valid.y, qid=valid.qid)["ndcg@10"])
+
+
+def test_tables_are_printed_and_are_plain_values(found: rr.Tuning) -> None:
+    said = str(found)
+    assert said.splitlines()[0].split()[:3] == ["num_leaves", "learning_rate", "ndcg@10"]
+    assert len(said.splitlines()) == 1 + 6 + 1 + 2
+    assert "best of 6 settings: num_leaves=" in said
+    assert found._repr_html_().startswith("<table>")
+    assert len(json.loads(json.dumps(found.to_dict()))["trials"]) == 6
+
+
+def test_plot_has_a_panel_a_parameter(found: rr.Tuning) -> None:
+    pytest.importorskip("matplotlib").use("agg")
+    panels = found.plot()
+    assert [panel.get_xlabel() for panel in panels] == ["num_leaves", "learning_rate"]
+    assert panels[1].get_xscale() == "log"
+
+
+# Spaces.
+
+
+def test_the_papers_grids_have_names() -> None:
+    yahoo = rr.grids["lambdamart-2010"]
+    assert len(grid_of(yahoo)) == 5 * 12
+    assert grid_of(yahoo)[-1]["num_leaves"] == 380
+    for name, space in rr.grids.items():
+        kind = rr.LambdaRank if "rank" in name else rr.LambdaMART
+        assert as_space(name, list(kind().get_params()), kind.__name__) == {
+            key: values if isinstance(values, rr.Between) else list(values)
+            for key, values in space.items()
+        }
+
+
+def test_random_settings_are_in_their_ranges_and_need_no_state() -> None:
+    drawn = random_of(RANGES, seed=3)
+    some = [next(drawn) for _ in range(200)]
+    again = random_of(RANGES, seed=3)
+    assert [next(again) for _ in range(3)] == some[:3]
+    leaves = [one["num_leaves"] for one in some]
+    assert sorted(set(leaves)) == [2, 3, 4, 5, 6]
+    rates = np.array([one["learning_rate"] for one in some])
+    assert rates.min() >= 0.01
+    assert rates.max() <= 0.3
+    assert 0.35 < (rates < 0.055).mean() < 0.65, "half of them below the geometric mean"
+
+
+def test_random_search_tries_as_many_as_asked(docs: Ranking) -> None:
+    found = rr.tune(trees(), docs, RANGES, trials=3, folds=2, seed=5)
+    other = rr.tune(trees(), docs, RANGES, trials=5, folds=2, seed=5)
+    assert [trial.setting for trial in other.trials][:3] == [one.setting for one in found.trials]
+
+
+# Optuna.
+
+
+def test_optuna_looks_where_it_was_good(docs: Ranking, tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    space = {"learning_rate": rr.Between(1e-6, 0.3), "num_leaves": [2, 3]}
+    given: dict[str, Any] = {"method": "optuna", "trials": 24, "folds": 2, "seed": 2}
+    found = rr.tune(trees(), docs, space, n_jobs=2, records=tmp_path / "all", **given)
+    assert len(found.trials) == 24
+    again = rr.tune(trees(), docs, space, n_jobs=1, **given)
+    assert str(again) == str(found), "what it is told does not depend on threads"
+    lines = (tmp_path / "all").read_text("utf-8").splitlines(keepends=True)
+    (tmp_path / "half").write_text("".join(lines[:9]), "utf-8")
+    resumed = rr.tune(trees(), docs, space, records=tmp_path / "half", **given)
+    assert str(resumed) == str(found)
+
+
+def test_without_optuna_the_message_says_what_to_install(
+    docs: Ranking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(ImportError, match=r'pip install "rustrank\[tune\]"'):
+        rr.tune(trees(), docs, RANGES, method="optuna", trials=2)
+
+
+# Records.
+
+_SCRIPT = """
+import os, signal, sys
+import rustrank as rr
+fit, done = rr.LambdaMART.fit, []
+
+def counted(self, *rows, **more):
+    done.append(0)
+    if len(done) > int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return fit(self, *rows, **more)
+
+rr.LambdaMART.fit = counted
+docs = rr.datasets.make_web(30, 10, seed=0)
+space = {"num_leaves": [2, 3, 4], "n_estimators": [3]}
+found = rr.tune(rr.LambdaMART(), docs, space, folds=2, records=sys.argv[1], n_jobs=1)
+print(len(done), found.best, found.booster.to_text())
+"""
+
+
+def start(records: Path, fits: int) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-W", "error", "-c", _SCRIPT, str(records), str(fits)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_a_killed_sweep_goes_on(tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
+    done = start(whole, 99)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert start(killed, 4).returncode == -signal.SIGKILL
+    text = killed.read_text("utf-8")
+    assert text.count("\n") == 3, "the first line, and two settings of two fits"
+    killed.write_text(text + '{"setting": "{', "utf-8")
+    again = start(killed, 99)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert done.stdout.split(" ", 1)[0] == "7"
+    assert again.stdout.split(" ", 1)[0] == "3", "one setting, and the fit at the end"
+    assert again.stdout.split(" ", 1)[1] == done.stdout.split(" ", 1)[1]
+    assert killed.read_bytes() == whole.read_bytes()
+
+
+def test_records_of_something_else_are_refused(docs: Ranking, tmp_path: Path) -> None:
+    path = tmp_path / "sweep.jsonl"
+    rr.tune(trees(), docs, {"num_leaves": [3]}, folds=2, records=path, refit=False)
+    rr.tune(trees(), docs, {"num_leaves": [3, 4]}, folds=2, records=path, refit=False)
+    for options, what in (
+        ({"ranker": trees(l2=1.0)}, "its options was"),
+        ({"docs": (docs.X + 1, docs.y, docs.qid)}, "its docs was"),
+        ({"folds": 3}, "its folds was 2, and is 3"),
+        ({"metric": "err"}, "its metric was ndcg@10, and is err"),
+    ):
+        given: dict[str, Any] = {"ranker": trees(), "docs": docs, "folds": 2}
+        given.update(options)
+        with pytest.raises(rr.ParamError, match=what):
+            rr.tune(space={"num_leaves": [3]}, records=path, **given)
+    path.write_text("hello\n", "utf-8")
+    with pytest.raises(rr.DataError, match="has no records of a sweep"):
+        rr.tune(trees(), docs, {"num_leaves": [3]}, records=path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ranker": rr.LambdaMART}, "ranker: got <class"),
+        ({"space": "lambdamart-1999"}, "space: got 'lambdamart-1999', expected one of"),
+        ({"space": {}}, "space: got {}, expected a name, or values"),
+        ({"space": {"leaves": [3]}}, "LambdaMART has no parameter 'leaves'"),
+        ({"space": {"num_leaves": []}}, r"num_leaves is \[\], expected a list"),
+        ({"space": {"num_leaves": 3}}, "num_leaves is 3, expected a list"),
+        ({"space": {"l2": rr.Between(3, 1)}}, "expected a low end below a high one"),
+        ({"space": {"l2": rr.Between(0.0, 1.0, log=True)}}, "a low end above 0"),
+        ({"space": RANGES, "method": "grid"}, "of which a grid cannot try all"),
+        ({"method": "bayes"}, "method: got 'bayes', expected grid, random or optuna"),
+        ({"method": "grid", "trials": 3}, "trials: got a number for a grid"),
+        ({"method": "random", "trials": 0}, "trials: got 0"),
+        ({"metric": "ndgc"}, "ndgc"),
+        ({"folds": 1}, "folds|n_splits"),
+        ({"n_jobs": 0}, "n_jobs: got 0"),
+    ],
+)
+def test_options_are_checked(docs: Ranking, options: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"ranker": trees(), "docs": docs, "space": SPACE, **options}
+    with pytest.raises(rr.ParamError, match=message):
+        rr.tune(**given)
+
+
+# The command.
+
+
+def command(*arguments: Any) -> "subprocess.CompletedProcess[str]":
+    line = [sys.executable, "-m", "rustrank", "tune", *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_the_command_does_what_the_function_does(docs: Ranking, tmp_path: Path) -> None:
+    path, model = tmp_path / "web.txt", tmp_path / "best.rrk"
+    docs.to_letor(path)
+    said = command(
+        *(path, model, "--try", "num_leaves=2,6", "--try", "learning_rate=0.001,0.1,0.3"),
+        *("--set", "n_estimators=6", "--folds", 3, "--json", "--no-progress"),
+    )
+    assert (said.returncode, said.stderr) == (0, "")
+    read = rr.datasets.read_letor(path)
+    theirs = rr.tune(trees(max_label=None), read, SPACE, folds=3)
+    assert json.loads(said.stdout)["best"] == theirs.best
+    assert rr.Booster.load(model).score(read.X).tolist() == theirs.booster.score(read.X).tolist()
+
+
+def test_the_command_takes_ranges_and_names_what_is_wrong(docs: Ranking, tmp_path: Path) -> None:
+    path, model = tmp_path / "web.txt", tmp_path / "best.rrk"
+    docs.to_letor(path)
+    given = (path, model, "--set", "epochs=1", "--ranker", "lambdarank", "--trials", 2)
+    said = command(*given, "--try", "learning_rate=1e-4..1e-2:log", "--try", "hidden=[2],[3]")
+    assert said.returncode == 0, said.stderr
+    assert "best of 2 settings: learning_rate=0.00" in said.stdout
+    for options, message in (
+        (("--try", "num_leaves"), "--try: got 'num_leaves', expected NAME="),
+        (("--ranker", "lambdamarts"), "--ranker: got 'lambdamarts'; did you mean lambdamart?"),
+        (("--try", "leaves=3"), "LambdaMART has no parameter 'leaves'"),
+        (("--set", "leaves=3"), "there is no parameter leaves"),
+    ):
+        wrong = command(path, model, *options)
+        assert wrong.returncode == 2
+        assert message in wrong.stderr
