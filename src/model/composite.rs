@@ -77,7 +77,7 @@ impl Part {
         match self {
             Self::Forest(forest) => std::slice::from_mut(forest),
             Self::Classes(classes) => classes.forests_mut(),
-            Self::Linear(_) | Self::Mlp(_) | Self::Model(_) => &mut [],
+            Self::Linear(_) | Self::Mlp(_) | Self::Model(_) | Self::Stack(_) => &mut [],
         }
     }
 

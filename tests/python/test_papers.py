@@ -53,12 +53,92 @@ def test_adaptation_reads_real_folds(tmp_path: Path) -> None:
     assert "| λ-SMART |" in said
 
 
+def test_every_script_has_scales_and_says_what_held() -> None:
+    papers = sorted(PAPERS.glob("*.py"))
+    assert [path.stem for path in papers] == [
+        "adaptation",
+        "distributed",
+        "ensemble",
+        "exact_step",
+        "local_optimum",
+        "mcrank",
+    ]
+    for path in papers:
+        text = path.read_text("utf-8")
+        assert '"--scale", choices=SCALES' in text, path.name
+        assert "What held" in text, path.name
+        assert all(f'"{scale}": ' in text for scale in ("tiny", "small", "paper")), path.name
+
+
+def held(said: str) -> dict[str, str]:
+    """Return the verdict on each claim."""
+    lines = said.partition("What held:")[2].splitlines()
+    claims = [line[2:].split(": **") for line in lines if line.startswith("- ") and "**" in line]
+    return {claim: rest.partition("**")[0] for claim, rest in claims}
+
+
 def test_mcrank_prints_a_table_beside_the_papers(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / "figure2.png"
-    small = ("--queries", 40, "--rounds", 5, "--epochs", 1)
-    said = run("mcrank.py", *small, "--picture", picture)
+    said = run("mcrank.py", "--scale", "tiny", "--picture", picture)
     assert "McRank: " in said
     assert "| 87.9 (0.16) |" in said, "the paper's LambdaMART"
-    assert "order: ndcg@10 " in said
+    assert "order: ndcg@10 λ-MART > McRank > λ-Rank" in said
+    assert held(said)["λ-MART beats McRank, at 10, 3 and 1"] == "held"
     assert picture.stat().st_size > 1000
+
+
+def test_the_exact_step_is_drawn_beside_newtons(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "figure3.png"
+    said = run("exact_step.py", picture, "--scale", "tiny")
+    # What the paper finds is not so here, at any scale: see benches/RESULTS.md.
+    assert held(said)["the exact step converges faster, train"] == "did not hold"
+    assert picture.stat().st_size > 1000
+
+
+def test_the_two_layer_net_ends_at_a_local_optimum() -> None:
+    said = run("local_optimum.py", "--scale", "tiny")
+    found = held(said)
+    assert found["two-layer LambdaRank ends where NDCG rises along no direction"] == "held"
+    assert len(found) == 3
+
+
+def test_distributed_trees_are_better_the_more_docs_there_are(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "figure.png"
+    found = held(run("distributed.py", "--scale", "tiny", "--figure", picture))
+    assert len(found) == 5
+    assert "did not hold" not in found.values()
+    assert found["full and sample selection are alike (figures 1.4 to 1.6)"] == "held"
+    assert picture.stat().st_size > 1000
+
+
+def test_the_ensemble_prints_three_tables_beside_the_papers(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "figure1.png"
+    said = run(
+        *("ensemble.py", "--scale", "tiny", "--figure", picture),
+        *("--directory", tmp_path / "fits", "--json", tmp_path / "all.json"),
+    )
+    for number in (1, 2, 3):
+        assert f"Table {number}: " in said
+    assert "| 0.4657 |" in said, "the paper's ensemble"
+    assert "M12: MART, normalised within queries" in said
+    found = held(said)
+    assert len(found) == 8
+    best = [claim for claim in found if claim.startswith("the average beats the member that is")]
+    assert {found[claim] for claim in best} <= {"held", "not clear"}
+    assert len(list((tmp_path / "fits").iterdir())) == 2
+    assert picture.stat().st_size > 1000
+
+
+def test_the_ensemble_reads_real_folds(tmp_path: Path) -> None:
+    folder = tmp_path / "web"
+    folder.mkdir()
+    for part in range(5):
+        docs = rr.datasets.make_polynomial(20, 8, 6, seed=1, first_query=20 * part)
+        docs.to_letor(folder / f"part{part + 1}.txt")
+    said = run("ensemble.py", "--scale", "tiny", "--data", folder)
+    assert "## web: 100 test queries" in said
+    assert said.count("web, fold ") == 5
