@@ -117,9 +117,9 @@ impl ExactSum {
             .fold(0u128, |high, &limb| high << 32 | u128::from(limb.cast_unsigned()));
         // What is cut off decides between two neighbours that are equally near.
         high |= u128::from(sum.limbs[..low].iter().any(|&limb| limb != 0));
-        let power = 32 * low as i32 - 1074;
+        let power = 32 * (low as u16).cast_signed() - 1074;
         let half = power / 2;
-        let size = high as f64 * 2f64.powi(half) * 2f64.powi(power - half);
+        let size = high as f64 * 2f64.powi(half.into()) * 2f64.powi((power - half).into());
         if is_negative { -size } else { size }
     }
 }

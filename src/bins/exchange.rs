@@ -21,7 +21,7 @@ impl Sample {
     }
 
     /// The rows of hashes up to the largest that counts, to be read by [`extend`](Self::extend).
-    pub(crate) fn to_bytes(&mut self, largest: u64) -> Vec<u8> {
+    pub(crate) fn bytes_up_to(&mut self, largest: u64) -> Vec<u8> {
         self.shrink();
         let mut bytes = Vec::new();
         bytes.extend((self.num_features as u64).to_le_bytes());

@@ -11,6 +11,8 @@ pub enum TeamMode {
     /// Each has a part of the queries; histograms are summed. The model is that of one process.
     #[default]
     Histogram,
+    /// Each has all docs, and searches its share of the features. The model is that of one process.
+    Features,
     /// Each grows a tree on its part; the tree that is best for all parts is taken.
     FullSelection,
     /// Each grows a tree on its part; one that is drawn is taken.
@@ -19,14 +21,15 @@ pub enum TeamMode {
 
 const MODES: &[(&str, TeamMode)] = &[
     ("histogram", TeamMode::Histogram),
+    ("features", TeamMode::Features),
     ("full-selection", TeamMode::FullSelection),
     ("sample-selection", TeamMode::SampleSelection),
 ];
 
 impl TeamMode {
-    /// Whether all ranks grow one tree.
-    pub(super) fn sums_histograms(self) -> bool {
-        self == Self::Histogram
+    /// Whether each rank grows a tree of its own.
+    pub(super) fn selects(self) -> bool {
+        matches!(self, Self::FullSelection | Self::SampleSelection)
     }
 }
 
@@ -40,7 +43,7 @@ impl fmt::Display for TeamMode {
 impl FromStr for TeamMode {
     type Err = Error;
 
-    /// `histogram`, `full-selection` or `sample-selection`.
+    /// `histogram`, `features`, `full-selection` or `sample-selection`.
     fn from_str(text: &str) -> Result<Self> {
         MODES.iter().find(|(name, _)| *name == text).map(|(_, mode)| *mode).ok_or_else(|| {
             let names: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();

@@ -22,9 +22,11 @@ pub(super) struct Whole {
     pub(super) fingerprints: Vec<u64>,
     /// Whether some query of the training set has two different labels.
     pub(super) has_pairs: bool,
+    /// How many docs each rank has.
+    pub(super) sizes: Vec<u64>,
     /// The largest label of the training set and of each watched set.
     max_labels: Vec<f32>,
-    /// The largest query weight of each watched set.
+    /// The largest query weight of the training set and of each watched set.
     weights: Vec<f64>,
 }
 
@@ -42,17 +44,30 @@ impl Whole {
             return Ok(Self {
                 fingerprints: sets.iter().map(|set| set.fingerprint()).collect(),
                 has_pairs: dataset.require_pairs().is_ok(),
+                sizes: vec![dataset.num_docs() as u64],
                 max_labels: Vec::new(),
                 weights: Vec::new(),
             });
         }
         agree_on_plan(team, mode, dataset, (plan, watch))?;
-        let whole = Self::ask(team, &sets, allowed(mode, dataset, plan))?;
-        watch.settle(&whole.max_labels[1..], &whole.weights)?;
-        if mode.sums_histograms() {
-            settle_loss(team, plan, dataset, whole.max_labels[0])?;
+        if mode == TeamMode::Features {
+            return Self::of_alike(team, &sets);
         }
+        let whole = Self::ask(team, &sets, allowed(mode, dataset, (plan, watch)))?;
+        watch.settle_scales(&whole.max_labels, &whole.weights)?;
+        settle_loss(team, plan, dataset, whole.max_labels[0])?;
         Ok(whole)
+    }
+
+    /// Where every rank has all docs.
+    fn of_alike(team: &Team, sets: &[&Dataset]) -> Result<Self> {
+        let fingerprints: Vec<u64> = sets.iter().map(|set| set.fingerprint()).collect();
+        for &fingerprint in &fingerprints {
+            team.same(Call::at_start("the docs"), "dataset", Ok(fingerprint))?;
+        }
+        let has_pairs = sets[0].require_pairs().is_ok();
+        let sizes = vec![sets[0].num_docs() as u64; team.size()];
+        Ok(Self { fingerprints, has_pairs, sizes, max_labels: Vec::new(), weights: Vec::new() })
     }
 
     fn ask(team: &Team, sets: &[&Dataset], own: Result<()>) -> Result<Self> {
@@ -69,16 +84,27 @@ impl Whole {
             let what = "some ranks have base scores, and others have none, or no docs";
             return Err(Error::data("base", what));
         }
+        let own = (sets[0].num_docs() as u64).to_le_bytes().to_vec();
+        let sizes = team.gather(Call::at_start("the number of docs"), Ok(own))?;
+        let sizes: Vec<u64> = sizes
+            .iter()
+            .map(|bytes| bytes.first_chunk().copied().map_or(0, u64::from_le_bytes))
+            .collect();
+        if sizes.iter().all(|&size| size == 0) {
+            return Err(Error::data("data.empty", "no rank has docs"));
+        }
         let max = |labels: &[f32]| f64::from(labels.iter().copied().fold(0.0, f32::max));
         let mut most: Vec<f64> = sets.iter().map(|set| max(set.labels())).collect();
-        most.extend(sets[1..].iter().map(|set| {
+        most.extend(sets.iter().map(|set| {
             if set.num_docs() == 0 { 0.0 } else { set.query_weight().map_or(1.0, largest) }
         }));
         team.max(Call::at_start("labels and weights"), Ok(()), &mut most)?;
-        let of_set = |(set, content): (&&Dataset, &[u64])| set.fingerprint_with([content[0], content[1]]);
+        let of_set =
+            |(set, content): (&&Dataset, &[u64])| set.fingerprint_with([content[0], content[1]]);
         Ok(Self {
             fingerprints: sets.iter().zip(content.chunks_exact(2)).map(of_set).collect(),
             has_pairs: rest[0] > 0,
+            sizes,
             max_labels: most[..num].iter().map(|&label| label as f32).collect(),
             weights: most[num..].to_vec(),
         })
@@ -86,19 +112,24 @@ impl Whole {
 }
 
 /// Refuses what only one process can do.
-fn allowed(mode: TeamMode, dataset: &Dataset, plan: &Plan) -> Result<()> {
-    let refused = |name: &'static str, what: &str| Err(Error::param(name, format!("{what}, by a team")));
+fn allowed(mode: TeamMode, dataset: &Dataset, (plan, watch): (&Plan, &Watch)) -> Result<()> {
+    let refused =
+        |name: &'static str, what: &str| Err(Error::param(name, format!("{what}, by a team")));
     if plan.params.step != Step::Newton {
         return refused("step", "an exact step is not taken");
     }
     if plan.params.dropout.is_some() {
         return refused("dropout", "trees are not dropped");
     }
-    if matches!(plan.loss.learned, Learned::Classes(..)) && mode.sums_histograms() {
+    if matches!(plan.loss.learned, Learned::Classes(..)) {
         return refused("objective", "classes are not learned");
     }
     if dataset.query_ranks() {
         return refused("query_ranks", "values are not ranked within queries");
+    }
+    if mode == TeamMode::FullSelection && watch.described().next().is_none() {
+        let what = "trees are selected by a metric";
+        return Err(Error::param("metric", what).hint("give a metric"));
     }
     Ok(())
 }
@@ -165,7 +196,9 @@ pub(super) fn told_by_most(team: &Team, num_docs: usize, own: Error) -> Error {
         return own;
     }
     let text = [&(num_docs as u64).to_le_bytes()[..], own.to_string().as_bytes()].concat();
-    let Ok(all) = team.gather(Call::at_start("why there is no split"), Ok(text)) else { return own };
+    let Ok(all) = team.gather(Call::at_start("why there is no split"), Ok(text)) else {
+        return own;
+    };
     let docs = |bytes: &Vec<u8>| bytes.first_chunk().copied().map_or(0, u64::from_le_bytes);
     let told = all.iter().max_by_key(|bytes| docs(bytes));
     let text = told.map(|bytes| String::from_utf8_lossy(&bytes[8..]).into_owned());

@@ -211,6 +211,11 @@ impl Dataset {
         self.fingerprint_with(self.content())
     }
 
+    /// A hash of the bins alone.
+    pub(crate) fn bins_fingerprint(&self) -> u64 {
+        super::together::fingerprint(&self.binning)
+    }
+
     /// The number of docs, and a number for the content of all queries: those of two parts are added.
     pub(crate) fn content(&self) -> [u64; 2] {
         let queries = self.query_hash.iter();
@@ -220,8 +225,9 @@ impl Dataset {
 
     /// The fingerprint of all docs of which these are a part.
     pub(crate) fn fingerprint_with(&self, content: [u64; 2]) -> u64 {
-        let start = super::together::fingerprint(&self.binning);
-        content.into_iter().fold(start, |h, part| hash::mix(h.rotate_left(1) ^ part))
+        content
+            .into_iter()
+            .fold(self.bins_fingerprint(), |h, part| hash::mix(h.rotate_left(1) ^ part))
     }
 
     /// The number of docs.

@@ -42,7 +42,7 @@ fn together(team: &Team, sample: Result<Sample>) -> Result<Sample> {
     hashes.dedup();
     let limit = sample.limit();
     let largest = hashes.get(limit - 1).copied().unwrap_or(u64::MAX);
-    let own = sample.to_bytes(largest);
+    let own = sample.bytes_up_to(largest);
     drop(sample);
     let all = team.gather(Call::at_start("the rows of a sample"), Ok(own))?;
     let mut sample = Sample::growing(limit);
@@ -131,9 +131,10 @@ fn clash(all: &[Vec<u8>], may_overlap: bool) -> Option<(u64, [usize; 2])> {
 }
 
 fn split(name: &str, [first, second]: [usize; 2], may_overlap: bool) -> Error {
-    let what = match may_overlap {
-        false => format!("query {name} is in the parts of ranks {first} and {second}"),
-        true => format!("query {name} of rank {first} has other docs on rank {second}"),
+    let what = if may_overlap {
+        format!("query {name} of rank {first} has other docs on rank {second}")
+    } else {
+        format!("query {name} is in the parts of ranks {first} and {second}")
     };
     Error::data("query.split", what)
         .hint("a query, whole, belongs to one part: make shards by query, or say that they overlap")

@@ -10,6 +10,7 @@ use super::options::{GrowOptions, TreeShape};
 use super::packed::{Load, Scale, pack};
 use super::rows::Rows;
 use super::scan::{Bar, Choice};
+use super::together::take;
 use crate::bins::{Binning, Matrix};
 use crate::comm::Team;
 use crate::error::{Result, room_for};
@@ -63,6 +64,8 @@ pub struct Grower {
     pub(super) leaves: Vec<Open>,
     pub(super) rules: Option<Rules>,
     pub(super) team: Team,
+    /// Those with whom the features are shared, if they are.
+    pub(super) sharers: Option<Team>,
 }
 
 /// A leaf of the tree so far.
@@ -141,6 +144,7 @@ impl Grower {
             leaves: Vec::new(),
             rules: Rules::of(&options.limits, &digits),
             team: Team::default(),
+            sharers: None,
             digits,
             options,
         })
@@ -155,6 +159,18 @@ impl Grower {
             self.check_team()?;
         }
         self.team = team;
+        Ok(self)
+    }
+
+    /// Grows trees together with other ranks that have the same table, each of which searches its
+    /// share of the features.
+    ///
+    /// What they exchange is the best split of each node: some sixty bytes.
+    pub fn with_shared_features(mut self, team: Team) -> Result<Self> {
+        if !team.is_alone() {
+            self.check_team()?;
+            self.sharers = Some(team);
+        }
         Ok(self)
     }
 
@@ -190,6 +206,7 @@ impl Grower {
         let trouble = Ok(());
         let mut growth = Growth { table, job, scale, trouble, deviation, splits, columns, queue };
         self.start(&mut growth, num_docs);
+        self.take_share(&mut growth);
         match self.options.tree_shape {
             _ if !self.team.is_alone() => self.grow_together(&mut growth, interrupt)?,
             TreeShape::Leafwise => self.grow_leafwise(&mut growth, interrupt)?,
@@ -204,7 +221,7 @@ impl Grower {
     fn grow_leafwise(&mut self, growth: &mut Growth<'_>, interrupt: &Interrupt) -> Result<()> {
         self.search_alone(0, growth)?;
         while self.leaves.len() < self.options.num_leaves {
-            interrupt.check()?;
+            self.look_at(interrupt, growth)?;
             let Some((_, Reverse(leaf))) = growth.queue.pop_last() else { break };
             self.split(leaf, growth)?;
             self.pass_over(growth);
@@ -335,6 +352,7 @@ impl Grower {
         let nodes = [node(0), node(1)];
         let found =
             self.scanner(growth).scan(nodes, docs, smaller.as_deref_mut(), Some(&mut parent));
+        let found = self.joined(found, take(&mut growth.trouble), growth.job.round)?;
         self.gathered = gathered;
         for ((leaf, found), sums) in pair.into_iter().zip(found).zip([smaller, Some(parent)]) {
             let num_docs = self.leaves[leaf].docs.len();
@@ -364,7 +382,8 @@ impl Grower {
         let node = self.node((total, num_docs), leaf, (&features, &bar), growth);
         let docs = Docs::of(docs, &self.packed, &mut gathered);
         let scanner = self.scanner(growth);
-        let [found, _] = scanner.scan([Some(node), None], docs, sums.as_deref_mut(), None);
+        let found = scanner.scan([Some(node), None], docs, sums.as_deref_mut(), None);
+        let [found, _] = self.joined(found, take(&mut growth.trouble), growth.job.round)?;
         self.gathered = gathered;
         self.settle(at, found, (total, num_docs), growth);
         self.keep(at, sums);

@@ -31,6 +31,7 @@ mod options;
 mod packed;
 mod rows;
 mod scan;
+mod share;
 mod symmetric;
 mod together;
 mod value;

@@ -87,7 +87,7 @@ pub(super) struct Found {
 
 impl Found {
     /// Adds what was found in later columns.
-    fn join(mut self, later: Self) -> Self {
+    pub(super) fn join(mut self, later: Self) -> Self {
         let is_better = match (&self.best, &later.best) {
             (Some(best), Some(other)) => other.score > best.score,
             (None, Some(_)) => true,
@@ -171,9 +171,9 @@ impl Scanner<'_> {
             }
         };
         if threads == 1 {
-            units.into_iter().for_each(fill)
+            units.into_iter().for_each(fill);
         } else {
-            units.into_par_iter().for_each(fill)
+            units.into_par_iter().for_each(fill);
         }
     }
 

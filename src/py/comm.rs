@@ -52,12 +52,11 @@ impl PyComm {
             };
             let called = ranks.call_method1(method, (&view,)).map(|_| ());
             // The frames of a call-back that failed hold its variables.
-            let told = called.map_err(|error| {
+            let told = called.inspect_err(|error| {
                 let value = error.value(py);
                 for name in ["__traceback__", "__context__", "__cause__"] {
                     let _ = value.setattr(name, py.None());
                 }
-                error
             });
             if view.call_method0("release").is_err() {
                 // Not a panic: unwinding would give the memory to somebody else.

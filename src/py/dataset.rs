@@ -281,6 +281,7 @@ impl Dataset {
     /// A dataset from LETOR text, and the ids of its queries; of a team, this process's part.
     #[staticmethod]
     #[pyo3(signature = (paths, text, bins, reading, team=None))]
+    #[expect(clippy::too_many_arguments, reason = "the interpreter is one")]
     fn from_letor(
         py: Python<'_>,
         paths: Vec<PathBuf>,
