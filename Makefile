@@ -78,6 +78,10 @@ lint-python: build
 doc: tools-cargo ## the Rust documentation, warnings refused
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --quiet
 
+.PHONY: docs
+docs: build ## the documentation site, into site/; a link that leads nowhere is refused
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
 .PHONY: test-rust
 test-rust: tools-cargo ## Rust tests, without Python, and the C door
 	cargo test --quiet
@@ -88,7 +92,7 @@ test-python: build ## Python tests
 	$(BIN)/python -m pytest -q
 
 .PHONY: test check
-test: test-rust test-python lint doc ## everything: tests, lints, documentation
+test: test-rust test-python lint doc docs ## everything: tests, lints, documentation
 	@echo "rustrank: all tests and checks passed"
 check: test ## the same
 
@@ -129,5 +133,5 @@ golden: $(PEERS)/.stamp ## make the golden metric values again, with the other t
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf $(VENV) $(PEERS) target demo dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) target demo dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	rm -f python/rustrank/*.so

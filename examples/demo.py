@@ -1,4 +1,4 @@
-"""A tour on artificial web data: rankers trained, measured, compared, combined; ends with a page.
+"""A tour on artificial data: rankers trained, measured, compared, combined, adapted; ends with pages.
 
 Usage: python examples/demo.py [folder]      (default folder: demo)
 """
@@ -6,7 +6,6 @@ Usage: python examples/demo.py [folder]      (default folder: demo)
 from __future__ import annotations
 
 import html
-import math
 import sys
 import time
 import warnings
@@ -19,13 +18,13 @@ import numpy as np
 import rustrank as rr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
-METRICS = ["ndcg@10", "err@10", "map", "mrr", "precision@10", "pairwise"]
+RECIPES = ["target", "trees", "interpolate", "refit"]
 QUERIES = 400
 SHUFFLES = 120
 
@@ -61,49 +60,6 @@ class Facts:
         return result
 
 
-def panel(metric: str, values: Sequence[rr.MetricValue]) -> str:
-    """Draw one metric: a dot and an interval for each ranker, on one scale."""
-    low = math.floor(10 * min(value.interval[0] for value in values)) / 10
-    high = math.ceil(10 * max(value.interval[1] for value in values)) / 10
-
-    def at(value: float) -> float:
-        return 100 * (value - low) / (high - low)
-
-    rows = []
-    for number, value in enumerate(values):
-        left, right = map(at, value.interval)
-        rows.append(
-            f'<div class="row c{number}" title="{value:.4f}, 95% interval '
-            f'{value.interval[0]:.4f} to {value.interval[1]:.4f}"><div class="track">'
-            f'<span style="left:{left:.2f}%;width:{right - left:.2f}%"></span>'
-            f'<u style="left:{at(value):.2f}%"></u></div><b>{value:.4f}</b></div>'
-        )
-    ends = f'<div class="ends"><span>{low:.1f}</span><span>{high:.1f}</span></div>'
-    return f'<div class="card"><h3>{metric}</h3>{"".join(rows)}{ends}</div>'
-
-
-def fall(compared: rr.MetricComparison) -> str:
-    """Draw the difference of every query, best first."""
-    order = np.argsort(-compared.per_query, kind="stable")
-    order = order[~np.isnan(compared.per_query[order])]
-    parts = []
-    for at, (query, value) in enumerate(
-        zip(compared.query_ids[order], compared.per_query[order], strict=True)
-    ):
-        side = "up" if value > 0 else "down" if value < 0 else "tied"
-        parts.append(
-            f'<rect class="{side}" x="{at}" width="1.02" y="{-max(value, 0):.4f}" '
-            f'height="{abs(value):.4f}"><title>query {query}: {value:+.4f}</title></rect>'
-        )
-    top, bottom = compared.per_query[order][[0, -1]]
-    box = f"0 {-top:.4f} {len(order)} {top - bottom:.4f}"
-    zero = f'<line class="zero" x1="0" x2="{len(order)}" y1="0" y2="0"/>'
-    return (
-        f'<svg class="fall" viewBox="{box}" preserveAspectRatio="none" role="img" '
-        f'aria-label="difference of every query">{"".join(parts)}{zero}</svg>'
-    )
-
-
 def curves(combiner: rr.Combiner) -> str:
     """Draw the metric over all mixtures, where it was fitted and on held-out queries."""
     fitted, held_out = combiner.curve, combiner.held_out_curve
@@ -126,7 +82,7 @@ def curves(combiner: rr.Combiner) -> str:
         f'aria-label="NDCG@10 of all mixtures"><rect class="chosen" x="{left:.5f}" y="0" '
         f'width="{max(right - left, 0.002):.5f}" height="{high - low:.5f}"/>'
         f"{path(fitted, 'fitted')}{path(held_out, 'held')}</svg>"
-        f'<div class="ends" style="margin:0"><span>{combiner.names[0]} alone</span>'
+        f'<div class="ends"><span>{combiner.names[0]} alone</span>'
         f"<span>NDCG@10 {low:.3f} to {high:.3f}</span><span>{combiner.names[1]} alone</span></div>"
     )
 
@@ -146,40 +102,23 @@ def strip(by_rows: Floats, expected: float) -> tuple[str, str]:
 
 
 def page(
-    results: Mapping[str, rr.Evaluation],
-    compared: rr.Comparison,
     combiner: rr.Combiner,
+    adaptation: rr.Adaptation,
     shuffled: tuple[Floats, float],
     facts: Facts,
-    data: str,
 ) -> str:
-    """Fill the page."""
-    names = [html.escape(name) for name in results]
-    one = compared["ndcg@10"]
-    base, best = map(html.escape, one.names)
+    """Fill the first page."""
     dots, ends = strip(*shuffled)
     spread = shuffled[0].max() - shuffled[0].min()
     template = Path(__file__).with_suffix(".html").read_text("utf-8")
     return Template(template).substitute(
-        data=data,
-        key="".join(
-            f'<span><i class="c{number}"></i>{name}</span>' for number, name in enumerate(names)
-        ),
-        panels="".join(
-            panel(metric, [result[metric] for result in results.values()]) for metric in METRICS
-        ),
-        base=base,
-        best=best,
-        wins=f"{best} is better for <b>{one.wins}</b> queries",
-        losses=f"{base} for <b>{one.losses}</b>",
-        fall=fall(one),
         curves=curves(combiner),
         mixture=" + ".join(
             f"{weight:.3f} times {html.escape(name)}"
             for name, weight in zip(combiner.names, combiner.weights, strict=True)
         ),
-        table=compared._repr_html_().split("</table>")[0] + "</table>",
-        statement=html.escape(one.statement),
+        best=html.escape(adaptation.best),
+        adapted="".join(f"<li>{html.escape(one)}.</li>" for one in adaptation.statements),
         ties=(
             f"A ranker with few distinct scores leaves many docs tied. Tools that keep the order of rows "
             f"give another NDCG@10 for each order of the same file: {len(shuffled[0])} shuffles, the "
@@ -189,7 +128,7 @@ def page(
         strip=dots,
         strip_ends=ends,
         facts="".join(
-            f'<div class="card"><b>{took}</b><small>{html.escape(what)}</small></div>'
+            f"<li><b>{took}</b> <small>{html.escape(what)}</small></li>"
             for took, what in facts.told
         ),
         version=rr.__version__,
@@ -210,6 +149,64 @@ def shuffles(scores: Floats, y: Any, qid: Any) -> tuple[Floats, set[tuple[float,
     return np.array(by_rows, np.float64), expected
 
 
+def trained(facts: Facts, train: rr.datasets.Ranking, valid: rr.datasets.Ranking) -> rr.Booster:
+    """Train a ranker, with early stopping."""
+    dataset = facts.timed(
+        f"check and bin {train.X.shape[0]:,} docs of {train.X.shape[1]} features",
+        lambda: rr.Dataset(
+            train.X, train.y, qid=train.qid, feature_names=list(train.feature_names)
+        ),
+    )
+    watched = rr.Dataset(valid.X, valid.y, qid=valid.qid, like=dataset)
+    print(f"            {dataset!r}")
+    made: rr.Booster = facts.timed(
+        "train LambdaMART with early stopping",
+        lambda: rr.train(dataset, num_trees=300, valid=watched, early_stopping=30),
+    )
+    return made
+
+
+def adapted(facts: Facts, folder: Path) -> rr.Adaptation:
+    """Adapt a ranker to a market with little data, and judge the result on a later time."""
+    markets = facts.timed(
+        "make a large market, and one with 60 judged queries",
+        lambda: rr.datasets.make_domains(num_background=600, num_target=60, seed=0),
+    )
+    there = markets.background
+    base = facts.timed(
+        f"train on the large market's {len(there.y):,} docs",
+        lambda: rr.train(
+            rr.Dataset(there.X, there.y, qid=there.qid, feature_names=list(there.feature_names)),
+            num_trees=150,
+        ),
+    )
+    found: rr.Adaptation = facts.timed(
+        f"adapt it to the other by {len(RECIPES)} recipes, each chosen by cross-validation",
+        lambda: rr.adapt(
+            base,
+            markets.target,
+            valid_closed=markets.valid_closed,
+            valid_open=markets.valid_open,
+            recipes=RECIPES,
+            trees={"num_trees": 100},
+        ),
+    )
+    found.booster.save(folder / "adapted.rrk")
+    X, y, qid = markets.test_open
+    facts.timed(
+        f"report on all {len(found.boosters)} rankers, on {len(y):,} docs of a later time",
+        lambda: rr.report(
+            found.boosters,
+            y,
+            X=X,
+            qid=qid,
+            path=folder / "adapted.html",
+            title="A ranker adapted to another market",
+        ),
+    )
+    return found
+
+
 def main(arguments: Sequence[str]) -> int:
     folder = Path(arguments[0] if arguments else "demo")
     folder.mkdir(parents=True, exist_ok=True)
@@ -224,15 +221,8 @@ def main(arguments: Sequence[str]) -> int:
         ],
     )
     X, y, qid = test
-    dataset = facts.timed(
-        f"check and bin {train.X.shape[0]:,} docs of {X.shape[1]} features",
-        lambda: rr.Dataset(train.X, train.y, qid=train.qid),
-    )
-    watched = rr.Dataset(valid.X, valid.y, qid=valid.qid, like=dataset)
-    booster = facts.timed(
-        "train LambdaMART with early stopping",
-        lambda: rr.train(dataset, num_trees=300, valid=watched, early_stopping=30),
-    )
+    booster = trained(facts, train, valid)
+    booster.save(folder / "web.rrk")
     learned = facts.timed(f"score {X.shape[0]:,} docs", lambda: booster.score(X))
     line = line_through(train, X)
     combiner = facts.timed(
@@ -244,50 +234,39 @@ def main(arguments: Sequence[str]) -> int:
             valid={"rankers": [learned, line], "y": y, "qid": qid},
         ),
     )
-    column = {name: at for at, name in enumerate(test.feature_names)}
+    bm25 = X[:, test.feature_names.index("whole_bm25")].astype(np.float64)
     rankers = {
-        "BM25": X[:, column["whole_bm25"]].astype(np.float64),
         "linear model": line,
-        "LambdaMART": learned,
+        "BM25": bm25,
+        "LambdaMART": booster,
         "best mixture": combiner.score([learned, line]),
     }
-
-    def evaluated() -> dict[str, rr.Evaluation]:
-        results = {name: rr.evaluate(s, y, qid=qid, metrics=METRICS) for name, s in rankers.items()}
-        for result in results.values():
-            result.to_dict()
-        return results
-
-    results = facts.timed(
-        f"evaluate {len(rankers)} rankers by {len(METRICS)} metrics, with intervals", evaluated
-    )
-    base, best = "linear model", "LambdaMART"
-    compared = facts.timed(
-        f"compare two rankers by {len(METRICS)} metrics, 10,000 resamples each",
-        lambda: rr.compare(
-            rankers[base], rankers[best], y, qid=qid, metrics=METRICS, names=(base, best)
+    made = facts.timed(
+        f"report on {len(rankers)} rankers: metrics, tests, won and lost queries, and why",
+        lambda: rr.report(
+            rankers,
+            y,
+            X=X,
+            qid=qid,
+            path=folder / "report.html",
+            title="Four rankers of artificial web docs",
         ),
     )
-    tied = np.round(rankers["BM25"] / 12)
+    adaptation = adapted(facts, folder)
+    tied = np.round(bm25 / 12)
     by_rows, expected = facts.timed(
         f"evaluate {2 * SHUFFLES} shuffles of the rows", lambda: shuffles(tied, y, qid)
     )
 
-    print(f"\n{dataset}\n")
-    for name, result in results.items():
-        print(f"{name}\n{result}\n")
-    print(f"{compared}\n")
+    print(f"\n{made.comparisons['linear model', 'LambdaMART']}\n")
     print(f"{combiner}\n")
+    print(f"{adaptation}\n")
     spread = by_rows.max() - by_rows.min()
     print(f"{SHUFFLES} shuffles of tied docs: by row order NDCG@10 moves by {spread:.4f},")
     print(f"by expectation its values and intervals have {len(expected)} set of bits\n")
 
-    data = (
-        f"{dataset.num_docs:,} artificial web docs in {dataset.num_queries} queries, "
-        f"{dataset.num_features} features, labels 0 to 4."
-    )
     target = folder / "index.html"
-    text = page(results, compared, combiner, (by_rows, next(iter(expected))[0]), facts, data)
+    text = page(combiner, adaptation, (by_rows, next(iter(expected))[0]), facts)
     target.write_text(text, encoding="utf-8")
     print(f"Look at {target}")
     return 0 if len(expected) == 1 else 1

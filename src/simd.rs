@@ -13,7 +13,8 @@ pub enum Level {
     Portable,
     /// `avx2`, `bmi1`, `bmi2`, `popcnt`: x86-64 of the last ten years.
     Avx2,
-    /// And `avx512` with `f`, `bw`, `dq`, `vl`, `vbmi2`, `bitalg`: Ice Lake and Zen 4 on.
+    /// And `avx512` with `f`, `bw`, `dq`, `vl`, `vbmi`, `vbmi2`, `bitalg`, and `gfni`: Ice Lake and Zen 4
+    /// on.
     Avx512,
 }
 
@@ -48,8 +49,10 @@ impl Level {
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vbmi")
             && is_x86_feature_detected!("avx512vbmi2")
-            && is_x86_feature_detected!("avx512bitalg");
+            && is_x86_feature_detected!("avx512bitalg")
+            && is_x86_feature_detected!("gfni");
         match (avx2, avx512) {
             (true, true) => Self::Avx512,
             (true, false) => Self::Avx2,

@@ -320,14 +320,12 @@ def draw(curves: dict[str, dict[str, Any]], path: str) -> None:
 
 def counted(scale: Scale) -> str:
     """Say how many queries augmentation makes, beside the paper's counts."""
-    from rustrank._augmenting import augmented
-    from rustrank._docs import as_docs
-
-    docs = as_docs(rr.datasets.make_web(scale.queries, 24, seed=11), "docs")
+    docs = rr.datasets.make_web(scale.queries, 24, seed=11)
+    data = rr.Dataset(docs.X, docs.y, qid=docs.qid)
     said = []
     for (share, copies), paper in (((0.7, 5), 119_305), ((0.5, 10), 217_175)):
-        more = augmented(docs, share, copies, 0).num_queries
-        whole = docs.num_queries * (copies + 1)
+        more = len(np.unique(data.augmented((share, copies)).qid))
+        whole = data.num_queries * (copies + 1)
         theirs = 19_944 * (copies + 1)
         said.append(
             f"{share:.0%} of the docs, {copies} times: {more:,} of {whole:,} queries "

@@ -2,7 +2,8 @@
 
 All members have the same folds of whole queries. A model whose scores others learn from, or weights
 are chosen by, is asked about a query only if its labels played no part in it: neither was it fitted
-to them, nor did they say when to stop.
+to them, nor did they say when to stop. Of a member that stands on others this is so at first hand
+alone: the features of the docs that it was fitted to come from models that have seen the others.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank._augmenting import augmented
+from rustrank._docs import Docs
 from rustrank._errors import ParamError, RustrankError
 from rustrank._ledger import plain
 from rustrank._options import seed_of
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rustrank._docs import Docs
     from rustrank._ledger import Ledger
     from rustrank.booster import Booster
     from rustrank.members import Member
@@ -167,9 +167,6 @@ class Fitting:
         if self.ledger is not None and (found := self.ledger.load(called, recipe)) is not None:
             return found
         train, valid = self._parts(name, docs, bag)
-        if member.augment is not None:
-            share, copies = member.augment
-            train = augmented(train, share, copies, self.seed + bag)
         try:
             booster = self._fitted(member, train, valid, bag)
         except RustrankError as error:
@@ -194,6 +191,12 @@ class Fitting:
     def _fitted(self, member: Member, train: Docs, valid: Docs | None, bag: int) -> Booster:
         options = {**member.ranker.get_params(), "n_jobs": self.num_threads}
         options["random_state"] = seed_of(options.get("random_state")) + bag
+        if member.augment is not None:
+            if "augment" in options:
+                # Nothing is copied: queries count again with some of their docs.
+                options["augment"] = member.augment
+            else:
+                train = augmented(train, member.augment, options["random_state"])
         if "progress" in options:
             options["progress"] = False
         if options.get("max_label", 0) is None:
@@ -310,6 +313,13 @@ class Fitting:
                 self.ended.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+
+def augmented(docs: Docs, augment: tuple[float, int], seed: int) -> Docs:
+    """Return docs and copies of queries with some of theirs, for rankers that learn doc by doc."""
+    rows, qid, _ = docs.dataset().augmented(augment, seed=seed)
+    ids, query = np.unique(qid, return_inverse=True)
+    return Docs(docs.X[rows], docs.y[rows], query, ids, docs.names)
 
 
 def _stops_early(ranker: Any) -> bool:

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rustrank._look import FIRST, NEUTRAL, SECOND, legend_above, new_axes, plain, tidy
 from rustrank._tables import percent
 
 if TYPE_CHECKING:
     from rustrank.ensembles import EnsembleTables
 
 #: Of members, combinations and subsets: told apart by shape as well, for who sees no colours.
-_MARKS = {"member": ("s", "#7f7f7f"), "combination": ("o", "#1f4e79"), "subset": ("^", "#c8641e")}
+_MARKS = {"member": ("s", NEUTRAL), "combination": ("o", FIRST), "subset": ("^", SECOND)}
 
 
 def plot_ensemble(ensemble: EnsembleTables, ax: Any = None) -> Any:
@@ -24,7 +25,7 @@ def plot_ensemble(ensemble: EnsembleTables, ax: Any = None) -> Any:
         "subset": ensemble.subsets,
     }
     names = [name for rows in parts.values() for name in rows]
-    axes = _axes(len(names)) if ax is None else ax
+    axes = new_axes(8.5, max(3.0, 0.24 * len(names) + 1.2)) if ax is None else ax
     place = len(names)
     for kind, rows in parts.items():
         if not rows:
@@ -42,21 +43,10 @@ def plot_ensemble(ensemble: EnsembleTables, ax: Any = None) -> Any:
     best = float(ensemble.members[ensemble.best_member].valid[metric])
     axes.axvline(best, color=_MARKS["member"][1], linewidth=0.8, linestyle=":")
     marked = {ensemble.chosen, ensemble.best_member}
-    labels = [f"{name} *" if name in marked else name for name in names]
+    labels = [plain(f"{name} *" if name in marked else name) for name in names]
     axes.set_yticks(np.arange(len(names) - 1, -1, -1), labels, fontsize="small")
     said = f"{metric} with {percent(ensemble.level)} intervals; dotted: {ensemble.best_member}"
     axes.set_xlabel(said)
-    axes.grid(axis="x", color="0.9", linewidth=0.8)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, ncols=3)
-    return axes
-
-
-def _axes(num_rows: int) -> Any:
-    from matplotlib import pyplot as plt
-
-    height = max(3.0, 0.24 * num_rows + 1.2)
-    _, axes = plt.subplots(figsize=(8.5, height), layout="constrained")
+    tidy(axes, "x")
+    legend_above(axes, 3)
     return axes

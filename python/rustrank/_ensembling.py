@@ -25,6 +25,7 @@ from rustrank._errors import (
 from rustrank._ledger import Ledger
 from rustrank._mixing import DEFAULTS, Mixture, Rated, Way, spread_of
 from rustrank._options import real, text, threads, whole
+from rustrank._progress import progress_of_steps
 from rustrank._stacking import score
 from rustrank.comparison import Comparison, MetricComparison
 from rustrank.evaluation import Drawing, Evaluation, Judging, MetricValue
@@ -181,8 +182,6 @@ class Plan:
 
     def fit(self, docs: Docs, where: str, progress: bool) -> dict[str, Made]:
         """Fit all members."""
-        from tqdm import tqdm
-
         usable = int(docs.has_pairs().sum())
         if usable < self.num_folds:
             message = (
@@ -210,12 +209,7 @@ class Plan:
             num_threads=max(1, cores // self.n_jobs),
             ledger=ledger,
         )
-        with tqdm(total=fitting.num_fits, unit="fit", disable=not progress) as bar:
-
-            def step(name: str) -> None:
-                bar.set_postfix_str(name, refresh=False)
-                bar.update()
-
+        with progress_of_steps(fitting.num_fits, "fit", progress) as step:
             return fitting.run(self.n_jobs, step)
 
     def judged(self, made: dict[str, Made], parts: Parts) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from rustrank import _rustrank
 from rustrank._arrays import as_doubles, as_labels, check_length
 from rustrank._errors import ParamError, ParamKindError
 from rustrank._features import as_table
-from rustrank._options import real, seed_of, text, threads, whole
+from rustrank._options import as_augment, real, seed_of, text, threads, whole
 from rustrank._parts import eval_sets
 from rustrank._plans import Losing, check_same_names, loss_metric, preferences_of
 from rustrank._queries import as_queries, as_query_weight
@@ -170,7 +170,7 @@ class NetPlan:
         return cls(
             Learning.of(options),
             _losing(kind, options, judging.metrics),
-            preferences_of(given.get("preferences"), kind),
+            preferences_of(given.get("preferences"), kind, options["augment"]),
             [] if valid is None else [("valid", valid.core)],
             [] if valid is None else judging.metrics,
             judging,
@@ -197,6 +197,7 @@ def _losing(kind: str, options: Mapping[str, Any], metrics: list[str]) -> Losing
         query_normaliser="none",
         noise_scale=0.0,
         noise_copies=1,
+        augment=as_augment(options["augment"]),
         tied_pairs="expected",
         relevant_from=None,
     )

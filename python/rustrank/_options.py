@@ -74,6 +74,23 @@ def flag(name: str, value: Any) -> bool:
     return value
 
 
+def as_augment(given: Any) -> tuple[float, int] | None:
+    """Take a fraction of docs and a number of copies of queries."""
+    if given is None:
+        return None
+    try:
+        if isinstance(given, str):
+            share, number = given.split("x")
+            fraction, copies = float(share), int(number)
+        else:
+            fraction, copies = float(given[0]), operator.index(given[1])
+            (_, _) = given
+    except (TypeError, ValueError, LookupError):
+        message = f"augment: got {shown(given)}, expected (fraction, copies) such as (0.7, 5)"
+        raise ParamKindError(message, code="augment") from None
+    return fraction, whole("augment", copies, 1, 1024)
+
+
 def gain_of(text: str) -> str | list[float]:
     """Read a gain from a command line: a name, or a table such as ``0,1,3,7``."""
     if text[:1].isdigit() or text[:1] in ("+", "-", "."):

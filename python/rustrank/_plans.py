@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank._callables import Loss, Measurement, name_of
+from rustrank._elsewhere import OBJECTIVES, hint, objective_hint
 from rustrank._errors import DataError, ParamError, ParamKindError, UnknownNameError, shown
 from rustrank._limits import Limits
-from rustrank._options import real, text, threads, whole
+from rustrank._options import as_augment, real, text, threads, whole
 from rustrank.booster import Booster
 from rustrank.dataset import Dataset, as_dataset
 from rustrank.evaluation import Judging
@@ -169,6 +169,7 @@ class Losing:
     query_normaliser: str
     noise_scale: float
     noise_copies: int
+    augment: tuple[float, int] | None
     tied_pairs: str
     relevant_from: float | None
 
@@ -178,6 +179,9 @@ class Losing:
         kind = text("objective", options["objective"])
         to, from_ = options["pairs_to"], options["relevant_from"]
         kind = _OBJECTIVES.get(kind, kind)
+        if kind not in OBJECTIVES and kind not in _OBJECTIVES.values():
+            message = f"unknown objective {kind!r}; {objective_hint(kind)}"
+            raise UnknownNameError(message, code="objective")
         is_tuned = kind == "lambdarank"
         pair, noise = text("pair_normaliser", options["pair_normaliser"]), options["noise_scale"]
         if pair == "auto":
@@ -194,6 +198,7 @@ class Losing:
             text("query_normaliser", options["query_normaliser"]),
             real("noise_scale", noise),
             whole("noise_copies", options["noise_copies"], 1, 64),
+            as_augment(options["augment"]),
             text("tied_pairs", options["tied_pairs"]),
             None if from_ is None else real("relevant_from", from_),
         )
@@ -227,6 +232,9 @@ class Plan:
         metrics = _metrics(options["metric"])
         valid = _valid(options["valid"], dataset)
         objective = options["objective"]
+        if callable(objective) and options["augment"] is not None:
+            message = "augment: a function sees whole queries only; leave it None"
+            raise ParamError(message, code="augment")
         relevant = options["relevant_from"]
         gain, top = options["gain"], options["max_label"]
         from_ = 1 if relevant is None else relevant
@@ -236,7 +244,7 @@ class Plan:
             (name_of(objective), Loss(objective, dataset.query_ids))
             if callable(objective)
             else Losing.of(options, metrics),
-            preferences_of(options["preferences"], objective),
+            preferences_of(options["preferences"], objective, options["augment"]),
             [(name, given._core) for name, given in valid.items()],
             metrics,
             Judging.of("ndcg@10", gain, "expected", "skip", from_, top, None),
@@ -250,15 +258,12 @@ class Plan:
 def refuse_unknown(unknown: Mapping[str, Any], known: Iterable[str]) -> None:
     """Name an option that there is not, and the one that was meant."""
     for name in unknown:
-        names = list(known)
-        near = get_close_matches(name, names, 1)
-        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}"
-        message = f"there is no parameter {name}; {hint}"
+        message = f"there is no parameter {name}; {hint(name, list(known))}"
         raise UnknownNameError(message, code="param")
 
 
 def preferences_of(
-    given: Any, objective: Any
+    given: Any, objective: Any, augment: Any = None
 ) -> tuple[list[int], list[int], list[float], list[float]] | None:
     """Take pairs of rows, with probabilities and weights where there are more columns."""
     if given is None:
@@ -266,6 +271,9 @@ def preferences_of(
     if objective != "ranknet":
         message = f"preferences need objective='ranknet': got {shown(objective)}"
         raise ParamError(message, code="preferences")
+    if augment is not None:
+        message = f"augment: got {shown(augment)}, expected none: preferences are of pairs"
+        raise ParamError(message, code="augment")
     try:
         table = np.asarray(given, np.float64)
     except (TypeError, ValueError) as error:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
+import threading
+import time
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -50,10 +51,11 @@ def progress_of_file(
 
 
 @contextmanager
-def progress_of_steps(total: int, what: str, shown: bool) -> Iterator[Callable[[str], None]]:
-    """Yield a function that takes the name of each step as it begins.
+def progress_of_steps(total: int, what: str, shown: bool) -> Iterator[Callable[..., object]]:
+    """Yield a function to call when a step is done, perhaps with its name, from any thread.
 
-    It shows a bar on a terminal, and a line a step elsewhere.
+    It moves a bar on a terminal; elsewhere there is a line for the first step, for the last, and now
+    and then between.
 
     Parameters
     ----------
@@ -65,25 +67,37 @@ def progress_of_steps(total: int, what: str, shown: bool) -> Iterator[Callable[[
         Whether to show anything.
     """
     if not shown or sys.stderr is None:
-        yield lambda _: None
-        return
-    if not sys.stderr.isatty():
-        numbers = itertools.count(1)
+        yield lambda name="": None  # noqa: ARG005
+    elif not sys.stderr.isatty():
+        yield _Lines(total, what).step
+    else:
+        from tqdm import tqdm
 
-        def tell(name: str) -> None:
-            sys.stderr.write(f"{what} {next(numbers)} of {total}: {name}\n")
+        with tqdm(total=total, unit=what) as bar:
+
+            def step(name: str = "") -> None:
+                bar.set_postfix_str(name, refresh=False)
+                bar.update()
+
+            yield step
+
+
+class _Lines:
+    """Steps as lines of text."""
+
+    def __init__(self, total: int, what: str) -> None:
+        self.total, self.what, self.count = total, what, 0
+        self.last = time.monotonic()
+        self.lock = threading.Lock()
+
+    def step(self, name: str = "") -> None:
+        """Print a line if it is the first, the last, or time for one."""
+        with self.lock:
+            self.count += 1
+            now = time.monotonic()
+            if self.count not in (1, self.total) and now - self.last < _SECONDS:
+                return
+            self.last = now
+            said = f": {name}" if name else ""
+            sys.stderr.write(f"{self.what} {self.count} of {self.total}{said}\n")
             sys.stderr.flush()
-
-        yield tell
-        return
-    from tqdm import tqdm
-
-    with tqdm(total=total, unit=what) as bar:
-        begun = itertools.count()
-
-        def show(name: str) -> None:
-            bar.update(1 if next(begun) else 0)
-            bar.set_postfix_str(name)
-
-        yield show
-        bar.update(total - bar.n)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank._arrays import as_labels, as_scores, check_length, library
 from rustrank._combining import as_rankers
-from rustrank._errors import ParamError, ParamKindError, shown
-from rustrank._features import as_table, in_one_piece
+from rustrank._errors import DataError, ParamError, ParamKindError, RustrankError, shown
+from rustrank._features import as_names, as_table, in_one_piece
 from rustrank._queries import as_query_weight
 from rustrank.booster import Booster
 from rustrank.combination import Combiner
-from rustrank.dataset import Dataset
+from rustrank.dataset import Dataset, with_ranks
 from rustrank.evaluation import Evaluation, Judging, judge, queries_of
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class SideBySide:
     queries: Queries
     query_ids: NDArray[Any]
     query_weight: NDArray[np.float64] | None
+    num_threads: int | None
+    #: What docs are called; None for their rows.
+    doc_ids: list[str] | None = None
+    #: What features are called, where a booster does not know.
+    feature_names: list[str] | None = None
 
     @classmethod
     def of(cls, rankers: Any, given: Mapping[str, Any], num_threads: int | None) -> SideBySide:
@@ -66,11 +72,11 @@ class SideBySide:
             for name, ranker in named.items()
             if (found := booster_of(ranker)) is not None
         }
-        asking = _Asking(X, qid, group, len(labels), num_threads)
+        asking = _Asking(X, (queries, ids), len(labels), num_threads)
         scores = {
             name: asking.scores(name, boosters.get(name, ranker)) for name, ranker in named.items()
         }
-        return cls(scores, boosters, labels, X, queries, ids, weight)
+        return cls(scores, boosters, labels, X, queries, ids, weight, num_threads)
 
     @property
     def query(self) -> NDArray[np.int64]:
@@ -81,16 +87,68 @@ class SideBySide:
 
     @property
     def has_features(self) -> bool:
-        """Whether there are raw features, which a dataset does not keep."""
-        return self.X is not None and not isinstance(self.X, Dataset)
+        """Whether there are raw features, which a dataset does not keep, and all of them numbers."""
+        if self.X is None or isinstance(self.X, Dataset):
+            return False
+        return self._is_plain or self._all_cells is not None
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether rows can be taken without reading the others."""
+        return isinstance(self.X, np.ndarray) and self.X.dtype.kind in "fiub"
+
+    def cells(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the raw features of some docs."""
+        cells = cells_of(self.X[rows]) if self._is_plain else self._all_cells
+        assert cells is not None  # noqa: S101 - `has_features` was asked before
+        return cells if self._is_plain else cells[rows]
+
+    @cached_property
+    def _all_cells(self) -> NDArray[np.float64] | None:
+        return cells_of(self.X)
+
+    def called(self, doc_ids: Any, feature_names: Any) -> SideBySide:
+        """Return the same with names of docs and features."""
+        listed = None if doc_ids is None else [str(one) for one in doc_ids]
+        if listed is not None:
+            check_length("doc_ids", len(listed), len(self.labels), "rows")
+        names = as_names(feature_names)
+        for name, booster in self.boosters.items():
+            if names is not None and len(names) != booster.num_raw_features:
+                message = (
+                    f"feature_names has {len(names)} names, expected {booster.num_raw_features}: the "
+                    f"features of {name}"
+                )
+                raise DataError(message, code="features.names")
+        return replace(self, doc_ids=listed, feature_names=names)
+
+    def doc(self, row: int) -> str:
+        """Return what a doc is called."""
+        return f"row {row}" if self.doc_ids is None else self.doc_ids[row]
+
+    def names_of(self, booster: Booster) -> list[str]:
+        """Return the names of a booster's features: its own, or else what another calls them."""
+        if booster._names is None:
+            if self.feature_names is not None:
+                return (with_ranks if booster.query_ranks else list)(self.feature_names)
+            for one in self.boosters.values():
+                if one._names is not None and one.num_features == booster.num_features:
+                    return one.feature_names
+        return booster.feature_names
 
     def evaluate(self, judging: Judging) -> dict[str, Evaluation]:
         """Measure each ranker."""
+        return {name: self.judge(scores, judging) for name, scores in self.scores.items()}
+
+    def judge(self, scores: NDArray[np.float64], judging: Judging) -> Evaluation:
+        """Measure some scores of these docs."""
         queries = self.queries, self.query_ids
-        return {
-            name: judge(scores, self.labels, queries, judging, self.query_weight)
-            for name, scores in self.scores.items()
-        }
+        return judge(scores, self.labels, queries, judging, self.query_weight)
+
+    def score(self, booster: Booster) -> NDArray[np.float64]:
+        """Return the scores that a booster gives."""
+        queries = self.queries, self.query_ids
+        return _Asking(self.X, queries, len(self.labels), self.num_threads).of_booster(booster)
 
 
 def booster_of(ranker: Any) -> Booster | None:
@@ -114,9 +172,15 @@ def required_booster(ranker: Any) -> Booster:
     return found
 
 
-def cells_of(X: Any) -> NDArray[np.float64]:
-    """Return raw features as one table of doubles."""
-    return np.asarray(in_one_piece(as_table(X)), np.float64)
+def cells_of(X: Any) -> NDArray[np.float64] | None:
+    """Return raw features as one table of doubles.
+
+    None if some are text or categories, which a ranker may read all the same.
+    """
+    try:
+        return np.asarray(in_one_piece(as_table(X)), np.float64)
+    except (TypeError, RustrankError):
+        return None
 
 
 @dataclass(frozen=True)
@@ -124,8 +188,7 @@ class _Asking:
     """What rankers are asked to score."""
 
     X: Any
-    qid: Any
-    group: Any
+    queries: tuple[Queries, NDArray[Any]]
     num_docs: int
     num_threads: int | None
 
@@ -142,7 +205,7 @@ class _Asking:
     def _ask(self, ranker: Any) -> Any:
         """Return the function that scores; None of what are scores already."""
         if isinstance(ranker, Booster):
-            return lambda X: self._booster_scores(ranker, X)
+            return lambda _: self.of_booster(ranker)
         # An xgboost.Booster's predict wants a matrix of its own kind, this method any.
         if library(ranker) == "xgboost" and hasattr(ranker, "inplace_predict"):
             return ranker.inplace_predict
@@ -151,7 +214,10 @@ class _Asking:
             return predict
         return ranker if callable(ranker) else None
 
-    def _booster_scores(self, booster: Booster, X: Any) -> NDArray[np.float64]:
-        if isinstance(X, Dataset):
-            return booster.score(X, num_threads=self.num_threads)
-        return booster.score(X, qid=self.qid, group=self.group, num_threads=self.num_threads)
+    def of_booster(self, booster: Booster) -> NDArray[np.float64]:
+        """Return the scores that a booster gives."""
+        if isinstance(self.X, Dataset):
+            return booster.score(self.X, num_threads=self.num_threads)
+        of_rows, _ = self.queries
+        known = {"qid": of_rows[0]} if isinstance(of_rows, tuple) else {"group": of_rows}
+        return booster.score(self.X, num_threads=self.num_threads, **known)

@@ -23,6 +23,7 @@ _OF_OBJECTIVE = (
     "query_normaliser",
     "noise_scale",
     "noise_copies",
+    "augment",
     "tied_pairs",
     "relevant_from",
 )

@@ -76,7 +76,13 @@ class TreeOptions(TypedDict, total=False):
     progress: bool
 
 
-class PairOptions(TreeOptions, total=False):
+class QueryOptions(TreeOptions, total=False):
+    """Of losses on queries."""
+
+    augment: tuple[float, int] | str | None
+
+
+class PairOptions(QueryOptions, total=False):
     """Of losses on pairs."""
 
     pairs_to: int | None

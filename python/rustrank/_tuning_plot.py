@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rustrank._look import FIRST, SECOND, plain, tidy
+
 if TYPE_CHECKING:
     from rustrank.tuning import Tuning
-
-_TRIED, _BEST = "#1f4e79", "#c8641e"
 
 
 def plot_tuning(tuning: Tuning, axes: Any = None) -> Any:
@@ -27,13 +27,10 @@ def plot_tuning(tuning: Tuning, axes: Any = None) -> Any:
     best = int(np.nanargmax(means)) if not np.isnan(means).all() else 0
     for panel, name in zip(panels, names, strict=True):
         places = _places(panel, [trial.setting[name] for trial in tuning.trials])
-        panel.plot(places, means, "o", color=_TRIED, markersize=4, alpha=0.7)
-        panel.plot(places[best], means[best], "D", color=_BEST, markersize=8, label="best")
-        panel.set_xlabel(name)
-        panel.grid(axis="y", color="0.9", linewidth=0.8)
-        panel.set_axisbelow(True)
-        for side in ("top", "right"):
-            panel.spines[side].set_visible(False)
+        panel.plot(places, means, "o", color=FIRST, markersize=4, alpha=0.7)
+        panel.plot(places[best], means[best], "D", color=SECOND, markersize=8, label="best")
+        panel.set_xlabel(plain(name))
+        tidy(panel)
     panels[0].set_ylabel(tuning.metric)
     panels[0].legend(frameon=False)
     return panels

@@ -361,9 +361,8 @@ def _made(
     """Try the recipes; one that was asked for by name must be possible."""
     made: dict[str, Made] = {}
     skipped: dict[str, str] = {}
-    with progress_of_steps(len(wanted), "recipe", progress) as begin:
+    with progress_of_steps(len(wanted), "recipe", progress) as step:
         for name in wanted:
-            begin(name)
             try:
                 made.update(RECIPES[name](kitchen))
             except NotPossible as why:
@@ -373,6 +372,7 @@ def _made(
                 skipped[name] = str(why)
             except ImportError as why:
                 skipped[name] = str(why)
+            step(name)
     return made, skipped
 
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, TextIO
 
 from rustrank import _rustrank, commands
 from rustrank._errors import (
+    CommError,
     DataError,
     ModelFormatError,
     ParamError,
     ResourceError,
-    RustrankError,
 )
 from rustrank.commands._config import with_config
 from rustrank.commands._parsing import USAGE, Parser, new_parser, require_one_pipe
@@ -33,6 +33,8 @@ __all__ = ["main", "parser"]
 
 DATA, NO_INPUT, INTERNAL, IO, WORKER_LOST, INTERRUPTED = 65, 66, 70, 74, 75, 130
 
+#: The extra that brings a package.
+_EXTRAS = {"matplotlib": "plot", "sklearn": "sklearn", "optuna": "tune", "pyarrow": "arrow"}
 _EPILOG = """\
 examples:
   rustrank inspect train.txt                      what is in a file, and what is wrong with it
@@ -41,8 +43,10 @@ examples:
   rustrank convert model.rrk model.onnx           the model for another library
   rustrank evaluate test.txt scores.txt           how good is a ranking?
   rustrank compare test.txt a.txt b.txt           which is better, and is that more than chance?
+  rustrank report test.txt bm25.txt model.rrk     rankers compared, as one page to look at
   rustrank combine vali.txt a.txt b.txt           which mixture of both is best?
   rustrank adapt base.rrk little.txt              a ranker for another market, from little data
+  rustrank tune train.txt best.rrk --try num_leaves=7,15    which settings are best?
 
 `rustrank COMMAND --help` says more.
 Exit codes: 0; 2 wrong usage; 65 data or a model that cannot be used; 66 no such file; 70 a bug, or not
@@ -102,6 +106,8 @@ def _done(arguments: Sequence[str]) -> int:
 
 def _options(arguments: list[str]) -> argparse.Namespace:
     made = parser()
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:2], "--help"]
     of_command = vars(made)["commands"].get(arguments[0]) if arguments else None
     if of_command is not None:
         arguments[1:] = with_config(of_command, arguments[1:])
@@ -113,18 +119,19 @@ def _told(error: Exception) -> tuple[int, str]:
     for kinds, code in (
         (ParamError, USAGE),
         ((DataError, ModelFormatError), DATA),
+        # Before OSError, of which its time-out is one.
+        (CommError, WORKER_LOST),
     ):
         if isinstance(error, kinds):
             return code, str(error)
-    if isinstance(error, RustrankError) and (error.code or "").startswith("comm"):
-        return WORKER_LOST, str(error)
     if isinstance(error, OSError):
         return _told_of_system(error)
     if isinstance(error, (MemoryError, ResourceError)):
         return INTERNAL, str(error) or "there is not enough memory"
     if isinstance(error, ImportError) and not (error.name or "").startswith("rustrank"):
         # What an option needs, such as matplotlib for --plot.
-        return USAGE, str(error)
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        return USAGE, f"{error}: pip install 'rustrank[{extra}]'" if extra else str(error)
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{os.path.basename(last.filename)}:{last.lineno}"  # noqa: PTH119
     return INTERNAL, f"a bug, please report it: {type(error).__name__}: {error} ({where})"

@@ -6,7 +6,7 @@ import math
 import operator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from rustrank._errors import (
     warn_caller,
 )
 from rustrank._features import Table, as_names, as_table, check_different, in_one_piece
-from rustrank._options import flag, real, text, threads, whole, whole_or
+from rustrank._options import as_augment, flag, real, text, threads, whole, whole_or
 from rustrank._progress import progress_of_file
 from rustrank._queries import Queries, as_queries, as_query_weight, numbers_if_all
 from rustrank._tables import count, size
@@ -36,7 +36,25 @@ if TYPE_CHECKING:
     from rustrank._batches import Batch
     from rustrank.booster import Booster
 
-__all__ = ["Dataset"]
+__all__ = ["Augmented", "Dataset"]
+
+
+class Augmented(NamedTuple):
+    """The rows of a set that holds queries and copies of them.
+
+    Attributes
+    ----------
+    rows : array
+        The rows of the docs, those of the queries themselves first.
+    qid : array
+        The query, or the copy of one, that each is in: numbers from 0.
+    query_ids : array
+        The query that each of those is, or is a copy of: what folds must keep together.
+    """
+
+    rows: NDArray[np.int64]
+    qid: NDArray[np.int64]
+    query_ids: NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -460,6 +478,35 @@ class Dataset:
         except TypeError:
             message = f"feature: got {shown(feature)}, expected a number or a name"
             raise ParamKindError(message, code="feature") from None
+
+    def augmented(self, augment: Any = (0.7, 5), *, seed: int = 0) -> Augmented:
+        """Return which rows a set has that holds its queries and copies with some of their docs.
+
+        The copies are those that `rustrank.train` counts with the same ``augment`` and ``seed``, where
+        nothing is copied. Copies without two different labels are left out.
+
+        Parameters
+        ----------
+        augment : (fraction, copies), default (0.7, 5)
+            The share of its docs that a copy of a query keeps, and how many copies there are of each.
+        seed : int, default 0
+            The seed of the draws.
+
+        Examples
+        --------
+        >>> import rustrank as rr
+        >>> data = rr.datasets.make_polynomial(num_queries=50, seed=0)
+        >>> rows, qid, _ = rr.Dataset(data.X, data.y, qid=data.qid).augmented((0.5, 10))
+        >>> larger = rr.Dataset(data.X[rows], data.y[rows], qid=qid)
+        >>> larger.num_queries
+        550
+        """
+        taken = as_augment(augment)
+        if taken is None:
+            message = "augment: got None, expected (fraction, copies) such as (0.7, 5)"
+            raise ParamKindError(message, code="augment")
+        rows, qid, query = self._core.augmented(taken, whole("seed", seed, 0, 2**64 - 1))
+        return Augmented(rows.astype(np.int64), qid.astype(np.int64), self.query_ids[query])
 
     def require_pairs(self) -> None:
         """Raise `DataError` unless some query has two different labels."""

@@ -266,7 +266,8 @@ def ensemble(
         What members are fitted to, and the next two parts, where these are shares.
     held_out : float, docs or "folds", default 0.2
         What weights are chosen by: a share of the queries, other docs, or the docs that members are fitted
-        to, each scored by models that have not seen it.
+        to, each scored by models that have not seen it. Members that stand on others flatter themselves a
+        little there: the features of the docs that they learned from have seen it.
     valid : float or docs, default 0.2
         What everything is measured on.
     metrics : str or sequence of str, optional

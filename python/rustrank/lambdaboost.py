@@ -186,6 +186,7 @@ class LambdaBoost(Ranker):
             "query_normaliser": "none",
             "noise_scale": 0.0,
             "noise_copies": 1,
+            "augment": None,
             "tied_pairs": "expected",
         }
         base = options["base"]

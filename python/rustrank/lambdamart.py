@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rustrank._tree_options import LambdaOptions, PairOptions, TreeOptions
+from rustrank._tree_options import LambdaOptions, PairOptions, QueryOptions
 from rustrank._tree_ranker import TreeRanker
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ class LambdaMART(TreeRanker):
         Trees that are left out while others are grown.
     objective_metric, pairs_to, sigma, pair_normaliser, gap_offset
         What pairs weigh.
-    query_normaliser, noise_scale, noise_copies, tied_pairs
-        What queries weigh, and how ties count.
+    query_normaliser, noise_scale, noise_copies, augment, tied_pairs
+        What queries weigh, whether they count again with some of their docs, and how ties count.
     gain, relevant_from, max_label
         What labels are worth.
     max_bins, missing, query_ranks
@@ -190,7 +190,7 @@ class XENDCGMART(TreeRanker):
     """
 
     _objective = "xendcg"
-    _takes = TreeOptions
+    _takes = QueryOptions
 
-    def __init__(self, **options: Unpack[TreeOptions]) -> None:
+    def __init__(self, **options: Unpack[QueryOptions]) -> None:
         super().__init__(**options)

@@ -147,6 +147,8 @@ class LambdaRank(_Net):
         Pairs count if one of their docs has at most this rank; None for all.
     sigma : float, default 1
         The steepness of the sigmoid.
+    augment : (fraction, copies), optional
+        Each query counts again, ``copies`` times, with a random ``fraction`` of its docs.
     gain, relevant_from, max_label
         As for `rustrank.evaluate`, in the loss and the metrics alike.
     random_state : int or None, default 0
@@ -188,6 +190,7 @@ class LambdaRank(_Net):
         objective_metric: str | None = None,
         pairs_to: int | None = 30,
         sigma: float = 1.0,
+        augment: tuple[float, int] | str | None = None,
         gain: Any = "exp2",
         relevant_from: float = 1,
         max_label: float | None = None,
@@ -263,7 +266,7 @@ class RankNet(_Net):
         What is evaluated on the validation set; the first one decides.
     pairs_to : int or None, default None
         Pairs count if one of their docs has at most this rank; None for all.
-    sigma, gain, relevant_from, max_label, random_state, n_jobs, progress
+    sigma, augment, gain, relevant_from, max_label, random_state, n_jobs, progress
         As for `LambdaRank`.
 
     Examples
@@ -295,6 +298,7 @@ class RankNet(_Net):
         metric: str | Sequence[str] = "ndcg@10",
         pairs_to: int | None = None,
         sigma: float = 1.0,
+        augment: tuple[float, int] | str | None = None,
         gain: Any = "exp2",
         relevant_from: float = 1,
         max_label: float | None = None,

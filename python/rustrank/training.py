@@ -75,6 +75,7 @@ def train(
     query_normaliser: str = "none",
     noise_scale: float | None = None,
     noise_copies: int = 2,
+    augment: tuple[float, int] | str | None = None,
     tied_pairs: str = "expected",
     preferences: Any = None,
     gain: Any = "exp2",
@@ -224,6 +225,11 @@ def train(
     noise_scale, noise_copies : float, int
         Gradients averaged over ``noise_copies`` orders by scores with noise of that scale; 0 for no
         noise. By default 1 for ``lambdamart``, and 0 for the others.
+    augment : (fraction, copies), optional
+        Each query counts again, ``copies`` times, each time as a query of a random ``fraction`` of
+        its docs, which is ranked alone: for ``lambdamart``, ``ranknet`` and ``xendcg``, which then
+        lean less on what happens to lie between two docs. ``(0.7, 5)`` and ``(0.5, 10)`` won the
+        Yahoo! challenge of 2010. No data are copied; a text such as ``"0.7x5"`` will do, too.
     tied_pairs : {"expected", "drawn"}
         Docs with equal scores: the expectation over their orders, or one order drawn anew in each
         round.

@@ -20,6 +20,7 @@ from rustrank._errors import ParamError, ParamKindError, RustrankWarning, Unknow
 from rustrank._ledger import plain
 from rustrank._mixing import halves
 from rustrank._options import flag, text, threads, whole
+from rustrank._progress import progress_of_steps
 from rustrank._ranker import Ranker
 from rustrank._tables import count, html_table, interval, number, p_value, text_table
 from rustrank._trials import Course, Records
@@ -356,8 +357,6 @@ class _Sweep:
 
     def run(self, method: str, space: Mapping[str, Any], options: Mapping[str, Any]) -> list[Trial]:
         """Try settings."""
-        from tqdm import tqdm
-
         wanted = 50 if options["trials"] is None else whole("trials", options["trials"], 1, 100_000)
         batches: Iterator[list[dict[str, Any]]]
         if method == "optuna":
@@ -370,9 +369,9 @@ class _Sweep:
             wanted, batches = len(grid), iter([grid])
         done: list[Trial] = []
         shows = flag("progress", options["progress"])
-        with tqdm(total=wanted, unit="trial", disable=not shows) as bar:
+        with progress_of_steps(wanted, "trial", shows) as step:
             for batch in batches:
-                values = self._try(batch, bar.update)
+                values = self._try(batch, step)
                 done += [
                     Trial(setting, self.course.value(value))
                     for setting, value in zip(batch, values, strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from rustrank._docs import as_docs
 from rustrank._errors import ParamKindError, RustrankWarning, UnknownNameError, shown
 from rustrank._fitting import checked, queries_within
 from rustrank._options import flag
+from rustrank._progress import progress_of_steps
 from rustrank._queries import as_query_weight
 from rustrank._ranker import Ranker
 from rustrank._tables import html_table, interval, number, p_value, text_table
@@ -23,7 +23,7 @@ from rustrank.evaluation import Drawing, Evaluation, Judging, MetricValue, judge
 from rustrank.folds import QueryFolds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -197,7 +197,8 @@ def cross_validate(
     top = float(docs.y.max()) if max_label is None else max_label
     judging = Judging.of(metrics, gain, "expected", "skip", relevant_from, top, None)
     scores = {name: np.empty((len(dealt), len(docs.y))) for name in named}
-    with _bar(flag("progress", progress), len(named) * dealt.shape[0] * folds) as step:
+    fits = len(named) * dealt.shape[0] * folds
+    with progress_of_steps(fits, "fit", flag("progress", progress)) as step:
         for repeat, fold_of in enumerate(dealt):
             for fold in range(folds):
                 held = fold_of[docs.query] == fold
@@ -327,15 +328,3 @@ def _mean(repeats: list[Evaluation]) -> Evaluation:
         mean = np.mean([repeat[metric].per_query for repeat in repeats], axis=0)
         values[metric] = MetricValue(metric, mean, one.query_ids, one.query_weight)
     return Evaluation(values)
-
-
-@contextlib.contextmanager
-def _bar(shows: bool, total: int) -> Iterator[Callable[[], object]]:
-    """Yield what counts a fit: a progress bar, or nothing."""
-    if not shows:
-        yield lambda: None
-        return
-    from tqdm import tqdm
-
-    with tqdm(total=total, unit="fit") as bar:
-        yield bar.update

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::hash;
 use crate::model::{Class, Classes, Link};
 use crate::objective::{
-    ClassLink, ClassLoss, Kind, Objective, ObjectiveOptions, Preference, PreferenceNet,
+    Augment, ClassLink, ClassLoss, Kind, Objective, ObjectiveOptions, Preference, PreferenceNet,
 };
 
 /// An objective, and the name and options that it is known by.
@@ -75,6 +75,10 @@ impl Loss {
     /// One of ours.
     pub fn new(options: &ObjectiveOptions) -> Result<Self> {
         let learned = match options.kind.classes() {
+            Some(_) if options.lambda.augment.is_some() => {
+                let what = "augmentation is for losses of queries, not of classes";
+                return Err(Error::param("augment", what).got(options.kind));
+            }
             Some(link) => Learned::Classes(link, options.lambda.metric.convention().clone()),
             None => Learned::Scores(options.build()?),
         };
@@ -99,6 +103,9 @@ impl Loss {
                 notes.push(("relevant_from", from.map_or_else(none, |label| label.to_string())));
             }
             _ => {}
+        }
+        if let Some(Augment { fraction, copies }) = lambda.augment {
+            notes.push(("augment", format!("{fraction}x{copies}")));
         }
         let metric = &lambda.metric;
         if options.kind == Kind::LambdaRank {

@@ -422,6 +422,14 @@ impl Model {
         );
     }
 
+    /// Whether another model scores all rows the same because it is made of the same.
+    pub(super) fn scores_as(&self, other: &Self) -> bool {
+        self.num_features == other.num_features
+            && self.query_ranks == other.query_ranks
+            && self.intercept == other.intercept
+            && self.components == other.components
+    }
+
     /// A model of the same features without any part.
     pub(super) fn emptied(&self) -> Self {
         Self { query_ranks: self.query_ranks, ..Self::new(self.num_features) }

@@ -6,7 +6,8 @@ use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
 use crate::metric::{Measure, evaluate_rows};
 use crate::objective::{
-    Kind, LambdaOptions, LambdaRank, Objective, Preference, PreferenceNet, RankNet, State, Target,
+    Augment, Kind, LambdaOptions, LambdaRank, Objective, Preference, PreferenceNet, RankNet, State,
+    Target,
 };
 use crate::{Grouping, Queries};
 
@@ -62,6 +63,9 @@ impl Loss {
             ("pairs_to", depth),
             ("sigma", options.sigma.to_string()),
         ];
+        if let Some(Augment { fraction, copies }) = options.augment {
+            notes.push(("augment", format!("{fraction}x{copies}")));
+        }
         if kind == Kind::LambdaRank {
             notes.push(("objective_metric", options.metric.to_string()));
         }

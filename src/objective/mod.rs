@@ -38,6 +38,7 @@
 //! # Ok::<(), rustrank::Error>(())
 //! ```
 
+mod augment;
 mod classes;
 mod expected;
 mod kernel;
@@ -53,6 +54,7 @@ mod values;
 mod weight;
 mod xendcg;
 
+pub use augment::Augment;
 pub use classes::{ClassLink, ClassLoss};
 pub use lambda::{LambdaRank, RankNet};
 pub use options::{

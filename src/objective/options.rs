@@ -1,5 +1,6 @@
 //! What can be chosen of an objective, by name, and the checks.
 
+use super::augment::Augment;
 use super::{
     BalancedLogistic, ClassLink, ErrLogistic, LambdaRank, Logistic, Objective, RankNet, Regression,
     XeNdcg,
@@ -123,6 +124,8 @@ pub struct LambdaOptions {
     pub query_normaliser: QueryNormaliser,
     /// Ranks from perturbed scores; the sigmoid still sees the clean ones.
     pub noise: Option<ScoreNoise>,
+    /// Queries again with some of their docs.
+    pub augment: Option<Augment>,
     /// Docs with equal scores; with noise there are none.
     pub ties: TiedPairs,
     /// The seed of all that is drawn.
@@ -140,6 +143,7 @@ impl LambdaOptions {
             gap_offset: 0.3,
             query_normaliser: QueryNormaliser::None,
             noise: None,
+            augment: None,
             ties: TiedPairs::Expected,
             seed: 0,
         }
@@ -170,6 +174,7 @@ impl LambdaOptions {
         }
         check_sigma(self.sigma)?;
         check_range("gap_offset", self.gap_offset, 1e-6, 1e6)?;
+        self.augment.map_or(Ok(()), Augment::check)?;
         if let Some(noise) = self.noise {
             check_range("noise.scale", noise.scale, 1e-6, 1e6)?;
             if !(1..=64).contains(&noise.copies) {
@@ -226,7 +231,14 @@ impl ObjectiveOptions {
         Ok(match self.kind {
             Kind::LambdaRank => Box::new(LambdaRank::new(self.lambda.clone())?),
             Kind::RankNet => Box::new(RankNet::new(self.lambda.clone())?),
-            Kind::XeNdcg => Box::new(XeNdcg::new(self.lambda.seed)),
+            Kind::XeNdcg => Box::new(XeNdcg::new(self.lambda.seed).augmented(self.lambda.augment)?),
+            _ if self.lambda.augment.is_some() => {
+                let what = "augmentation is for losses of queries, not of docs";
+                return Err(Error::param("augment", what)
+                    .got(self.kind)
+                    .expected("lambdarank, ranknet or xendcg")
+                    .hint("without its neighbours the loss of a doc is the same"));
+            }
             Kind::Regression => Box::new(Regression),
             Kind::Logistic => Box::new(Logistic::new(self.relevant_from)?),
             Kind::BalancedLogistic => Box::new(BalancedLogistic::new(self.relevant_from)?),

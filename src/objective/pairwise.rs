@@ -3,6 +3,7 @@
 //! Scores are taken from the query's best one and rounded to 32 bits; docs whose scores are then
 //! equal are tied. Pair sums are of 32 bits, in an order given by ranks alone.
 
+use super::augment::{self, Copied, with_copies};
 use super::kernel::{Column, GAP, Kernels, Pairs, SIGN, TWO, WIDE, WIDEST};
 use super::options::{LambdaOptions, PairNormaliser, QueryNormaliser, TiedPairs};
 use super::order::Order;
@@ -59,13 +60,16 @@ pub(super) fn gradients(
         options.noise.is_some() || options.ties == TiedPairs::Drawn || !rule.has_expectation();
     let copies = options.noise.map_or(1, |noise| noise.copies) as u64;
     let depth = ranks.depth;
-    let cost = |docs: usize| docs as u64 * (copies * (20 + docs.min(depth) as u64 / 4));
+    let augment = options.augment;
+    let alone = |docs: usize| docs as u64 * (copies * (20 + docs.min(depth) as u64 / 4));
+    let cost = |docs: usize| augment::cost(augment, docs, alone);
     let labels = Labels::new((judge.as_ref(), rule), &ranks, facts);
     let plan = Plan { options, kernels, rule, labels, swap, ranks: &ranks, drawn };
-    let arena = || Arena { swap: plan.swap.clone(), ..Arena::default() };
+    let arena = || (Arena { swap: plan.swap.clone(), ..Arena::default() }, Copied::default());
     let one = |arena: &mut Arena, query: Query<'_>, gradients: &mut [Gradient]| {
         arena.gradients(&plan, query, gradients)
     };
+    let one = with_copies(augment, options.seed, one);
     for_each_query((target, state), gradients, interrupt, cost, (arena, one))
 }
 

@@ -22,8 +22,8 @@ pub(super) struct Query<'a> {
     pub(super) scores: &'a [f64],
     pub(super) labels: &'a [f32],
     pub(super) doc_hash: &'a [u64],
-    weight: f64,
-    row_weight: Option<&'a [f64]>,
+    pub(super) row_weight: Option<&'a [f64]>,
+    pub(super) weight: f64,
 }
 
 impl Query<'_> {
@@ -90,7 +90,7 @@ impl Query<'_> {
     }
 
     #[cold]
-    fn not_finite(&self, gradient: Gradient) -> Error {
+    pub(super) fn not_finite(&self, gradient: Gradient) -> Error {
         Error::data("gradient.not_finite", "a gradient overflows")
             .query(self.number)
             .got(format!("grad {}, hess {}", gradient.grad, gradient.hess))

@@ -7,6 +7,7 @@
 //! a diagonal, here `D = diag(rho (1 - rho))`; so that the quotient comes near `H⁻¹ g`, `grad` is `g` with two more
 //! terms of the series `D H⁻¹ g = g - O D⁻¹ g + O D⁻¹ O D⁻¹ g - ...`, where `O = H - D`.
 
+use super::augment::{self, Augment, Copied, with_copies};
 use super::tasks::{Query, for_each_query};
 use super::{Objective, State, Target};
 use crate::error::{Error, Result};
@@ -23,12 +24,19 @@ const MAX_LABEL: f32 = 30.0;
 #[derive(Debug, Clone, Copy)]
 pub struct XeNdcg {
     seed: u64,
+    augment: Option<Augment>,
 }
 
 impl XeNdcg {
     /// The objective; `seed` is that of the draws.
     pub fn new(seed: u64) -> Self {
-        Self { seed }
+        Self { seed, augment: None }
+    }
+
+    /// With copies of queries, if their options are in range.
+    pub fn augmented(self, augment: Option<Augment>) -> Result<Self> {
+        augment.map_or(Ok(()), Augment::check)?;
+        Ok(Self { augment, ..self })
     }
 }
 
@@ -46,8 +54,10 @@ impl Objective for XeNdcg {
         let one = |arena: &mut Arena, query: Query<'_>, gradients: &mut [Gradient]| {
             arena.gradients(stream, query, gradients)
         };
-        let cost = |docs: usize| 40 * docs as u64;
-        for_each_query((target, &state), gradients, interrupt, cost, (Arena::default, one))
+        let cost = |docs| augment::cost(self.augment, docs, |docs| 40 * docs as u64);
+        let one = with_copies(self.augment, self.seed, one);
+        let arena = || (Arena::default(), Copied::default());
+        for_each_query((target, &state), gradients, interrupt, cost, (arena, one))
     }
 
     fn needs_pairs(&self) -> bool {

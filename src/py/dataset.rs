@@ -8,6 +8,7 @@ use crate::bins::{self, BinOptions, Sample};
 use crate::data::letor::LetorOptions;
 use crate::data::{self, LoadOptions, Policy, RowData};
 use crate::error::{Error, Result};
+use crate::objective::Augment;
 use crate::{Grouping, Queries};
 use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
@@ -242,6 +243,10 @@ impl QueryArg<'_> {
     }
 }
 
+/// Rows, the number of what each is in, and the query that each of those is of.
+type Copies<'py> =
+    (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>);
+
 /// A binned dataset.
 #[pyclass(frozen)]
 pub(super) struct Dataset {
@@ -373,6 +378,32 @@ impl Dataset {
     /// A hash of all that training can see; equal for any order of the rows.
     fn fingerprint(&self) -> u64 {
         self.inner.fingerprint()
+    }
+
+    /// The caller's rows of all queries and of copies of them, the number of the query, the copy or
+    /// not, that each row is in, and the caller's number of the query that each of those is of.
+    fn augmented<'py>(
+        &self,
+        py: Python<'py>,
+        augment: (f64, usize),
+        seed: u64,
+    ) -> PyResult<Copies<'py>> {
+        let (fraction, copies) = augment;
+        let augment = Augment { fraction, copies };
+        let dataset = &*self.inner;
+        let (rows, codes, of) = detached(py, Some(1), |_| {
+            augment.check()?;
+            let (labels, queries) = (dataset.labels(), dataset.queries());
+            let all = augment.copies_of(seed, (labels, queries, dataset.doc_hash()));
+            let (mut rows, mut codes, mut of) = (Vec::new(), Vec::new(), Vec::new());
+            for (code, (query, docs)) in all.into_iter().enumerate() {
+                of.push(dataset.query_of()[query]);
+                codes.extend(std::iter::repeat_n(code as u32, docs.len()));
+                rows.extend(docs.iter().map(|&doc| dataset.rows()[doc as usize]));
+            }
+            Ok((rows, codes, of))
+        })?;
+        Ok((rows.to_pyarray(py), codes.to_pyarray(py), of.to_pyarray(py)))
     }
 
     fn require_pairs(&self, py: Python<'_>) -> PyResult<()> {

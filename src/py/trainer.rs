@@ -14,7 +14,7 @@ use crate::boost::{
 use crate::data;
 use crate::error::{Error, Result};
 use crate::grow::{Criterion, Direction, GrowOptions, Limits};
-use crate::objective::{LambdaOptions, ObjectiveOptions, Preference, ScoreNoise};
+use crate::objective::{Augment, LambdaOptions, ObjectiveOptions, Preference, ScoreNoise};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -102,6 +102,7 @@ pub(super) struct Losing {
     query_normaliser: String,
     noise_scale: f64,
     noise_copies: usize,
+    augment: Option<(f64, usize)>,
     tied_pairs: String,
     relevant_from: Option<f64>,
 }
@@ -191,6 +192,7 @@ impl Losing {
             pair_normaliser: self.pair_normaliser.parse()?,
             gap_offset: self.gap_offset,
             query_normaliser: self.query_normaliser.parse()?,
+            augment: self.augment.map(|(fraction, copies)| Augment { fraction, copies }),
             noise: (scale != 0.0).then_some(ScoreNoise { scale, copies }),
             ties: self.tied_pairs.parse()?,
             seed,

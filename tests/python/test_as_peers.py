@@ -5,7 +5,9 @@ Rewritten from what their documentation describes. Each test says what is called
 
 from __future__ import annotations
 
+import inspect
 import pickle
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import pandas as pd
 import pytest
 
 import rustrank as rr
+from rustrank import _elsewhere
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -175,3 +178,50 @@ def test_lightgbm_parameters_are_got_and_set() -> None:
     assert ranker.get_params()["num_leaves"] == 5
     ranker.set_params(num_leaves=9, learning_rate=0.05)
     assert (ranker.get_params()["num_leaves"], ranker.get_params()["learning_rate"]) == (9, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("n_estimators", "here it is called num_trees"),
+        ("num_boost_round", "here it is called num_trees"),
+        ("eta", "here it is called learning_rate"),
+        ("min_data_in_leaf", "here it is called min_leaf_docs"),
+        ("colsample_bytree", "here it is called features_per_tree"),
+        ("early_stopping_rounds", "here it is called early_stopping"),
+        ("lambdarank_truncation_level", "here it is called pairs_to"),
+        ("max_bin", "an option of rr.Dataset: max_bins"),
+        ("lerning_rate", "did you mean learning_rate?"),
+    ],
+)
+def test_a_parameter_of_another_library_is_no_alias_but_a_hint(name: str, said: str) -> None:
+    X, y, qid = classes()
+    given: dict[str, Any] = {name: 1}
+    with pytest.raises(rr.ParamError, match=re.escape(said)):
+        rr.train(rr.Dataset(X, y, qid=qid), **given)
+
+
+def test_an_estimator_says_what_is_called_otherwise() -> None:
+    with pytest.raises(rr.ParamError, match="here it is called n_estimators"):
+        rr.LambdaMART(num_iterations=3)  # type: ignore[call-arg]
+    X, y, qid = classes()
+    for name, said in (
+        ("rank:ndcg", "here it is called lambdamart"),
+        ("rank:map", "lambdamart with metric='map'"),
+        ("rank_xendcg", "here it is called xendcg"),
+        ("lamdamart", "did you mean lambdamart?"),
+        ("nonsense", "expected one of lambdamart, "),
+    ):
+        with pytest.raises(rr.ParamError, match=said):
+            rr.train(rr.Dataset(X, y, qid=qid), objective=name)
+
+
+def test_hints_name_what_there_is() -> None:
+    known = {*inspect.signature(rr.train).parameters, *rr.LambdaMART().get_params()}
+    for ours in _elsewhere._HERE.values():
+        assert set(ours) <= known
+    of_data = set(inspect.signature(rr.Dataset).parameters)
+    assert set(_elsewhere._OF_DATA.values()) - {"categorical"} <= of_data
+    X, y, qid = classes()
+    for name in _elsewhere.OBJECTIVES:
+        assert rr.train(rr.Dataset(X, y, qid=qid), objective=name, num_trees=1).num_trees >= 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rustrank.cli import main, parser
+from rustrank.commands import train
 from rustrank.commands._config import with_config
 
 if TYPE_CHECKING:
@@ -72,6 +73,15 @@ def test_a_table_is_for_one_command(config: Path) -> None:
     assert (options.data, options.files) == ("data.txt", ["-s.txt"])
     assert (options.alphas, options.non_negative) == ([-1.0, 2.0], False)
     assert options.metric == "ndcg@10,map"
+
+
+def test_tables_and_lists_of_lists_are_json(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    given = {"monotone": {"f1": 1}, "interactions": [["f1", 2]], "feature_weight": [1, 0.5]}
+    path.write_text(json.dumps({"train": given}), "ascii")
+    options = parsed("train", "a", "b", "--config", path)
+    for name, value in given.items():
+        assert train._value(name, getattr(options, name), None) == value
 
 
 def test_json_is_the_same(config: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 import rustrank as rr
 from rustrank import commands
+from rustrank._progress import progress_of_steps
 from rustrank.cli import main, parser
 
 BASH = shutil.which("bash")
@@ -223,6 +224,22 @@ def test_progress_is_a_bar_on_a_terminal_and_lines_elsewhere(folder: Path) -> No
     assert b"3/3" in shown
 
 
+def test_help_is_a_command_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help"]) == 0
+    assert "rustrank COMMAND --help" in capsys.readouterr().out
+    assert main(["help", "train"]) == 0
+    assert capsys.readouterr().out.startswith("usage: rustrank train ")
+
+
+def test_steps_are_told_by_their_number(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_of_steps(30, "fit", shown=True) as step:
+        for at in range(30):
+            step(f"number {at}")
+    with progress_of_steps(2, "fit", shown=False) as step:
+        step()
+    assert capsys.readouterr().err == "fit 1 of 30: number 0\nfit 30 of 30: number 29\n"
+
+
 def test_inspect_tells_what_a_model_is(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder / "web.rrk"
     assert main(["inspect", str(path)]) == 0
@@ -251,3 +268,37 @@ def test_nothing_is_trained_for_a_place_that_cannot_be_written(
         assert main(["train", train, str(folder / place)]) == code
         # No line of progress came before.
         assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (rr.CommError("rank 1 is gone"), 75),
+        (rr.CommTimeout("rank 1 was waited for"), 75),
+        (rr.ResourceError("too large"), 70),
+        (MemoryError(), 70),
+        (rr.InternalError("a panic"), 70),
+        (ZeroDivisionError("division by zero"), 70),
+        (TimeoutError(110, "Connection timed out"), 74),
+        (KeyboardInterrupt(), 130),
+        (ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib"), 2),
+        (ModuleNotFoundError("No module named 'rustrank.x'", name="rustrank.x"), 70),
+    ],
+)
+def test_every_kind_of_fault_has_its_exit_code(
+    error: BaseException,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def fails(options: object) -> int:  # noqa: ARG001
+        raise error
+
+    # What cannot be written to standard output would be closed.
+    monkeypatch.setattr("rustrank.cli.close_output", lambda: None)
+    monkeypatch.setattr("rustrank.commands.inspect._run", fails)
+    assert main(["inspect", "x.txt"]) == code
+    told = capfd.readouterr().err
+    assert told.startswith("rustrank: error: ")
+    assert told.count("\n") == 1
+    assert "Traceback" not in told

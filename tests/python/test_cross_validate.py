@@ -141,7 +141,7 @@ def test_features_of_one_value_in_a_fold_are_no_news() -> None:
 
 def test_progress_is_shown_when_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
     rr.cross_validate(FEW, X, Y, qid=QID, folds=2, progress=True)
-    assert "2/2" in capfd.readouterr().err
+    assert "fit 2 of 2\n" in capfd.readouterr().err
 
 
 def test_what_cannot_be_done_is_said() -> None:

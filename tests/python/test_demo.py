@@ -1,13 +1,15 @@
-"""The tour runs to its end and leaves a page."""
+"""The tour runs to its end and leaves pages."""
 
 import subprocess
 import sys
 from pathlib import Path
 
+import html5lib
+
 DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
 
 
-def test_the_tour_ends_with_a_page(tmp_path: Path) -> None:
+def test_the_tour_ends_with_pages(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", str(DEMO), str(tmp_path)],
         capture_output=True,
@@ -20,8 +22,14 @@ def test_the_tour_ends_with_a_page(tmp_path: Path) -> None:
     page = tmp_path / "index.html"
     assert done.stdout.endswith(f"Look at {page}\n")
     assert "have 1 set of bits" in done.stdout
+    assert "LambdaMART is better than linear model" in done.stdout
+    made = {file.name for file in tmp_path.iterdir()}
+    assert made == {"index.html", "report.html", "adapted.html", "web.rrk", "adapted.rrk"}
+    for name in ("index.html", "report.html", "adapted.html"):
+        parser = html5lib.HTMLParser()
+        parser.parse((tmp_path / name).read_text("utf-8"))
+        assert parser.errors == []
     text = page.read_text("utf-8")
-    assert text.count('class="row c') == 4 * 6
-    assert "LambdaMART is better than linear model" in text
     assert 'class="fitted"' in text
+    assert 'href="report.html"' in text
     assert "$" not in text

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import rustrank as rr
-from rustrank._augmenting import augmented
 from rustrank._bagging import Fitting
 from rustrank._docs import Docs, as_docs
 from rustrank._mixing import Rated, Way
@@ -232,26 +231,22 @@ def test_validation_folds_of_members_nobody_asks_are_their_own(docs: Ranking) ->
 # Augmentation.
 
 
-def test_augmented_queries_are_parts_of_queries(docs: Ranking) -> None:
+def test_rankers_that_can_count_queries_again_copy_nothing(docs: Ranking) -> None:
     taken = as_docs(docs, "docs")
-    more = augmented(taken, 0.7, 5, seed=0)
-    sizes = np.bincount(more.query)
-    # 15 docs: 70% are 10.5, rounded to an even number of docs.
-    assert sorted(set(sizes.tolist())) == [10, 15]
-    assert 5.9 * taken.num_queries < more.num_queries <= 6 * taken.num_queries
-    rows = {row.tobytes() for row in np.column_stack([taken.X, taken.y])}
-    assert {row.tobytes() for row in np.column_stack([more.X, more.y])} == rows
-    assert more.has_pairs()[taken.num_queries :].all()
+    member = rr.Member(small(), bags=0, augment=(0.7, 5))
+    made = run(fitting(taken, {"a": member}, asked=set()))["a"]
+    own = small(augment=(0.7, 5), max_label=4.0).fit(taken.table(), taken.y, qid=taken.query)
+    assert made.booster.score(docs.X).tolist() == own.booster_.score(docs.X).tolist()
 
 
-def test_augmentation_does_not_depend_on_the_order_of_rows(docs: Ranking) -> None:
-    order = np.random.default_rng(3).permutation(len(docs.y))
-    first = as_docs(docs, "docs")
-    other = as_docs((docs.X[order], docs.y[order], docs.qid[order]), "docs")
-    contents = [np.sort(augmented(one, 0.5, 3, seed=4).content()) for one in (first, other)]
-    assert contents[0].tolist() == contents[1].tolist()
-    reseeded = np.sort(augmented(first, 0.5, 3, seed=5).content())
-    assert len(np.setdiff1d(contents[0], reseeded)) > 0
+def test_others_learn_from_rows_of_the_same_copies(docs: Ranking) -> None:
+    taken = as_docs(docs, "docs")
+    mart = rr.MART(n_estimators=5, num_leaves=4)
+    made = run(fitting(taken, {"a": rr.Member(mart, bags=0, augment=(0.5, 3))}, asked=set()))["a"]
+    rows, qid, _ = rr.Dataset(docs.X, docs.y, qid=docs.qid).augmented((0.5, 3), seed=0)
+    assert len(rows) > 2 * len(docs.y)
+    own = mart.set_params(max_label=4.0).fit(docs.X[rows], docs.y[rows], qid=qid)
+    assert made.booster.score(docs.X).tolist() == own.booster_.score(docs.X).tolist()
 
 
 # Combinations.

@@ -19,6 +19,7 @@ NAMES = (
     "score",
     "evaluate",
     "compare",
+    "report",
     "combine",
     "adapt",
     "tune",

@@ -128,6 +128,8 @@ def _arguments(action: argparse.Action, value: Any, where: str) -> list[str]:
     if isinstance(value, bool):
         message = f"{where}: got {str(value).lower()}, expected a value for {name}"
         raise ParamError(message, code="config")
+    if _is_nested(value):
+        return [f"{name}={json.dumps(value)}"]
     values = value if isinstance(value, list) else [value]
     texts = _texts(values, where)
     if action.nargs is not None:
@@ -135,6 +137,13 @@ def _arguments(action: argparse.Action, value: Any, where: str) -> list[str]:
     if type(action).__name__ == "_AppendAction":
         return [f"{name}={text}" for text in texts]
     return [f"{name}={','.join(texts)}"]
+
+
+def _is_nested(value: Any) -> bool:
+    """Whether a value is a table, or a list of other than numbers and text."""
+    return isinstance(value, dict) or (
+        isinstance(value, list) and any(isinstance(one, (list, dict)) for one in value)
+    )
 
 
 def _texts(values: Iterable[Any], where: str) -> list[str]:

@@ -8,6 +8,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from rustrank._elsewhere import OBJECTIVES
 from rustrank._errors import ParamError
 from rustrank._tables import number, text_table
 from rustrank.commands._parsing import (
@@ -34,6 +35,7 @@ examples:
   rustrank train train.txt err.rrk --metric err@20,ndcg@10 --num-leaves 63 --learning-rate 0.05
   rustrank train train.txt web.rrk --config train.toml --seed 7
   rustrank train train.txt web.rrk --checkpoint web.part --resume
+  rustrank train train.txt web.rrk --monotone '{"f3": 1, "f7": -1}' --num-trees 20
   rustrank train train.txt - --num-trees 20 | rustrank score - test.txt > scores.txt
 
 train.toml, or the same as JSON:
@@ -59,22 +61,14 @@ _KINDS: dict[str, type] = {
     "early_stopping": int,
     "max_depth": int,
     "noise_scale": float,
+    "augment": str,
     "relevant_from": float,
     "max_label": float,
 }
+#: Parameters that are lists or mappings: JSON, the brackets of a plain list left out.
+_JSON = ("monotone", "interactions", "feature_weight")
 #: A sentence that is longer is cut where its first part ends.
 _LONG = 120
-_OBJECTIVES = [
-    "lambdamart",
-    "ranknet",
-    "xendcg",
-    "regression",
-    "logistic",
-    "balanced_logistic",
-    "err_logistic",
-    "mcrank",
-    "mcrank_ordinal",
-]
 
 
 def register(commands: Any) -> None:
@@ -126,7 +120,7 @@ def _add_parameter(group: Any, name: str, default: Any) -> None:
     one_of = f": {', '.join(named)}" if named else ""
     text = f"{says}{one_of} ({shown})".replace("%", "%%")
     action = group.add_argument(f"--{name.replace('_', '-')}", default=None, help=text, **how)
-    offered = {"objective": _OBJECTIVES, "metric": METRIC_NAMES, "gain": ("exp2", "linear")}
+    offered = {"objective": OBJECTIVES, "metric": METRIC_NAMES, "gain": ("exp2", "linear")}
     offer(action, offered.get(name, named))
 
 
@@ -244,8 +238,8 @@ def _value(name: str, text: str | bool, default: Any) -> Any:
         return text
     if text == "none" and (default is None or name == "pairs_to"):
         return None
-    if text[:1] in ("[", "{"):
-        return _json(name, text)
+    if name in _JSON:
+        return _json(name, text if text[:1] in ("[", "{") else f"[{text}]")
     kind = _KINDS.get(name, str if default is None else type(default))
     try:
         return kind(text)

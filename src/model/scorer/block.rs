@@ -4,9 +4,9 @@ use super::super::classes::Expectation;
 use super::super::forest::flush;
 use super::super::mlp::{Activations, Net};
 use super::super::normalisation::Normalisation;
-use super::kernel::{Lane, Sheet, Slots};
+use super::kernel::{Lane, Sheet, Slots, Tile};
 use super::plan::{Search, Source};
-use super::program::{Form, Step, Trees};
+use super::program::{Form, Stage, Step, Trees};
 use super::rows::{Rows, Value, is_f32, zero_as_missing};
 use super::search::at_most;
 use super::{BLOCK, FEW, Scorer};
@@ -18,6 +18,7 @@ pub(super) struct Scratch {
     /// Cells of one column.
     narrow: Vec<f32>,
     wide: Vec<f64>,
+    tile: Tile,
     /// Codes of one column.
     codes: Vec<u8>,
     /// Codes of all columns, one lane after the other, for the circuits.
@@ -25,6 +26,8 @@ pub(super) struct Scratch {
     /// Codes of all columns, [`FEW`] side by side, for the walks.
     few: Vec<u8>,
     slots: Slots,
+    /// What chunks compute with.
+    planes: Vec<Lane>,
     /// The stack of sums, [`BLOCK`] each.
     sums: Vec<f64>,
     /// Leaf values of one doc, tree by tree; margins and probabilities of one doc.
@@ -125,7 +128,12 @@ impl Scorer {
             Step::Trees(trees) => {
                 let wide = context.docs.div_ceil(64);
                 let sheet = Sheet { lanes: &scratch.lanes, wide };
-                self.trees(sheet, trees, &mut scratch.slots, &mut sums[..64 * wide]);
+                let sums = &mut sums[..64 * wide];
+                if self.kernels.has_planes() && wide > 1 {
+                    self.stages(sheet, trees, &mut scratch.planes, sums);
+                } else {
+                    self.trees(sheet, trees, &mut scratch.slots, sums);
+                }
             }
             Step::Add(constant) => sums.iter_mut().for_each(|sum| *sum += constant),
             Step::Term { feature, weight } => {
@@ -172,6 +180,7 @@ impl Scorer {
         }
     }
 
+    /// Adds what trees say, one doc a byte.
     fn trees(&self, sheet: Sheet<'_>, trees: &Trees, slots: &mut Slots, sums: &mut [f64]) {
         for form in &trees.order {
             match form {
@@ -194,10 +203,30 @@ impl Scorer {
         }
     }
 
+    /// The same, one doc a bit.
+    fn stages(&self, sheet: Sheet<'_>, trees: &Trees, planes: &mut Vec<Lane>, sums: &mut [f64]) {
+        for stage in &trees.stages {
+            match stage {
+                Stage::Chunk(chunk) => {
+                    if planes.len() < chunk.planes() {
+                        planes.resize(chunk.planes(), Lane::default());
+                    }
+                    self.kernels.chunk(sheet, chunk, planes, sums);
+                }
+                Stage::Walk(walk) => {
+                    let code = |column: u32, doc: usize| {
+                        sheet.lanes[column as usize * sheet.wide + doc / 64].0[doc % 64]
+                    };
+                    trees.walks.one(*walk, code, sums);
+                }
+            }
+        }
+    }
+
     /// Fills all columns with the codes of the block.
     fn encode<T: Value>(&self, scratch: &mut Scratch, context: &Context<'_, T>) {
         let Context { rows, docs, .. } = *context;
-        let Scratch { narrow, wide, codes, lanes, .. } = scratch;
+        let Scratch { narrow, wide, codes, lanes, tile, .. } = scratch;
         let width = docs.div_ceil(64);
         lanes.resize(self.plan.columns() * width, Lane::default());
         // Docs beyond the last are given any codes: their scores are not read.
@@ -205,7 +234,10 @@ impl Scorer {
         narrow.resize(BLOCK, 0.0);
         wide.resize(BLOCK, 0.0);
         let (narrow, wide) = (&mut narrow[..docs], &mut wide[..docs]);
-        for search in self.plan.searches() {
+        let (searches, row) = (self.plan.searches(), rows.width());
+        // The first feature of the tile.
+        let mut turned = None;
+        for (i, search) in searches.iter().enumerate() {
             if let (Some(exact), false) = (&search.exact, is_f32::<T>()) {
                 search.gather_wide(rows, wide);
                 for (narrow, wide) in narrow.iter_mut().zip(&*wide) {
@@ -215,11 +247,22 @@ impl Scorer {
                 for (code, wide) in codes.iter_mut().zip(&*wide) {
                     *code = exact.mend(*wide, *code);
                 }
+                search.store(narrow, codes, lanes, width);
+                continue;
+            }
+            if let Some(first) = search.tile(&searches[i..], turned, row) {
+                let singles = rows.singles(docs);
+                let is_turned = singles.is_some_and(|s| self.kernels.turn(s, row, first, tile));
+                turned = is_turned.then_some(first);
+            }
+            let cells = if let Some(column) = search.column(turned) {
+                &tile.0[column][..docs]
             } else {
                 search.gather_narrow(rows, narrow);
-                self.kernels.encode(&search.table, narrow, codes);
-            }
-            search.store(narrow, codes, lanes, width);
+                &*narrow
+            };
+            self.kernels.encode(&search.table, cells, codes);
+            search.store(cells, codes, lanes, width);
         }
     }
 
@@ -229,8 +272,8 @@ impl Scorer {
         for search in self.plan.searches() {
             for doc in 0..context.docs {
                 let (code, is_missing) = search.code(context.rows, doc);
-                if let Some(column) = search.left {
-                    few[column * FEW + doc] = code;
+                if let Some(column) = search.column {
+                    few[column * FEW + doc] = if is_missing { search.missing } else { code };
                 }
                 if let Some(column) = search.right {
                     few[column * FEW + doc] = if is_missing { u8::MAX } else { code };
@@ -274,6 +317,27 @@ impl Search {
         (code, cell.is_nan())
     }
 
+    /// The column of its cells in the tile that begins at feature `turned`.
+    fn column(&self, turned: Option<usize>) -> Option<usize> {
+        match (&self.source, turned) {
+            (Source::Feature(feature), Some(first)) => {
+                (*feature as usize).checked_sub(first).filter(|&column| column < 16)
+            }
+            _ => None,
+        }
+    }
+
+    /// Where a tile should begin for the sake of this search, the first of `searches`: nowhere if it is
+    /// in the tile that begins at `turned`, or would be alone.
+    fn tile(&self, searches: &[Self], turned: Option<usize>, width: usize) -> Option<usize> {
+        const ENOUGH: usize = 4;
+        let Source::Feature(feature) = self.source else { return None };
+        let first = (feature as usize).min(width.checked_sub(16)?);
+        let is_needed = self.column(turned).is_none()
+            && searches.get(ENOUGH - 1)?.column(Some(first)).is_some();
+        is_needed.then_some(first)
+    }
+
     fn gather_narrow<T: Value>(&self, rows: Rows<'_, T>, cells: &mut [f32]) {
         match &self.source {
             Source::Feature(feature) => rows.gather(*feature, cells, T::nearest),
@@ -313,13 +377,20 @@ impl Search {
                 lane.0 = *codes;
             }
         };
-        if let Some(column) = self.left {
+        // The codes of missing values are 0.
+        let mark = |codes: &mut [u8], missing: u8| {
+            for (code, cell) in codes.iter_mut().zip(cells) {
+                *code |= if cell.is_nan() { missing } else { 0 };
+            }
+        };
+        if let Some(column) = self.column {
+            if self.missing > 0 {
+                mark(codes, self.missing);
+            }
             fill(column, codes);
         }
         if let Some(column) = self.right {
-            for (code, cell) in codes.iter_mut().zip(cells) {
-                *code |= if cell.is_nan() { u8::MAX } else { 0 };
-            }
+            mark(codes, u8::MAX);
             fill(column, codes);
         }
     }

@@ -1,9 +1,11 @@
 //! Which thresholds are searched for, and in which column each split finds its code.
 //!
-//! A *column* holds one code a doc. Where missing values go is part of the code: 0 is at or below
-//! every threshold and goes left, 255 is above every one and goes right. A feature that has missing
-//! values go both ways at different splits has two columns from one search. More thresholds than
-//! fit a code are searched in several tables.
+//! A *column* holds one code a doc. Where missing values go is part of the code: as a rule there is a
+//! number that they could be, one above the thresholds where they go right and below those where they
+//! go left, and they get its code. A feature of which that is not so has two columns from one search:
+//! in one, missing values get 0, which is at or below every threshold and goes left, in the other 255,
+//! which is above every one and goes right. More thresholds than fit a code are searched in several
+//! tables.
 
 use super::super::forest::{Cells, Forest, Set, ZERO};
 use super::super::tree::{Split, Tree};
@@ -27,10 +29,13 @@ pub(super) struct Search {
     pub(super) table: Table,
     /// For cells that are no `f32`.
     pub(super) exact: Option<Exact>,
-    /// The column in which missing values go left.
-    pub(super) left: Option<usize>,
-    /// The column in which missing values go right.
+    /// The column in which missing values get the code `missing`.
+    pub(super) column: Option<usize>,
+    /// The column in which missing values go right, if none goes right in the other.
     pub(super) right: Option<usize>,
+    pub(super) missing: u8,
+    /// Whether there is one column for all splits.
+    is_single: bool,
 }
 
 /// Where cells come from.
@@ -63,7 +68,8 @@ enum Kind {
 /// Gathers thresholds of forests until the plan is made.
 #[derive(Debug, Default)]
 pub(super) struct Planner {
-    thresholds: BTreeMap<Key, Vec<f64>>,
+    /// Each with whether missing values go left.
+    thresholds: BTreeMap<Key, Vec<(f64, bool)>>,
     /// Each with its number.
     sets: BTreeMap<Set, usize>,
 }
@@ -76,7 +82,8 @@ impl Planner {
         }
         for split in forest.trees().iter().flat_map(Tree::splits) {
             let key = key(&self.sets, forest, split);
-            self.thresholds.entry(key).or_default().push(threshold(key, split));
+            let sides = self.thresholds.entry(key).or_default();
+            sides.push((threshold(key, split), split.missing_left));
         }
     }
 
@@ -85,12 +92,18 @@ impl Planner {
         let mut sets: Vec<&Set> = plan.sets.keys().collect();
         sets.sort_unstable_by_key(|set| plan.sets[*set]);
         let sets: Vec<Membership> = sets.into_iter().map(Membership::new).collect();
-        for (key, mut thresholds) in self.thresholds {
-            thresholds.sort_unstable_by(f64::total_cmp);
+        for (key, mut sides) in self.thresholds {
+            sides.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            sides.dedup();
+            let mut thresholds: Vec<f64> = sides.iter().map(|side| side.0).collect();
             thresholds.dedup();
             let first = plan.searches.len();
+            let mut sides = &sides[..];
             for some in thresholds.chunks(Table::LIMIT) {
-                plan.searches.push(Search::new(source(key, some, &sets), key, some));
+                let count = sides.partition_point(|side| side.0 <= some[some.len() - 1]);
+                let (own, others) = sides.split_at(count);
+                plan.searches.push(Search::new(source(key, some, &sets), key, some, own));
+                sides = others;
             }
             plan.keys.insert(key, (thresholds, first));
         }
@@ -117,7 +130,8 @@ impl Plan {
         let wanted = threshold(key, split);
         let at = thresholds.partition_point(|&t| t < wanted);
         let search = &mut self.searches[first + at / Table::LIMIT];
-        let column = if split.missing_left { &mut search.left } else { &mut search.right };
+        let is_first = search.is_single || split.missing_left;
+        let column = if is_first { &mut search.column } else { &mut search.right };
         let column = *column.get_or_insert_with(|| {
             self.columns += 1;
             self.columns - 1
@@ -166,12 +180,16 @@ fn threshold(key: Key, split: &Split) -> f64 {
 }
 
 impl Search {
-    fn new(source: Source, key: Key, thresholds: &[f64]) -> Self {
+    fn new(source: Source, key: Key, thresholds: &[f64], sides: &[(f64, bool)]) -> Self {
         let singles: Vec<f32> = thresholds.iter().map(|&t| at_most(t)).collect();
         let table = Table::new(&singles);
         let exact =
             matches!(key.kind, Kind::Wide | Kind::WideZeros).then(|| Exact::new(thresholds));
-        Self { source, table, exact, left: None, right: None }
+        // The thresholds where missing values go right come first, and none comes again.
+        let is_single = sides.len() == thresholds.len() && sides.is_sorted_by_key(|side| side.1);
+        let rights = sides.partition_point(|side| !side.1);
+        let missing = if is_single { rights as u8 } else { 0 };
+        Self { source, table, exact, column: None, right: None, missing, is_single }
     }
 }
 

@@ -6,6 +6,7 @@ use super::super::mlp::Net;
 use super::super::tree::Tree;
 use super::mux::{Circuit, Circuits};
 use super::plan::Plan;
+use super::planes::{Chunk, Chunks};
 use super::walk::{Walk, Walks};
 
 /// What is done to the sums of a block of docs.
@@ -40,8 +41,30 @@ pub(super) struct Trees {
     /// In order: for blocks.
     pub(super) order: Vec<Form>,
     pub(super) circuits: Circuits,
+    /// In order, where the level has planes: for blocks.
+    pub(super) stages: Vec<Stage>,
+    chunks: Chunks,
     /// All of them: for few docs, and the large ones for blocks.
     pub(super) walks: Walks,
+}
+
+/// How trees that follow each other are evaluated for a block, where the level has planes.
+#[derive(Debug)]
+pub(super) enum Stage {
+    Chunk(Chunk),
+    Walk(Walk),
+}
+
+impl Trees {
+    /// Adds a tree to the stages.
+    fn stage(&mut self, tree: &Tree, places: &[(u32, u8)], walk: Walk) {
+        let (full, walk) = match Chunks::number(tree, places) {
+            Some(numbered) => (self.chunks.push(tree, places, numbered), None),
+            None => (self.chunks.take(), Some(walk)),
+        };
+        self.stages.extend(full.map(Stage::Chunk));
+        self.stages.extend(walk.map(Stage::Walk));
+    }
 }
 
 /// How a tree is evaluated for a block.
@@ -60,9 +83,15 @@ pub(super) struct Program {
     /// What nets cost, in ops.
     net_ops: usize,
     num_steps: usize,
+    /// Whether trees are made into chunks too.
+    has_planes: bool,
 }
 
 impl Program {
+    pub(super) fn new(has_planes: bool) -> Self {
+        Self { has_planes, ..Self::default() }
+    }
+
     pub(super) fn steps(&self) -> &[Step] {
         &self.steps
     }
@@ -118,6 +147,8 @@ impl Program {
         for step in &mut self.steps {
             if let Step::Trees(trees) = step {
                 trees.walks.sort();
+                let last = trees.chunks.take();
+                trees.stages.extend(last.map(Stage::Chunk));
             }
         }
     }
@@ -135,6 +166,9 @@ impl Program {
             tree.splits().iter().map(|split| plan.place(forest, split)).collect();
         let walk = trees.walks.push(tree, &places);
         self.num_steps += walk.steps();
+        if self.has_planes {
+            trees.stage(tree, &places, walk);
+        }
         trees.order.push(if let Some(circuit) = trees.circuits.push(tree, &places) {
             self.num_ops += trees.circuits.ops(&circuit).len();
             Form::Circuit(circuit)

@@ -28,17 +28,27 @@ mod sealed {
         const IS_F32: bool;
         /// An `f32` as a value.
         fn of_single(single: f32) -> Self;
+        /// The values if they are `f32`.
+        fn singles(values: &[Self]) -> Option<&[f32]>
+        where
+            Self: Sized;
     }
     impl Sealed for f32 {
         const IS_F32: bool = true;
         fn of_single(single: f32) -> Self {
             single
         }
+        fn singles(values: &[f32]) -> Option<&[f32]> {
+            Some(values)
+        }
     }
     impl Sealed for f64 {
         const IS_F32: bool = false;
         fn of_single(single: f32) -> Self {
             f64::from(single)
+        }
+        fn singles(_: &[f64]) -> Option<&[f32]> {
+            None
         }
     }
 }
@@ -67,6 +77,15 @@ impl<'a, T: Value> Rows<'a, T> {
 
     pub(super) fn values(self) -> &'a [T] {
         self.values
+    }
+
+    pub(super) fn width(self) -> usize {
+        self.width
+    }
+
+    /// The values of the first `rows`, if they are `f32`.
+    pub(super) fn singles(self, rows: usize) -> Option<&'a [f32]> {
+        sealed::Sealed::singles(&self.values[..rows * self.width])
     }
 
     /// Without the first `rows`.

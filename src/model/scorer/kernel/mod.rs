@@ -9,6 +9,8 @@ mod avx2;
 mod avx512;
 mod portable;
 
+use super::BLOCK;
+use super::planes::Chunk;
 use super::search::Table;
 use crate::simd::Level;
 
@@ -23,11 +25,21 @@ impl Default for Lane {
     }
 }
 
-/// The codes of a block: `wide` lanes a column, 1 to 4, one column after the other.
+/// The codes of a block: `wide` lanes a column, one column after the other.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sheet<'a> {
     pub(super) lanes: &'a [Lane],
     pub(super) wide: usize,
+}
+
+/// Sixteen columns of cells, for a block of docs.
+#[derive(Debug)]
+pub(super) struct Tile(pub(super) Box<[[f32; BLOCK]]>);
+
+impl Default for Tile {
+    fn default() -> Self {
+        Self(vec![[0.0; BLOCK]; 16].into_boxed_slice())
+    }
 }
 
 /// One split of a circuit.
@@ -110,6 +122,50 @@ impl Kernels {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => avx512::add(self, leaves, values, sums),
             _ => portable::add(leaves, values, sums),
+        }
+    }
+
+    /// The docs of a block: the more, the less a split costs, until a block leaves the first cache; or
+    /// as many as a plane has bits.
+    pub(super) fn block(self) -> usize {
+        if self.has_planes() { BLOCK } else { 256 }
+    }
+
+    /// Whether [`chunk`](Self::chunk) can be called.
+    pub(super) fn has_planes(self) -> bool {
+        cfg!(target_arch = "x86_64") && self.0 == Level::Avx512
+    }
+
+    /// Adds to each doc's sum the values of its leaves in the trees of a chunk, one after the other;
+    /// for up to eight lanes.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(unused_variables, reason = "only x86-64 has the instructions")
+    )]
+    pub(super) fn chunk(
+        self,
+        sheet: Sheet<'_>,
+        chunk: &Chunk,
+        planes: &mut [Lane],
+        sums: &mut [f64],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        avx512::chunk(self, sheet, chunk, planes, sums);
+    }
+
+    /// Takes cells `first..first + 16` of rows of `width` apart into columns, for at most [`BLOCK`] rows;
+    /// false if this level gains nothing by it.
+    pub(super) fn turn(self, rows: &[f32], width: usize, first: usize, tile: &mut Tile) -> bool {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 if first + 16 <= width && !rows.is_empty() => {
+                avx512::turn(self, rows, width, first, tile);
+                true
+            }
+            _ => {
+                let _ = (rows, width, first, tile);
+                false
+            }
         }
     }
 

@@ -2,10 +2,14 @@
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
 mod look_up;
+mod planes;
 mod search;
+mod turn;
+mod values;
 
+use super::super::planes::Chunk;
 use super::super::search::Table;
-use super::{Kernels, Lane, Op, SLOTS, Sheet, Slots};
+use super::{Kernels, Lane, Op, SLOTS, Sheet, Slots, Tile};
 use crate::simd::Level;
 use std::arch::x86_64::{
     __m512i, _mm512_and_si512, _mm512_cmpgt_epu8_mask, _mm512_load_si512, _mm512_mask_add_epi8,
@@ -25,10 +29,28 @@ pub(super) fn circuit(kernels: Kernels, sheet: Sheet<'_>, ops: &[Op], slots: &mu
     }
 }
 
+pub(super) fn chunk(
+    kernels: Kernels,
+    sheet: Sheet<'_>,
+    chunk: &Chunk,
+    planes: &mut [Lane],
+    sums: &mut [f64],
+) {
+    debug_assert!(kernels.has(Level::Avx512));
+    // SAFETY: `Kernels` of this level exist only where `Level::Avx512.is_available()`.
+    unsafe { planes::chunk(sheet, chunk, planes, sums) }
+}
+
 pub(super) fn add(kernels: Kernels, leaves: &[Lane], values: &[f64], sums: &mut [f64]) {
     debug_assert!(kernels.has(Level::Avx512));
     // SAFETY: `Kernels` of this level exist only where `Level::Avx512.is_available()`.
     unsafe { look_up::add(leaves, values, sums) }
+}
+
+pub(super) fn turn(kernels: Kernels, rows: &[f32], width: usize, first: usize, tile: &mut Tile) {
+    debug_assert!(kernels.has(Level::Avx512));
+    // SAFETY: `Kernels` of this level exist only where `Level::Avx512.is_available()`.
+    unsafe { turn::turn(rows, width, first, tile) }
 }
 
 pub(super) fn encode(kernels: Kernels, table: &Table, cells: &[f32], codes: &mut [u8]) {

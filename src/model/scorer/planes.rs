@@ -1,0 +1,254 @@
+//! Trees as circuits on bits: 512 docs an instruction.
+//!
+//! A *plane* holds one bit of each of 512 docs. Each test of a code against a threshold gives a plane,
+//! each choice of a tree (see `division`) makes one out of three, and the planes of a leaf's number,
+//! turned back into bytes, are what leaf values are looked up by.
+//!
+//! Trees come in *chunks*: as many as have tests whose planes fit the second cache. A test is evaluated
+//! once a chunk, however many splits ask it. Thresholds that a chunk does not ask for cost nothing:
+//! codes are counted again among those that it does.
+
+use super::super::tree::Tree;
+use super::division::{Bit, Choice, Numbered};
+use super::kernel::Lane;
+use std::ops::Range;
+
+/// Tests of a chunk at most, but for one tree alone: half a megabyte.
+const MOST_TESTS: usize = 8192;
+/// The first planes: no doc, and all docs.
+const FIXED: usize = 2;
+/// Tests are written sixteen at a time: so many planes more may be spoilt.
+const SPOILT: usize = 15;
+/// So many leaves at least are looked up.
+const FEWEST_BITS: usize = 5;
+
+/// Trees that follow each other.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    columns: Vec<Column>,
+    trees: Vec<Circuit>,
+    ops: Vec<Op>,
+    /// The places of the planes that trees ask.
+    asked: Vec<u32>,
+    /// Leaf values, as kernels look them up.
+    tables: Vec<Lane>,
+    /// The plane of each tree's first result.
+    results: usize,
+    planes: usize,
+}
+
+/// The tests of a column.
+#[derive(Debug)]
+pub(super) struct Column {
+    pub(super) at: u32,
+    /// The number of the chunk's thresholds below each code.
+    pub(super) below: Box<[u8; 256]>,
+    pub(super) tests: u32,
+}
+
+/// The bytes of a plane: its place is the first of them, all planes one after the other.
+const PLANE: u32 = 64;
+
+/// One choice, by the places of planes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Op {
+    pub(super) by: u32,
+    pub(super) set: u32,
+    pub(super) unset: u32,
+}
+
+/// One tree.
+#[derive(Debug)]
+struct Circuit {
+    ops: Range<usize>,
+    asked: Range<usize>,
+    table: Range<usize>,
+}
+
+/// A tree of a chunk, as kernels see it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wires<'a> {
+    pub(super) ops: &'a [Op],
+    /// The places of the planes that give a leaf's number: one a number but for one, or one a bit,
+    /// as [`Numbered::asked`] says.
+    pub(super) asked: &'a [u32],
+    /// The bytes of the values of 32, 64, 128 or 256 leaves: the first piece of each, the second
+    /// piece of each and so on. A piece is [`piece`] bytes.
+    pub(super) table: &'a [Lane],
+}
+
+/// How many bytes a look-up among so many values finds at once.
+fn piece(values: usize) -> usize {
+    match values {
+        0..=32 => 4,
+        33..=64 => 2,
+        _ => 1,
+    }
+}
+
+impl Chunk {
+    pub(super) fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    pub(super) fn trees(&self) -> impl Iterator<Item = Wires<'_>> {
+        self.trees.iter().map(|tree| Wires {
+            ops: &self.ops[tree.ops.clone()],
+            asked: &self.asked[tree.asked.clone()],
+            table: &self.tables[tree.table.clone()],
+        })
+    }
+
+    /// The plane of the first test: those of all columns follow each other.
+    pub(super) fn tests() -> usize {
+        FIXED
+    }
+
+    /// The plane that the first op of a tree writes; each writes the next.
+    pub(super) fn results(&self) -> usize {
+        self.results
+    }
+
+    /// The number of planes: all that kernels read or write is below.
+    pub(super) fn planes(&self) -> usize {
+        self.planes
+    }
+}
+
+/// A chunk being gathered.
+#[derive(Debug, Default)]
+pub(super) struct Chunks {
+    trees: Vec<(Numbered, Vec<f64>)>,
+    tests: Tests,
+}
+
+/// The tests of a chunk.
+#[derive(Debug, Default)]
+struct Tests {
+    /// The plane of each, 256 a column; 0 where there is none.
+    planes: Vec<u32>,
+    count: usize,
+}
+
+impl Tests {
+    fn at((column, threshold): (u32, u8)) -> usize {
+        column as usize * 256 + usize::from(threshold)
+    }
+
+    fn has(&self, test: (u32, u8)) -> bool {
+        self.planes.get(Self::at(test)).is_some_and(|&plane| plane > 0)
+    }
+
+    fn add(&mut self, test: (u32, u8)) {
+        if !self.has(test) {
+            let columns = self.planes.len().max((test.0 as usize + 1) * 256);
+            self.planes.resize(columns, 0);
+            self.planes[Self::at(test)] = 1;
+            self.count += 1;
+        }
+    }
+
+    /// Puts the tests in the order of their planes, and lists them by column.
+    fn columns(&mut self) -> Vec<Column> {
+        let mut next = FIXED as u32;
+        let mut columns = Vec::new();
+        for (at, planes) in (0..).zip(self.planes.chunks_mut(256)) {
+            let mut below = Box::new([0; 256]);
+            let first = next;
+            for (plane, below) in planes.iter_mut().zip(below.iter_mut()) {
+                *below = (next - first) as u8;
+                if *plane > 0 {
+                    *plane = next;
+                    next += 1;
+                }
+            }
+            if next > first {
+                columns.push(Column { at, below, tests: next - first });
+            }
+        }
+        columns
+    }
+}
+
+impl Chunks {
+    /// The tree with numbered leaves, if they are not too many for planes.
+    pub(super) fn number(tree: &Tree, places: &[(u32, u8)]) -> Option<Numbered> {
+        Numbered::new(tree, places, FEWEST_BITS)
+    }
+
+    /// Adds a tree and its numbered form; a chunk, if it is full without this tree.
+    pub(super) fn push(
+        &mut self,
+        tree: &Tree,
+        places: &[(u32, u8)],
+        numbered: Numbered,
+    ) -> Option<Chunk> {
+        let new = places.iter().filter(|&&place| !self.tests.has(place)).count();
+        let is_full = !self.trees.is_empty() && self.tests.count + new > MOST_TESTS;
+        let full = if is_full { self.take() } else { None };
+        for &place in places {
+            self.tests.add(place);
+        }
+        let values = numbered.leaves.iter().map(|&leaf| tree.leaves()[leaf as usize].value);
+        let values = values.collect();
+        self.trees.push((numbered, values));
+        full
+    }
+
+    /// The chunk of the trees so far, if there are any.
+    pub(super) fn take(&mut self) -> Option<Chunk> {
+        let Self { trees, mut tests } = std::mem::take(self);
+        if trees.is_empty() {
+            return None;
+        }
+        let columns = tests.columns();
+        let results = FIXED + tests.count + SPOILT;
+        let most = trees.iter().map(|(tree, _)| tree.choices.len()).max().unwrap_or_default();
+        let mut chunk = Chunk {
+            columns,
+            trees: Vec::with_capacity(trees.len()),
+            ops: Vec::new(),
+            asked: Vec::new(),
+            tables: Vec::new(),
+            results,
+            planes: results + most,
+        };
+        for (tree, values) in &trees {
+            chunk.push(&tests, tree, values);
+        }
+        Some(chunk)
+    }
+}
+
+impl Chunk {
+    fn push(&mut self, tests: &Tests, tree: &Numbered, values: &[f64]) {
+        let place = |bit: Bit| {
+            PLANE
+                * match bit {
+                    Bit::Fixed(set) => u32::from(set),
+                    Bit::Test(test) => tests.planes[Tests::at(test)],
+                    Bit::Result(op) => self.results as u32 + op,
+                }
+        };
+        let (ops, asked, table) = (self.ops.len(), self.asked.len(), self.tables.len());
+        self.ops.extend(tree.choices.iter().map(|&Choice { by, set, unset }| Op {
+            by: place(by),
+            set: place(set),
+            unset: place(unset),
+        }));
+        self.asked.extend(tree.asked.iter().map(|&bit| place(bit)));
+        let piece = piece(values.len());
+        let bytes: Vec<u8> = (0..8)
+            .step_by(piece)
+            .flat_map(|at| {
+                values.iter().flat_map(move |v| v.to_le_bytes().into_iter().skip(at).take(piece))
+            })
+            .collect();
+        self.tables.extend(bytes.as_chunks::<64>().0.iter().copied().map(Lane));
+        self.trees.push(Circuit {
+            ops: ops..self.ops.len(),
+            asked: asked..self.asked.len(),
+            table: table..self.tables.len(),
+        });
+    }
+}
