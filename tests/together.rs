@@ -33,7 +33,7 @@ impl Rows {
         let mut rows = Self::default();
         for query in 0..num_queries {
             let size = 4 + draw(seed, 1, query) % 12;
-            rows.sizes.push(size as i64);
+            rows.sizes.push(size.cast_signed());
             rows.weights.push(0.1 + (draw(seed, 2, query) % 90) as f64 / 7.0);
             rows.ids.push(format!("{seed}-{query}"));
             for doc in 0..size {
@@ -214,6 +214,9 @@ fn a_team_trains_the_model_of_one_process() {
     }
 }
 
+/// Changed parameters, and a loss.
+type Case = (fn(&mut Params), fn() -> Loss);
+
 #[test]
 fn whatever_the_loss_and_the_options() {
     let rows = rows();
@@ -222,7 +225,6 @@ fn whatever_the_loss_and_the_options() {
         change(&mut params);
         params
     };
-    type Case = (fn(&mut Params), fn() -> Loss);
     let cases: Vec<Case> = vec![
         (|_| {}, || loss(Kind::LambdaRank, "err@10")),
         (|_| {}, || loss(Kind::RankNet, "ndcg")),
@@ -272,7 +274,9 @@ fn ranks_that_share_features_train_the_model_of_one_process() {
                 let team = (Team::new(Box::new(comm)), TeamMode::Features);
                 trained(Trainer::with_team(train, plan, team, &never()).unwrap()).unwrap()
             });
-            told.into_iter().for_each(|told| assert_eq!(told, one, "{size} ranks"));
+            for told in told {
+                assert_eq!(told, one, "{size} ranks");
+            }
         }
     }
 }
@@ -376,7 +380,9 @@ fn a_team_of_any_size_goes_on_from_a_checkpoint() {
             let team = (team, TeamMode::Histogram);
             trained(Trainer::resume_with_team(train, plan, model, team, &never()).unwrap()).unwrap()
         });
-        told.into_iter().for_each(|told| assert_eq!(told, one, "{size} ranks"));
+        for told in told {
+            assert_eq!(told, one, "{size} ranks");
+        }
     }
 }
 
@@ -440,8 +446,9 @@ fn a_query_in_two_parts_is_named() {
         let queries = NamedQueries { dataset: &train, ids: &part.ids, may_overlap: true };
         check_queries(&team, &queries).unwrap_err().to_string()
     });
-    told.iter()
-        .for_each(|said| assert!(said.starts_with("query 1-4 of rank 0 has other docs"), "{said}"));
+    for said in told {
+        assert!(said.starts_with("query 1-4 of rank 0 has other docs"), "{said}");
+    }
 }
 
 /// What each of three ranks says of a fault on rank 1 in the middle of training.
@@ -477,7 +484,7 @@ fn a_fault_on_one_rank_ends_the_training_of_all() {
         // A largest gradient that is too large by chance is one that all ranks take.
         let is_harmless = fault == Fault::Corrupt && models.len() == 3;
         assert!(models.is_empty() || is_harmless, "{fault:?} at {at}: {told:?}");
-        for error in told.iter().flat_map(|told| told.as_ref().err()) {
+        for error in told.iter().filter_map(|told| told.as_ref().err()) {
             let is_comm = matches!(error.kind(), ErrorKind::Comm(_) | ErrorKind::CommTimeout(_));
             assert!(is_comm, "{fault:?} at {at}: {error}");
         }
