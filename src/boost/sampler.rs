@@ -5,11 +5,12 @@
 //! query has none of the pairs that the loss lives on. Draws depend on the content of a query or doc
 //! and on the round alone.
 
-use super::Params;
+use super::thinning::{Draws, thin};
+use super::{DocSampling, Params};
 use crate::Gradient;
 use crate::data::Dataset;
 use crate::grow::Criterion;
-use crate::hash::draw;
+use crate::hash::{draw, start};
 use rayon::prelude::*;
 
 /// Queries a task takes at a time.
@@ -25,6 +26,8 @@ pub(super) struct Sampler {
     seed: u64,
     query_share: u64,
     doc_share: u64,
+    /// Unless docs are drawn uniformly: how, and the share that is kept.
+    thinning: Option<(DocSampling, f64)>,
     /// Whether docs without a gradient count as docs: least squares fits them too.
     keeps_still: bool,
     /// What the tree is grown from.
@@ -41,6 +44,7 @@ impl Sampler {
             !only_pairs || labels[docs].windows(2).any(|pair| pair[0] != pair[1])
         };
         let queries = dataset.queries().ranges().enumerate();
+        let is_uniform = params.doc_sampling == DocSampling::Uniform;
         Self {
             queries: queries
                 .filter(|(_, docs)| keep(docs.clone()))
@@ -48,15 +52,17 @@ impl Sampler {
                 .collect(),
             seed: params.grow.seed,
             query_share: share(params.queries_per_tree),
-            doc_share: share(params.docs_per_tree),
+            doc_share: share(if is_uniform { params.docs_per_tree } else { 1.0 }),
+            thinning: (!is_uniform && params.docs_per_tree < 1.0)
+                .then_some((params.doc_sampling, params.docs_per_tree)),
             keeps_still: params.grow.criterion == Criterion::LeastSquares,
             docs: Vec::new(),
             rest: Vec::new(),
         }
     }
 
-    /// Splits the docs for a round.
-    pub(super) fn draw(&mut self, dataset: &Dataset, gradients: &[Gradient], round: u64) {
+    /// Splits the docs for a round. Where docs count for others, their gradients are made to say so.
+    pub(super) fn draw(&mut self, dataset: &Dataset, gradients: &mut [Gradient], round: u64) {
         self.split(dataset, gradients, round);
         let everything = u64::MAX;
         let bagged = (self.query_share, self.doc_share) != (everything, everything);
@@ -67,6 +73,10 @@ impl Sampler {
             self.split(dataset, gradients, round);
             (self.query_share, self.doc_share) = shares;
         }
+        let Some((sampling, share)) = self.thinning else { return };
+        let draws =
+            Draws { start: start(self.seed ^ OF_DOCS, round), doc_hash: dataset.doc_hash() };
+        thin(sampling, share, draws, gradients, [&mut self.docs, &mut self.rest]);
     }
 
     fn split(&mut self, dataset: &Dataset, gradients: &[Gradient], round: u64) {

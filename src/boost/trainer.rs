@@ -3,6 +3,7 @@
 use super::dropout::{Drop, Dropped, Dropping};
 use super::loss::{ClassGoal, Learned};
 use super::notes::{self, Context};
+use super::position::Bias;
 use super::sampler::Sampler;
 use super::standing::Standing;
 use super::start::{From, Start, other_bins, standing, target};
@@ -82,6 +83,7 @@ pub struct Trainer {
     sampler: Sampler,
     model: Model,
     dropping: Option<Dropping>,
+    bias: Option<Bias>,
     /// Of classes, if they are learned.
     goal: Option<ClassGoal>,
     /// How many of its rounds are the base's.
@@ -140,6 +142,7 @@ impl Trainer {
         let dropping =
             Dropping::new(&plan.params, &mut start, trees_a_round, &dataset, !needs_pairs)?;
         let Start { mut model, from } = start;
+        let bias = Bias::new(&plan.params, goal.is_none(), &dataset, &mut model)?;
         notes::write_params(&mut model, &plan);
         Ok(Self {
             gradients: vec![vec![Gradient::default(); dataset.num_docs()]; trees_a_round],
@@ -147,6 +150,7 @@ impl Trainer {
             history: Vec::new(),
             standing: Standing::default(),
             dropping,
+            bias,
             goal,
             is_stale: true,
             dataset,
@@ -172,10 +176,16 @@ impl Trainer {
         interrupt: &Interrupt,
     ) -> Result<Self> {
         let mut trainer = Self::unready(dataset, plan)?;
-        let births = checkpoint.attributes().get(notes::BIRTHS).cloned();
+        let note = |name| checkpoint.attributes().get(name).cloned().unwrap_or_default();
+        let (births, biases) = (note(notes::BIRTHS), note(notes::BIASES));
         (trainer.model, trainer.history) = notes::restore(checkpoint, &trainer.context())?;
         if let Some(dropping) = &mut trainer.dropping
-            && !births.is_some_and(|births| dropping.take_up(&births, &trainer.model))
+            && !dropping.take_up(&births, &trainer.model)
+        {
+            return Err(notes::damaged());
+        }
+        if let Some(bias) = &mut trainer.bias
+            && !bias.take_up(&biases, trainer.history.len())
         {
             return Err(notes::damaged());
         }
@@ -188,6 +198,9 @@ impl Trainer {
         let mut model = notes::checkpoint(&self.model, &self.context(), &self.history);
         if let Some(dropping) = &self.dropping {
             model.set_attribute(notes::BIRTHS, dropping.to_text());
+        }
+        if let Some(bias) = &self.bias {
+            model.set_attribute(notes::BIASES, bias.to_text());
         }
         model
     }
@@ -220,6 +233,9 @@ impl Trainer {
         if let Some(dropping) = &mut self.dropping {
             dropping.check_scores(&self.model, &trees)?;
             dropping.born(trees.iter());
+        }
+        if let Some(bias) = &mut self.bias {
+            bias.keep(&mut self.model);
         }
         for Dropped { place, back, .. } in dropped {
             let values: Vec<f64> = back.leaves().iter().map(|leaf| leaf.value).collect();
@@ -296,6 +312,9 @@ impl Trainer {
         if let Some(dropping) = &mut self.dropping {
             dropping.forget(rounds);
         }
+        if let Some(bias) = &mut self.bias {
+            bias.pop();
+        }
         self.history.pop();
         self.is_stale = true;
         Ok(())
@@ -306,11 +325,14 @@ impl Trainer {
     /// Under dropout that is not the first so many rounds of the model: later ones weigh the trees
     /// of earlier ones down.
     pub fn model_at(&self, rounds: usize) -> Result<Model> {
-        if let Some(dropping) = &self.dropping {
-            return dropping.at(&self.model, rounds);
-        }
-        let mut model = self.model.clone();
+        let mut model = match &self.dropping {
+            Some(dropping) => dropping.at(&self.model, rounds)?,
+            None => self.model.clone(),
+        };
         model.truncate(rounds);
+        if let Some(bias) = &self.bias {
+            bias.note(rounds.saturating_sub(self.num_before), &mut model);
+        }
         Ok(model)
     }
 
@@ -406,9 +428,15 @@ impl Trainer {
                 goal.loss.gradients(self.standing.margins(), &mut self.gradients, interrupt)
             }
             (Learned::Scores(objective), _) => {
-                let state =
-                    State { round: self.model.num_rounds() as u64, scores: self.standing.scores() };
-                objective.gradients(&target, state, &mut self.gradients[0], interrupt)
+                let (round, scores) = (self.model.num_rounds() as u64, self.standing.scores());
+                let Some(bias) = &mut self.bias else {
+                    let state = State { round, scores };
+                    return objective.gradients(&target, state, &mut self.gradients[0], interrupt);
+                };
+                let state = State { round, scores: bias.shifted(scores) };
+                objective.gradients(&target, state, &mut self.gradients[0], interrupt)?;
+                bias.step(&self.gradients[0]);
+                Ok(())
             }
             (Learned::Classes(..), None) => Err(Error::internal("classes without a goal")),
         }
@@ -417,8 +445,8 @@ impl Trainer {
     /// Tree `at` of this round.
     fn grow(&mut self, at: usize, interrupt: &Interrupt) -> Result<Tree> {
         let (dataset, round) = (&*self.dataset, self.model.num_rounds() as u64);
+        self.sampler.draw(dataset, &mut self.gradients[at], round);
         let gradients = &self.gradients[at];
-        self.sampler.draw(dataset, gradients, round);
         if self.sampler.docs.is_empty() {
             return Ok(Tree::new(Vec::new(), vec![Leaf { value: 0.0, cover: 0.0, docs: 0 }]));
         }
