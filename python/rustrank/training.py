@@ -68,6 +68,8 @@ def train(
     feature_weight: Mapping[str | int, float] | Sequence[float] | None = None,
     queries_per_tree: float = 1.0,
     docs_per_tree: float = 1.0,
+    doc_sampling: str = "uniform",
+    top_docs: float | None = None,
     step: str = "newton",
     step_metric: str | None = None,
     step_min: float = 0.1,
@@ -77,6 +79,7 @@ def train(
     dropout_skip: float = 0.5,
     dropout_max: int | None = 50,
     dropout_normaliser: str = "tree",
+    position_l2: float = 1.0,
     objective_metric: str | None = None,
     pairs_to: int | None = 30,
     sigma: float = 1.0,
@@ -210,6 +213,15 @@ def train(
         chances to be drawn, and do nothing where all features are looked at.) 1 by default.
     queries_per_tree, docs_per_tree : float, default 1
         The shares of the queries, and of their docs, that a tree is grown from.
+    doc_sampling : {"uniform", "one_sided", "importance"}
+        How the share ``docs_per_tree`` is chosen: each doc with the same probability; those with
+        the largest gradients and others by chance (GOSS: Ke et al. 2017); or each with a
+        probability in proportion to the size of its gradient, up to 1 (minimal variance sampling:
+        Ibragimov and Gusev 2019). Docs that were kept by chance count for those that were not. Docs
+        without a gradient are not drawn from.
+    top_docs : float, optional
+        For ``one_sided``: the share of the docs that is kept for its gradients; by default two
+        thirds of ``docs_per_tree``.
     step : {"newton", "exact"}
         Whether all leaf values of a tree are multiplied, besides ``learning_rate``, by the number
         that is best for a metric, found exactly among all from ``step_min`` to ``step_max``. It is
@@ -239,6 +251,9 @@ def train(
         and the learning rate ``eta`` they keep ``k / (k + eta)`` of their values, or
         ``1 / (1 + eta)``, and the new one counts ``1 / (k + eta)``, or ``1 / (1 + eta)``, besides
         ``eta``.
+    position_l2 : float, default 1
+        For a dataset with positions: what is added to the hessians of a position. The larger, the
+        nearer the biases of positions with few docs stay to 0. See `Booster.position_bias`.
     objective_metric : str, optional
         For ``lambdamart``: the metric whose changes weigh pairs; by default the first ``metric``,
         at all ranks.

@@ -17,6 +17,8 @@ const BASE: &str = "checkpoint.base";
 const HISTORY: &str = "checkpoint.history";
 /// The leaf values that trees had when they were new, if later rounds changed them.
 pub(super) const BIRTHS: &str = "checkpoint.births";
+/// The position biases of all rounds.
+pub(super) const BIASES: &str = "checkpoint.biases";
 const PREFIX: &str = "checkpoint.";
 
 /// Notes the parameters of training.

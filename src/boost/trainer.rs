@@ -5,6 +5,7 @@ mod ready;
 use super::dropout::{Drop, Dropped, Dropping};
 use super::loss::{ClassGoal, Learned};
 use super::notes::{self, Context};
+use super::position::Bias;
 use super::sampler::Sampler;
 use super::select::{Docs, Selection, fingerprint};
 use super::standing::Standing;
@@ -87,6 +88,7 @@ pub struct Trainer {
     sampler: Sampler,
     model: Model,
     dropping: Option<Dropping>,
+    bias: Option<Bias>,
     /// Of classes, if they are learned.
     goal: Option<ClassGoal>,
     /// How many of its rounds are the base's.
@@ -112,6 +114,9 @@ impl Trainer {
         let mut model = notes::checkpoint(&self.model, &self.context(), &self.history);
         if let Some(dropping) = &self.dropping {
             model.set_attribute(notes::BIRTHS, dropping.to_text());
+        }
+        if let Some(bias) = &self.bias {
+            model.set_attribute(notes::BIASES, bias.to_text());
         }
         model
     }
@@ -145,6 +150,9 @@ impl Trainer {
         if let Some(dropping) = &mut self.dropping {
             dropping.check_scores(&self.model, &trees)?;
             dropping.born(trees.iter());
+        }
+        if let Some(bias) = &mut self.bias {
+            bias.keep(&mut self.model);
         }
         for Dropped { place, back, .. } in dropped {
             let values: Vec<f64> = back.leaves().iter().map(|leaf| leaf.value).collect();
@@ -233,6 +241,9 @@ impl Trainer {
         if let Some(dropping) = &mut self.dropping {
             dropping.forget(rounds);
         }
+        if let Some(bias) = &mut self.bias {
+            bias.pop();
+        }
         self.history.pop();
         self.is_stale = true;
         Ok(())
@@ -243,11 +254,14 @@ impl Trainer {
     /// Under dropout that is not the first so many rounds of the model: later ones weigh the trees
     /// of earlier ones down.
     pub fn model_at(&self, rounds: usize) -> Result<Model> {
-        if let Some(dropping) = &self.dropping {
-            return dropping.at(&self.model, rounds);
-        }
-        let mut model = self.model.clone();
+        let mut model = match &self.dropping {
+            Some(dropping) => dropping.at(&self.model, rounds)?,
+            None => self.model.clone(),
+        };
         model.truncate(rounds);
+        if let Some(bias) = &self.bias {
+            bias.note(rounds.saturating_sub(self.num_before), &mut model);
+        }
         Ok(model)
     }
 
@@ -344,9 +358,15 @@ impl Trainer {
                 goal.loss.gradients(self.standing.margins(), &mut self.gradients, interrupt)
             }
             (Learned::Scores(objective), _) => {
-                let state =
-                    State { round: self.model.num_rounds() as u64, scores: self.standing.scores() };
-                objective.gradients(&target, state, &mut self.gradients[0], interrupt)
+                let (round, scores) = (self.model.num_rounds() as u64, self.standing.scores());
+                let Some(bias) = &mut self.bias else {
+                    let state = State { round, scores };
+                    return objective.gradients(&target, state, &mut self.gradients[0], interrupt);
+                };
+                let state = State { round, scores: bias.shifted(scores) };
+                objective.gradients(&target, state, &mut self.gradients[0], interrupt)?;
+                bias.step(&self.gradients[0]);
+                Ok(())
             }
             (Learned::Classes(..), None) => Err(Error::internal("classes without a goal")),
         }
@@ -357,12 +377,13 @@ impl Trainer {
     /// `made` is how its gradients were made.
     fn grow(&mut self, at: usize, made: Result<()>, interrupt: &Interrupt) -> Result<Tree> {
         let (dataset, round) = (&*self.dataset, self.model.num_rounds() as u64);
-        let gradients = &self.gradients[at];
+        let gradients = &mut self.gradients[at][..];
         let made = match self.mode {
             TeamMode::Features => Ok(self.team.agree(Call { what: "gradients", round }, made)?),
             _ => made,
         };
         let num_docs = self.sampler.draw(dataset, (gradients, made), (&self.of_docs, round))?;
+        let gradients = &self.gradients[at];
         if num_docs == 0 {
             return Ok(Tree::new(Vec::new(), vec![Leaf { value: 0.0, cover: 0.0, docs: 0 }]));
         }

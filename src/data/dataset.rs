@@ -25,6 +25,7 @@ pub struct Dataset {
     row_weight: Option<Vec<f64>>,
     query_weight: Option<Vec<f64>>,
     base_score: Option<Vec<f64>>,
+    position: Option<Vec<u32>>,
 }
 
 impl Dataset {
@@ -117,6 +118,7 @@ impl Dataset {
 
     fn in_order(binning: Arc<Binning>, matrix: Matrix, order: Canonical, data: RowData) -> Self {
         let gather = |values: Vec<f64>| order.rows.iter().map(|&r| values[r as usize]).collect();
+        let places = |at: Vec<u32>| order.rows.iter().map(|&r| at[r as usize]).collect();
         let by_query = |w: Vec<f64>| order.query_of.iter().map(|&q| w[q as usize]).collect();
         Self {
             binning,
@@ -124,6 +126,7 @@ impl Dataset {
             labels: order.rows.iter().map(|&row| data.labels[row as usize] + 0.0).collect(),
             row_weight: data.row_weight.map(gather),
             base_score: data.base_score.map(gather),
+            position: data.position.map(places),
             query_weight: data.query_weight.map(by_query),
             queries: order.queries,
             rows: order.rows,
@@ -148,6 +151,7 @@ impl Dataset {
             row_weight: None,
             query_weight: None,
             base_score: None,
+            position: None,
         })
     }
 
@@ -204,6 +208,11 @@ impl Dataset {
     /// The score that training starts from, where given.
     pub fn base_score(&self) -> Option<&[f64]> {
         self.base_score.as_deref()
+    }
+
+    /// The place at which each doc was shown, from 1, where given.
+    pub fn position(&self) -> Option<&[u32]> {
+        self.position.as_deref()
     }
 
     /// A hash of all that training can see: cells and their bins, labels, weights, queries.
@@ -270,6 +279,8 @@ impl Dataset {
     pub fn memory(&self) -> usize {
         let floats = [&self.row_weight, &self.query_weight, &self.base_score];
         let floats: usize = floats.into_iter().flatten().map(|v| 8 * v.len()).sum();
+        let places = self.position.as_ref().map_or(0, |places| 4 * places.len());
+        let floats = floats + places;
         self.matrix.bytes().len() + self.num_docs() * (4 + 4 + 8) + self.queries.len() * 20 + floats
     }
 }

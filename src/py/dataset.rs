@@ -31,6 +31,7 @@ pub(super) struct Rows<'py> {
     row_weight: Option<PyReadonlyArray1<'py, f64>>,
     query_weight: Option<PyReadonlyArray1<'py, f64>>,
     base_score: Option<PyReadonlyArray1<'py, f64>>,
+    position: Option<PyReadonlyArray1<'py, u32>>,
 }
 
 impl Rows<'_> {
@@ -44,6 +45,7 @@ impl Rows<'_> {
             row_weight: copied(self.row_weight.as_ref()),
             query_weight: copied(self.query_weight.as_ref()),
             base_score: copied(self.base_score.as_ref()),
+            position: copied(self.position.as_ref()),
         })
     }
 }

@@ -65,6 +65,7 @@ _KINDS: dict[str, type] = {
     "noise_scale": float,
     "augment": str,
     "relevant_from": float,
+    "top_docs": float,
     "max_label": float,
 }
 #: Parameters that are lists or mappings: JSON, the brackets of a plain list left out.

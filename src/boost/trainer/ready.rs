@@ -2,12 +2,13 @@
 
 use super::super::dropout::Dropping;
 use super::super::notes;
+use super::super::position::Bias;
 use super::super::sampler::Sampler;
 use super::super::standing::Standing;
 use super::super::start::Start;
 use super::super::together::Whole;
 use super::super::watch::Watch;
-use super::super::{ExactStep, Step, TeamMode};
+use super::super::{DocSampling, ExactStep, Step, TeamMode};
 use super::{Plan, Trainer, table};
 use crate::comm::{Call, Team};
 use crate::data::Dataset;
@@ -57,6 +58,7 @@ impl Trainer {
         (watch, whole): (Watch, Whole),
         (team, mode): (Team, TeamMode),
     ) -> Result<Self> {
+        check_shared((&team, mode), &dataset, &plan)?;
         let [of_docs, of_sets] = match mode {
             TeamMode::Histogram => [team.clone(), team.clone()],
             TeamMode::Features => [Team::default(), Team::default()],
@@ -91,6 +93,7 @@ impl Trainer {
         let dropping =
             Dropping::new(&plan.params, &mut start, trees_a_round, &dataset, !needs_pairs)?;
         let Start { mut model, from } = start;
+        let bias = Bias::new(&plan.params, goal.is_none(), &dataset, &mut model)?;
         notes::write_params(&mut model, &plan);
         Ok(Self {
             gradients: vec![vec![Gradient::default(); dataset.num_docs()]; trees_a_round],
@@ -98,6 +101,7 @@ impl Trainer {
             history: Vec::new(),
             standing: Standing::default(),
             dropping,
+            bias,
             goal,
             is_stale: true,
             dataset,
@@ -149,15 +153,37 @@ impl Trainer {
     }
 
     fn take_up(&mut self, checkpoint: Model) -> Result<()> {
-        let births = checkpoint.attributes().get(notes::BIRTHS).cloned();
+        let note = |name| checkpoint.attributes().get(name).cloned().unwrap_or_default();
+        let (births, biases) = (note(notes::BIRTHS), note(notes::BIASES));
         (self.model, self.history) = notes::restore(checkpoint, &self.context())?;
         if let Some(dropping) = &mut self.dropping
-            && !births.is_some_and(|births| dropping.take_up(&births, &self.model))
+            && !dropping.take_up(&births, &self.model)
+        {
+            return Err(notes::damaged());
+        }
+        if let Some(bias) = &mut self.bias
+            && !bias.take_up(&biases, self.history.len())
         {
             return Err(notes::damaged());
         }
         Ok(())
     }
+}
+
+/// Refuses what is decided by the gradients of all docs, where a rank has those of some.
+fn check_shared((team, mode): (&Team, TeamMode), dataset: &Dataset, plan: &Plan) -> Result<()> {
+    if team.is_alone() || mode == TeamMode::Features {
+        return Ok(());
+    }
+    let told =
+        |what: &'static str| Error::param(what, format!("{what} needs all docs on every rank"));
+    if mode == TeamMode::Histogram && plan.params.doc_sampling != DocSampling::Uniform {
+        return Err(told("doc_sampling").hint("the mode `features`, or uniform sampling"));
+    }
+    if dataset.position().is_some() {
+        return Err(told("position").hint("the mode `features`"));
+    }
+    Ok(())
 }
 
 /// What is watched, if everything that can be checked alone is as it should be.
