@@ -7,7 +7,9 @@
 
 use super::Params;
 use crate::Gradient;
+use crate::comm::{Call, Team};
 use crate::data::Dataset;
+use crate::error::Result;
 use crate::grow::Criterion;
 use crate::hash::draw;
 use rayon::prelude::*;
@@ -56,17 +58,30 @@ impl Sampler {
     }
 
     /// Splits the docs for a round.
-    pub(super) fn draw(&mut self, dataset: &Dataset, gradients: &[Gradient], round: u64) {
+    ///
+    /// `made` is how the gradients were made; returns how many docs the bags of all ranks hold.
+    pub(super) fn draw(
+        &mut self,
+        dataset: &Dataset,
+        (gradients, made): (&[Gradient], Result<()>),
+        (team, round): (&Team, u64),
+    ) -> Result<u64> {
+        let call = Call { what: "the docs of a tree", round };
         self.split(dataset, gradients, round);
+        let mut num_docs = [self.docs.len() as u64];
+        team.sum(call, made, &mut num_docs)?;
         let everything = u64::MAX;
         let bagged = (self.query_share, self.doc_share) != (everything, everything);
-        if self.docs.is_empty() && bagged {
+        if num_docs == [0] && bagged {
             // Of few queries a bag may hold none: then it holds all.
             let shares = (self.query_share, self.doc_share);
             (self.query_share, self.doc_share) = (everything, everything);
             self.split(dataset, gradients, round);
             (self.query_share, self.doc_share) = shares;
+            num_docs = [self.docs.len() as u64];
+            team.sum(call, Ok(()), &mut num_docs)?;
         }
+        Ok(num_docs[0])
     }
 
     fn split(&mut self, dataset: &Dataset, gradients: &[Gradient], round: u64) {

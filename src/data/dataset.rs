@@ -133,6 +133,24 @@ impl Dataset {
         }
     }
 
+    /// The part of a process that has no docs.
+    pub fn empty(binning: Arc<Binning>) -> Result<Self> {
+        let matrix = Matrix::zeros(binning.layout().width(), 0)?;
+        Ok(Self {
+            binning,
+            matrix,
+            labels: Vec::new(),
+            queries: Queries::none(),
+            rows: Vec::new(),
+            query_of: Vec::new(),
+            doc_hash: Vec::new(),
+            query_hash: Vec::new(),
+            row_weight: None,
+            query_weight: None,
+            base_score: None,
+        })
+    }
+
     /// The bins, shared with every dataset made [`like`](Self::like) this one.
     pub fn binning(&self) -> &Arc<Binning> {
         &self.binning
@@ -190,12 +208,26 @@ impl Dataset {
 
     /// A hash of all that training can see: cells and their bins, labels, weights, queries.
     pub fn fingerprint(&self) -> u64 {
-        let mix = |h: u64, x: u64| hash::mix(h.rotate_left(1) ^ x);
-        let thresholds = self.binning.mappers().iter().map(|mapper| {
-            hash::bytes(bytemuck::cast_slice(mapper.thresholds())) ^ mapper.num_codes() as u64
-        });
-        let h = thresholds.fold(self.num_docs() as u64, mix);
-        self.query_hash.iter().copied().fold(h, mix)
+        self.fingerprint_with(self.content())
+    }
+
+    /// A hash of the bins alone.
+    pub(crate) fn bins_fingerprint(&self) -> u64 {
+        super::together::fingerprint(&self.binning)
+    }
+
+    /// The number of docs, and a number for the content of all queries: those of two parts are added.
+    pub(crate) fn content(&self) -> [u64; 2] {
+        let queries = self.query_hash.iter();
+        let content = queries.fold(0u64, |sum, &hash| sum.wrapping_add(hash::mix(hash)));
+        [self.num_docs() as u64, content]
+    }
+
+    /// The fingerprint of all docs of which these are a part.
+    pub(crate) fn fingerprint_with(&self, content: [u64; 2]) -> u64 {
+        content
+            .into_iter()
+            .fold(self.bins_fingerprint(), |h, part| hash::mix(h.rotate_left(1) ^ part))
     }
 
     /// The number of docs.

@@ -54,8 +54,11 @@ fn sort_by_hash(docs: &mut [u32], by_row: &[u64]) {
 
 fn doc_hash(cells: u64, data: &RowData, row: usize) -> u64 {
     let label = u64::from((data.labels[row] + 0.0).to_bits());
-    let extra = |values: &Option<Vec<f64>>| values.as_ref().map_or(0, |v| (v[row] + 0.0).to_bits());
-    let parts = [label, extra(&data.row_weight), extra(&data.base_score)];
+    // What is not given hashes as what it stands for: a weight of 1, a score of 0.
+    let extra = |values: &Option<Vec<f64>>, absent: f64| {
+        values.as_ref().map_or(0, |v| (v[row] + 0.0).to_bits() ^ absent.to_bits())
+    };
+    let parts = [label, extra(&data.row_weight, 1.0), extra(&data.base_score, 0.0)];
     parts.into_iter().fold(cells, |hash, part| hash::mix(hash ^ part).rotate_left(1))
 }
 

@@ -2,12 +2,14 @@
 
 use super::booster::Booster;
 use super::callables::{Function, FunctionMetric, FunctionObjective, Raised};
+use super::comm::{Team, team_of};
 use super::dataset::Dataset;
 use super::door::detached;
 use super::errors::to_python;
 use super::metrics::Judging;
 use crate::boost::{
-    self, Base, Dropout, End, ExactStep, Loss, Measured, Params, Patience, Plan, Step, Watched,
+    self, Base, Dropout, End, ExactStep, Loss, Measured, Params, Patience, Plan, Step, TeamMode,
+    Watched,
 };
 use crate::data;
 use crate::error::{Error, Result};
@@ -280,13 +282,22 @@ type RoundFacts = (usize, Vec<f64>, bool, usize);
 #[pymethods]
 impl Trainer {
     #[new]
-    fn new(py: Python<'_>, dataset: &Dataset, planned: Planned) -> PyResult<Self> {
+    #[pyo3(signature = (dataset, planned, team=None, mode="histogram"))]
+    fn new(
+        py: Python<'_>,
+        dataset: &Dataset,
+        planned: Planned,
+        team: Option<&Bound<'_, Team>>,
+        mode: &str,
+    ) -> PyResult<Self> {
+        let mode: TeamMode = mode.parse().map_err(|error| to_python(py, &error))?;
+        let team = (team_of(team), mode);
         let (raised, dataset) = (Raised::default(), dataset.inner.clone());
         let plan = planned.plan(&dataset, &raised).map_err(|error| to_python(py, &error))?;
         let checkpoint = planned.checkpoint.as_ref().map(|model| model.get().model().clone());
         let made = detached(py, planned.num_threads, |interrupt| match checkpoint {
-            Some(model) => boost::Trainer::resume(dataset, plan, model, interrupt),
-            None => boost::Trainer::new(dataset, plan, interrupt),
+            Some(model) => boost::Trainer::resume_with_team(dataset, plan, model, team, interrupt),
+            None => boost::Trainer::with_team(dataset, plan, team, interrupt),
         });
         let inner = Mutex::new(made.map_err(|error| raised.or(error))?);
         Ok(Self { inner, raised, num_threads: planned.num_threads })
