@@ -275,6 +275,8 @@ fn members_that_share_a_ranker_score_as_each_alone() {
         sum.add(Component { weight, normalisation, part }).unwrap();
     }
     assert!(scores(&sum, &rows, &BOUNDS) == wanted);
+    // Three marts of three trees, three stacks on them or on two trees, two of those, and bare ones.
+    assert_eq!(sum.num_trees_inside(), 9 + (3 + 2) + (3 + 2) + (2 + 2) + 2 + 2 + 2);
 }
 
 #[test]

@@ -604,7 +604,10 @@ class Booster:
     def __repr__(self) -> str:
         """Say what is in it in one line."""
         is_net = not self.num_trees and self._core.attributes().get("trainer") == "net"
-        what = "a net" if is_net else count(self.num_trees, "tree")
+        inside = self._core.num_trees_inside
+        what = "a net" if is_net else count(inside, "tree")
+        if inside > self.num_trees:
+            what += " of models inside" if not self.num_trees else ", some of models inside"
         return f"<Booster: {what}, {count(self.num_features, 'feature')}>"
 
     def __eq__(self, other: object) -> bool:
