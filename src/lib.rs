@@ -61,6 +61,7 @@ mod progress;
 mod py;
 mod queries;
 pub mod simd;
+mod sum;
 
 pub use data::Dataset;
 pub use error::{Error, ErrorKind, Fault, Place, Result};

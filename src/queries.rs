@@ -57,8 +57,13 @@ impl Queries {
         Self { offsets }
     }
 
+    /// No queries: the part of a process that has no docs.
+    pub(crate) fn none() -> Self {
+        Self { offsets: vec![0] }
+    }
+
     /// The number of queries.
-    #[expect(clippy::len_without_is_empty, reason = "there is always a query")]
+    #[expect(clippy::len_without_is_empty, reason = "there is nearly always a query")]
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }

@@ -4,8 +4,8 @@
 
 use rustrank::bins::BinOptions;
 use rustrank::boost::{
-    Base, Dropout, DropoutNormaliser, End, Loss, Measured, OtherMetric, Params, Patience, Plan,
-    Trainer, Watched, binning_of, permutation_importance, score_dataset,
+    Base, DocSampling, Dropout, DropoutNormaliser, End, Loss, Measured, OtherMetric, Params,
+    Patience, Plan, Trainer, Watched, binning_of, permutation_importance, score_dataset,
 };
 use rustrank::data::{Dataset, Policy, RowData, Strided};
 use rustrank::grow::{GrowOptions, TreeShape};
@@ -191,6 +191,11 @@ fn symmetric() -> Params {
     params
 }
 
+/// With docs that are chosen for their gradients.
+fn thinned(doc_sampling: DocSampling) -> Params {
+    Params { docs_per_tree: 0.4, doc_sampling, ..random() }
+}
+
 /// With trees that are dropped and put back.
 fn dropping() -> Params {
     let normaliser = DropoutNormaliser::Tree;
@@ -235,6 +240,8 @@ fn any_number_of_threads_gives_the_same_bytes() {
     same_bytes_for_any_number_of_threads(&random());
     same_bytes_for_any_number_of_threads(&symmetric());
     same_bytes_for_any_number_of_threads(&dropping());
+    same_bytes_for_any_number_of_threads(&thinned(DocSampling::Importance));
+    same_bytes_for_any_number_of_threads(&thinned(DocSampling::OneSided { top: 0.2 }));
 }
 
 fn same_bytes_for_any_number_of_threads(params: &Params) {
@@ -257,7 +264,8 @@ fn same_bytes_for_any_number_of_threads(params: &Params) {
 #[test]
 fn any_order_of_rows_gives_the_same_bytes() {
     let rows = Rows::new(60, 4);
-    for params in [random(), symmetric(), dropping()] {
+    let (some, more) = (DocSampling::OneSided { top: 0.2 }, DocSampling::Importance);
+    for params in [random(), symmetric(), dropping(), thinned(some), thinned(more)] {
         let first = trained(&rows.dataset(), plan(params.clone()));
         for seed in 0..3 {
             let again = trained(&rows.shuffled(seed).dataset(), plan(params.clone()));
@@ -271,6 +279,7 @@ fn resuming_from_any_round_gives_the_same_bytes() {
     resuming_gives_the_same_bytes(&random());
     resuming_gives_the_same_bytes(&symmetric());
     resuming_gives_the_same_bytes(&dropping());
+    resuming_gives_the_same_bytes(&thinned(DocSampling::Importance));
 }
 
 fn resuming_gives_the_same_bytes(params: &Params) {

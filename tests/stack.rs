@@ -234,6 +234,51 @@ fn components_are_normalised_as_they_say() {
     assert!(Normalisation::named("fixed").is_err());
 }
 
+/// Members of an ensemble that stand on one ranker, and that ranker as two members.
+#[test]
+fn members_that_share_a_ranker_score_as_each_alone() {
+    let (features, rows) = (5, rows(12, 5));
+    let mut mart = native(7, features, &[9, 12, 3]);
+    mart.set_intercept(-0.75).unwrap();
+    let stacked = |seed: u64, model: &Model, normalisation| {
+        let ranker = Ranker { normalisation, model: model.clone() };
+        let outer = native(seed, features + 1, &[6, 11]);
+        let stack = Stack::new(features, vec![ranker], asked(0, Statistic::Top(3)), true, outer);
+        only(Component::new(Part::Stack(Box::new(stack.unwrap()))), features)
+    };
+    let ranks = ranking(3, features);
+    let bare = native(8, features, &[4, 4]);
+    let fixed = Normalisation::Fixed { mean: 0.5, scale: 0.25 };
+    let members = [
+        (mart.clone(), fixed),
+        (mart.clone(), Normalisation::QueryTop),
+        (mart.clone(), Normalisation::Logistic),
+        (stacked(1, &mart, Normalisation::AsIs), fixed),
+        (stacked(2, &mart, Normalisation::Query), Normalisation::Query),
+        (stacked(3, &ranks, Normalisation::AsIs), Normalisation::AsIs),
+        (ranks, Normalisation::AsIs),
+        (bare.clone(), Normalisation::QueryRange),
+        (bare, Normalisation::AsIs),
+    ];
+    let mut sum = Model::new(features);
+    let mut wanted = vec![0.0; BOUNDS[8]];
+    for (at, (member, normalisation)) in members.into_iter().enumerate() {
+        let weight = 0.5 + at as f64;
+        let mut own = scores(&member, &rows, &BOUNDS);
+        normalisation.apply(&mut own, &BOUNDS).unwrap();
+        wanted.iter_mut().zip(&own).for_each(|(sum, own)| *sum += weight * own);
+        // As a model, and as the part that it is.
+        let part = match member.components() {
+            [one] if member.intercept() == 0.0 && !member.ranks_features() => one.part.clone(),
+            _ => Part::Model(Box::new(member.clone())),
+        };
+        sum.add(Component { weight, normalisation, part }).unwrap();
+    }
+    assert!(scores(&sum, &rows, &BOUNDS) == wanted);
+    // Three marts of three trees, three stacks on them or on two trees, two of those, and bare ones.
+    assert_eq!(sum.num_trees_inside(), 9 + (3 + 2) + (3 + 2) + (2 + 2) + 2 + 2 + 2);
+}
+
 #[test]
 fn without_queries_a_stack_of_scores_alone_scores_any_rows() {
     let derived = vec![Derived { ranker: 0, statistic: Statistic::Score }];

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Queries that share one random stream. Changing it changes every artificial data set.
 BLOCK = 64
 # Streams of random numbers that must not meet.
-SIZES, DOCS, REFERENCE, POLYNOMIAL, DOMAIN = range(5)
+SIZES, DOCS, REFERENCE, POLYNOMIAL, DOMAIN, CLICKS = range(6)
 
 
 @dataclass(frozen=True, eq=False)

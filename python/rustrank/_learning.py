@@ -47,6 +47,7 @@ class _Rows:
     row_weight: NDArray[np.float64] | None
     query_weight: NDArray[np.float64] | None
     base_score: None
+    position: None = None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from rustrank._errors import CommError, ParamError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["LOST", "Ranks", "require_world", "world_size_said"]
+__all__ = ["LOST", "Ranks", "require_world", "world", "world_size_said"]
 
 #: The exit code of a job that lost a worker: starting it again makes sense.
 LOST = 75
@@ -39,6 +39,16 @@ def world_size_said() -> int | None:
         if said.isdigit():
             return int(said)
     return None
+
+
+def world() -> Any:
+    """Return the communicator of all processes that MPI has started."""
+    try:
+        from mpi4py import MPI
+    except ImportError:
+        message = "several workers need mpi4py: pip install 'rustrank[mpi-system]'"
+        raise ImportError(message, name="mpi4py") from None
+    return MPI.COMM_WORLD
 
 
 def require_world(size: int, workers: int | None) -> None:
@@ -72,20 +82,21 @@ class Ranks:
         It is duplicated: messages of others do not get in between.
     deadline : float
         How many seconds an operation may take.
-    when_lost : callable, optional
-        Called with what went wrong, instead of ending the job.
+    shrinks : bool, default False
+        Whether an operation fails with an error when a worker is lost, after which those that are
+        left may go on (`rest`), instead of ending the job.
     """
 
-    def __init__(
-        self, comm: Any, deadline: float, when_lost: Callable[[str], NoReturn] | None = None
-    ) -> None:
+    def __init__(self, comm: Any, deadline: float, shrinks: bool = False) -> None:
         from mpi4py import MPI
 
         self._mpi = MPI
         self._comm = comm.Dup()
         self._comm.Set_errhandler(MPI.ERRORS_RETURN)
         self._deadline = deadline
-        self._when_lost = when_lost
+        self._shrinks = shrinks
+        #: Whether a worker was lost, and those that are left may go on.
+        self.is_lost = False
         self.rank: int = self._comm.rank
         self.size: int = self._comm.size
         #: What is said of where training is, for the message that a worker is lost.
@@ -153,9 +164,22 @@ class Ranks:
                     self._lost(f"a rank has not answered for {self._deadline:g} s")
                 os.sched_yield()
         except self._mpi.Exception as error:
-            self._lost(f"MPI says: {error.Get_error_string()}")
+            why = f"MPI says: {error.Get_error_string()}"
+            if self._shrinks:
+                # Not always ERR_PROC_FAILED: an operation in steps may say ERR_OTHER. Who is left
+                # will show.
+                self.is_lost = True
+                raise CommError(why, code="comm.lost") from None
+            self._lost(why)
 
     def _lost(self, why: str) -> None:
-        if self._when_lost is not None:
-            self._when_lost(why)
         self.abort(LOST, f"a worker was lost {self.doing}: {why}")
+
+    def rest(self) -> Any:
+        """Return a communicator of the workers that are left; all of them call this."""
+        # Others may wait for an answer that will not come.
+        self._comm.Revoke()
+        rest = self._comm.Shrink()
+        if rest.size == self.size:
+            self._lost("MPI has failed, but all workers are there")
+        return rest

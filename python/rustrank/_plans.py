@@ -94,6 +94,8 @@ class Boosting:
     learning_rate: float
     queries_per_tree: float
     docs_per_tree: float
+    doc_sampling: tuple[str, float]
+    position_l2: float
     step: tuple[str, float, float, int | None] | None
     dropout: tuple[float, float, int | None, str] | None
 
@@ -110,6 +112,8 @@ class Boosting:
             real("learning_rate", options["learning_rate"]),
             real("queries_per_tree", options["queries_per_tree"]),
             real("docs_per_tree", options["docs_per_tree"]),
+            _sampling(options),
+            real("position_l2", options["position_l2"]),
             _step(options, sets, metrics),
             _dropout(options),
         )
@@ -328,6 +332,16 @@ def loss_metric(given: Any, metrics: Iterable[str | Any]) -> str:
         return text("objective_metric", given)
     first = next((metric for metric in metrics if isinstance(metric, str)), "ndcg")
     return first if first.startswith(_NEED_CUT) else first.split("@")[0]
+
+
+def _sampling(options: Mapping[str, Any]) -> tuple[str, float]:
+    """Take how docs are sampled: by name, and the share that is kept for its gradients."""
+    name, top = text("doc_sampling", options["doc_sampling"]), options["top_docs"]
+    if top is not None and name != "one_sided":
+        message = f'top_docs: got {shown(top)}, but doc_sampling is {shown(name)}, not "one_sided"'
+        raise ParamError(message, code="top_docs")
+    share = real("docs_per_tree", options["docs_per_tree"])
+    return name, 2 / 3 * share if top is None else real("top_docs", top)
 
 
 def _dropout(options: Mapping[str, Any]) -> tuple[float, float, int | None, str] | None:

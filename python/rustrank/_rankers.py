@@ -11,7 +11,7 @@ import numpy as np
 
 from rustrank._arrays import as_labels, as_scores, check_length, library
 from rustrank._combining import as_rankers
-from rustrank._errors import DataError, ParamError, ParamKindError, shown
+from rustrank._errors import DataError, ParamError, ParamKindError, RustrankError, shown
 from rustrank._features import as_names, as_table, in_one_piece
 from rustrank._queries import as_query_weight
 from rustrank.booster import Booster
@@ -87,17 +87,24 @@ class SideBySide:
 
     @property
     def has_features(self) -> bool:
-        """Whether there are raw features, which a dataset does not keep."""
-        return self.X is not None and not isinstance(self.X, Dataset)
+        """Whether there are raw features, which a dataset does not keep, and all of them numbers."""
+        if self.X is None or isinstance(self.X, Dataset):
+            return False
+        return self._is_plain or self._all_cells is not None
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether rows can be taken without reading the others."""
+        return isinstance(self.X, np.ndarray) and self.X.dtype.kind in "fiub"
 
     def cells(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the raw features of some docs."""
-        if isinstance(self.X, np.ndarray):
-            return cells_of(self.X[rows])
-        return self._all_cells[rows]
+        cells = cells_of(self.X[rows]) if self._is_plain else self._all_cells
+        assert cells is not None  # noqa: S101 - `has_features` was asked before
+        return cells if self._is_plain else cells[rows]
 
     @cached_property
-    def _all_cells(self) -> NDArray[np.float64]:
+    def _all_cells(self) -> NDArray[np.float64] | None:
         return cells_of(self.X)
 
     def called(self, doc_ids: Any, feature_names: Any) -> SideBySide:
@@ -165,9 +172,15 @@ def required_booster(ranker: Any) -> Booster:
     return found
 
 
-def cells_of(X: Any) -> NDArray[np.float64]:
-    """Return raw features as one table of doubles."""
-    return np.asarray(in_one_piece(as_table(X)), np.float64)
+def cells_of(X: Any) -> NDArray[np.float64] | None:
+    """Return raw features as one table of doubles.
+
+    None if some are text or categories, which a ranker may read all the same.
+    """
+    try:
+        return np.asarray(in_one_piece(as_table(X)), np.float64)
+    except (TypeError, RustrankError):
+        return None
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def _no_reasons(side: SideBySide, names: tuple[str, str]) -> str:
     if not any(name in side.boosters for name in names):
         return "Neither ranker is a model that can be looked into, so there is no telling why."
     if not side.has_features:
-        return "Without the raw features (X) there is no telling why."
+        return "Without the raw features (X), as numbers, there is no telling why."
     return "Neither ranker can say what single features did."
 
 

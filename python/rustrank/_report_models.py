@@ -88,6 +88,9 @@ def learning(findings: Findings) -> Markup | None:
         chart = _history(name, booster, findings.choices.metric)
         if chart is not None:
             parts.append(chart)
+        bias = getattr(booster, "position_bias", None)
+        if bias is not None:
+            parts.append(_position_bias(name, np.exp(bias)))
     grown = _growth(findings)
     if grown is not None:
         parts.append(grown)
@@ -111,6 +114,16 @@ def _history(name: str, booster: Booster, wanted: str) -> Markup | None:
     ends = "; ".join(f"on {one.name} it ends at {one.y[-1]:.4f}" for one in lines)
     axes = Axes(f"{metric} of {name} after each round: {ends}", "round", metric, marks)
     return figure(f"{name}: {metric} on its validation sets", line_chart(lines, axes))
+
+
+def _position_bias(name: str, share: np.ndarray) -> Markup:
+    line = Line(name, np.arange(1.0, len(share) + 1), 100 * share, 0)
+    axes = Axes(
+        f"what a click is worth by place, of {name}: from 100% to {100 * share[-1]:.1f}%",
+        "place",
+        "clicks on the same docs, first place = 100 (%)",
+    )
+    return figure(f"{name}: the bias of places that it has learned", line_chart([line], axes))
 
 
 def _growth(findings: Findings) -> Markup | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import fspath
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
@@ -108,6 +108,10 @@ class Reporting:
             whole("snapshot_every", options["snapshot_every"], 1),
         )
 
+    def silent(self) -> Reporting:
+        """Return what is left for a worker that is not the first: nothing is written or shown."""
+        return replace(self, progress=False, checkpoint=None, snapshot=None)
+
     def run(self, trainer: _rustrank.Trainer, names: list[str] | None, num_trees: int) -> None:
         """Train to the end; what is raised on the way carries the booster so far."""
         try:
@@ -120,6 +124,8 @@ class Reporting:
                 self._save(trainer)
             with contextlib.suppress(Exception):
                 vars(error)["booster"] = booster_of(trainer, names)
+            with contextlib.suppress(Exception):
+                vars(error)["_checkpoint"] = trainer.checkpoint()
             raise
         self._save(trainer)
 

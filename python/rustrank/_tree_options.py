@@ -56,6 +56,8 @@ class TreeOptions(TypedDict, total=False):
     feature_weight: Mapping[str | int, float] | Sequence[float] | None
     queries_per_tree: float
     docs_per_tree: float
+    doc_sampling: str
+    top_docs: float | None
     step: str
     step_metric: str | None
     step_min: float
@@ -65,6 +67,7 @@ class TreeOptions(TypedDict, total=False):
     dropout_skip: float
     dropout_max: int | None
     dropout_normaliser: str
+    position_l2: float
     gain: Any
     relevant_from: float | None
     max_label: float | None

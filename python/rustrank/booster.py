@@ -156,6 +156,30 @@ class Booster:
         return self._core.attributes()
 
     @property
+    def position_bias(self) -> NDArray[np.float64] | None:
+        """How much more each place was clicked than the first, whatever was shown there: a logarithm.
+
+        That of a place at which the same docs are clicked half as often is about -0.69: learned if
+        the training set has positions, else None. What training goes on from this booster goes on
+        from these too.
+
+        Examples
+        --------
+        >>> import rustrank as rr
+        >>> judged = rr.datasets.make_polynomial(num_queries=50, seed=1)
+        >>> log = rr.datasets.make_clicks(judged, sessions=20)
+        >>> train = rr.Dataset(log.X, log.y, qid=log.qid, position=log.position)
+        >>> seen = np.exp(rr.train(train, num_trees=50).position_bias)
+        >>> bool(seen[0] == 1.0 > seen[1] > seen[4])
+        True
+        """
+        note = self.params.get("position_bias")
+        if note is None:
+            return None
+        values = np.array(note.split(" "), np.float64)
+        return np.asarray(values - values[0])
+
+    @property
     def all_rounds(self) -> Booster:
         """The booster with all trees that were grown, those after the best round too.
 
@@ -580,7 +604,10 @@ class Booster:
     def __repr__(self) -> str:
         """Say what is in it in one line."""
         is_net = not self.num_trees and self._core.attributes().get("trainer") == "net"
-        what = "a net" if is_net else count(self.num_trees, "tree")
+        inside = self._core.num_trees_inside
+        what = "a net" if is_net else count(inside, "tree")
+        if inside > self.num_trees:
+            what += " of models inside" if not self.num_trees else ", some of models inside"
         return f"<Booster: {what}, {count(self.num_features, 'feature')}>"
 
     def __eq__(self, other: object) -> bool:

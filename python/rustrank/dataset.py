@@ -82,6 +82,17 @@ class _Text:
     progress: Callable[[int], object] | None
 
 
+def _positions(given: Any) -> NDArray[np.uint32]:
+    """Take places from 1; the core knows the last there may be."""
+    places = as_doubles(given, "position")
+    wrong = np.flatnonzero(~((places >= 1) & (places < 2**32) & (places % 1 == 0)))
+    if len(wrong):
+        row = int(wrong[0])
+        message = f"position[{row}] = {places[row]:g}, expected a place: a whole number from 1"
+        raise DataError(message, code="position", row=row)
+    return places.astype(np.uint32)
+
+
 @dataclass
 class _Rows:
     """What is known of rows besides their features."""
@@ -91,6 +102,7 @@ class _Rows:
     row_weight: NDArray[np.float64] | None = None
     query_weight: NDArray[np.float64] | None = None
     base_score: NDArray[np.float64] | None = None
+    position: NDArray[np.uint32] | None = None
 
 
 class Dataset:
@@ -119,6 +131,11 @@ class Dataset:
         A factor on each doc's gradients.
     base_score : array-like of shape (num_docs,), optional
         Scores that training starts from.
+    position : array-like of shape (num_docs,), optional
+        Where labels are clicks: the place at which each doc was shown, from 1, whatever the order of
+        rows. Training then learns how much more some places are looked at than others together with
+        the ranker, whose scores are cleared of it; `Booster.position_bias` has what was learned.
+        Validation sets are better judged than clicked: metrics know no positions.
     base : Booster, optional
         Any booster that training is to go on from: its scores of ``X`` are the base scores, and
         `rustrank.train` adds trees to it. By default that of ``like``.
@@ -178,6 +195,7 @@ class Dataset:
         query_weight: Any = None,
         row_weight: Any = None,
         base_score: Any = None,
+        position: Any = None,
         base: Booster | None = None,
         feature_names: Sequence[str] | None = None,
         like: Dataset | Booster | None = None,
@@ -207,6 +225,7 @@ class Dataset:
             None if row_weight is None else as_doubles(row_weight, "row_weight"),
             as_query_weight(query_weight, ids),
             None if base_score is None else as_scores(base_score, "base_score"),
+            None if position is None else _positions(position),
         )
         core = _built(table, rows, bins, reading)
         self._settle(core, names or (None if like is None else like._names), ids, base)

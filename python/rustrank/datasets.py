@@ -3,7 +3,7 @@
 `make_polynomial` is the clean data of the LambdaSMART paper: labels without noise, cut out of a
 random cubic polynomial. `make_web` looks like the data of a web search engine: counts, heavy
 tails, flags, empty fields, correlated groups, missing cells, noisy labels. `make_domains` has two
-markets, for moving a ranker from one to the other.
+markets, for moving a ranker from one to the other. `make_clicks` makes a click log of any of them.
 
 All are functions of `seed` and the number of a query alone: query 17 is the same whether 20
 queries are made or 20,000, so a validation set is the same call with another `first_query`.
@@ -32,6 +32,7 @@ from rustrank._artificial import (
     stream,
     uniform,
 )
+from rustrank._clicks import Clicks, make_clicks
 from rustrank._domains import Domains, make_domains
 from rustrank._errors import ParamError
 from rustrank._options import flag, real, threads, whole
@@ -45,7 +46,16 @@ if TYPE_CHECKING:
 
     from rustrank._artificial import Floats, Ints
 
-__all__ = ["Domains", "Ranking", "make_domains", "make_polynomial", "make_web", "read_letor"]
+__all__ = [
+    "Clicks",
+    "Domains",
+    "Ranking",
+    "make_clicks",
+    "make_domains",
+    "make_polynomial",
+    "make_web",
+    "read_letor",
+]
 
 
 def make_polynomial(

@@ -47,12 +47,14 @@ class LambdaMART(TreeRanker):
         How trees are made different by chance.
     monotone, interactions, feature_weight
         What bounds the use of features.
-    queries_per_tree, docs_per_tree
+    queries_per_tree, docs_per_tree, doc_sampling, top_docs
         What each tree is grown from.
     step, step_metric, step_min, step_max, step_on
         The exact step.
     dropout, dropout_skip, dropout_max, dropout_normaliser
         Trees that are left out while others are grown.
+    position_l2
+        How far the biases of positions stay near 0.
     objective_metric, pairs_to, sigma, pair_normaliser, gap_offset
         What pairs weigh.
     query_normaliser, noise_scale, noise_copies, augment, tied_pairs

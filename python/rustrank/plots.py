@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank._arrays import as_labels, as_scores, check_length
+from rustrank._arrays import as_doubles, as_labels, as_scores, check_length
 from rustrank._errors import ParamError, ParamKindError, UnknownNameError, shown
 from rustrank._look import (
     FAINT,
@@ -47,6 +47,7 @@ __all__ = [
     "plot_cuts",
     "plot_importance",
     "plot_metric",
+    "plot_position_bias",
     "plot_scores",
     "plot_shap",
     "plot_tree",
@@ -459,14 +460,16 @@ def plot_shap(
     weight = np.abs(values).mean(axis=0)
     most = whole("max_num_features", max_num_features, 1)
     order = np.argsort(-weight, kind="stable")[: min(most, max(int((weight > 0).sum()), 1))]
-    cells = cells_of(X)
+    found = cells_of(X)
+    cells = np.empty((len(values), 0)) if found is None else found
     axes = new_axes(7.5, 1.4 + 0.36 * max(len(order), 3)) if ax is None else ax
     from matplotlib.colors import LinearSegmentedColormap
 
     ramp = LinearSegmentedColormap.from_list("value", [FIRST, "#8C8C8C", SECOND])
     for place, feature in enumerate(order[::-1]):
-        # Ranks within queries are features that X does not have.
-        there = cells[:, feature] if feature < cells.shape[1] else np.full(len(cells), np.nan)
+        # Ranks within queries are features that X does not have; categories have no order.
+        is_known = feature < cells.shape[1]
+        there = cells[:, feature] if is_known else np.full(len(values), np.nan)
         _draw_swarm(axes, values[:, feature], there, place, ramp)
     axes.axvline(0, color=NEUTRAL, linewidth=0.8)
     names = [plain(shortened(booster.feature_names[at])) for at in order[::-1]]
@@ -516,3 +519,56 @@ def _draw_ramp(axes: Any, ramp: Any) -> None:
     bar.ax.set_yticklabels(["low", "high"])
     bar.set_label("value of the feature", labelpad=-8)
     bar.outline.set_visible(False)
+
+
+def plot_position_bias(ranker: Any, *, known: Any = None, ax: Any = None) -> Any:
+    """Draw how often each place is clicked, compared with the first, whatever is shown there.
+
+    Parameters
+    ----------
+    ranker : Booster or fitted estimator
+        One that was trained on clicks with positions: see `Booster.position_bias`.
+    known : array-like, optional
+        How often each place is looked at, from the first, if that is known: from an experiment, or
+        because the clicks are artificial. It is drawn for comparison.
+    ax : matplotlib axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    booster = required_booster(ranker)
+    bias = getattr(booster, "position_bias", None)
+    if bias is None:
+        message = (
+            "ranker has no position bias: that comes from training on a dataset with positions"
+        )
+        raise ParamError(message, code="position_bias")
+    curves = {"learned": np.exp(bias)}
+    if known is not None:
+        looked_at = as_doubles(known, "known")
+        if not len(looked_at) or not looked_at[0] > 0:
+            message = f"known: got {shown(known)}, expected numbers, the first above 0"
+            raise ParamError(message, code="known")
+        curves["known"] = looked_at / looked_at[0]
+    axes = new_axes() if ax is None else ax
+    for look, (name, values) in zip(looks(len(curves)), curves.items(), strict=True):
+        axes.plot(
+            np.arange(1, len(values) + 1),
+            100 * values,
+            color=look.color,
+            marker=look.marker,
+            linestyle=look.dashes,
+            linewidth=1.5,
+            markersize=5,
+            label=name,
+        )
+    axes.set_ylim(bottom=0)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    tidy(axes)
+    axes.set_xlabel("place")
+    axes.set_ylabel("clicks on the same docs, first place = 100 (%)")
+    if known is not None:
+        legend_above(axes)
+    return axes

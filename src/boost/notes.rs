@@ -7,7 +7,6 @@
 use super::Params;
 use super::trainer::Plan;
 use super::watch::Watch;
-use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::hash;
 use crate::model::Model;
@@ -18,6 +17,8 @@ const BASE: &str = "checkpoint.base";
 const HISTORY: &str = "checkpoint.history";
 /// The leaf values that trees had when they were new, if later rounds changed them.
 pub(super) const BIRTHS: &str = "checkpoint.births";
+/// The position biases of all rounds.
+pub(super) const BIASES: &str = "checkpoint.biases";
 const PREFIX: &str = "checkpoint.";
 
 /// Notes the parameters of training.
@@ -91,7 +92,8 @@ pub(super) fn damaged() -> Error {
 /// What the rounds of a training depend on, besides the parameters.
 #[derive(Debug)]
 pub(super) struct Context<'a> {
-    pub(super) dataset: &'a Dataset,
+    /// The fingerprints of the training set and of each watched set, on all ranks.
+    pub(super) fingerprints: &'a [u64],
     pub(super) plan: &'a Plan,
     pub(super) watch: &'a Watch,
     /// The number of rounds of the base.
@@ -100,13 +102,13 @@ pub(super) struct Context<'a> {
 
 impl Context<'_> {
     fn facts(&self) -> Vec<(&'static str, String)> {
-        let sets =
-            self.watch.sets().map(|set| format!("{}={:016x}", set.name, set.dataset.fingerprint()));
+        let sets = self.watch.sets().zip(&self.fingerprints[1..]);
+        let sets = sets.map(|(set, fingerprint)| format!("{}={fingerprint:016x}", set.name));
         let watched: Vec<String> = sets.chain(self.watch.described()).collect();
         let text = |base: &super::Base| hash::bytes(base.model.to_text().as_bytes());
         let base = self.plan.base.as_ref().map_or(0, text);
         vec![
-            (DATASET, format!("{:016x}", self.dataset.fingerprint())),
+            (DATASET, format!("{:016x}", self.fingerprints[0])),
             (WATCHED, watched.join(" ")),
             (BASE, format!("{base:016x}")),
         ]

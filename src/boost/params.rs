@@ -1,6 +1,6 @@
 //! What training can be told, besides the loss.
 
-use super::{Dropout, Step};
+use super::{DocSampling, Dropout, Step};
 use crate::error::{Error, Result};
 use crate::grow::{Criterion, GrowOptions, Limits};
 
@@ -15,6 +15,10 @@ pub struct Params {
     pub queries_per_tree: f64,
     /// The share of the docs of these that a tree is grown from: above 0, up to 1.
     pub docs_per_tree: f64,
+    /// How these docs are chosen.
+    pub doc_sampling: DocSampling,
+    /// What is added to the hessians of a position, if the dataset has positions: from 0.
+    pub position_l2: f64,
     /// What else they are multiplied by.
     pub step: Step,
     /// Whether, and how, trees are dropped while others are grown.
@@ -30,6 +34,8 @@ impl Default for Params {
             learning_rate: 0.1,
             queries_per_tree: 1.0,
             docs_per_tree: 1.0,
+            doc_sampling: DocSampling::Uniform,
+            position_l2: 1.0,
             step: Step::Newton,
             dropout: None,
             grow: GrowOptions::default(),
@@ -51,6 +57,17 @@ impl Params {
         above_zero("learning_rate", self.learning_rate, 10.0)?;
         above_zero("queries_per_tree", self.queries_per_tree, 1.0)?;
         above_zero("docs_per_tree", self.docs_per_tree, 1.0)?;
+        self.doc_sampling.check(self.docs_per_tree)?;
+        if !(self.position_l2 >= 0.0 && self.position_l2.is_finite()) {
+            return Err(Error::param("position_l2", "position_l2 is out of range")
+                .got(self.position_l2)
+                .expected("a finite number from 0"));
+        }
+        let by_squares = self.grow.criterion == Criterion::LeastSquares;
+        if by_squares && self.doc_sampling != DocSampling::Uniform {
+            let what = "least squares counts docs, and docs chosen by their gradients do not count";
+            return Err(Error::param("doc_sampling", what).hint("criterion=\"second_order\""));
+        }
         self.step.check()?;
         self.dropout.as_ref().map_or(Ok(()), Dropout::check)?;
         self.grow.check()
@@ -72,6 +89,8 @@ impl Params {
             ("learning_rate", self.learning_rate.to_string()),
             ("queries_per_tree", self.queries_per_tree.to_string()),
             ("docs_per_tree", self.docs_per_tree.to_string()),
+            ("doc_sampling", self.doc_sampling.named()),
+            ("position_l2", self.position_l2.to_string()),
             ("step", self.step.named()),
             ("dropout", dropout),
             ("tree_shape", grow.tree_shape.name().to_owned()),

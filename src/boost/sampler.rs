@@ -5,11 +5,14 @@
 //! query has none of the pairs that the loss lives on. Draws depend on the content of a query or doc
 //! and on the round alone.
 
-use super::Params;
+use super::thinning::{Draws, thin};
+use super::{DocSampling, Params};
 use crate::Gradient;
+use crate::comm::{Call, Team};
 use crate::data::Dataset;
+use crate::error::Result;
 use crate::grow::Criterion;
-use crate::hash::draw;
+use crate::hash::{draw, start};
 use rayon::prelude::*;
 
 /// Queries a task takes at a time.
@@ -25,6 +28,8 @@ pub(super) struct Sampler {
     seed: u64,
     query_share: u64,
     doc_share: u64,
+    /// Unless docs are drawn uniformly: how, and the share that is kept.
+    thinning: Option<(DocSampling, f64)>,
     /// Whether docs without a gradient count as docs: least squares fits them too.
     keeps_still: bool,
     /// What the tree is grown from.
@@ -41,6 +46,7 @@ impl Sampler {
             !only_pairs || labels[docs].windows(2).any(|pair| pair[0] != pair[1])
         };
         let queries = dataset.queries().ranges().enumerate();
+        let is_uniform = params.doc_sampling == DocSampling::Uniform;
         Self {
             queries: queries
                 .filter(|(_, docs)| keep(docs.clone()))
@@ -48,25 +54,44 @@ impl Sampler {
                 .collect(),
             seed: params.grow.seed,
             query_share: share(params.queries_per_tree),
-            doc_share: share(params.docs_per_tree),
+            doc_share: share(if is_uniform { params.docs_per_tree } else { 1.0 }),
+            thinning: (!is_uniform && params.docs_per_tree < 1.0)
+                .then_some((params.doc_sampling, params.docs_per_tree)),
             keeps_still: params.grow.criterion == Criterion::LeastSquares,
             docs: Vec::new(),
             rest: Vec::new(),
         }
     }
 
-    /// Splits the docs for a round.
-    pub(super) fn draw(&mut self, dataset: &Dataset, gradients: &[Gradient], round: u64) {
+    /// Splits the docs for a round. Where docs count for others, their gradients are made to say so.
+    ///
+    /// `made` is how the gradients were made; returns how many docs the bags of all ranks hold.
+    pub(super) fn draw(
+        &mut self,
+        dataset: &Dataset,
+        (gradients, made): (&mut [Gradient], Result<()>),
+        (team, round): (&Team, u64),
+    ) -> Result<u64> {
+        let call = Call { what: "the docs of a tree", round };
         self.split(dataset, gradients, round);
+        let mut num_docs = [self.docs.len() as u64];
+        team.sum(call, made, &mut num_docs)?;
         let everything = u64::MAX;
         let bagged = (self.query_share, self.doc_share) != (everything, everything);
-        if self.docs.is_empty() && bagged {
+        if num_docs == [0] && bagged {
             // Of few queries a bag may hold none: then it holds all.
             let shares = (self.query_share, self.doc_share);
             (self.query_share, self.doc_share) = (everything, everything);
             self.split(dataset, gradients, round);
             (self.query_share, self.doc_share) = shares;
+            num_docs = [self.docs.len() as u64];
+            team.sum(call, Ok(()), &mut num_docs)?;
         }
+        let Some((sampling, share)) = self.thinning else { return Ok(num_docs[0]) };
+        let draws =
+            Draws { start: start(self.seed ^ OF_DOCS, round), doc_hash: dataset.doc_hash() };
+        thin(sampling, share, draws, gradients, [&mut self.docs, &mut self.rest]);
+        Ok(self.docs.len() as u64)
     }
 
     fn split(&mut self, dataset: &Dataset, gradients: &[Gradient], round: u64) {

@@ -61,7 +61,8 @@ impl Start {
         let Some(base) = &plan.base else {
             let mut model = empty(dataset)?;
             if let (None, Learned::Scores(objective)) = (dataset.base_score(), &plan.loss.learned) {
-                model.set_intercept(objective.start(&target(dataset)))?;
+                let start = plan.loss.start;
+                model.set_intercept(start.unwrap_or_else(|| objective.start(&target(dataset))))?;
             }
             return Ok(Self { model, from });
         };

@@ -1,17 +1,23 @@
 //! Rounds: gradients, a tree or one a class, new scores, metrics.
 
+mod ready;
+
 use super::dropout::{Drop, Dropped, Dropping};
 use super::loss::{ClassGoal, Learned};
 use super::notes::{self, Context};
+use super::position::Bias;
 use super::sampler::Sampler;
+use super::select::{Docs, Selection, fingerprint};
 use super::standing::Standing;
-use super::start::{From, Start, other_bins, standing, target};
+use super::start::{From, other_bins, standing, target};
 use super::stopping::{best, is_fruitless};
+use super::together::{Whole, told_by_most};
 use super::watch::{Measured, Watch, Watched};
-use super::{End, ExactStep, Loss, Params, Patience, Step, diagnosis};
+use super::{End, Loss, Params, Patience, Step, TeamMode, diagnosis};
+use crate::comm::{Call, Team};
 use crate::data::Dataset;
-use crate::error::{Error, Result, room_for};
-use crate::grow::{CodedTree, Criterion, Grower, Job, Table};
+use crate::error::{Error, Result};
+use crate::grow::{CodedTree, Grower, Job, Table};
 use crate::model::{Leaf, Model, Tree};
 use crate::objective::State;
 use crate::{Gradient, Interrupt};
@@ -82,6 +88,7 @@ pub struct Trainer {
     sampler: Sampler,
     model: Model,
     dropping: Option<Dropping>,
+    bias: Option<Bias>,
     /// Of classes, if they are learned.
     goal: Option<ClassGoal>,
     /// How many of its rounds are the base's.
@@ -93,108 +100,30 @@ pub struct Trainer {
     gradients: Vec<Vec<Gradient>>,
     /// Whether what docs score is not what the model says.
     is_stale: bool,
+    team: Team,
+    mode: TeamMode,
+    whole: Whole,
+    /// Those that have the docs of this training set, and of the watched sets, together.
+    of_docs: Team,
+    of_sets: Team,
 }
 
 impl Trainer {
-    /// Checks everything that can be checked before a tree is grown.
-    pub fn new(dataset: Arc<Dataset>, plan: Plan, interrupt: &Interrupt) -> Result<Self> {
-        let mut trainer = Self::unready(dataset, plan)?;
-        trainer.make_ready(interrupt)?;
-        Ok(trainer)
-    }
-
-    /// A trainer whose scores are not computed yet.
-    fn unready(dataset: Arc<Dataset>, mut plan: Plan) -> Result<Self> {
-        plan.params.check()?;
-        let (sets, metrics) =
-            (std::mem::take(&mut plan.watched), std::mem::take(&mut plan.metrics));
-        let watch = Watch::new(sets, metrics, &dataset)?;
-        if let Some(patience) = &plan.patience {
-            watch.check(patience)?;
-        }
-        if let Step::Exact(ExactStep { set: Some(set), .. }) = plan.params.step {
-            watch.check_step(set)?;
-        }
-        let needs_pairs = plan.loss.needs_pairs();
-        if needs_pairs {
-            dataset.require_pairs()?;
-        }
-        let goal = plan.loss.classes(&dataset)?;
-        if goal.is_some() && plan.params.step != Step::Newton {
-            let what = "an exact step is a line of scores, and the scores of classes are none";
-            return Err(Error::param("step", what).hint("train classes with step=\"newton\""));
-        }
-        if goal.is_some() && !plan.params.grow.limits.monotone.is_empty() {
-            let what = "monotone is about scores, and trees of classes add to margins";
-            return Err(Error::param("monotone", what));
-        }
-        let trees_a_round = goal.as_ref().map_or(1, |goal| goal.loss.num_margins());
-        // Sums and gradients, and lists of docs.
-        room_for("training", (16 + 16 * trees_a_round as u64) * dataset.num_docs() as u64)?;
-        let grower = Grower::new(table(&dataset), plan.params.grow.clone())?;
-        // Least squares fits docs without a gradient too.
-        let by_squares = plan.params.grow.criterion == Criterion::LeastSquares;
-        let only_pairs = needs_pairs && !by_squares && !watch.sees_train();
-        let sampler = Sampler::new(&dataset, &plan.params, only_pairs);
-        let mut start = Start::new(&plan, goal.as_ref(), &dataset, watch.sets())?;
-        let dropping =
-            Dropping::new(&plan.params, &mut start, trees_a_round, &dataset, !needs_pairs)?;
-        let Start { mut model, from } = start;
-        notes::write_params(&mut model, &plan);
-        Ok(Self {
-            gradients: vec![vec![Gradient::default(); dataset.num_docs()]; trees_a_round],
-            num_before: model.num_rounds(),
-            history: Vec::new(),
-            standing: Standing::default(),
-            dropping,
-            goal,
-            is_stale: true,
-            dataset,
-            plan,
-            watch,
-            grower,
-            sampler,
-            model,
-            from,
-        })
-    }
-
-    fn make_ready(&mut self, interrupt: &Interrupt) -> Result<()> {
-        self.replay(interrupt)?;
-        self.check_values(interrupt)
-    }
-
-    /// Goes on from a checkpoint of a training with the same data, plan and base.
-    pub fn resume(
-        dataset: Arc<Dataset>,
-        plan: Plan,
-        checkpoint: Model,
-        interrupt: &Interrupt,
-    ) -> Result<Self> {
-        let mut trainer = Self::unready(dataset, plan)?;
-        let births = checkpoint.attributes().get(notes::BIRTHS).cloned();
-        (trainer.model, trainer.history) = notes::restore(checkpoint, &trainer.context())?;
-        if let Some(dropping) = &mut trainer.dropping
-            && !births.is_some_and(|births| dropping.take_up(&births, &trainer.model))
-        {
-            return Err(notes::damaged());
-        }
-        trainer.make_ready(interrupt)?;
-        Ok(trainer)
-    }
-
     /// The model so far with all that is needed to [`resume`](Self::resume).
     pub fn checkpoint(&self) -> Model {
         let mut model = notes::checkpoint(&self.model, &self.context(), &self.history);
         if let Some(dropping) = &self.dropping {
             model.set_attribute(notes::BIRTHS, dropping.to_text());
         }
+        if let Some(bias) = &self.bias {
+            model.set_attribute(notes::BIASES, bias.to_text());
+        }
         model
     }
 
     fn context(&self) -> Context<'_> {
-        let Self { dataset, plan, watch, num_before, .. } = self;
-        Context { dataset, plan, watch, num_before: *num_before }
+        let Self { plan, watch, num_before, whole, .. } = self;
+        Context { fingerprints: &whole.fingerprints, plan, watch, num_before: *num_before }
     }
 
     /// The next round; `None` once training has ended.
@@ -206,7 +135,8 @@ impl Trainer {
             self.replay(interrupt)?;
         }
         let (trees, dropped) = self.grow_round(interrupt)?;
-        let values = self.watch.values(self.standing.scores(), interrupt)?;
+        let team = (&self.of_sets, self.num_rounds());
+        let values = self.watch.values(self.standing.scores(), team, interrupt)?;
         let num_leaves = trees.iter().map(|tree| tree.leaves().len()).sum();
         self.keep(trees, &dropped)?;
         self.history.push(values.clone());
@@ -220,6 +150,9 @@ impl Trainer {
         if let Some(dropping) = &mut self.dropping {
             dropping.check_scores(&self.model, &trees)?;
             dropping.born(trees.iter());
+        }
+        if let Some(bias) = &mut self.bias {
+            bias.keep(&mut self.model);
         }
         for Dropped { place, back, .. } in dropped {
             let values: Vec<f64> = back.leaves().iter().map(|leaf| leaf.value).collect();
@@ -255,10 +188,16 @@ impl Trainer {
     /// scores have them already.
     fn grow_round(&mut self, interrupt: &Interrupt) -> Result<(Vec<Tree>, Vec<Dropped>)> {
         let (weight, dropped) = self.drop(interrupt)?;
-        self.set_gradients(interrupt)?;
+        let mut made = self.set_gradients(interrupt);
         let mut trees = Vec::with_capacity(self.gradients.len());
         for at in 0..self.gradients.len() {
-            let tree = self.grow(at, interrupt)?;
+            let made = std::mem::replace(&mut made, Ok(()));
+            let tree = if self.selects() {
+                self.select(at, made, interrupt)?
+            } else {
+                let tree = self.grow(at, made, interrupt);
+                self.agreed(tree)?
+            };
             let alpha = self.alpha(&tree, interrupt)?;
             let tree = stepped(&tree, self.plan.params.learning_rate * weight * alpha)?;
             let tree = match &self.dropping {
@@ -268,13 +207,19 @@ impl Trainer {
             let coded = CodedTree::new(&tree, self.dataset.binning());
             let coded = coded.ok_or_else(|| Error::internal("a split outside of the bins"))?;
             self.is_stale = true;
-            add_leaves(&self.grower, &tree, self.standing.sums(at));
+            if self.selects() {
+                coded.add_to(self.dataset.matrix(), self.standing.sums(at), interrupt)?;
+            } else {
+                add_leaves(&self.grower, &tree, self.standing.sums(at));
+            }
             self.watch.add(at, &coded, interrupt)?;
+            self.check_same(&tree)?;
             trees.push(tree);
         }
         if self.history.is_empty() && trees.iter().all(|tree| tree.splits().is_empty()) {
             let (params, docs) = (&self.plan.params, &self.sampler.docs);
-            return Err(diagnosis::of_no_split(&self.dataset, params, &self.gradients[0], docs));
+            let own = diagnosis::of_no_split(&self.dataset, params, &self.gradients[0], docs);
+            return Err(told_by_most(&self.team, docs.len(), own));
         }
         for Dropped { at, back, .. } in &dropped {
             self.add(*at, back, interrupt)?;
@@ -296,6 +241,9 @@ impl Trainer {
         if let Some(dropping) = &mut self.dropping {
             dropping.forget(rounds);
         }
+        if let Some(bias) = &mut self.bias {
+            bias.pop();
+        }
         self.history.pop();
         self.is_stale = true;
         Ok(())
@@ -306,11 +254,14 @@ impl Trainer {
     /// Under dropout that is not the first so many rounds of the model: later ones weigh the trees
     /// of earlier ones down.
     pub fn model_at(&self, rounds: usize) -> Result<Model> {
-        if let Some(dropping) = &self.dropping {
-            return dropping.at(&self.model, rounds);
-        }
-        let mut model = self.model.clone();
+        let mut model = match &self.dropping {
+            Some(dropping) => dropping.at(&self.model, rounds)?,
+            None => self.model.clone(),
+        };
         model.truncate(rounds);
+        if let Some(bias) = &self.bias {
+            bias.note(rounds.saturating_sub(self.num_before), &mut model);
+        }
         Ok(model)
     }
 
@@ -384,7 +335,8 @@ impl Trainer {
 
     /// Evaluates once before the first round: labels that a metric cannot use are told at once.
     fn check_values(&self, interrupt: &Interrupt) -> Result<()> {
-        let values = self.watch.values(self.standing.scores(), interrupt)?;
+        let team = (&self.of_sets, 0);
+        let values = self.watch.values(self.standing.scores(), team, interrupt)?;
         let Some(patience) = &self.plan.patience else { return Ok(()) };
         let at = self.watch.index(patience.set, patience.metric);
         if !values[at].is_nan() {
@@ -406,26 +358,78 @@ impl Trainer {
                 goal.loss.gradients(self.standing.margins(), &mut self.gradients, interrupt)
             }
             (Learned::Scores(objective), _) => {
-                let state =
-                    State { round: self.model.num_rounds() as u64, scores: self.standing.scores() };
-                objective.gradients(&target, state, &mut self.gradients[0], interrupt)
+                let (round, scores) = (self.model.num_rounds() as u64, self.standing.scores());
+                let Some(bias) = &mut self.bias else {
+                    let state = State { round, scores };
+                    return objective.gradients(&target, state, &mut self.gradients[0], interrupt);
+                };
+                let state = State { round, scores: bias.shifted(scores) };
+                objective.gradients(&target, state, &mut self.gradients[0], interrupt)?;
+                bias.step(&self.gradients[0]);
+                Ok(())
             }
             (Learned::Classes(..), None) => Err(Error::internal("classes without a goal")),
         }
     }
 
     /// Tree `at` of this round.
-    fn grow(&mut self, at: usize, interrupt: &Interrupt) -> Result<Tree> {
+    ///
+    /// `made` is how its gradients were made.
+    fn grow(&mut self, at: usize, made: Result<()>, interrupt: &Interrupt) -> Result<Tree> {
         let (dataset, round) = (&*self.dataset, self.model.num_rounds() as u64);
+        let gradients = &mut self.gradients[at][..];
+        let made = match self.mode {
+            TeamMode::Features => Ok(self.team.agree(Call { what: "gradients", round }, made)?),
+            _ => made,
+        };
+        let num_docs = self.sampler.draw(dataset, (gradients, made), (&self.of_docs, round))?;
         let gradients = &self.gradients[at];
-        self.sampler.draw(dataset, gradients, round);
-        if self.sampler.docs.is_empty() {
+        if num_docs == 0 {
             return Ok(Tree::new(Vec::new(), vec![Leaf { value: 0.0, cover: 0.0, docs: 0 }]));
         }
         let (docs, rest) = (&self.sampler.docs, &self.sampler.rest);
         // What is drawn for a tree is drawn anew for that of each class.
         let round = round * self.gradients.len() as u64 + at as u64;
         self.grower.grow(table(dataset), Job { gradients, docs, rest, round }, interrupt)
+    }
+
+    /// Whether trees of ranks compete; one rank alone has nothing to select from.
+    fn selects(&self) -> bool {
+        self.mode.selects() && !self.team.is_alone()
+    }
+
+    /// The tree of this round that the ranks take, each of which may have grown one.
+    fn select(&mut self, at: usize, made: Result<()>, interrupt: &Interrupt) -> Result<Tree> {
+        let (team, sizes) = (self.team.clone(), self.whole.sizes.clone());
+        let (seed, round) = (self.plan.params.grow.seed, self.model.num_rounds() as u64);
+        let selection = Selection { team: &team, mode: self.mode, seed, round, sizes: &sizes };
+        let own = if selection.grows() {
+            self.grow(at, made, interrupt).map(Some)
+        } else {
+            made.map(|()| None)
+        };
+        let docs = Docs {
+            dataset: &self.dataset,
+            scores: self.standing.scores(),
+            watch: &self.watch,
+            learning_rate: self.plan.params.learning_rate,
+        };
+        selection.select(own, &docs, interrupt)
+    }
+
+    /// Where ranks exchange nothing but splits, an error of one is told once it is over.
+    fn agreed(&self, tree: Result<Tree>) -> Result<Tree> {
+        let round = self.model.num_rounds() as u64;
+        match self.mode {
+            TeamMode::Features => self.team.agree(Call { what: "a tree", round }, tree),
+            _ => tree,
+        }
+    }
+
+    /// An error on all ranks if they have not all grown the same tree.
+    fn check_same(&self, tree: &Tree) -> Result<()> {
+        let call = Call { what: "the tree", round: self.model.num_rounds() as u64 };
+        self.team.same(call, "tree", Ok(fingerprint(tree)))
     }
 
     /// What the grown tree is multiplied by, besides the learning rate.

@@ -2,12 +2,13 @@
 
 use super::Patience;
 use super::standing::Standing;
+use crate::comm::{Call, Team};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::grow::CodedTree;
-use crate::metric::{Mean, Metric, evaluate, evaluate_rows};
+use crate::metric::{Mean, Metric, evaluate, evaluate_rows, largest};
 use crate::model::Expectation;
-use crate::{Grouping, Interrupt, Queries};
+use crate::{Convention, Grouping, Interrupt, Queries};
 use std::fmt;
 use std::sync::Arc;
 
@@ -34,6 +35,21 @@ pub enum Measured {
     Other(Arc<dyn OtherMetric>),
 }
 
+impl Measured {
+    /// The metric for labels up to `max`, of which a set may have only a part.
+    fn up_to(&self, max: f32) -> Result<Self> {
+        match self {
+            Self::Metric(metric) if max > 0.0 => {
+                let convention = metric.convention().clone();
+                let max_label = convention.max_label.or(Some(max));
+                let known = metric.with_convention(&Convention { max_label, ..convention })?;
+                Ok(Self::Metric(known))
+            }
+            other => Ok(other.clone()),
+        }
+    }
+}
+
 impl fmt::Display for Measured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -57,11 +73,18 @@ pub struct Watched {
 pub(super) struct Watch {
     sets: Vec<Set>,
     metrics: Vec<Measured>,
+    /// How a part of the training set is evaluated where trees are selected: the metric, and the
+    /// largest query weight of all parts.
+    selecting: Option<(Measured, f64)>,
 }
 
 #[derive(Debug)]
 struct Set {
     watched: Watched,
+    /// The metrics, where what they mean depends on the docs of other ranks too.
+    metrics: Option<Vec<Measured>>,
+    /// The largest query weight, on all ranks.
+    largest: f64,
     /// `None` for the training set, whose scores the trainer has.
     standing: Option<Standing>,
 }
@@ -81,9 +104,8 @@ impl Watch {
             }
         }
         let own = |set: &Watched| (!Arc::ptr_eq(&set.dataset, train)).then(Standing::default);
-        let sets =
-            sets.into_iter().map(|watched| Set { standing: own(&watched), watched }).collect();
-        Ok(Self { sets, metrics })
+        let sets = sets.into_iter().map(|watched| Set::new(own(&watched), watched)).collect();
+        Ok(Self { sets, metrics, selecting: None })
     }
 
     /// The names of all values, set by set.
@@ -129,7 +151,7 @@ impl Watch {
 
     /// A set that is not the training set, with its scores.
     pub(super) fn scored(&self, set: usize) -> Option<(&Dataset, &[f64])> {
-        let Set { watched, standing } = &self.sets[set];
+        let Set { watched, standing, .. } = &self.sets[set];
         Some((&watched.dataset, standing.as_ref()?.scores()))
     }
 
@@ -173,23 +195,70 @@ impl Watch {
     }
 
     /// The mean of each metric on each set, in the order of [`names`](Self::names).
-    pub(super) fn values(&self, train_scores: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
-        let mut values = Vec::with_capacity(self.sets.len() * self.metrics.len());
-        for set in &self.sets {
+    ///
+    /// The docs of a team are those of all its ranks.
+    pub(super) fn values(
+        &self,
+        train_scores: &[f64],
+        (team, round): (&Team, usize),
+        interrupt: &Interrupt,
+    ) -> Result<Vec<f64>> {
+        let mut words = Vec::with_capacity(self.sets.len() * self.metrics.len() * Mean::WORDS);
+        let mut add = |set: &Set| {
             let scores = set.standing.as_ref().map_or(train_scores, Standing::scores);
-            values.extend(set.values(&self.metrics, scores, interrupt)?);
+            let metrics = set.metrics.as_ref().unwrap_or(&self.metrics);
+            words.extend(set.words(metrics, scores, interrupt)?);
+            Ok(())
+        };
+        let own = self.sets.iter().try_for_each(&mut add);
+        words.resize(self.sets.len() * self.metrics.len() * Mean::WORDS, 0);
+        team.sum(Call { what: "the means of metrics", round: round as u64 }, own, &mut words)?;
+        Ok(words.chunks_exact(Mean::WORDS).map(|words| Mean::of_words(words).value).collect())
+    }
+
+    /// The first metric on some docs with these scores, as words to be summed.
+    pub(super) fn words_of(
+        &self,
+        dataset: &Arc<Dataset>,
+        scores: &[f64],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<u64>> {
+        let Some((metric, largest)) = &self.selecting else {
+            return Err(Error::internal("trees are selected without a metric"));
+        };
+        let watched = Watched { name: String::new(), dataset: dataset.clone() };
+        let set = Set { largest: *largest, ..Set::new(None, watched) };
+        set.words(std::slice::from_ref(metric), scores, interrupt)
+    }
+
+    /// What all ranks know of the training set and of each set: its largest label, on which a metric's
+    /// scale may end, and its largest weight.
+    pub(super) fn settle_scales(&mut self, max_labels: &[f32], largest: &[f64]) -> Result<()> {
+        let first = self.metrics.first().map(|metric| metric.up_to(max_labels[0])).transpose()?;
+        self.selecting = first.map(|metric| (metric, largest[0]));
+        let scales = max_labels.iter().zip(largest).skip(1);
+        for (set, (&max, &largest)) in self.sets.iter_mut().zip(scales) {
+            let known = self.metrics.iter().map(|metric| metric.up_to(max));
+            set.metrics = Some(known.collect::<Result<_>>()?);
+            set.largest = largest;
         }
-        Ok(values)
+        Ok(())
     }
 }
 
 impl Set {
-    fn values(
+    fn new(standing: Option<Standing>, watched: Watched) -> Self {
+        let largest = watched.dataset.query_weight().map_or(1.0, largest);
+        Self { standing, watched, metrics: None, largest }
+    }
+
+    /// What the mean of each metric is made of.
+    fn words(
         &self,
         metrics: &[Measured],
         scores: &[f64],
         interrupt: &Interrupt,
-    ) -> Result<Vec<f64>> {
+    ) -> Result<Vec<u64>> {
         let dataset = &*self.watched.dataset;
         let ours: Vec<Metric> = metrics
             .iter()
@@ -201,7 +270,7 @@ impl Set {
         let ours = evaluate(&ours, scores, dataset.labels(), dataset.queries(), interrupt)
             .or_else(|_| by_rows(dataset, &ours, scores, interrupt))?;
         let mut ours = ours.into_iter();
-        let mean = |metric: &Measured| {
+        let words = |metric: &Measured| -> Result<Vec<u64>> {
             let per_query = match metric {
                 Measured::Metric(_) => ours.next().unwrap_or_default(),
                 Measured::Other(other) => {
@@ -210,9 +279,9 @@ impl Set {
                     values
                 }
             };
-            Ok(Mean::of(&per_query, dataset.query_weight())?.value)
+            Ok(Mean::words(&per_query, dataset.query_weight(), self.largest))
         };
-        metrics.iter().map(mean).collect()
+        Ok(metrics.iter().map(words).collect::<Result<Vec<_>>>()?.concat())
     }
 }
 

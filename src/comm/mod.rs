@@ -31,6 +31,7 @@ pub use threads::{ThreadRank, Threads};
 
 use crate::error::Result;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 /// What carries messages between the ranks of a team.
 ///
@@ -67,5 +68,39 @@ pub trait Communicator: Send + Sync + Debug {
     /// As [`sum_i64`](Self::sum_i64), of numbers without a sign.
     fn sum_u64(&self, values: &mut [u64]) -> Result<()> {
         self.sum_i64(bytemuck::cast_slice_mut(values))
+    }
+}
+
+impl<C: Communicator + ?Sized> Communicator for Arc<C> {
+    fn rank(&self) -> usize {
+        (**self).rank()
+    }
+
+    fn size(&self) -> usize {
+        (**self).size()
+    }
+
+    fn sum_i64(&self, values: &mut [i64]) -> Result<()> {
+        (**self).sum_i64(values)
+    }
+
+    fn max_f64(&self, values: &mut [f64]) -> Result<()> {
+        (**self).max_f64(values)
+    }
+
+    fn allgather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
+        (**self).allgather(own)
+    }
+
+    fn broadcast(&self, root: usize, bytes: &mut Vec<u8>) -> Result<()> {
+        (**self).broadcast(root, bytes)
+    }
+
+    fn barrier(&self) -> Result<()> {
+        (**self).barrier()
+    }
+
+    fn abort(&self, code: i32, message: &str) -> Result<()> {
+        (**self).abort(code, message)
     }
 }

@@ -19,15 +19,27 @@ pub struct RowData {
     pub query_weight: Option<Vec<f64>>,
     /// What training adds its trees to.
     pub base_score: Option<Vec<f64>>,
+    /// The place at which each row was shown, from 1, where labels are clicks.
+    pub position: Option<Vec<u32>>,
 }
 
 /// The largest label: above it, single precision no longer tells whole numbers apart.
 const MAX_LABEL: f32 = 16_777_216.0;
 
+/// The last position: a bias is learned for each up to the last that occurs.
+const MAX_POSITION: u32 = 1 << 16;
+
 impl RowData {
     /// Labels and queries alone.
     pub fn new(labels: Vec<f32>, grouping: Grouping) -> Self {
-        Self { labels, grouping, row_weight: None, query_weight: None, base_score: None }
+        Self {
+            labels,
+            grouping,
+            row_weight: None,
+            query_weight: None,
+            base_score: None,
+            position: None,
+        }
     }
 
     /// Refuses what no use of the data could accept.
@@ -51,7 +63,20 @@ impl RowData {
                 return Err(Error::data("base_score", what).row(row).expected("a finite number"));
             }
         }
-        Ok(())
+        self.check_positions(num_rows)
+    }
+
+    fn check_positions(&self, num_rows: usize) -> Result<()> {
+        let Some(position) = &self.position else { return Ok(()) };
+        check_length("position", position.len(), num_rows, "rows")?;
+        match position.iter().position(|position| !(1..=MAX_POSITION).contains(position)) {
+            None => Ok(()),
+            Some(row) => {
+                Err(Error::data("position", format!("position[{row}] = {}", position[row]))
+                    .row(row)
+                    .expected(format!("a place from 1 to {MAX_POSITION}")))
+            }
+        }
     }
 
     fn query_of_row(&self, row: usize) -> usize {

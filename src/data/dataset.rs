@@ -25,6 +25,7 @@ pub struct Dataset {
     row_weight: Option<Vec<f64>>,
     query_weight: Option<Vec<f64>>,
     base_score: Option<Vec<f64>>,
+    position: Option<Vec<u32>>,
 }
 
 impl Dataset {
@@ -117,6 +118,7 @@ impl Dataset {
 
     fn in_order(binning: Arc<Binning>, matrix: Matrix, order: Canonical, data: RowData) -> Self {
         let gather = |values: Vec<f64>| order.rows.iter().map(|&r| values[r as usize]).collect();
+        let places = |at: Vec<u32>| order.rows.iter().map(|&r| at[r as usize]).collect();
         let by_query = |w: Vec<f64>| order.query_of.iter().map(|&q| w[q as usize]).collect();
         Self {
             binning,
@@ -124,6 +126,7 @@ impl Dataset {
             labels: order.rows.iter().map(|&row| data.labels[row as usize] + 0.0).collect(),
             row_weight: data.row_weight.map(gather),
             base_score: data.base_score.map(gather),
+            position: data.position.map(places),
             query_weight: data.query_weight.map(by_query),
             queries: order.queries,
             rows: order.rows,
@@ -131,6 +134,25 @@ impl Dataset {
             doc_hash: order.doc_hash,
             query_hash: order.query_hash,
         }
+    }
+
+    /// The part of a process that has no docs.
+    pub fn empty(binning: Arc<Binning>) -> Result<Self> {
+        let matrix = Matrix::zeros(binning.layout().width(), 0)?;
+        Ok(Self {
+            binning,
+            matrix,
+            labels: Vec::new(),
+            queries: Queries::none(),
+            rows: Vec::new(),
+            query_of: Vec::new(),
+            doc_hash: Vec::new(),
+            query_hash: Vec::new(),
+            row_weight: None,
+            query_weight: None,
+            base_score: None,
+            position: None,
+        })
     }
 
     /// The bins, shared with every dataset made [`like`](Self::like) this one.
@@ -188,14 +210,33 @@ impl Dataset {
         self.base_score.as_deref()
     }
 
+    /// The place at which each doc was shown, from 1, where given.
+    pub fn position(&self) -> Option<&[u32]> {
+        self.position.as_deref()
+    }
+
     /// A hash of all that training can see: cells and their bins, labels, weights, queries.
     pub fn fingerprint(&self) -> u64 {
-        let mix = |h: u64, x: u64| hash::mix(h.rotate_left(1) ^ x);
-        let thresholds = self.binning.mappers().iter().map(|mapper| {
-            hash::bytes(bytemuck::cast_slice(mapper.thresholds())) ^ mapper.num_codes() as u64
-        });
-        let h = thresholds.fold(self.num_docs() as u64, mix);
-        self.query_hash.iter().copied().fold(h, mix)
+        self.fingerprint_with(self.content())
+    }
+
+    /// A hash of the bins alone.
+    pub(crate) fn bins_fingerprint(&self) -> u64 {
+        super::together::fingerprint(&self.binning)
+    }
+
+    /// The number of docs, and a number for the content of all queries: those of two parts are added.
+    pub(crate) fn content(&self) -> [u64; 2] {
+        let queries = self.query_hash.iter();
+        let content = queries.fold(0u64, |sum, &hash| sum.wrapping_add(hash::mix(hash)));
+        [self.num_docs() as u64, content]
+    }
+
+    /// The fingerprint of all docs of which these are a part.
+    pub(crate) fn fingerprint_with(&self, content: [u64; 2]) -> u64 {
+        content
+            .into_iter()
+            .fold(self.bins_fingerprint(), |h, part| hash::mix(h.rotate_left(1) ^ part))
     }
 
     /// The number of docs.
@@ -238,6 +279,8 @@ impl Dataset {
     pub fn memory(&self) -> usize {
         let floats = [&self.row_weight, &self.query_weight, &self.base_score];
         let floats: usize = floats.into_iter().flatten().map(|v| 8 * v.len()).sum();
+        let places = self.position.as_ref().map_or(0, |places| 4 * places.len());
+        let floats = floats + places;
         self.matrix.bytes().len() + self.num_docs() * (4 + 4 + 8) + self.queries.len() * 20 + floats
     }
 }

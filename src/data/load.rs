@@ -14,7 +14,9 @@ use super::lines::{LineOptions, LineSource, Piece};
 use super::parsed::{Chunk, Parsed, Parser};
 use super::pieces::for_each_piece;
 use super::qid::{QidRuns, QueryTracker};
+use super::together::bins_together;
 use crate::bins::{BinOptions, Binning, Cells as _, Sample, nearest};
+use crate::comm::{Call, Team};
 use crate::error::{Error, Result};
 use crate::{Grouping, Interrupt, Progress};
 use std::path::Path;
@@ -117,6 +119,126 @@ pub fn load_from(
         Sink::Width(_) | Sink::Sample(..) => return Err(Error::internal("rows that went nowhere")),
     };
     Ok(Loaded { dataset, query_ids })
+}
+
+/// As [`load_all`], of the part that a rank of a team has: with the bins that one process would
+/// choose of all parts. Without paths, it has no docs.
+pub fn load_together(
+    paths: &[impl AsRef<Path>],
+    team: &Team,
+    options: &LoadOptions,
+    interrupt: &Interrupt,
+) -> Result<Loaded> {
+    let mut part = Part::default();
+    let looked = part.look(paths, options, interrupt);
+    let mut width = [part.num_features() as f64];
+    team.max(Call::at_start("the number of features"), looked, &mut width)?;
+    let sampled = part.sample(width[0] as usize, options, interrupt);
+    let binning = Arc::new(bins_together(team, sampled, &options.bins, interrupt)?);
+    let loaded = part.loaded(binning, options, interrupt);
+    team.agree(Call::at_start("the parts of the data"), loaded)
+}
+
+/// The text of one rank on its way.
+#[derive(Default)]
+struct Part {
+    sources: Vec<LineSource>,
+    heads: Heads,
+    sink: Option<Sink>,
+}
+
+impl Part {
+    /// Reads all text once.
+    fn look(
+        &mut self,
+        paths: &[impl AsRef<Path>],
+        options: &LoadOptions,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        options.bins.check()?;
+        if options.query_ranks {
+            let what = "ranks within queries are not made by a team";
+            return Err(
+                Error::param("query_ranks", what).hint("rank values before the data are cut")
+            );
+        }
+        let open = |path| LineSource::open(path, &options.lines);
+        self.sources = paths.iter().map(open).collect::<Result<_>>()?;
+        let mut sink = Sink::Buffer(Parsed::new(options.parser(None)));
+        options.fill_all(&mut sink, &mut self.sources, interrupt, Some(&mut self.heads))?;
+        self.sink = Some(sink);
+        Ok(())
+    }
+
+    fn num_features(&self) -> usize {
+        match &self.sink {
+            Some(Sink::Buffer(table)) => table.num_features(),
+            Some(Sink::Width(width)) => *width,
+            Some(Sink::Sample(sample, _)) => sample.num_features(),
+            Some(Sink::Bins(_)) | None => 0,
+        }
+    }
+
+    /// The sample of all rows, which have at least so many features.
+    fn sample(
+        &mut self,
+        width: usize,
+        options: &LoadOptions,
+        interrupt: &Interrupt,
+    ) -> Result<Sample> {
+        let mut sample = Sample::growing(options.bins.sample_rows);
+        match self.sink.take() {
+            Some(Sink::Buffer(table)) => {
+                let table = table.widened(width);
+                sample.push_hashed(&table, &table.hashes(interrupt)?)?;
+                self.sink = Some(Sink::Buffer(table));
+                Ok(sample)
+            }
+            Some(Sink::Sample(sample, _)) => Ok(*sample),
+            _ => {
+                let mut sink = Sink::Sample(Box::new(sample), width);
+                self.read_again(&mut sink, options, interrupt)?;
+                let Sink::Sample(sample, _) = sink else {
+                    return Err(Error::internal("rows that went nowhere"));
+                };
+                Ok(*sample)
+            }
+        }
+    }
+
+    fn loaded(
+        mut self,
+        binning: Arc<Binning>,
+        options: &LoadOptions,
+        interrupt: &Interrupt,
+    ) -> Result<Loaded> {
+        if self.heads.labels.is_empty() {
+            return Ok(Loaded { dataset: Dataset::empty(binning)?, query_ids: Vec::new() });
+        }
+        let heads = std::mem::take(&mut self.heads);
+        let num_rows = heads.labels.len();
+        let (rows, query_ids) = heads.finish().map_err(|error| placed(error, &self.sources))?;
+        if let Some(Sink::Buffer(table)) = self.sink.take() {
+            let dataset = Dataset::like(&table, rows, binning, interrupt)?;
+            return Ok(Loaded { dataset, query_ids });
+        }
+        let mut sink = Sink::Bins(Box::new(Builder::new(binning, num_rows)?));
+        self.read_again(&mut sink, options, interrupt)?;
+        let Sink::Bins(builder) = sink else {
+            return Err(Error::internal("rows that went nowhere"));
+        };
+        Ok(Loaded { dataset: builder.finish(rows)?, query_ids })
+    }
+
+    fn read_again(
+        &mut self,
+        sink: &mut Sink,
+        options: &LoadOptions,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        self.sources.iter_mut().try_for_each(LineSource::rewind)?;
+        options.fill_all(sink, &mut self.sources, interrupt, None)
+    }
 }
 
 /// Reads text whose values are ranked: they are held until all have come.

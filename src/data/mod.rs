@@ -26,10 +26,12 @@ mod ranked;
 mod raw;
 pub mod scan;
 pub mod table;
+mod together;
 pub mod trec;
 
 pub use builder::{Builder, RowData};
 pub use cells::{Column, Columns, Infinite, Policy, Strided};
 pub use dataset::Dataset;
-pub use load::{LoadOptions, Loaded, load, load_all};
+pub use load::{LoadOptions, Loaded, load, load_all, load_together};
 pub use raw::RawDataset;
+pub use together::{NamedQueries, bins_together, check_queries};

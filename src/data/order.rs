@@ -1,6 +1,6 @@
 //! The order of docs and queries inside a dataset: by content alone.
 //!
-//! Docs of a query are sorted by a hash of their cells, label, weight and base score, queries by a
+//! Docs of a query are sorted by a hash of their cells, label, weight, base score and position, queries by a
 //! hash over their docs. Docs that tie are copies of each other (64 bits make another reason less
 //! likely than a fault of the memory), and which copy comes first makes no difference to anything.
 
@@ -54,9 +54,14 @@ fn sort_by_hash(docs: &mut [u32], by_row: &[u64]) {
 
 fn doc_hash(cells: u64, data: &RowData, row: usize) -> u64 {
     let label = u64::from((data.labels[row] + 0.0).to_bits());
-    let extra = |values: &Option<Vec<f64>>| values.as_ref().map_or(0, |v| (v[row] + 0.0).to_bits());
-    let parts = [label, extra(&data.row_weight), extra(&data.base_score)];
-    parts.into_iter().fold(cells, |hash, part| hash::mix(hash ^ part).rotate_left(1))
+    // What is not given hashes as what it stands for: a weight of 1, a score of 0.
+    let extra = |values: &Option<Vec<f64>>, absent: f64| {
+        values.as_ref().map_or(0, |v| (v[row] + 0.0).to_bits() ^ absent.to_bits())
+    };
+    let parts = [label, extra(&data.row_weight, 1.0), extra(&data.base_score, 0.0)];
+    let position = data.position.as_ref().map(|position| u64::from(position[row]));
+    let parts = parts.into_iter().chain(position);
+    parts.fold(cells, |hash, part| hash::mix(hash ^ part).rotate_left(1))
 }
 
 fn fold(docs: &[u32], by_row: &[u64], weight: f64) -> u64 {

@@ -4,7 +4,11 @@ use super::grower::{Grower, Growth, Open};
 use super::limits::Bounds;
 use super::options::Criterion;
 use super::packed::Sums;
+use super::together::take;
+use crate::comm::Call;
+use crate::error::Result;
 use crate::model::{Child, Leaf, Tree};
+use crate::sum::{ExactSum, WORDS};
 
 /// What the value of a node comes from.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,9 +21,8 @@ struct Node {
 
 impl Grower {
     /// The tree, its leaves valued.
-    pub(super) fn finish(&self, growth: Growth<'_>) -> Tree {
-        let of_leaf: Vec<Node> =
-            self.leaves.iter().map(|open| self.sums_of(open, &growth)).collect();
+    pub(super) fn finish(&self, mut growth: Growth<'_>) -> Result<Tree> {
+        let of_leaf = self.sums_of_leaves(&mut growth)?;
         let mut splits = growth.splits;
         let mut of_split = vec![Node::default(); splits.len()];
         for at in (0..splits.len()).rev() {
@@ -44,18 +47,32 @@ impl Grower {
             docs: node.docs,
         };
         let leaves = self.leaves.iter().zip(&of_leaf).map(leaf).collect();
-        Tree::new(splits, leaves)
+        Ok(Tree::new(splits, leaves))
     }
 
-    fn sums_of(&self, open: &Open, growth: &Growth<'_>) -> Node {
-        let sums = Sums::of(open.total);
-        let docs = self.docs.get(open.docs.clone());
-        let hess = match self.options.criterion {
-            Criterion::SecondOrder => f64::from(sums.mass) * growth.scale.mass,
-            Criterion::LeastSquares => {
-                docs.iter().map(|&doc| f64::from(growth.job.gradients[doc as usize].hess)).sum()
+    /// What the values of leaves come from: of all ranks.
+    fn sums_of_leaves(&self, growth: &mut Growth<'_>) -> Result<Vec<Node>> {
+        let by_squares = self.options.criterion == Criterion::LeastSquares;
+        let mut words: Vec<u64> = self.leaves.iter().map(|open| open.docs.len() as u64).collect();
+        if by_squares {
+            for open in &self.leaves {
+                let docs = self.docs.get(open.docs.clone()).iter();
+                let hess = docs.map(|&doc| f64::from(growth.job.gradients[doc as usize].hess));
+                words.extend(ExactSum::of(hess).words());
             }
+        }
+        let call = Call { what: "the docs of leaves", round: growth.job.round };
+        self.team.sum(call, take(&mut growth.trouble), &mut words)?;
+        let (counts, hessians) = words.split_at(self.leaves.len());
+        let node = |(at, open): (usize, &Open)| {
+            let sums = Sums::of(open.total);
+            let hess = if by_squares {
+                ExactSum::of_words(&hessians[at * WORDS..(at + 1) * WORDS]).value()
+            } else {
+                f64::from(sums.mass) * growth.scale.mass
+            };
+            Node { grad: i64::from(sums.grad), hess, docs: counts[at] }
         };
-        Node { grad: i64::from(sums.grad), hess, docs: docs.len() as u64 }
+        Ok(self.leaves.iter().enumerate().map(node).collect())
     }
 }

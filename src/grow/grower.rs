@@ -7,10 +7,12 @@ use super::limits::{Bounds, Rules};
 use super::lines::Lines;
 use super::noise;
 use super::options::{GrowOptions, TreeShape};
-use super::packed::{Scale, pack};
+use super::packed::{Load, Scale, pack};
 use super::rows::Rows;
 use super::scan::{Bar, Choice};
+use super::together::take;
 use crate::bins::{Binning, Matrix};
+use crate::comm::Team;
 use crate::error::{Result, room_for};
 use crate::gradient::Gradient;
 use crate::hash::draw;
@@ -61,6 +63,9 @@ pub struct Grower {
     pub(super) rest: Rows,
     pub(super) leaves: Vec<Open>,
     pub(super) rules: Option<Rules>,
+    pub(super) team: Team,
+    /// Those with whom the features are shared, if they are.
+    pub(super) sharers: Option<Team>,
 }
 
 /// A leaf of the tree so far.
@@ -68,7 +73,9 @@ pub struct Grower {
 pub(super) struct Open {
     pub(super) docs: Range<usize>,
     pub(super) rest: Range<usize>,
-    /// The packed sums of its docs.
+    /// How many docs it has, on all ranks.
+    pub(super) count: usize,
+    /// The packed sums of its docs, on all ranks.
     pub(super) total: u64,
     pub(super) depth: u32,
     /// Its number among all nodes of the tree: for what is drawn at random.
@@ -98,6 +105,8 @@ pub(super) struct Growth<'a> {
     pub(super) table: Table<'a>,
     pub(super) job: Job<'a>,
     pub(super) scale: Scale,
+    /// What has gone wrong on this rank, and is to be told to the others.
+    pub(super) trouble: Result<()>,
     /// How far chance moves the root of a split's value, in packed units.
     pub(super) deviation: f64,
     pub(super) splits: Vec<Split>,
@@ -134,9 +143,35 @@ impl Grower {
             rest: Rows::default(),
             leaves: Vec::new(),
             rules: Rules::of(&options.limits, &digits),
+            team: Team::default(),
+            sharers: None,
             digits,
             options,
         })
+    }
+
+    /// Grows trees on the docs of all ranks of a team, of which the table has this rank's part.
+    ///
+    /// All ranks grow the same trees; what they exchange depends on the number of leaves, columns and
+    /// bins, and not on that of docs.
+    pub fn with_team(mut self, team: Team) -> Result<Self> {
+        if !team.is_alone() {
+            self.check_team()?;
+        }
+        self.team = team;
+        Ok(self)
+    }
+
+    /// Grows trees together with other ranks that have the same table, each of which searches its
+    /// share of the features.
+    ///
+    /// What they exchange is the best split of each node: some sixty bytes.
+    pub fn with_shared_features(mut self, team: Team) -> Result<Self> {
+        if !team.is_alone() {
+            self.check_team()?;
+            self.sharers = Some(team);
+        }
+        Ok(self)
     }
 
     /// Grows a tree; its leaves hold the whole Newton step. Where nothing can be split, it is one
@@ -162,25 +197,31 @@ impl Grower {
         job: Job<'_>,
         interrupt: &Interrupt,
     ) -> Result<Tree> {
-        let scale = pack(job.gradients, job.docs, self.options.criterion, &mut self.packed);
-        let deviation = noise::deviation(&self.options, job, &self.packed);
+        let Job { gradients, docs, round, .. } = job;
+        let (criterion, team) = (self.options.criterion, &self.team);
+        let load = Load { gradients, docs, criterion, team, round };
+        let (scale, num_docs) = pack(load, &mut self.packed)?;
+        let deviation = noise::deviation(&self.options, job, &self.packed, team)?;
         let (queue, columns, splits) = (BTreeSet::new(), Vec::new(), Vec::new());
-        let mut growth = Growth { table, job, scale, deviation, splits, columns, queue };
-        self.start(&mut growth);
+        let trouble = Ok(());
+        let mut growth = Growth { table, job, scale, trouble, deviation, splits, columns, queue };
+        self.start(&mut growth, num_docs);
+        self.take_share(&mut growth);
         match self.options.tree_shape {
+            _ if !self.team.is_alone() => self.grow_together(&mut growth, interrupt)?,
             TreeShape::Leafwise => self.grow_leafwise(&mut growth, interrupt)?,
             TreeShape::Symmetric => self.grow_symmetric(&mut growth, interrupt)?,
         }
         for leaf in &mut self.leaves {
             leaf.histogram.take().into_iter().for_each(|histogram| self.pool.give(histogram));
         }
-        Ok(self.finish(growth))
+        self.finish(growth)
     }
 
     fn grow_leafwise(&mut self, growth: &mut Growth<'_>, interrupt: &Interrupt) -> Result<()> {
         self.search_alone(0, growth)?;
         while self.leaves.len() < self.options.num_leaves {
-            interrupt.check()?;
+            self.look_at(interrupt, growth)?;
             let Some((_, Reverse(leaf))) = growth.queue.pop_last() else { break };
             self.split(leaf, growth)?;
             self.pass_over(growth);
@@ -189,7 +230,7 @@ impl Grower {
     }
 
     /// Puts all docs at the root.
-    fn start(&mut self, growth: &mut Growth<'_>) {
+    fn start(&mut self, growth: &mut Growth<'_>, num_docs: usize) {
         self.docs.start(growth.job.docs);
         self.rest.start(growth.job.rest);
         let mut all = Set::all(self.digits.len());
@@ -201,6 +242,7 @@ impl Grower {
         self.leaves.push(Open {
             docs: 0..growth.job.docs.len(),
             rest: 0..growth.job.rest.len(),
+            count: num_docs,
             total: sum(&self.packed, growth.job.docs),
             depth: 0,
             number: 0,
@@ -216,7 +258,7 @@ impl Grower {
 
     /// Gives back the histograms of leaves that will not be split any more: there are as many better
     /// ones as splits left, and each split takes one of them or of their children.
-    fn pass_over(&mut self, growth: &mut Growth<'_>) {
+    pub(super) fn pass_over(&mut self, growth: &mut Growth<'_>) {
         while growth.queue.len() > self.options.num_leaves - self.leaves.len() {
             let Some((_, Reverse(leaf))) = growth.queue.pop_first() else { break };
             if let Some(histogram) = self.leaves[leaf].histogram.take() {
@@ -226,7 +268,7 @@ impl Grower {
     }
 
     /// Splits a leaf: its left child takes its place, the right one comes last.
-    fn split(&mut self, at: usize, growth: &mut Growth<'_>) -> Result<()> {
+    pub(super) fn split(&mut self, at: usize, growth: &mut Growth<'_>) -> Result<()> {
         let Some(best) = self.leaves[at].best.take() else { return Ok(()) };
         let choice = best.choice;
         let histogram = self.leaves[at].histogram.take();
@@ -246,6 +288,7 @@ impl Grower {
         let mut right = Open {
             docs: middle..leaf.docs.end,
             rest: rest_middle..leaf.rest.end,
+            count: leaf.docs.end - middle,
             total: leaf.total.wrapping_sub(left),
             depth: leaf.depth + 1,
             number: 2 * number as u64 + 2,
@@ -257,6 +300,7 @@ impl Grower {
             bounds: leaf.bounds,
             groups: leaf.groups.clone(),
         };
+        leaf.count -= right.count;
         (leaf.docs.end, leaf.rest.end, leaf.total) = (middle, rest_middle, left);
         (leaf.depth, leaf.number) = (right.depth, right.number - 1);
         let above = leaf.parent.replace((number, true));
@@ -276,6 +320,9 @@ impl Grower {
         histogram: Option<Box<[u64]>>,
         growth: &mut Growth<'_>,
     ) -> Result<()> {
+        if !self.team.is_alone() {
+            return self.search_children_together(children, histogram, growth);
+        }
         let Some(mut parent) = histogram else {
             for child in children {
                 self.search_alone(child, growth)?;
@@ -305,6 +352,7 @@ impl Grower {
         let nodes = [node(0), node(1)];
         let found =
             self.scanner(growth).scan(nodes, docs, smaller.as_deref_mut(), Some(&mut parent));
+        let found = self.joined(found, take(&mut growth.trouble), growth.job.round)?;
         self.gathered = gathered;
         for ((leaf, found), sums) in pair.into_iter().zip(found).zip([smaller, Some(parent)]) {
             let num_docs = self.leaves[leaf].docs.len();
@@ -334,18 +382,25 @@ impl Grower {
         let node = self.node((total, num_docs), leaf, (&features, &bar), growth);
         let docs = Docs::of(docs, &self.packed, &mut gathered);
         let scanner = self.scanner(growth);
-        let [found, _] = scanner.scan([Some(node), None], docs, sums.as_deref_mut(), None);
+        let found = scanner.scan([Some(node), None], docs, sums.as_deref_mut(), None);
+        let [found, _] = self.joined(found, take(&mut growth.trouble), growth.job.round)?;
         self.gathered = gathered;
         self.settle(at, found, (total, num_docs), growth);
         self.keep(at, sums);
         Ok(())
     }
 
+    /// In a team, sums that are there are cheaper than those that others must be asked for.
+    fn is_kept(&self, num_docs: usize) -> bool {
+        !self.team.is_alone() || self.pool.is_kept(num_docs)
+    }
+
     /// Keeps the histogram of a leaf that will be split, if it is large.
-    fn keep(&mut self, at: usize, sums: Option<Box<[u64]>>) {
+    pub(super) fn keep(&mut self, at: usize, sums: Option<Box<[u64]>>) {
+        let is_kept = self.is_kept(self.leaves[at].docs.len());
         let leaf = &mut self.leaves[at];
         match sums {
-            Some(sums) if leaf.best.is_some() && self.pool.is_kept(leaf.docs.len()) => {
+            Some(sums) if leaf.best.is_some() && is_kept => {
                 leaf.histogram = Some(sums);
             }
             Some(sums) => self.pool.give(sums),

@@ -31,7 +31,9 @@ mod options;
 mod packed;
 mod rows;
 mod scan;
+mod share;
 mod symmetric;
+mod together;
 mod value;
 
 pub use coded::CodedTree;

@@ -10,6 +10,8 @@
 use super::grower::Job;
 use super::options::GrowOptions;
 use super::packed::Sums;
+use crate::comm::{Call, Team};
+use crate::error::Result;
 use crate::hash::draw_in;
 
 /// The noise on the splits of a node.
@@ -62,9 +64,14 @@ fn normal(bits: u64) -> f64 {
 }
 
 /// How far chance moves the root of a value in this round, in packed units.
-pub(super) fn deviation(options: &GrowOptions, job: Job<'_>, packed: &[u64]) -> f64 {
+pub(super) fn deviation(
+    options: &GrowOptions,
+    job: Job<'_>,
+    packed: &[u64],
+    team: &Team,
+) -> Result<f64> {
     if options.random_strength == 0.0 {
-        return 0.0;
+        return Ok(0.0);
     }
     // Exact, for any order of docs: the absolute values sum to less than 2³¹.
     let (squares, mass) = job.docs.iter().fold((0u64, 0u64), |(squares, mass), &doc| {
@@ -72,12 +79,15 @@ pub(super) fn deviation(options: &GrowOptions, job: Job<'_>, packed: &[u64]) -> 
         let size = u64::from(sums.grad.unsigned_abs());
         (squares.wrapping_add(size.wrapping_mul(size)), mass + u64::from(sums.mass))
     });
+    let mut sums = [squares, mass, job.docs.len() as u64];
+    team.sum(Call { what: "the size of gradients", round: job.round }, Ok(()), &mut sums)?;
+    let [squares, mass, num_docs] = sums;
     if mass == 0 {
-        return 0.0;
+        return Ok(0.0);
     }
-    let num_docs = job.docs.len() as f64;
+    let num_docs = num_docs as f64;
     let fading = num_docs / (num_docs + (options.random_decay * job.round as f64).exp());
-    options.random_strength * fading * (squares as f64 / mass as f64).sqrt()
+    Ok(options.random_strength * fading * (squares as f64 / mass as f64).sqrt())
 }
 
 #[cfg(test)]

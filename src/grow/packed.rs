@@ -3,13 +3,16 @@
 //! A doc becomes one `u64`: its scaled gradient in the upper 32 bits, in two's complement, and its
 //! scaled hessian in the lower 32 (or a one, where splits are chosen by least squares).
 //!
-//! No sum can overflow, whatever the docs: the scales are such that, over all docs of a tree, the
+//! The scales come from sums that are exact, so they do not depend on the order of docs, or on how
+//! they are dealt out to the ranks of a team. No sum can overflow, whatever the docs: the scales are such that, over all docs of a tree, the
 //! absolute gradients sum to less than 2³¹ and the hessians to less than 2³², with half a unit a doc
 //! left for rounding. So no carry ever leaves the lower half, and the sum over any set of docs is
 //! exact; subtracting a child from its parent is exact too. Where there are so many docs that half a
 //! unit each would take most of the room, values are cut towards zero instead of rounded.
 
 use super::options::Criterion;
+use crate::comm::{Call, Team};
+use crate::error::Result;
 use crate::gradient::Gradient;
 use rayon::prelude::*;
 
@@ -36,21 +39,28 @@ pub(super) struct Scale {
     pub(super) mass: f64,
 }
 
-/// Docs whose sums are added before they join the total: an order that no thread can change.
+/// Docs whose sums are added as floats, exactly, before they join the total.
 const BLOCK: usize = 4096;
 /// Up to this many docs, rounding takes at most an eighth of the room.
 const MOST_ROUNDED: usize = 1 << 29;
 
-/// Packs gradients into `packed`, a slot a doc of the table, to be summed over `docs` or parts of them.
-pub(super) fn pack(
-    gradients: &[Gradient],
-    docs: &[u32],
-    criterion: Criterion,
-    packed: &mut [u64],
-) -> Scale {
-    let scale = scale_of(gradients, docs, criterion);
-    let half: f64 = if docs.len() <= MOST_ROUNDED { 0.5 } else { 0.0 };
-    let whole = |gradient: &Gradient| {
+/// What is to be packed: gradients, of which those of `docs` count, in a team perhaps.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Load<'a> {
+    pub(super) gradients: &'a [Gradient],
+    pub(super) docs: &'a [u32],
+    pub(super) criterion: Criterion,
+    pub(super) team: &'a Team,
+    pub(super) round: u64,
+}
+
+/// Packs gradients into `packed`, a slot a doc of the table, to be summed over the docs of all ranks
+/// or parts of them; and how many docs these are.
+pub(super) fn pack(load: Load<'_>, packed: &mut [u64]) -> Result<(Scale, usize)> {
+    let Load { gradients, criterion, .. } = load;
+    let (scale, num_docs) = scale_of(load)?;
+    let half: f64 = if num_docs <= MOST_ROUNDED { 0.5 } else { 0.0 };
+    let packed_of = |gradient: &Gradient| {
         let grad = f64::from(gradient.grad) * scale.grad;
         let grad = (grad + half.copysign(grad)) as i32;
         let mass = match criterion {
@@ -63,26 +73,49 @@ pub(super) fn pack(
     let pairs = packed.par_chunks_mut(BLOCK).zip(gradients.par_chunks(BLOCK));
     pairs.for_each(|(packed, gradients)| {
         for (packed, gradient) in packed.iter_mut().zip(gradients) {
-            *packed = whole(gradient);
+            *packed = packed_of(gradient);
         }
     });
-    Scale { grad: inverse(scale.grad), mass: inverse(scale.mass) }
+    Ok((Scale { grad: inverse(scale.grad), mass: inverse(scale.mass) }, num_docs))
 }
 
-/// What the gradients are multiplied by.
-fn scale_of(gradients: &[Gradient], docs: &[u32], criterion: Criterion) -> Scale {
-    let sums: Vec<(f64, f64)> = docs
+/// What the gradients are multiplied by, and the number of docs that count.
+fn scale_of(load: Load<'_>) -> Result<(Scale, usize)> {
+    let Load { gradients, docs, criterion, team, round } = load;
+    let mut most = largest(gradients, docs);
+    team.max(Call { what: "the largest gradient", round }, Ok(()), &mut most)?;
+    let factors = most.map(factor);
+    let sums: Vec<[f64; 2]> = docs
         .par_chunks(BLOCK)
         .map(|docs| {
-            docs.iter().fold((0.0, 0.0), |(grad, hess), &doc| {
+            docs.iter().fold([0.0; 2], |[grad, hess], &doc| {
                 let gradient = &gradients[doc as usize];
-                (grad + f64::from(gradient.grad.abs()), hess + f64::from(gradient.hess))
+                let [g, h] = [gradient.grad.abs(), gradient.hess.max(0.0)].map(f64::from);
+                [grad + whole(g * factors[0]), hess + whole(h * factors[1])]
             })
         })
         .collect();
-    let (grad, hess) = sums.iter().fold((0.0, 0.0), |sum, more| (sum.0 + more.0, sum.1 + more.1));
+    let mut words = vec![docs.len() as u64];
+    for kind in 0..2 {
+        let units: u128 = sums.iter().map(|sums| sums[kind] as u128).sum();
+        let low = u128::from(u32::MAX);
+        words.extend([units & low, units >> 32 & low, units >> 64].map(|part| part as u64));
+    }
+    team.sum(Call { what: "the sum of gradients", round }, Ok(()), &mut words)?;
+    let num_docs = words[0] as usize;
+    let [grad, hess] = [0, 1].map(|kind| {
+        let parts = &words[1 + 3 * kind..4 + 3 * kind];
+        let units = parts.iter().rev().fold(0u128, |units, &part| (units << 32) + u128::from(part));
+        // Half a unit a doc was rounded away at most.
+        let sum = (units + num_docs as u128) as f64 / factors[kind];
+        match most[kind] {
+            0.0 => 0.0,
+            f64::INFINITY => f64::INFINITY,
+            _ => sum,
+        }
+    });
     // One part in 2^20 is left for the error of the sums themselves.
-    let left = if docs.len() <= MOST_ROUNDED { docs.len() as f64 / 2.0 } else { 0.0 } + 2048.0;
+    let left = if num_docs <= MOST_ROUNDED { num_docs as f64 / 2.0 } else { 0.0 } + 2048.0;
     let scale = |room: f64, sum: f64| {
         let scale = (room - left) / sum;
         if sum > 0.0 { scale.min(f64::from(f32::MAX)) } else { 0.0 }
@@ -91,7 +124,41 @@ fn scale_of(gradients: &[Gradient], docs: &[u32], criterion: Criterion) -> Scale
         Criterion::SecondOrder => scale(4_294_967_295.0, hess),
         Criterion::LeastSquares => 1.0,
     };
-    Scale { grad: scale(2_147_483_647.0, grad), mass }
+    Ok((Scale { grad: scale(2_147_483_647.0, grad), mass }, num_docs))
+}
+
+/// The largest absolute gradient and hessian; infinite, where one is no finite number.
+fn largest(gradients: &[Gradient], docs: &[u32]) -> [f64; 2] {
+    const SIGN: u32 = 1 << 31;
+    let join = |a: [u32; 2], b: [u32; 2]| [a[0].max(b[0]), a[1].max(b[1])];
+    // The bits of numbers without a sign are in the order of the numbers.
+    let most = docs.par_chunks(BLOCK).map(|docs| {
+        docs.iter().fold([0; 2], |most, &doc| {
+            let Gradient { grad, hess } = gradients[doc as usize];
+            join(most, [grad, hess].map(|part| part.to_bits() & !SIGN))
+        })
+    });
+    most.reduce(|| [0; 2], join).map(|bits| {
+        let most = f32::from_bits(bits);
+        if most.is_nan() { f64::INFINITY } else { f64::from(most) }
+    })
+}
+
+/// Makes whole units of numbers, the largest of which is given: 2^39 to 2^40 of that one, so that the
+/// sum of a block is exact in 53 bits.
+fn factor(most: f64) -> f64 {
+    if most == 0.0 || !most.is_finite() {
+        return 1.0;
+    }
+    let exponent = (most.to_bits() >> 52) as i32 - 1023;
+    2f64.powi(39 - exponent)
+}
+
+/// The nearest whole number, of one below 2^51.
+#[inline]
+fn whole(number: f64) -> f64 {
+    const SHIFT: f64 = 6_755_399_441_055_744.0;
+    (number + SHIFT) - SHIFT
 }
 
 fn inverse(scale: f64) -> f64 {
@@ -105,7 +172,10 @@ mod tests {
     fn packed(gradients: &[Gradient]) -> (Vec<u64>, Scale) {
         let docs: Vec<u32> = (0..gradients.len() as u32).collect();
         let mut packed = vec![0; gradients.len()];
-        let scale = pack(gradients, &docs, Criterion::SecondOrder, &mut packed);
+        let (criterion, team) = (Criterion::SecondOrder, &Team::default());
+        let load = Load { gradients, docs: &docs, criterion, team, round: 0 };
+        let (scale, num_docs) = pack(load, &mut packed).unwrap();
+        assert_eq!(num_docs, gradients.len());
         (packed, scale)
     }
 

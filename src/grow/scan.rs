@@ -87,7 +87,7 @@ pub(super) struct Found {
 
 impl Found {
     /// Adds what was found in later columns.
-    fn join(mut self, later: Self) -> Self {
+    pub(super) fn join(mut self, later: Self) -> Self {
         let is_better = match (&self.best, &later.best) {
             (Some(best), Some(other)) => other.score > best.score,
             (None, Some(_)) => true,
@@ -158,6 +158,23 @@ impl Scanner<'_> {
         }
         let found: Vec<_> = units.into_par_iter().map_init(Vec::new, scan).collect();
         found.into_iter().fold(Default::default(), join)
+    }
+
+    /// The sums over docs, and nothing else.
+    pub(super) fn fill(&self, docs: Docs<'_>, own: &mut [u64]) {
+        let work = self.columns.len() * docs.len();
+        let threads = if work < FEW { 1 } else { rayon::current_num_threads() };
+        let units = self.units(docs.len(), threads, Some(own), None);
+        let fill = |unit: Unit<'_>| {
+            if let Some(own) = unit.own {
+                unit.part.fill(docs, &self.shape, own);
+            }
+        };
+        if threads == 1 {
+            units.into_iter().for_each(fill);
+        } else {
+            units.into_par_iter().for_each(fill);
+        }
     }
 
     /// Cuts the columns into units.

@@ -251,6 +251,7 @@ impl Grower {
         let right = Open {
             docs: middle..leaf.docs.end,
             rest: rest_middle..leaf.rest.end,
+            count: leaf.docs.end - middle,
             total: leaf.total.wrapping_sub(choice.left),
             depth: leaf.depth + 1,
             number: 2 * number as u64 + 2,
@@ -262,6 +263,7 @@ impl Grower {
             bounds: bounds[1],
             groups: Vec::new(),
         };
+        leaf.count -= right.count;
         (leaf.docs.end, leaf.rest.end, leaf.total) = (middle, rest_middle, choice.left);
         (leaf.depth, leaf.number) = (right.depth, right.number - 1);
         leaf.heir_of = leaf.heir_of.or_else(|| heirs[0].then_some(number));

@@ -57,7 +57,7 @@ impl Grower {
     pub(super) fn may_split(&self, at: usize) -> bool {
         let leaf = &self.leaves[at];
         self.options.max_depth.is_none_or(|most| leaf.depth < most)
-            && leaf.docs.len() as u64 >= 2 * u64::from(self.options.min_leaf_docs)
+            && leaf.count as u64 >= 2 * u64::from(self.options.min_leaf_docs)
             && Sums::of(leaf.total).mass >= 2
     }
 

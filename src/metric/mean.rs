@@ -1,6 +1,7 @@
 //! The mean of a metric over queries, with what was left out of it.
 
 use crate::error::{Error, Result};
+use crate::sum::{ExactSum, WORDS};
 
 /// A weighted mean over the queries that have a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,10 +19,46 @@ impl Mean {
     ///
     /// Its bits depend on the values and their weights, not on the order of queries.
     pub fn of(values: &[f64], weights: Option<&[f64]>) -> Result<Self> {
-        let counted = Counted::new(values, weights)?;
-        let num_skipped = values.iter().filter(|value| value.is_nan()).count();
-        Ok(Self { value: counted.mean(), num_queries: values.len(), num_skipped })
+        let largest = match weights {
+            None => 1.0,
+            Some(weights) => {
+                check_weights(weights, values.len())?;
+                largest(weights)
+            }
+        };
+        Ok(Self::of_words(&Self::words(values, weights, largest)))
     }
+
+    /// What a mean is made of, as integers: those of parts of the queries are added up. `largest` is
+    /// the largest weight of all parts.
+    pub(crate) fn words(values: &[f64], weights: Option<&[f64]>, largest: f64) -> Vec<u64> {
+        let (mut sum, mut total) = (ExactSum::default(), ExactSum::default());
+        for (query, &value) in values.iter().enumerate() {
+            let weight = weights.map_or(1.0, |weights| weights[query] / largest);
+            if !value.is_nan() && weight > 0.0 {
+                sum.add(weight * value);
+                total.add(weight);
+            }
+        }
+        let num_skipped = values.iter().filter(|value| value.is_nan()).count();
+        let counts = [values.len() as u64, num_skipped as u64];
+        [&sum.words()[..], &total.words(), &counts].concat()
+    }
+
+    /// The mean that words stand for.
+    pub(crate) fn of_words(words: &[u64]) -> Self {
+        let [sum, total] = [0, WORDS].map(|at| ExactSum::of_words(&words[at..at + WORDS]).value());
+        let [num_queries, num_skipped] = [2 * WORDS, 2 * WORDS + 1].map(|at| words[at] as usize);
+        Self { value: sum / total, num_queries, num_skipped }
+    }
+
+    /// How many words there are to a mean.
+    pub(crate) const WORDS: usize = 2 * WORDS + 2;
+}
+
+/// The largest of some weights, by which they are divided so that no sum of them overflows.
+pub(crate) fn largest(weights: &[f64]) -> f64 {
+    weights.iter().copied().fold(0.0, f64::max)
 }
 
 /// Values with their weights in an order given by content alone.
@@ -36,17 +73,13 @@ impl Counted {
             None => values.iter().map(|&value| (value, 1.0)).collect(),
             Some(weights) => {
                 check_weights(weights, values.len())?;
-                let largest = weights.iter().copied().fold(0.0, f64::max);
+                let largest = largest(weights);
                 values.iter().zip(weights).map(|(&value, &w)| (value, w / largest)).collect()
             }
         };
         pairs.retain(|(value, weight)| !value.is_nan() && *weight > 0.0);
         pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         Ok(Self(pairs))
-    }
-
-    pub(super) fn mean(&self) -> f64 {
-        mean_of(self.0.iter().copied())
     }
 }
 

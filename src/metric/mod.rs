@@ -49,7 +49,7 @@ pub use mean::Mean;
 
 pub(crate) use gains::LabelFacts;
 pub(crate) use judge::{Judge, Scratch};
-pub(crate) use mean::check_weights;
+pub(crate) use mean::{check_weights, largest};
 pub(crate) use name::{of as name_of, pick};
 pub(crate) use ranking::Ranking;
 

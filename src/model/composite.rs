@@ -373,6 +373,20 @@ impl Model {
         self.forests().map(|forest| forest.trees().len()).sum()
     }
 
+    /// The number of trees that a score asks for: those of models inside it too, as often as they
+    /// stand there.
+    pub fn num_trees_inside(&self) -> usize {
+        let of_part = |component: &Component| match &component.part {
+            Part::Model(model) => model.num_trees_inside(),
+            Part::Stack(stack) => {
+                let rankers = stack.rankers().iter().map(|ranker| ranker.model.num_trees_inside());
+                rankers.sum::<usize>() + stack.outer().num_trees_inside()
+            }
+            part => part.forests().iter().map(|forest| forest.trees().len()).sum(),
+        };
+        self.components.iter().map(of_part).sum()
+    }
+
     /// The model's own forests, in order, those of classes too.
     pub fn forests(&self) -> impl Iterator<Item = &Forest> {
         self.components.iter().flat_map(|component| component.part.forests())
@@ -420,6 +434,14 @@ impl Model {
         self.components.retain(
             |component| !matches!(&component.part, Part::Forest(f) if f.trees().is_empty()),
         );
+    }
+
+    /// Whether another model scores all rows the same because it is made of the same.
+    pub(super) fn scores_as(&self, other: &Self) -> bool {
+        self.num_features == other.num_features
+            && self.query_ranks == other.query_ranks
+            && self.intercept == other.intercept
+            && self.components == other.components
     }
 
     /// A model of the same features without any part.

@@ -17,6 +17,7 @@ use super::{Objective, State, Target, pairwise};
 use crate::error::Result;
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
+use crate::metric::Convention;
 use crate::simd::Level;
 
 /// Pairs weighted by the change of a metric.
@@ -51,6 +52,14 @@ impl Objective for LambdaRank {
         let rule = Rule::of(self.options.metric.measure());
         let how = (&self.options, rule, Kernels::new(self.level));
         pairwise::gradients(how, (target, &state), gradients, interrupt)
+    }
+
+    fn of_part(&self, max_label: f32, _words: &[u64]) -> Option<Box<dyn Objective>> {
+        let metric = &self.options.metric;
+        let convention = metric.convention().clone();
+        let max_label = convention.max_label.or(Some(max_label));
+        let metric = metric.with_convention(&Convention { max_label, ..convention }).ok()?;
+        Some(Box::new(Self { options: LambdaOptions { metric, ..self.options.clone() }, ..*self }))
     }
 
     fn needs_pairs(&self) -> bool {

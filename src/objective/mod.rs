@@ -109,8 +109,24 @@ pub trait Objective: Send + Sync + Debug {
     ) -> Result<()>;
 
     /// The constant score that training starts from where no base is given.
-    fn start(&self, _target: &Target<'_>) -> f64 {
+    fn start(&self, target: &Target<'_>) -> f64 {
+        self.start_of(&self.words(target))
+    }
+
+    /// What is known of all docs together, as integers: those of parts of the docs are added up.
+    fn words(&self, _target: &Target<'_>) -> Vec<u64> {
+        Vec::new()
+    }
+
+    /// The start that follows from [`words`](Self::words).
+    fn start_of(&self, _words: &[u64]) -> f64 {
         0.0
+    }
+
+    /// The same loss for docs that are only a part, if it depends on the others: on the largest label
+    /// of all, and on the words of all once they are known.
+    fn of_part(&self, _max_label: f32, _words: &[u64]) -> Option<Box<dyn Objective>> {
+        None
     }
 
     /// Whether a query whose labels are all equal has no gradient at any scores.

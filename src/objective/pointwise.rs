@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
 use crate::metric::Convention;
+use crate::sum::{ExactSum, WORDS};
 
 /// (score - label)² / 2.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,9 +29,13 @@ impl Objective for Regression {
     }
 
     /// The weighted mean of the labels.
-    fn start(&self, target: &Target<'_>) -> f64 {
-        let [sum, total] = weighted(target, |label| [f64::from(label), 1.0]);
+    fn start_of(&self, words: &[u64]) -> f64 {
+        let [sum, total] = sums_of(words);
         if total > 0.0 { sum / total } else { 0.0 }
+    }
+
+    fn words(&self, target: &Target<'_>) -> Vec<u64> {
+        weighted(target, |label| [f64::from(label), 1.0])
     }
 
     fn needs_pairs(&self) -> bool {
@@ -102,10 +107,13 @@ impl Objective for Logistic {
         cross_entropy((target, &state), gradients, interrupt, (self.relevance, [1.0; 2]))
     }
 
-    /// The log-odds of the weighted share of relevant docs, at most 10 either way.
-    fn start(&self, target: &Target<'_>) -> f64 {
-        let [no, yes] = classes(target, self.relevance);
-        if no + yes > 0.0 { (yes / no).ln().clamp(-10.0, 10.0) } else { 0.0 }
+    /// That of the weighted share of relevant docs.
+    fn start_of(&self, words: &[u64]) -> f64 {
+        log_odds(sums_of(words))
+    }
+
+    fn words(&self, target: &Target<'_>) -> Vec<u64> {
+        classes(target, self.relevance)
     }
 
     fn needs_pairs(&self) -> bool {
@@ -121,12 +129,14 @@ impl Objective for Logistic {
 #[derive(Debug, Clone, Copy)]
 pub struct BalancedLogistic {
     relevance: Relevance,
+    /// The weights of all irrelevant and relevant docs, where the training set is only a part.
+    of_all: Option<[f64; 2]>,
 }
 
 impl BalancedLogistic {
     /// As [`Logistic::new`].
     pub fn new(relevant_from: Option<f32>) -> Result<Self> {
-        Ok(Self { relevance: Relevance::new(relevant_from)? })
+        Ok(Self { relevance: Relevance::new(relevant_from)?, of_all: None })
     }
 }
 
@@ -140,7 +150,7 @@ impl Objective for BalancedLogistic {
     ) -> Result<()> {
         super::tasks::check(target, &state, gradients)?;
         self.relevance.check(target)?;
-        let [no, yes] = classes(target, self.relevance);
+        let [no, yes] = self.of_all.unwrap_or_else(|| sums_of(&classes(target, self.relevance)));
         if no <= 0.0 || yes <= 0.0 {
             return Err(Error::data("label.classes", "there is nothing to balance")
                 .got(format!("{yes} relevant and {no} irrelevant docs, by weight"))
@@ -153,6 +163,15 @@ impl Objective for BalancedLogistic {
             interrupt,
             (self.relevance, [half / no, half / yes]),
         )
+    }
+
+    fn words(&self, target: &Target<'_>) -> Vec<u64> {
+        classes(target, self.relevance)
+    }
+
+    fn of_part(&self, _max_label: f32, words: &[u64]) -> Option<Box<dyn Objective>> {
+        let of_all = (!words.is_empty()).then(|| sums_of(words));
+        Some(Box::new(Self { of_all, ..*self }))
     }
 
     fn needs_pairs(&self) -> bool {
@@ -191,12 +210,22 @@ impl Objective for ErrLogistic {
         })
     }
 
-    /// The log-odds of the weighted mean, at most 10 either way.
-    fn start(&self, target: &Target<'_>) -> f64 {
-        let Ok(satisfaction) = self.convention.satisfaction(target.labels) else { return 0.0 };
-        let of = |label| [1.0 - satisfaction(label), satisfaction(label)];
-        let [no, yes] = weighted(target, of);
-        if no + yes > 0.0 { (yes / no).ln().clamp(-10.0, 10.0) } else { 0.0 }
+    /// That of the weighted mean.
+    fn start_of(&self, words: &[u64]) -> f64 {
+        log_odds(sums_of(words))
+    }
+
+    fn words(&self, target: &Target<'_>) -> Vec<u64> {
+        let Ok(satisfaction) = self.convention.satisfaction(target.labels) else {
+            // Labels that have none are told with the gradients.
+            return weighted(target, |_| [0.0; 2]);
+        };
+        weighted(target, |label| [1.0 - satisfaction(label), satisfaction(label)])
+    }
+
+    fn of_part(&self, max_label: f32, _words: &[u64]) -> Option<Box<dyn Objective>> {
+        let max_label = self.convention.max_label.or(Some(max_label));
+        Some(Box::new(Self { convention: Convention { max_label, ..self.convention.clone() } }))
     }
 
     fn needs_pairs(&self) -> bool {
@@ -205,7 +234,7 @@ impl Objective for ErrLogistic {
 }
 
 /// The weights of irrelevant and of relevant docs.
-fn classes(target: &Target<'_>, relevance: Relevance) -> [f64; 2] {
+fn classes(target: &Target<'_>, relevance: Relevance) -> Vec<u64> {
     weighted(target, |label| [1.0 - relevance.of(label), relevance.of(label)])
 }
 
@@ -231,18 +260,28 @@ fn derivatives(score: f64, yes: f64, both: f64) -> (f64, f64) {
     ((both - yes) * p - yes * rest, both * small * large)
 }
 
-/// Sums of what a label stands for, weighted, in the order of the docs.
-fn weighted(target: &Target<'_>, of: impl Fn(f32) -> [f64; 2]) -> [f64; 2] {
-    let mut sums = [0.0; 2];
+/// Two sums of what a label stands for, weighted, as words.
+fn weighted(target: &Target<'_>, of: impl Fn(f32) -> [f64; 2]) -> Vec<u64> {
+    let mut sums = [ExactSum::default(), ExactSum::default()];
     for (number, docs) in target.queries.ranges().enumerate() {
         let weight = target.query_weight.map_or(1.0, |weights| weights[number]);
         for doc in docs {
             let weight = weight * target.row_weight.map_or(1.0, |weights| weights[doc]);
             let parts = of(target.labels[doc]);
-            sums = [sums[0] + weight * parts[0], sums[1] + weight * parts[1]];
+            sums.iter_mut().zip(parts).for_each(|(sum, part)| sum.add(weight * part));
         }
     }
-    sums
+    sums.map(ExactSum::words).concat()
+}
+
+/// The sums that words stand for.
+fn sums_of(words: &[u64]) -> [f64; 2] {
+    [0, WORDS].map(|at| ExactSum::of_words(&words[at..at + WORDS]).value())
+}
+
+/// The log-odds of weights of irrelevant and of relevant docs, at most 10 either way.
+fn log_odds([no, yes]: [f64; 2]) -> f64 {
+    if no + yes > 0.0 { (yes / no).ln().clamp(-10.0, 10.0) } else { 0.0 }
 }
 
 /// Gradients from the score and the label of each doc.

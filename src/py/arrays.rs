@@ -81,6 +81,8 @@ fn not_contiguous() -> PyErr {
 }
 
 /// A copy of an optional array of doubles: what the core keeps must not change under it.
-pub(super) fn copied(array: Option<&PyReadonlyArray1<'_, f64>>) -> Option<Vec<f64>> {
+pub(super) fn copied<T: numpy::Element + Copy>(
+    array: Option<&PyReadonlyArray1<'_, T>>,
+) -> Option<Vec<T>> {
     array.map(|values| values.as_array().to_vec())
 }

@@ -113,6 +113,11 @@ impl Booster {
     }
 
     #[getter]
+    fn num_trees_inside(&self) -> usize {
+        self.inner.num_trees_inside()
+    }
+
+    #[getter]
     fn num_rounds(&self) -> usize {
         self.inner.num_rounds()
     }

@@ -1,6 +1,7 @@
 //! Datasets for Python: a sampler, the bins it chooses, a builder, the dataset it makes.
 
 use super::arrays::{Block, copied, policy};
+use super::comm::{Team, empty, team_of};
 use super::door::{detached, watched};
 use super::errors::to_python;
 use crate::bins::{self, BinOptions, Sample};
@@ -30,6 +31,7 @@ pub(super) struct Rows<'py> {
     row_weight: Option<PyReadonlyArray1<'py, f64>>,
     query_weight: Option<PyReadonlyArray1<'py, f64>>,
     base_score: Option<PyReadonlyArray1<'py, f64>>,
+    position: Option<PyReadonlyArray1<'py, u32>>,
 }
 
 impl Rows<'_> {
@@ -43,6 +45,7 @@ impl Rows<'_> {
             row_weight: copied(self.row_weight.as_ref()),
             query_weight: copied(self.query_weight.as_ref()),
             base_score: copied(self.base_score.as_ref()),
+            position: copied(self.position.as_ref()),
         })
     }
 }
@@ -130,11 +133,13 @@ impl Sampler {
         lock(&self.sample).as_ref().map_or(0, Sample::content)
     }
 
-    fn choose(&self, py: Python<'_>) -> PyResult<Binning> {
+    /// The bins of all rows seen, by all ranks of the team if there is one.
+    #[pyo3(signature = (team=None))]
+    fn choose(&self, py: Python<'_>, team: Option<&Bound<'_, Team>>) -> PyResult<Binning> {
+        let team = team_of(team);
         let binning = detached(py, self.batches.num_threads, |interrupt| {
-            let sample = lock(&self.sample).take().ok_or_else(used_up)?;
-            let num_features = sample.num_features();
-            bins::Binning::choose(sample, num_features, &self.options, interrupt)
+            let sample = lock(&self.sample).take().ok_or_else(used_up);
+            data::bins_together(&team, sample, &self.options, interrupt)
         })?;
         Ok(Binning { inner: Arc::new(binning) })
     }
@@ -273,14 +278,24 @@ impl Dataset {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// A dataset from LETOR text, and the ids of its queries.
+    /// The part of a process that has no documents.
     #[staticmethod]
+    #[pyo3(name = "empty")]
+    fn of_nothing(py: Python<'_>, binning: &Binning) -> PyResult<Self> {
+        empty(py, binning.inner.clone())
+    }
+
+    /// A dataset from LETOR text, and the ids of its queries; of a team, this process's part.
+    #[staticmethod]
+    #[pyo3(signature = (paths, text, bins, reading, team=None))]
+    #[expect(clippy::too_many_arguments, reason = "the interpreter is one")]
     fn from_letor(
         py: Python<'_>,
         paths: Vec<PathBuf>,
         text: Text,
         bins: Bins<'_>,
         reading: Reading,
+        team: Option<&Bound<'_, Team>>,
     ) -> PyResult<(Self, Vec<String>)> {
         let batches = Batches::new(py, &reading)?;
         let (binning, bins, query_ranks) = bins.split();
@@ -294,8 +309,10 @@ impl Dataset {
             Some(callback) => callback.call1(py, (count.done(),)).map(|_| ()),
             None => Ok(()),
         };
-        let loaded = watched(py, batches.num_threads, watch, |interrupt| {
-            data::load_all(&paths, binning, &options, interrupt)
+        let team = team.map(|team| team.get().inner.clone());
+        let loaded = watched(py, batches.num_threads, watch, |interrupt| match (team, binning) {
+            (Some(team), None) => data::load_together(&paths, &team, &options, interrupt),
+            (_, binning) => data::load_all(&paths, binning, &options, interrupt),
         })?;
         let ids = loaded.query_ids.into_iter().map(String::from).collect();
         Ok((Self { inner: Arc::new(loaded.dataset) }, ids))

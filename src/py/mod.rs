@@ -8,6 +8,7 @@ mod arrays;
 mod booster;
 mod callables;
 mod combine;
+mod comm;
 mod dataset;
 mod door;
 mod errors;
@@ -29,6 +30,8 @@ mod _rustrank {
     use super::booster::Booster;
     #[pymodule_export]
     use super::combine::{combine_rankers, mix, sweep, untied, values_of_weights};
+    #[pymodule_export]
+    use super::comm::Team;
     #[pymodule_export]
     use super::dataset::{Binning, Builder, Dataset, Sampler};
     #[pymodule_export]

@@ -2,12 +2,14 @@
 
 use super::booster::Booster;
 use super::callables::{Function, FunctionMetric, FunctionObjective, Raised};
+use super::comm::{Team, team_of};
 use super::dataset::Dataset;
 use super::door::detached;
 use super::errors::to_python;
 use super::metrics::Judging;
 use crate::boost::{
-    self, Base, Dropout, End, ExactStep, Loss, Measured, Params, Patience, Plan, Step, Watched,
+    self, Base, DocSampling, Dropout, End, ExactStep, Loss, Measured, Params, Patience, Plan, Step,
+    TeamMode, Watched,
 };
 use crate::data;
 use crate::error::{Error, Result};
@@ -43,6 +45,9 @@ pub(super) struct Boosting {
     learning_rate: f64,
     queries_per_tree: f64,
     docs_per_tree: f64,
+    /// Its name, and the share that is kept for its gradients.
+    doc_sampling: (String, f64),
+    position_l2: f64,
     step: Option<Stepping>,
     dropout: Option<Dropping>,
 }
@@ -232,28 +237,9 @@ impl Planned {
             name: name.clone(),
             dataset: set.get().inner.clone(),
         };
-        let Boosting { num_trees, learning_rate, queries_per_tree, docs_per_tree, .. } =
-            self.boosting;
-        let step = match &self.boosting.step {
-            None => Step::Newton,
-            &Some((ref metric, from, to, set)) => {
-                Step::Exact(ExactStep { metric: self.judging.metric(metric)?, from, to, set })
-            }
-        };
-        let dropout = |&(rate, skip, most, ref normaliser): &Dropping| {
-            Ok(Dropout { rate, skip, most, normaliser: normaliser.parse()? })
-        };
         let patience = |(rounds, set, metric)| Patience { rounds, set, metric };
         Ok(Plan {
-            params: Params {
-                num_trees,
-                learning_rate,
-                queries_per_tree,
-                docs_per_tree,
-                step,
-                dropout: self.boosting.dropout.as_ref().map(dropout).transpose()?,
-                grow,
-            },
+            params: self.boosting.params(&self.judging, grow)?,
             loss,
             watched: self.valid.iter().map(watched).collect(),
             metrics: self.metrics.iter().map(metric).collect::<Result<_>>()?,
@@ -263,6 +249,43 @@ impl Planned {
                 .as_ref()
                 .map(|base| Base { model: base.get().model().clone(), is_scored: self.is_scored }),
         })
+    }
+}
+
+impl Boosting {
+    fn params(&self, judging: &Judging, grow: GrowOptions) -> Result<Params> {
+        let step = match &self.step {
+            None => Step::Newton,
+            &Some((ref metric, from, to, set)) => {
+                Step::Exact(ExactStep { metric: judging.metric(metric)?, from, to, set })
+            }
+        };
+        let dropout = |&(rate, skip, most, ref normaliser): &Dropping| {
+            Ok(Dropout { rate, skip, most, normaliser: normaliser.parse()? })
+        };
+        Ok(Params {
+            num_trees: self.num_trees,
+            learning_rate: self.learning_rate,
+            queries_per_tree: self.queries_per_tree,
+            docs_per_tree: self.docs_per_tree,
+            doc_sampling: sampling(&self.doc_sampling)?,
+            position_l2: self.position_l2,
+            step,
+            dropout: self.dropout.as_ref().map(dropout).transpose()?,
+            grow,
+        })
+    }
+}
+
+/// How the docs of a tree are chosen, by name.
+fn sampling((name, top): &(String, f64)) -> Result<DocSampling> {
+    match &**name {
+        "uniform" => Ok(DocSampling::Uniform),
+        "one_sided" => Ok(DocSampling::OneSided { top: *top }),
+        "importance" => Ok(DocSampling::Importance),
+        other => Err(Error::param("doc_sampling", "doc_sampling is not known")
+            .got(format!("\"{other}\""))
+            .expected("\"uniform\", \"one_sided\" or \"importance\"")),
     }
 }
 
@@ -280,13 +303,22 @@ type RoundFacts = (usize, Vec<f64>, bool, usize);
 #[pymethods]
 impl Trainer {
     #[new]
-    fn new(py: Python<'_>, dataset: &Dataset, planned: Planned) -> PyResult<Self> {
+    #[pyo3(signature = (dataset, planned, team=None, mode="histogram"))]
+    fn new(
+        py: Python<'_>,
+        dataset: &Dataset,
+        planned: Planned,
+        team: Option<&Bound<'_, Team>>,
+        mode: &str,
+    ) -> PyResult<Self> {
+        let mode: TeamMode = mode.parse().map_err(|error| to_python(py, &error))?;
+        let team = (team_of(team), mode);
         let (raised, dataset) = (Raised::default(), dataset.inner.clone());
         let plan = planned.plan(&dataset, &raised).map_err(|error| to_python(py, &error))?;
         let checkpoint = planned.checkpoint.as_ref().map(|model| model.get().model().clone());
         let made = detached(py, planned.num_threads, |interrupt| match checkpoint {
-            Some(model) => boost::Trainer::resume(dataset, plan, model, interrupt),
-            None => boost::Trainer::new(dataset, plan, interrupt),
+            Some(model) => boost::Trainer::resume_with_team(dataset, plan, model, team, interrupt),
+            None => boost::Trainer::with_team(dataset, plan, team, interrupt),
         });
         let inner = Mutex::new(made.map_err(|error| raised.or(error))?);
         Ok(Self { inner, raised, num_threads: planned.num_threads })

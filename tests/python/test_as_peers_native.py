@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 
 import rustrank as rr
 
@@ -97,13 +100,15 @@ def test_lightgbm_gains_of_labels_are_a_table() -> None:
 
 def test_lightgbm_weights_of_rows() -> None:
     # Dataset(weight=...) is row_weight.
-    # Noise is drawn by the content of docs, of which weights are part.
-    exact: dict[str, Any] = SMALL | {"noise_scale": 0}
-    plain = rr.train(data(), **exact)
-    ones = rr.train(data(row_weight=np.ones(len(TRAIN.y))), **exact)
-    assert ones.score(TEST.X).tolist() == plain.score(TEST.X).tolist()
+    plain = rr.train(data(), **SMALL)
+    # A weight of 1 is none, and a base score of 0: the same data set, and the same noise.
+    ones, zeros = np.ones(len(TRAIN.y)), np.zeros(len(TRAIN.y))
+    for same in (data(row_weight=ones), data(query_weight=ones[:60]), data(base_score=zeros)):
+        assert same.fingerprint == data().fingerprint
+        assert rr.train(same, **SMALL).score(TEST.X).tolist() == plain.score(TEST.X).tolist()
+    assert rr.train(data(row_weight=ones), **SMALL) == plain
     first = np.where(TRAIN.qid < TRAIN.qid[600], 10.0, 0.1)
-    booster = rr.train(data(row_weight=first), **exact)
+    booster = rr.train(data(row_weight=first), **SMALL)
 
     def fitted(model: rr.Booster) -> float:
         value = rr.evaluate(model.score(TRAIN.X[:600]), TRAIN.y[:600], group=[20] * 30)
@@ -243,3 +248,48 @@ def test_xgboost_scores_do_not_depend_on_the_batch() -> None:
     assert scores.shape == (len(TEST.y),)
     assert [booster.score(TEST.X[at : at + 1])[0] for at in range(5)] == scores[:5].tolist()
     assert booster.truncate(12) == booster
+
+
+IDS: dict[str, Any] = {
+    "numbers": lambda ids: ids,
+    "text": lambda ids: ids.astype(str),
+    "bytes": lambda ids: ids.astype("S8"),
+    "list": lambda ids: ids.tolist(),
+    "pandas categorical": lambda ids: pd.Series(ids.astype(str), dtype="category"),
+    "pandas nullable": lambda ids: pd.Series(ids, dtype="Int64"),
+    "polars": lambda ids: pl.Series(ids.astype(str)).cast(pl.Categorical),
+    "Arrow": lambda ids: pa.array(ids),
+}
+
+
+@pytest.mark.parametrize("kind", IDS)
+def test_rows_in_any_order_and_ids_of_any_kind_give_the_same_bytes(kind: str) -> None:
+    plain = rr.train(data(), **SMALL)
+    order = np.random.default_rng(3).permutation(len(TRAIN.y))
+    shuffled = rr.Dataset(TRAIN.X[order], TRAIN.y[order], qid=IDS[kind](TRAIN.qid[order]))
+    assert rr.train(shuffled, **SMALL).to_text() == plain.to_text()
+    queries = np.concatenate([np.arange(1200)[at * 20 : at * 20 + 20] for at in range(59, -1, -1)])
+    turned = rr.Dataset(TRAIN.X[queries], TRAIN.y[queries], group=SIZES)
+    assert rr.train(turned, **SMALL).to_text() == plain.to_text()
+
+
+def test_whole_numbers_of_any_width_give_the_same_bytes() -> None:
+    whole = np.clip(np.round(TRAIN.X[:, :6] * 20), -100, 100)
+    names = [f"c{at}" for at in range(6)]
+    texts = set()
+    for table in (
+        pd.DataFrame(whole, columns=names),
+        pd.DataFrame(whole.astype(np.int8), columns=names),
+        pd.DataFrame(whole.astype(np.int64), columns=names).astype("Int16"),
+        pd.DataFrame(whole, columns=names).astype({"c0": "int32", "c1": "float32"}),
+        pl.DataFrame(dict(zip(names, whole.astype(np.int16).T, strict=True))),
+        pa.table(dict(zip(names, whole.astype(np.int32).T, strict=True))),
+    ):
+        texts.add(rr.train(rr.Dataset(table, TRAIN.y, group=SIZES), **SMALL).to_text())
+    assert len(texts) == 1
+    flags = TRAIN.X[:, :6] > 0
+    made = {
+        rr.train(rr.Dataset(table, TRAIN.y, group=SIZES), **SMALL).to_text()
+        for table in (flags, flags.astype(np.float64), sp.csr_matrix(flags.astype(np.int8)))
+    }
+    assert len(made) == 1

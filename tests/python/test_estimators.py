@@ -379,6 +379,7 @@ def test_a_ranker_of_trees_has_all_that_train_takes() -> None:
     takes = set(inspect.signature(rr.train).parameters) - {"unknown"}
     elsewhere = {"dataset", "objective", "valid", "base", "callbacks", "preferences"}
     files = {"checkpoint", "checkpoint_every", "resume", "snapshot", "snapshot_every"}
+    files |= {"workers", "mode", "overlap", "deadline", "max_restarts", "on_loss"}
     renamed = {"num_trees": "n_estimators", "num_threads": "n_jobs", "seed": "random_state"}
     wanted = {renamed.get(name, name) for name in takes - elsewhere - files}
     own = {"max_bins", "missing", "query_ranks", "validation_fraction"}

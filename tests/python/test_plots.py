@@ -186,6 +186,23 @@ def test_shap_values_are_drawn_of_every_doc(booster: rr.Booster) -> None:
     assert top == NAMES[int(weights.argmax())]
 
 
+def test_the_bias_of_places_is_drawn_as_a_share(
+    booster: rr.Booster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(rr.ParamError, match="ranker has no position bias"):
+        plots.plot_position_bias(booster)
+    learned = property(lambda _: np.log([1.0, 0.5, 0.25]))
+    monkeypatch.setattr(rr.Booster, "position_bias", learned, raising=False)
+    axes = plots.plot_position_bias(booster, known=[0.8, 0.4, 0.3])
+    drawn(axes)
+    assert axes.lines[0].get_ydata() == pytest.approx([100, 50, 25])
+    assert axes.lines[1].get_ydata() == pytest.approx([100, 50, 37.5])
+    assert axes.get_legend_handles_labels()[1] == ["learned", "known"]
+    assert axes.get_xlabel() == "place"
+    with pytest.raises(rr.ParamError, match="the first above 0"):
+        plots.plot_position_bias(booster, known=[0.0, 1.0])
+
+
 def test_an_estimator_is_drawn_like_its_booster() -> None:
     ranker = rr.LambdaMART(n_estimators=3).fit(
         DATA.X, DATA.y, qid=DATA.qid, eval_set=[(DATA.X, DATA.y)], eval_qid=[DATA.qid]

@@ -15,11 +15,15 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.mark.filterwarnings("ignore:4 of 136 features:rustrank.RustrankWarning")
-def test_python_blocks_run_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_blocks_run_one_after_the_other(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for number, block in enumerate(blocks("python")):
         exec(compile(block, f"README.md, block {number}", "exec"), names)  # noqa: S102
-    assert len(blocks("python")) == 6
+    assert len(blocks("python")) == 7
+    assert (tmp_path / "report.html").exists()
     assert "NDCG@10 0." in capsys.readouterr().out
 
 

@@ -339,6 +339,16 @@ def test_rankers_may_be_of_any_kind(booster: rr.Booster, tmp_path: Path) -> None
     assert "so there is no telling why" in listed.html
 
 
+def test_features_may_be_more_than_numbers() -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(
+        {"number": TEST.X[:, 0], "text": [f"t{at % 3}" for at in range(len(TEST.y))]}
+    )
+    rankers = {"number": lambda X: X["number"], "length": lambda X: X["text"].str.len()}
+    shown = rr.report(rankers, TEST.y, X=table, qid=TEST.qid, resamples=50).html
+    assert parsed(shown)[1] == []
+
+
 def test_little_is_enough(tmp_path: Path) -> None:
     alone = rr.report({"alone": [3.0, 2, 1]}, [1, 0, 2], path=tmp_path / "page.html", resamples=0)
     assert (tmp_path / "page.html").read_text("utf-8") == alone.html
@@ -352,6 +362,16 @@ def test_little_is_enough(tmp_path: Path) -> None:
     with pytest.warns(rr.RustrankWarning, match="is NaN"):
         nothing = rr.report({"a": [1.0, 2], "b": [2.0, 1]}, [0, 0], metrics="ndcg@10")
     assert parsed(nothing.html)[1] == []
+
+
+def test_the_bias_of_places_is_shown_where_there_is_one(
+    booster: rr.Booster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned = property(lambda _: np.log([1.0, 0.5, 0.25]))
+    monkeypatch.setattr(rr.Booster, "position_bias", learned, raising=False)
+    shown = rr.report({"clicks": booster}, TEST.y, X=TEST.X, qid=TEST.qid).html
+    assert parsed(shown)[1] == []
+    assert "of clicks: from 100% to 25.0%" in shown
 
 
 def test_a_ranker_that_is_the_baseline_again_is_not_looked_into(booster: rr.Booster) -> None:

@@ -171,14 +171,14 @@ def _letor_with_progress(pipe: Path, call: Callable[[int], object]) -> _rustrank
                 time.sleep(0.2)
 
     os.mkfifo(pipe)
-    feeder = threading.Thread(target=feed)
+    feeder = threading.Thread(target=feed, daemon=True)
     feeder.start()
     text = SimpleNamespace(max_features=10, zero_based=False, buffer_bytes=1 << 30, progress=call)
     reading = SimpleNamespace(missing=None, infinite="error", num_threads=None)
     try:
         return _rustrank.Dataset.from_letor([str(pipe)], text, (255, 1000, False), reading)[0]
     finally:
-        feeder.join()
+        feeder.join(60)
 
 
 def test_progress_is_told_while_a_file_is_read(tmp_path: Path) -> None:

@@ -111,6 +111,7 @@ def test_a_stack_scores_what_its_outer_booster_scores_on_its_table(
     assert (read.score(OTHER.X.astype(np.float64), qid=OTHER.qid) == wanted).all()
     mixed = rr.mix([booster, boosters[2]], normalise="query")
     assert mixed.score(OTHER.X, qid=OTHER.qid).shape == wanted.shape
+    assert repr(booster).startswith("<Booster: 25 trees of models inside, 50 features")
     with pytest.raises(rr.ParamError, match="other docs of the query"):
         booster.score(OTHER.X)
 

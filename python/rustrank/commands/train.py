@@ -36,6 +36,7 @@ examples:
   rustrank train train.txt web.rrk --config train.toml --seed 7
   rustrank train train.txt web.rrk --checkpoint web.part --resume
   rustrank train train.txt web.rrk --monotone '{"f3": 1, "f7": -1}' --num-trees 20
+  rustrank train shards web.rrk --workers 4 --checkpoint web.part --max-restarts 3
   rustrank train train.txt - --num-trees 20 | rustrank score - test.txt > scores.txt
 
 train.toml, or the same as JSON:
@@ -59,10 +60,12 @@ _OTHERWISE = (
 #: What parameters take whose default does not say it.
 _KINDS: dict[str, type] = {
     "early_stopping": int,
+    "workers": int,
     "max_depth": int,
     "noise_scale": float,
     "augment": str,
     "relevant_from": float,
+    "top_docs": float,
     "max_label": float,
 }
 #: Parameters that are lists or mappings: JSON, the brackets of a plain list left out.
@@ -145,6 +148,8 @@ def _said_in_docstring() -> dict[str, tuple[str, str]]:
 def _run(options: argparse.Namespace) -> int:
     require_place(options.model)
     told = _trained(options)
+    if not told:
+        return 0
     stream = telling(options.model)
     if options.json:
         print_json(told, stream)
@@ -155,10 +160,13 @@ def _run(options: argparse.Namespace) -> int:
 
 def _trained(options: argparse.Namespace) -> dict[str, Any]:
     """Train and save; return what can be said of it."""
+    from rustrank._mpi import world_size_said
     from rustrank.dataset import Dataset
     from rustrank.training import train
 
     given = _given(options)
+    if given.get("workers") is not None or world_size_said() is not None:
+        return _trained_together(options, given)
     reading: dict[str, Any] = {
         "num_threads": options.threads,
         "progress": None if options.progress else False,
@@ -177,6 +185,33 @@ def _trained(options: argparse.Namespace) -> dict[str, Any]:
         **given,
     )
     save_model(booster, options.model)
+    return _told(options, booster)
+
+
+def _trained_together(options: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    """Train on several workers, which are started here, or of which this is one."""
+    from rustrank import _mpi
+    from rustrank.training import train
+
+    if options.query_ranks:
+        message = "--query-ranks: not with several workers, which have parts of the data"
+        raise ParamError(message, code="query_ranks")
+    booster = train(
+        options.data,
+        valid={name: name for name in options.valid or ()} or None,
+        progress=options.progress,
+        resume=options.resume,
+        num_threads=options.threads,
+        **given,
+    )
+    if _mpi.world_size_said() is not None and _mpi.world().rank > 0:
+        return {}
+    save_model(booster, options.model)
+    return _told(options, booster)
+
+
+def _told(options: argparse.Namespace, booster: Booster) -> dict[str, Any]:
+    """Return what can be said of a training."""
     return {
         "model": options.model,
         "num_trees": booster.num_trees,

@@ -1,7 +1,7 @@
 //! One block of docs from values to scores.
 
 use super::super::classes::Expectation;
-use super::super::forest::flush;
+use super::super::forest::{ZERO, flush};
 use super::super::mlp::{Activations, Net};
 use super::super::normalisation::Normalisation;
 use super::kernel::{Lane, Sheet, Slots, Tile};
@@ -256,7 +256,7 @@ impl Scorer {
                 turned = is_turned.then_some(first);
             }
             let cells = if let Some(column) = search.column(turned) {
-                &tile.0[column][..docs]
+                search.turned(&tile.0[column][..docs], narrow)
             } else {
                 search.gather_narrow(rows, narrow);
                 &*narrow
@@ -320,7 +320,7 @@ impl Search {
     /// The column of its cells in the tile that begins at feature `turned`.
     fn column(&self, turned: Option<usize>) -> Option<usize> {
         match (&self.source, turned) {
-            (Source::Feature(feature), Some(first)) => {
+            (Source::Feature(feature) | Source::Flushed(feature), Some(first)) => {
                 (*feature as usize).checked_sub(first).filter(|&column| column < 16)
             }
             _ => None,
@@ -331,11 +331,24 @@ impl Search {
     /// in the tile that begins at `turned`, or would be alone.
     fn tile(&self, searches: &[Self], turned: Option<usize>, width: usize) -> Option<usize> {
         const ENOUGH: usize = 4;
-        let Source::Feature(feature) = self.source else { return None };
-        let first = (feature as usize).min(width.checked_sub(16)?);
+        let (Source::Feature(feature) | Source::Flushed(feature)) = &self.source else {
+            return None;
+        };
+        let first = (*feature as usize).min(width.checked_sub(16)?);
         let is_needed = self.column(turned).is_none()
             && searches.get(ENOUGH - 1)?.column(Some(first)).is_some();
         is_needed.then_some(first)
+    }
+
+    /// Its cells from its column of the tile.
+    fn turned<'a>(&self, column: &'a [f32], cells: &'a mut [f32]) -> &'a [f32] {
+        if !matches!(self.source, Source::Flushed(_)) {
+            return column;
+        }
+        for (cell, &value) in cells.iter_mut().zip(column) {
+            *cell = if value.abs() <= ZERO as f32 { 0.0 } else { value };
+        }
+        cells
     }
 
     fn gather_narrow<T: Value>(&self, rows: Rows<'_, T>, cells: &mut [f32]) {

@@ -31,14 +31,14 @@ pub use classes::ClassScorer;
 pub use rows::Value;
 pub(super) use rows::of_single;
 
-use super::composite::{Model, Part};
+use super::composite::{Component, Model, Part};
 use super::forest::Forest;
 use super::mlp::Net;
 use super::normalisation::{Normalisation, check_bounds};
 use super::ranks;
 use crate::error::{Error, Result};
 use crate::simd::Level;
-use apart::Apart;
+use apart::{Apart, Pool};
 use block::{Context, Scratch};
 use kernel::Kernels;
 use plan::{Plan, Planner};
@@ -65,7 +65,7 @@ pub struct Scorer {
     /// Up to so many docs walk.
     few: usize,
     /// The parts that are scored before the sum is made.
-    apart: Vec<Apart>,
+    apart: Apart,
 }
 
 impl Model {
@@ -84,13 +84,16 @@ impl Scorer {
 
     /// A scorer of rows that have all features, ranks too.
     fn of_all_features(model: &Model, level: Level) -> Self {
+        let pool = Pool::of(model);
         let mut planner = Planner::default();
-        visit(model, &mut |forest| planner.add(forest));
+        visit(model, &pool, &mut |forest| planner.add(forest));
         let mut plan = planner.finish();
         let kernels = Kernels::new(level);
         let mut program = Program::new(kernels.has_planes());
-        let mut apart = Vec::new();
-        let mut build = Build { level, plan: &mut plan, program: &mut program, apart: &mut apart };
+        let mut apart = pool.scorers(level);
+        let (plan_of, program_of) = (&mut plan, &mut program);
+        let mut build =
+            Build { level, pool: &pool, plan: plan_of, program: program_of, apart: &mut apart };
         build.model(model);
         program.finish();
         let num_features = model.num_features();
@@ -106,7 +109,7 @@ impl Scorer {
     /// Whether scores depend on the other docs of the query: then only
     /// [`score_queries`](Self::score_queries) gives them.
     pub fn needs_queries(&self) -> bool {
-        self.ranks || self.apart.iter().any(Apart::needs_queries)
+        self.ranks || self.apart.needs_queries()
     }
 
     /// Scores rows, one after the other in `rows`; large tables on the current rayon pool.
@@ -151,12 +154,7 @@ impl Scorer {
         bounds: &[usize],
         scores: &mut [f64],
     ) -> Result<()> {
-        let mut parts = Vec::with_capacity(self.apart.len());
-        for apart in &self.apart {
-            let mut part = vec![0.0; scores.len()];
-            apart.score(rows.values(), bounds, &mut part)?;
-            parts.push(part);
-        }
+        let parts = self.apart.score(rows.values(), bounds)?;
         self.run(rows, scores, &parts);
         Ok(())
     }
@@ -175,8 +173,7 @@ impl Scorer {
     }
 
     fn work(&self, docs: usize) -> usize {
-        let parts = self.apart.iter().map(|part| part.work(docs)).fold(0, usize::saturating_add);
-        docs.saturating_mul(self.program.num_ops()).saturating_add(parts)
+        docs.saturating_mul(self.program.num_ops()).saturating_add(self.apart.work(docs))
     }
 
     fn rows<'a, T: Value>(&self, values: &'a [T], count: usize) -> Result<Rows<'a, T>> {
@@ -218,12 +215,13 @@ impl Scorer {
 }
 
 /// Shows all forests of a model in order, those of models inside it too.
-fn visit<'a>(model: &'a Model, see: &mut impl FnMut(&'a Forest)) {
+///
+/// But for what is scored for itself.
+fn visit<'a>(model: &'a Model, pool: &Pool<'a>, see: &mut impl FnMut(&'a Forest)) {
     for component in model.components() {
         match &component.part {
-            _ if component.normalisation.needs_queries() => {}
-            Part::Model(inner) if inner.ranks_features() != model.ranks_features() => {}
-            Part::Model(model) => visit(model, see),
+            _ if pool.shared(component).is_some() => {}
+            Part::Model(model) => visit(model, pool, see),
             part => part.forests().iter().for_each(&mut *see),
         }
     }
@@ -234,7 +232,8 @@ struct Build<'a> {
     level: Level,
     plan: &'a mut Plan,
     program: &'a mut Program,
-    apart: &'a mut Vec<Apart>,
+    apart: &'a mut Apart,
+    pool: &'a Pool<'a>,
 }
 
 impl Build<'_> {
@@ -242,36 +241,22 @@ impl Build<'_> {
     fn model(&mut self, model: &Model) {
         self.program.push(Step::Add(model.intercept()));
         for component in model.components() {
-            if component.normalisation.needs_queries() {
-                let mut alone = model.emptied();
-                let inner = super::Component::new(component.part.clone());
-                // What was in a checked model fits into another of the same width.
-                if alone.add(inner).is_ok() {
-                    let scorer = Box::new(Scorer::of_all_features(&alone, self.level));
-                    let whole = Apart::Whole(scorer, component.normalisation);
-                    self.apart(whole, component.weight);
-                }
+            if let Some(ranker) = self.pool.shared(component) {
+                self.shared(ranker, component);
                 continue;
             }
             if component.is_plain() {
-                self.part(model, &component.part);
+                self.part(&component.part);
                 continue;
             }
             self.program.open();
-            self.part(model, &component.part);
-            let (mean, scale) = match component.normalisation {
-                Normalisation::Fixed { mean, scale } => (mean, scale),
-                _ => (0.0, 1.0),
-            };
-            if component.normalisation == Normalisation::Logistic {
-                self.program.push(Step::Logistic);
-            }
-            self.program.close(component.weight, mean, scale);
+            self.part(&component.part);
+            self.close(component);
         }
     }
 
-    /// Adds the terms of a part of `model`.
-    fn part(&mut self, model: &Model, part: &Part) {
+    /// Adds the terms of a part.
+    fn part(&mut self, part: &Part) {
         match part {
             Part::Forest(forest) => self.forest(forest),
             Part::Classes(classes) => {
@@ -288,22 +273,39 @@ impl Build<'_> {
                 }
             }
             Part::Mlp(mlp) => self.program.net(Net::of(mlp)),
-            // It works ranks out for itself.
-            Part::Model(inner) if inner.ranks_features() != model.ranks_features() => {
-                let scorer = Box::new(Scorer::at_level(inner, self.level));
-                self.apart(Apart::Whole(scorer, Normalisation::AsIs), 1.0);
-            }
             Part::Model(inner) => self.model(inner),
-            Part::Stack(stack) => self.apart(Apart::of_stack(stack, self.level), 1.0),
+            Part::Stack(stack) => {
+                let part = self.apart.push_stack(self.pool, stack, self.level);
+                self.program.push(Step::Apart { part, weight: 1.0 });
+            }
         }
     }
 }
 
 impl Build<'_> {
-    /// Adds what is scored for itself.
-    fn apart(&mut self, apart: Apart, weight: f64) {
-        self.apart.push(apart);
-        self.program.push(Step::Apart { part: self.apart.len() - 1, weight });
+    /// Adds a component whose scores are those of a ranker of the pool.
+    fn shared(&mut self, ranker: usize, component: &Component) {
+        let (weight, normalisation) = (component.weight, component.normalisation);
+        if normalisation.needs_queries() || normalisation == Normalisation::AsIs {
+            let part = self.apart.push(ranker, normalisation);
+            return self.program.push(Step::Apart { part, weight });
+        }
+        let part = self.apart.push(ranker, Normalisation::AsIs);
+        self.program.open();
+        self.program.push(Step::Apart { part, weight: 1.0 });
+        self.close(component);
+    }
+
+    /// Adds the sum on top to that below, as a component says.
+    fn close(&mut self, component: &Component) {
+        let (mean, scale) = match component.normalisation {
+            Normalisation::Fixed { mean, scale } => (mean, scale),
+            _ => (0.0, 1.0),
+        };
+        if component.normalisation == Normalisation::Logistic {
+            self.program.push(Step::Logistic);
+        }
+        self.program.close(component.weight, mean, scale);
     }
 
     fn forest(&mut self, forest: &Forest) {

@@ -9,7 +9,7 @@
 //! codes are counted again among those that it does.
 
 use super::super::tree::Tree;
-use super::division::{Bit, Choice, Numbered};
+use super::division::{Bit, Choice, MOST_BITS, Numbered};
 use super::kernel::Lane;
 use std::ops::Range;
 
@@ -27,9 +27,9 @@ const FEWEST_BITS: usize = 5;
 pub(super) struct Chunk {
     columns: Vec<Column>,
     trees: Vec<Circuit>,
-    ops: Vec<Op>,
-    /// The places of the planes that trees ask.
-    asked: Vec<u32>,
+    /// Of each choice: by what, the plane if that is set, and if it is not.
+    ops: Vec<Four>,
+    asked: Vec<Four>,
     /// Leaf values, as kernels look them up.
     tables: Vec<Lane>,
     /// The plane of each tree's first result.
@@ -46,15 +46,21 @@ pub(super) struct Column {
     pub(super) tests: u32,
 }
 
-/// The bytes of a plane: its place is the first of them, all planes one after the other.
-const PLANE: u32 = 64;
-
-/// One choice, by the places of planes.
+/// Up to four planes, by their numbers: kernels are short of loads, not of shifts.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Op {
-    pub(super) by: u32,
-    pub(super) set: u32,
-    pub(super) unset: u32,
+pub(super) struct Four(u64);
+
+impl Four {
+    fn new(planes: [u16; 4]) -> Self {
+        Self((0..).zip(planes).fold(0, |four, (i, plane)| four | u64::from(plane) << (16 * i)))
+    }
+
+    /// 64 times plane `I`: its first byte, as planes stand one after the other.
+    #[inline]
+    pub(super) fn place<const I: u32>(self) -> usize {
+        let shifted = if I == 0 { self.0 << 6 } else { self.0 >> (16 * I - 6) };
+        (shifted & 0xffff << 6) as usize
+    }
 }
 
 /// One tree.
@@ -68,10 +74,13 @@ struct Circuit {
 /// A tree of a chunk, as kernels see it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wires<'a> {
-    pub(super) ops: &'a [Op],
-    /// The places of the planes that give a leaf's number: one a number but for one, or one a bit,
-    /// as [`Numbered::asked`] says.
-    pub(super) asked: &'a [u32],
+    /// Choices: by what, the plane if that is set, and if it is not.
+    pub(super) ops: &'a [Four],
+    /// Which planes give a leaf's number. Of a full tree, with one `Four` for each four leaves: what the
+    /// place above these leaves asks, those below where the answer is no and is yes, and then what
+    /// the lowest place asks whose last leaf on the side of no is here. If all places of a level ask the
+    /// same, two: what they ask, from the lowest level up at the end.
+    pub(super) asked: &'a [Four],
     /// The bytes of the values of 32, 64, 128 or 256 leaves: the first piece of each, the second
     /// piece of each and so on. A piece is [`piece`] bytes.
     pub(super) table: &'a [Lane],
@@ -112,6 +121,20 @@ impl Chunk {
     /// The number of planes: all that kernels read or write is below.
     pub(super) fn planes(&self) -> usize {
         self.planes
+    }
+}
+
+/// Adds what the places of a full tree ask.
+fn full(planes: &[u16], fours: &mut Vec<[u16; 4]>) {
+    if let &[by, unset, set] = planes {
+        fours.push([by, unset, set, 0]);
+    } else if let [by, below @ ..] = planes {
+        let (unset, set) = below.split_at(below.len() / 2);
+        full(unset, fours);
+        if let Some(last) = fours.last_mut() {
+            last[3] = *by;
+        }
+        full(set, fours);
     }
 }
 
@@ -222,21 +245,27 @@ impl Chunks {
 
 impl Chunk {
     fn push(&mut self, tests: &Tests, tree: &Numbered, values: &[f64]) {
-        let place = |bit: Bit| {
-            PLANE
-                * match bit {
-                    Bit::Fixed(set) => u32::from(set),
-                    Bit::Test(test) => tests.planes[Tests::at(test)],
-                    Bit::Result(op) => self.results as u32 + op,
-                }
+        let plane = |bit: Bit| match bit {
+            Bit::Fixed(set) => u16::from(set),
+            Bit::Test(test) => tests.planes[Tests::at(test)] as u16,
+            Bit::Result(op) => self.results as u16 + op as u16,
         };
         let (ops, asked, table) = (self.ops.len(), self.asked.len(), self.tables.len());
-        self.ops.extend(tree.choices.iter().map(|&Choice { by, set, unset }| Op {
-            by: place(by),
-            set: place(set),
-            unset: place(unset),
-        }));
-        self.asked.extend(tree.asked.iter().map(|&bit| place(bit)));
+        self.ops.extend(
+            tree.choices.iter().map(|&Choice { by, set, unset }| {
+                Four::new([plane(by), plane(set), plane(unset), 0])
+            }),
+        );
+        let planes: Vec<u16> = tree.asked.iter().map(|&bit| plane(bit)).collect();
+        if planes.len() <= MOST_BITS {
+            let mut levels = [0; 8];
+            levels[8 - planes.len()..].copy_from_slice(&planes);
+            self.asked.extend(levels.as_chunks().0.iter().map(|&four| Four::new(four)));
+        } else {
+            let mut fours = Vec::new();
+            full(&planes, &mut fours);
+            self.asked.extend(fours.into_iter().map(Four::new));
+        }
         let piece = piece(values.len());
         let bytes: Vec<u8> = (0..8)
             .step_by(piece)

@@ -4,7 +4,7 @@
 //! move bytes. The place of doc `64 r + 16 l + 8 q + j` in a plane is bit `7 - j` of byte `16 l + 2 r + q`:
 //! then each move stays within 16 bytes.
 
-use super::super::super::planes::{Chunk, Column, Op};
+use super::super::super::planes::{Chunk, Column, Four};
 use super::super::{Lane, Sheet};
 use super::{load, store, values};
 use std::arch::x86_64::{
@@ -104,49 +104,47 @@ fn or_and(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
     _mm512_ternarylogic_epi64::<0xf8>(a, b, c)
 }
 
-/// Planes by the places that a chunk gives, and that are therefore right.
+/// Planes, as the `Four`s of a chunk name them: those are right.
 #[derive(Clone, Copy)]
 struct Planes(*mut Lane);
 
 impl Planes {
     /// # Safety
     ///
-    /// The place is that of one of the planes.
+    /// `four` is of the chunk whose planes these are.
     #[target_feature(enable = "avx512f")]
     #[inline]
-    unsafe fn at(self, place: u32) -> __m512i {
-        // SAFETY: as the caller promises.
-        unsafe { load(&*self.0.byte_add(place as usize)) }
+    unsafe fn at<const I: u32>(self, four: Four) -> __m512i {
+        // SAFETY: a chunk names planes that it has.
+        unsafe { load(&*self.0.byte_add(four.place::<I>())) }
     }
 }
 
 /// The choices of a tree; each writes the next plane from `first` on.
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn run(ops: &[Op], planes: &mut [Lane], first: usize) {
-    let (planes, results) = (Planes(planes.as_mut_ptr()), &planes[first..][..ops.len()]);
-    let mut to = results.as_ptr().cast_mut();
-    for op in ops {
-        // SAFETY: a chunk's ops read its planes, and each has one to write.
+fn run(ops: &[Four], planes: &mut [Lane], first: usize) {
+    assert!(ops.len() <= planes.len() - first);
+    let planes = Planes(planes.as_mut_ptr());
+    for (to, &op) in (first..).zip(ops) {
+        // SAFETY: a chunk's ops read its planes; those that they write are `planes[first..]`.
         unsafe {
-            let (set, unset) = (planes.at(op.set), planes.at(op.unset));
-            store(&mut *to, _mm512_ternarylogic_epi64::<0xca>(planes.at(op.by), set, unset));
-            to = to.add(1);
+            let (by, set, unset) = (planes.at::<0>(op), planes.at::<1>(op), planes.at::<2>(op));
+            store(&mut *planes.0.add(to), _mm512_ternarylogic_epi64::<0xca>(by, set, unset));
         }
     }
 }
 
 /// The bits of leaf numbers from what the places of a full tree ask, from the lowest on.
 macro_rules! full_tree {
-    ($name:ident, $bits:literal, $places:literal, $half:ident, $half_places:literal) => {
+    ($name:ident, $bits:literal, $fours:literal, $half:ident) => {
         #[target_feature(enable = "avx512f")]
         #[inline]
-        fn $name(planes: Planes, asked: &[u32; $places]) -> [__m512i; $bits] {
-            let [by, below @ ..] = asked;
-            let [unset, set] = below.as_chunks::<$half_places>().0 else { unreachable!() };
+        fn $name(planes: Planes, asked: &[Four; $fours]) -> [__m512i; $bits] {
+            let [unset, set] = asked.as_chunks::<{ $fours / 2 }>().0 else { unreachable!() };
             let (unset, set) = ($half(planes, unset), $half(planes, set));
-            // SAFETY: a chunk's trees ask its planes.
-            let by = unsafe { planes.at(*by) };
+            // SAFETY: these are of the chunk of the planes.
+            let by = unsafe { planes.at::<3>(asked[$fours / 2 - 1]) };
             let mut bits = [by; $bits];
             for i in 0..$bits - 1 {
                 bits[i] = _mm512_ternarylogic_epi64::<0xca>(by, set[i], unset[i]);
@@ -158,40 +156,50 @@ macro_rules! full_tree {
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn of_4(planes: Planes, asked: &[u32; 3]) -> [__m512i; 2] {
-    // SAFETY: a chunk's trees ask its planes.
-    let [by, unset, set] = asked.map(|place| unsafe { planes.at(place) });
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as for larger trees")]
+fn of_4(planes: Planes, asked: &[Four; 1]) -> [__m512i; 2] {
+    let four = asked[0];
+    // SAFETY: it is of the chunk of the planes.
+    let (by, unset, set) =
+        unsafe { (planes.at::<0>(four), planes.at::<1>(four), planes.at::<2>(four)) };
     [_mm512_ternarylogic_epi64::<0xca>(by, set, unset), by]
 }
 
-full_tree!(of_8, 3, 7, of_4, 3);
-full_tree!(of_16, 4, 15, of_8, 7);
-full_tree!(of_32, 5, 31, of_16, 15);
-full_tree!(of_64, 6, 63, of_32, 31);
-full_tree!(of_128, 7, 127, of_64, 63);
-full_tree!(of_256, 8, 255, of_128, 127);
+full_tree!(of_8, 3, 2, of_4);
+full_tree!(of_16, 4, 4, of_8);
+full_tree!(of_32, 5, 8, of_16);
+full_tree!(of_64, 6, 16, of_32);
+full_tree!(of_128, 7, 32, of_64);
+full_tree!(of_256, 8, 64, of_128);
 
 /// The bits of leaf numbers, the last first: those beyond the number's are any.
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn asked(asked: &[u32], planes: &mut [Lane]) -> [__m512i; 8] {
+fn asked(asked: &[Four], planes: &mut [Lane]) -> [__m512i; 8] {
     let planes = Planes(planes.as_mut_ptr());
-    if let Some(asked) = asked.first_chunk::<255>() {
+    if let Some(asked) = asked.first_chunk::<64>() {
         last_first(of_256(planes, asked))
-    } else if let Some(asked) = asked.first_chunk::<127>() {
+    } else if let Some(asked) = asked.first_chunk::<32>() {
         last_first(of_128(planes, asked))
-    } else if let Some(asked) = asked.first_chunk::<63>() {
+    } else if let Some(asked) = asked.first_chunk::<16>() {
         last_first(of_64(planes, asked))
-    } else if let Some(asked) = asked.first_chunk::<31>() {
+    } else if let Some(asked) = asked.first_chunk::<8>() {
         last_first(of_32(planes, asked))
     } else {
-        let mut bits = [_mm512_setzero_si512(); 8];
-        let empty = 8 - asked.len();
-        for (bit, &asked) in bits[empty..].iter_mut().zip(asked) {
-            // SAFETY: a chunk's trees ask its planes.
-            *bit = unsafe { planes.at(asked) };
+        let mut bits = [[_mm512_setzero_si512(); 4]; 2];
+        for (bits, &four) in bits.iter_mut().zip(asked) {
+            // SAFETY: these are of the chunk of the planes.
+            *bits = unsafe {
+                [
+                    planes.at::<0>(four),
+                    planes.at::<1>(four),
+                    planes.at::<2>(four),
+                    planes.at::<3>(four),
+                ]
+            };
         }
-        bits
+        let [[a, b, c, d], [e, f, g, h]] = bits;
+        [a, b, c, d, e, f, g, h]
     }
 }
 

@@ -22,6 +22,9 @@ pub(super) fn encode(table: &Table, cells: &[f32], codes: &mut [u8]) {
     }
 }
 
+/// So many searches wait for each other.
+const GROUPS: usize = 8;
+
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2")]
 fn search<const LEVELS: u32, const PARTS: usize>(
     parts: &[[f32; 16]],
@@ -31,60 +34,63 @@ fn search<const LEVELS: u32, const PARTS: usize>(
     let Some(parts) = parts.first_chunk::<PARTS>() else { return };
     // A compiler that knew this number would build it from each mask by three instructions.
     let minus_one = _mm512_set1_epi32(black_box(-1));
-    let (cells, last_cells) = cells.as_chunks::<16>();
-    let (codes, last_codes) = codes.as_chunks_mut::<16>();
-    for (codes, cells) in codes.iter_mut().zip(cells) {
-        let found = descend::<LEVELS, PARTS>(parts, minus_one, load(cells));
-        // SAFETY: the store writes sixteen bytes.
-        unsafe { _mm_storeu_si128(codes.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(found)) };
+    let (many, last) = cells.as_chunks::<{ 16 * GROUPS }>();
+    for (codes, cells) in codes.as_chunks_mut::<{ 16 * GROUPS }>().0.iter_mut().zip(many) {
+        let (cells, (codes, _)) = (cells.as_chunks().0, codes.as_chunks_mut::<16>());
+        let cells: [__m512; GROUPS] = std::array::from_fn(|i| load(&cells[i]));
+        for (codes, found) in
+            codes.iter_mut().zip(descend::<LEVELS, PARTS, GROUPS>(parts, minus_one, &cells))
+        {
+            // SAFETY: the store writes sixteen bytes.
+            unsafe { _mm_storeu_si128(codes.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(found)) };
+        }
     }
-    if !last_cells.is_empty() {
-        let some = u16::MAX >> (16 - last_cells.len());
+    let codes = &mut codes[16 * GROUPS * many.len()..];
+    for (codes, cells) in codes.chunks_mut(16).zip(last.chunks(16)) {
+        let some = u16::MAX >> (16 - cells.len());
         // SAFETY: the load reads as many `f32` as there are.
-        let cells = unsafe { _mm512_maskz_loadu_ps(some, last_cells.as_ptr()) };
-        let found = _mm512_cvtepi32_epi8(descend::<LEVELS, PARTS>(parts, minus_one, cells));
+        let cells = unsafe { _mm512_maskz_loadu_ps(some, cells.as_ptr()) };
+        let [found] = descend::<LEVELS, PARTS, 1>(parts, minus_one, &[cells]);
         // SAFETY: the store writes as many bytes as there are cells and codes.
-        unsafe { _mm_mask_storeu_epi8(last_codes.as_mut_ptr().cast(), some, found) };
+        unsafe {
+            _mm_mask_storeu_epi8(codes.as_mut_ptr().cast(), some, _mm512_cvtepi32_epi8(found));
+        };
     }
 }
 
-/// The codes of sixteen cells.
+/// The codes of cells, sixteen times as many as groups: each group waits for itself at each level.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-fn descend<const LEVELS: u32, const PARTS: usize>(
+fn descend<const LEVELS: u32, const PARTS: usize, const GROUPS: usize>(
     parts: &[[f32; 16]; PARTS],
     minus_one: __m512i,
-    cells: __m512,
-) -> __m512i {
-    let step = |at: __m512i, place: __m512| {
-        let above = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(place, cells);
-        let twice = _mm512_add_epi32(at, at);
-        _mm512_mask_sub_epi32(twice, above, twice, minus_one)
-    };
+    cells: &[__m512; GROUPS],
+) -> [__m512i; GROUPS] {
+    let mut all = [_mm512_set1_epi32(1); GROUPS];
     // By the low bits of a place, from one or two parts.
     let one = |at, part: usize| _mm512_permutexvar_ps(at, load(&parts[part]));
     let two =
         |at, part: usize| _mm512_permutex2var_ps(load(&parts[part]), at, load(&parts[part + 1]));
     let bit = |at, bit| _mm512_test_epi32_mask(at, _mm512_set1_epi32(bit));
-    let mut at = _mm512_set1_epi32(1);
-    for _ in 0..4 {
-        at = step(at, one(at, 0));
+    for level in 0..LEVELS {
+        for (at, &cells) in all.iter_mut().zip(cells) {
+            let place = match level {
+                0..4 => one(*at, 0),
+                4 => one(*at, 1),
+                5 => two(*at, 2),
+                6 => _mm512_mask_blend_ps(bit(*at, 32), two(*at, 4), two(*at, 6)),
+                _ => {
+                    let low = _mm512_mask_blend_ps(bit(*at, 32), two(*at, 8), two(*at, 10));
+                    let high = _mm512_mask_blend_ps(bit(*at, 32), two(*at, 12), two(*at, 14));
+                    _mm512_mask_blend_ps(bit(*at, 64), low, high)
+                }
+            };
+            let above = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(place, cells);
+            let twice = _mm512_add_epi32(*at, *at);
+            *at = _mm512_mask_sub_epi32(twice, above, twice, minus_one);
+        }
     }
-    if LEVELS > 4 {
-        at = step(at, one(at, 1));
-    }
-    if LEVELS > 5 {
-        at = step(at, two(at, 2));
-    }
-    if LEVELS > 6 {
-        at = step(at, _mm512_mask_blend_ps(bit(at, 32), two(at, 4), two(at, 6)));
-    }
-    if LEVELS > 7 {
-        let low = _mm512_mask_blend_ps(bit(at, 32), two(at, 8), two(at, 10));
-        let high = _mm512_mask_blend_ps(bit(at, 32), two(at, 12), two(at, 14));
-        at = step(at, _mm512_mask_blend_ps(bit(at, 64), low, high));
-    }
-    _mm512_and_si512(at, _mm512_set1_epi32((1 << LEVELS) - 1))
+    all.map(|at| _mm512_and_si512(at, _mm512_set1_epi32((1 << LEVELS) - 1)))
 }
 
 #[target_feature(enable = "avx512f")]

@@ -1,0 +1,198 @@
+//! Teams for Python: a communicator of call-backs, which `mpi4py` or anything else answers.
+//!
+//! Sums and maxima are lent to Python where they stand, as memory views of bytes, and taken back when
+//! the call-back returns. One that keeps a buffer, as a request that is not over does, ends the
+//! process: what stands there next could be overwritten.
+#![expect(unsafe_code, reason = "memory is lent to Python without a copy")]
+
+use super::dataset::Dataset;
+use super::door::detached;
+use super::errors::to_python;
+use crate::comm::{self, Call, Communicator, Counting};
+use crate::data::{NamedQueries, check_queries};
+use crate::error::{Error, Result};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTimeoutError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::Arc;
+
+/// That a memory view may be written to: `PyBUF_WRITE` of Python's headers.
+const WRITE: i32 = 0x200;
+
+/// A communicator whose methods are Python's.
+#[derive(Debug)]
+struct PyComm {
+    ranks: Py<PyAny>,
+    rank: usize,
+    size: usize,
+}
+
+impl PyComm {
+    fn new(ranks: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let rank = ranks.getattr("rank")?.extract()?;
+        let size = ranks.getattr("size")?.extract()?;
+        Ok(Self { ranks: ranks.clone().unbind(), rank, size })
+    }
+
+    fn call<T>(&self, work: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> Result<T> {
+        Python::attach(|py| work(self.ranks.bind(py)).map_err(|error| from_python(py, &error)))
+    }
+
+    /// Calls a method with a view of the bytes, and takes it back.
+    fn lend(&self, method: &str, bytes: &mut [u8]) -> Result<()> {
+        self.call(|ranks| {
+            let py = ranks.py();
+            let (start, len) = (bytes.as_mut_ptr().cast(), bytes.len().cast_signed());
+            // SAFETY: the bytes live, and nobody else looks at them, until this function returns, and
+            // then the view is released; the owned reference is checked for null.
+            let view = unsafe {
+                let view = ffi::PyMemoryView_FromMemory(start, len, WRITE);
+                Bound::from_owned_ptr_or_err(py, view)?
+            };
+            let called = ranks.call_method1(method, (&view,)).map(|_| ());
+            // The frames of a call-back that failed hold its variables.
+            let told = called.inspect_err(|error| {
+                let value = error.value(py);
+                for name in ["__traceback__", "__context__", "__cause__"] {
+                    let _ = value.setattr(name, py.None());
+                }
+            });
+            if view.call_method0("release").is_err() {
+                // Not a panic: unwinding would give the memory to somebody else.
+                std::process::abort();
+            }
+            told
+        })
+    }
+}
+
+/// What a call-back has raised, as an error of the core.
+fn from_python(py: Python<'_>, error: &PyErr) -> Error {
+    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        return Error::interrupted();
+    }
+    let text = error.value(py).to_string();
+    if error.is_instance_of::<PyTimeoutError>(py) {
+        return Error::comm_timeout(text);
+    }
+    let name = error.get_type(py).name().map_or_else(|_| String::new(), |name| name.to_string());
+    Error::comm("comm.failed", format!("the communicator has failed: {name}: {text}"))
+}
+
+impl Communicator for PyComm {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn sum_i64(&self, values: &mut [i64]) -> Result<()> {
+        self.lend("sum_i64", bytemuck::cast_slice_mut(values))
+    }
+
+    fn max_f64(&self, values: &mut [f64]) -> Result<()> {
+        self.lend("max_f64", bytemuck::cast_slice_mut(values))
+    }
+
+    fn allgather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
+        self.call(|ranks| {
+            let own = PyBytes::new(ranks.py(), own);
+            ranks.call_method1("allgather", (own,))?.extract()
+        })
+    }
+
+    fn broadcast(&self, root: usize, bytes: &mut Vec<u8>) -> Result<()> {
+        self.call(|ranks| {
+            let own = PyBytes::new(ranks.py(), bytes);
+            *bytes = ranks.call_method1("broadcast", (root, own))?.extract()?;
+            Ok(())
+        })
+    }
+
+    fn barrier(&self) -> Result<()> {
+        self.call(|ranks| ranks.call_method0("barrier").map(|_| ()))
+    }
+
+    fn abort(&self, code: i32, message: &str) -> Result<()> {
+        self.call(|ranks| ranks.call_method1("abort", (code, message)).map(|_| ()))
+    }
+}
+
+/// Processes that train together.
+#[pyclass(frozen)]
+pub(super) struct Team {
+    pub(super) inner: comm::Team,
+    counting: Arc<Counting<PyComm>>,
+}
+
+#[pymethods]
+impl Team {
+    #[new]
+    fn new(ranks: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let counting = Arc::new(Counting::new(PyComm::new(ranks)?));
+        Ok(Self { inner: comm::Team::new(Box::new(counting.clone())), counting })
+    }
+
+    #[getter]
+    fn rank(&self) -> usize {
+        self.inner.rank()
+    }
+
+    #[getter]
+    fn size(&self) -> usize {
+        self.inner.size()
+    }
+
+    /// How many collectives this rank has taken part in, and the bytes that it brought to them.
+    #[getter]
+    fn counts(&self) -> (u64, u64) {
+        let counts = self.counting.counts();
+        (counts.calls, counts.bytes)
+    }
+
+    /// The bytes of all ranks, or the failure of one of them as an error on all.
+    #[pyo3(signature = (own, failure=None))]
+    fn gather<'py>(
+        &self,
+        py: Python<'py>,
+        own: Vec<u8>,
+        failure: Option<String>,
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let own = match failure {
+            None => Ok(own),
+            Some(text) => Err(Error::comm("comm.failure", text)),
+        };
+        let call = Call::at_start("a message of the Python side");
+        let all = detached(py, Some(1), |_| self.inner.gather(call, own))?;
+        Ok(all.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
+    }
+
+    /// An error on all ranks if a query stands in the parts of two, or with other documents.
+    fn check_queries(
+        &self,
+        py: Python<'_>,
+        dataset: &Dataset,
+        ids: Vec<String>,
+        may_overlap: bool,
+    ) -> PyResult<()> {
+        let dataset = dataset.inner.clone();
+        detached(py, Some(1), |_| {
+            let queries = NamedQueries { dataset: &dataset, ids: &ids, may_overlap };
+            check_queries(&self.inner, &queries)
+        })
+    }
+}
+
+/// What a class of this door takes for a team: none is one process.
+pub(super) fn team_of(team: Option<&Bound<'_, Team>>) -> comm::Team {
+    team.map_or_else(comm::Team::default, |team| team.get().inner.clone())
+}
+
+/// The part of a process that has no docs.
+pub(super) fn empty(py: Python<'_>, binning: Arc<crate::bins::Binning>) -> PyResult<Dataset> {
+    let empty = crate::data::Dataset::empty(binning).map_err(|error| to_python(py, &error))?;
+    Ok(Dataset { inner: Arc::new(empty) })
+}
