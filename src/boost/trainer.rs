@@ -128,6 +128,11 @@ impl Trainer {
             let what = "monotone is about scores, and trees of classes add to margins";
             return Err(Error::param("monotone", what));
         }
+        if goal.is_some() && !dataset.binning().categorical().is_empty() {
+            let what = "trees of classes cannot ask for categories";
+            return Err(Error::data("categorical", what)
+                .hint("make the dataset without categorical=, or encode the categories"));
+        }
         let trees_a_round = goal.as_ref().map_or(1, |goal| goal.loss.num_margins());
         // Sums and gradients, and lists of docs.
         room_for("training", (16 + 16 * trees_a_round as u64) * dataset.num_docs() as u64)?;
@@ -141,6 +146,9 @@ impl Trainer {
             Dropping::new(&plan.params, &mut start, trees_a_round, &dataset, !needs_pairs)?;
         let Start { mut model, from } = start;
         notes::write_params(&mut model, &plan);
+        for (&feature, names) in dataset.binning().category_names() {
+            model.set_category_names(feature, names);
+        }
         Ok(Self {
             gradients: vec![vec![Gradient::default(); dataset.num_docs()]; trees_a_round],
             num_before: model.num_rounds(),
@@ -228,7 +236,8 @@ impl Trainer {
         if self.goal.is_some() {
             return self.model.push_classes(trees);
         }
-        trees.into_iter().try_for_each(|tree| self.model.push(tree))
+        let sets = self.grower.sets();
+        trees.into_iter().try_for_each(|tree| self.model.push_with(tree, sets))
     }
 
     /// The trees that this round drops, taken out of all scores, and what the new ones are
@@ -238,15 +247,22 @@ impl Trainer {
         let drop: Drop = dropping.round(self.model.num_rounds());
         let dropped = dropping.dropped(&self.model, &drop);
         self.is_stale = true;
-        for Dropped { at, out, .. } in &dropped {
-            self.add(*at, out, interrupt)?;
+        for Dropped { at, place, out, .. } in &dropped {
+            self.add((*at, *place), out, interrupt)?;
         }
         Ok((drop.new, dropped))
     }
 
-    /// Adds a tree, as tree `at` of a round, to the sums of all docs.
-    fn add(&mut self, at: usize, tree: &Tree, interrupt: &Interrupt) -> Result<()> {
-        let coded = CodedTree::new(tree, self.dataset.binning()).ok_or_else(other_bins)?;
+    /// Adds a tree, as tree `at` of a round, to the sums of all docs; at that place in the model is
+    /// one like it.
+    fn add(
+        &mut self,
+        (at, place): (usize, usize),
+        tree: &Tree,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let sets = self.model.trees_with_sets().nth(place).map_or(&[][..], |(_, sets)| sets);
+        let coded = CodedTree::new(tree, sets, self.dataset.binning()).ok_or_else(other_bins)?;
         coded.add_to(self.dataset.matrix(), self.standing.sums(at), interrupt)?;
         self.watch.add(at, &coded, interrupt)
     }
@@ -265,7 +281,7 @@ impl Trainer {
                 Some(dropping) => dropping.rounded(&tree),
                 None => tree,
             };
-            let coded = CodedTree::new(&tree, self.dataset.binning());
+            let coded = CodedTree::new(&tree, self.grower.sets(), self.dataset.binning());
             let coded = coded.ok_or_else(|| Error::internal("a split outside of the bins"))?;
             self.is_stale = true;
             add_leaves(&self.grower, &tree, self.standing.sums(at));
@@ -276,8 +292,8 @@ impl Trainer {
             let (params, docs) = (&self.plan.params, &self.sampler.docs);
             return Err(diagnosis::of_no_split(&self.dataset, params, &self.gradients[0], docs));
         }
-        for Dropped { at, back, .. } in &dropped {
-            self.add(*at, back, interrupt)?;
+        for Dropped { at, place, back, .. } in &dropped {
+            self.add((*at, *place), back, interrupt)?;
         }
         if let Some(classes) = self.goal.as_ref().and_then(|_| self.model.classes()) {
             self.standing.settle(classes.expectation());
@@ -441,7 +457,8 @@ impl Trainer {
             add_leaves(&self.grower, tree, &mut outputs);
             return step.alpha(&self.dataset, scores, &outputs, interrupt);
         };
-        let coded = CodedTree::new(tree, dataset.binning()).ok_or_else(other_bins)?;
+        let coded = CodedTree::new(tree, self.grower.sets(), dataset.binning());
+        let coded = coded.ok_or_else(other_bins)?;
         let mut outputs = vec![0.0; scores.len()];
         coded.add_to(dataset.matrix(), &mut outputs, interrupt)?;
         step.alpha(dataset, scores, &outputs, interrupt)

@@ -192,9 +192,15 @@ impl Dataset {
     pub fn fingerprint(&self) -> u64 {
         let mix = |h: u64, x: u64| hash::mix(h.rotate_left(1) ^ x);
         let thresholds = self.binning.mappers().iter().map(|mapper| {
-            hash::bytes(bytemuck::cast_slice(mapper.thresholds())) ^ mapper.num_codes() as u64
+            let bins = match mapper.categories() {
+                Some(categories) => bytemuck::cast_slice(categories.by_bin()),
+                None => bytemuck::cast_slice(mapper.thresholds()),
+            };
+            hash::bytes(bins) ^ mapper.num_codes() as u64
         });
         let h = thresholds.fold(self.num_docs() as u64, mix);
+        let names = self.binning.category_names().values().flatten();
+        let h = names.map(|name| hash::bytes(name.as_bytes())).fold(h, mix);
         self.query_hash.iter().copied().fold(h, mix)
     }
 
