@@ -104,7 +104,7 @@ proptest! {
 
     #[test]
     fn a_sample_that_grows_is_one_that_knew_its_width((values, features) in table(50, 4)) {
-        let options = BinOptions { max_bins: 9, sample_rows: 30 };
+        let options = BinOptions { max_bins: 9, sample_rows: 30, ..BinOptions::default() };
         let mut growing = Sample::growing(options.sample_rows);
         // The first rows do not have the last feature yet: there it is 0.
         let mut padded = values.clone();
@@ -161,7 +161,7 @@ fn every_kernel_finds_the_bins_of_tables_of_any_shape() {
 fn order_threads_and_batches_leave_the_bins_alone() {
     let (rows, features) = (5000, 9);
     let values = mixed(rows, features);
-    let options = BinOptions { max_bins: 63, sample_rows: 700 };
+    let options = BinOptions { max_bins: 63, sample_rows: 700, ..BinOptions::default() };
     let expected = on_threads(1, || thresholds(&choose(&values, features, &options)));
     assert_eq!(on_threads(4, || thresholds(&choose(&values, features, &options))), expected);
 
@@ -187,7 +187,7 @@ fn copies_of_one_row_do_not_crowd_out_the_others() {
     for copied in [0.0, 123.0, 250.5, 399.0] {
         let mut values = distinct.clone();
         values.extend(std::iter::repeat_n(copied, 100_000));
-        let options = BinOptions { max_bins: 50, sample_rows: 200 };
+        let options = BinOptions { max_bins: 50, sample_rows: 200, ..BinOptions::default() };
         let bins = choose(&values, 1, &options).mappers()[0].num_bins();
         assert!(bins >= 35, "{bins} bins around {copied}");
     }
@@ -238,7 +238,7 @@ fn the_first_infinite_value_is_named_whatever_the_threads() {
 fn bad_options_are_refused() {
     let values = [0.0, 1.0];
     for (max_bins, sample_rows) in [(1, 100), (256, 100), (255, 1)] {
-        let options = BinOptions { max_bins, sample_rows };
+        let options = BinOptions { max_bins, sample_rows, ..BinOptions::default() };
         let error = Binning::of(&by_row(&values, 1), &options, &Interrupt::new()).unwrap_err();
         assert!(error.to_string().contains("is out of range"), "{error}");
     }

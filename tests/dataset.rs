@@ -15,7 +15,7 @@ fn cells(values: &[f32]) -> Strided<'_, f32> {
 }
 
 fn dataset(values: &[f32], rows: RowData) -> Result<Dataset, Error> {
-    let options = BinOptions { max_bins: 7, sample_rows: 40 };
+    let options = BinOptions { max_bins: 7, sample_rows: 40, ..BinOptions::default() };
     Dataset::new(&cells(values), rows, &options, &Interrupt::new())
 }
 
@@ -135,7 +135,7 @@ fn batches_columns_and_double_precision_make_the_same_dataset() {
         (1..3).map(|f| column(f).map(|&x| f64::from(x)).collect()).collect();
     let list = vec![Column::F32(&single), Column::F64(&double[0]), Column::F64(&double[1])];
     let columns = Columns::new(list, Policy::default()).unwrap();
-    let options = BinOptions { max_bins: 7, sample_rows: 40 };
+    let options = BinOptions { max_bins: 7, sample_rows: 40, ..BinOptions::default() };
     let d = Dataset::new(&columns, rows(), &options, &Interrupt::new()).unwrap();
     assert_eq!(content(&d), content(&expected));
 }

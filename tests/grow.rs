@@ -476,7 +476,7 @@ fn docs_are_where_the_tree_sends_them(tree_shape: TreeShape) {
             scores[doc as usize] = leaf.value;
         }
     }
-    let coded = CodedTree::new(&tree, &world.binning).unwrap();
+    let coded = CodedTree::new(&tree, &[], &world.binning).unwrap();
     let mut added = vec![0.0; 3000];
     coded.add_to(&world.matrix, &mut added, &Interrupt::new()).unwrap();
     assert_eq!(added, scores);
@@ -487,8 +487,8 @@ fn a_tree_of_other_thresholds_has_no_codes() {
     let world = World::new(3, 500, 6, false);
     let tree = world.grow(&GrowOptions::default());
     let other = World::new(4, 500, 6, false);
-    assert!(CodedTree::new(&tree, &world.binning).is_some());
-    assert!(CodedTree::new(&tree, &other.binning).is_none());
+    assert!(CodedTree::new(&tree, &[], &world.binning).is_some());
+    assert!(CodedTree::new(&tree, &[], &other.binning).is_none());
 }
 
 #[test]

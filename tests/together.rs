@@ -109,7 +109,7 @@ fn never() -> Interrupt {
 
 /// Fewer rows than there are, so that a sample is one.
 fn bins() -> BinOptions {
-    BinOptions { max_bins: 20, sample_rows: 300 }
+    BinOptions { max_bins: 20, sample_rows: 300, ..BinOptions::default() }
 }
 
 fn loss(kind: Kind, metric: &str) -> Loss {

@@ -62,7 +62,7 @@ def in_one_piece(table: Table) -> Block:
 
 
 @dataclass
-class _Array:
+class Array:
     """A numpy array."""
 
     values: NDArray[Any]
@@ -94,7 +94,7 @@ class _Array:
 
     def in_order(self, order: list[int]) -> Table:
         names = self.names and [self.names[at] for at in order]
-        return _Array(self.values[:, order], names)
+        return Array(self.values[:, order], names)
 
 
 @dataclass
@@ -145,7 +145,7 @@ def _checked_sparse(X: Any) -> Any:
         raise DataError(message, code="sparse") from error
 
 
-class _Frame:
+class Frame:
     """A table of named columns: pandas, polars or Arrow, or a mapping from names to columns."""
 
     def __init__(self, columns: Sequence[Any], names: Sequence[Any], num_rows: int) -> None:
@@ -167,9 +167,7 @@ class _Frame:
 
     def in_order(self, order: list[int]) -> Table:
         names = self.names or []
-        return _Frame(
-            [self.columns[at] for at in order], [names[at] for at in order], self.num_rows
-        )
+        return Frame([self.columns[at] for at in order], [names[at] for at in order], self.num_rows)
 
 
 def _column(column: Any, rows: slice, name: str) -> Column:
@@ -218,11 +216,11 @@ def as_table(X: Any) -> Table:
     if of in ("pandas", "polars"):
         return _from_frame(X)
     if of == "pyarrow" and hasattr(X, "column_names"):
-        return _Frame(X.columns, X.column_names, X.num_rows)
+        return Frame(X.columns, X.column_names, X.num_rows)
     if of == "scipy" and hasattr(X, "tocsr"):
         return _Sparse(X)
     if isinstance(X, np.ndarray):
-        return _Array(X)
+        return Array(X)
     if hasattr(X, "__arrow_c_stream__"):
         return _from_stream(X)
     if isinstance(X, Mapping):
@@ -236,7 +234,7 @@ def as_table(X: Any) -> Table:
     if values.ndim == 0:
         message = f"X: got {shown(X)}, expected a table: docs by features"
         raise TypeError(message)
-    return _Array(values)
+    return Array(values)
 
 
 def _refuse_other_things(X: Any) -> None:
@@ -262,14 +260,14 @@ def _from_frame(X: Any) -> Table:
         message = f"X is a {kind}: one column, expected a table; to_frame() makes it one"
         raise TypeError(message)
     if library(X) == "polars":
-        return _Frame(X.get_columns(), X.columns, X.height)
+        return Frame(X.get_columns(), X.columns, X.height)
     kinds = {str(dtype) for dtype in X.dtypes}
     if kinds in ({"float32"}, {"float64"}):
         values = X.to_numpy()
         if values.flags.c_contiguous or values.flags.f_contiguous:
-            return _Array(values, [str(name) for name in X.columns])
+            return Array(values, [str(name) for name in X.columns])
     columns = [X.iloc[:, i] for i in range(X.shape[1])]
-    return _Frame(columns, X.columns, X.shape[0])
+    return Frame(columns, X.columns, X.shape[0])
 
 
 def _from_mapping(X: Mapping[Any, Any]) -> Table:
@@ -278,7 +276,7 @@ def _from_mapping(X: Mapping[Any, Any]) -> Table:
     if len(lengths) > 1:
         message = f"the columns of X have different lengths: from {lengths[0]} to {lengths[-1]}"
         raise DataError(message, code="length")
-    return _Frame(columns, list(X), lengths[0] if lengths else 0)
+    return Frame(columns, list(X), lengths[0] if lengths else 0)
 
 
 def _from_stream(X: Any) -> Table:
@@ -293,7 +291,7 @@ def _from_stream(X: Any) -> Table:
     except (TypeError, ValueError) as error:
         message = f"X: a {type(X).__name__} cannot be read as an Arrow table ({error})"
         raise TypeError(message) from error
-    return _Frame(table.columns, table.column_names, table.num_rows)
+    return Frame(table.columns, table.column_names, table.num_rows)
 
 
 def as_names(given: Any) -> list[str] | None:

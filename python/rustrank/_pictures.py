@@ -65,8 +65,16 @@ def laid_out(tree: dict[str, Any]) -> list[Placed]:
     return placed
 
 
+#: Categories that a split shows.
+_NAMED = 3
+
+
 def question(node: dict[str, Any], names: Sequence[str]) -> str:
     """Return what a split asks; docs of which it is true go left."""
+    if "categories" in node:
+        first = [str(category) for category in node["categories"][:_NAMED]]
+        more = ["\u2026"] if len(node["categories"]) > _NAMED else []
+        return f"{names[node['feature']]} in {', '.join(first + more)}"
     return f"{names[node['feature']]} \u2264 {node['threshold']:.6g}"
 
 

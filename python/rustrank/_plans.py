@@ -136,6 +136,10 @@ class Growing:
     rows_per_node: float
     random_strength: float
     limits: Limits
+    category_smooth: float
+    min_category_docs: int
+    max_categories: int
+    category_one_by_one: int
     seed: int
 
     @classmethod
@@ -156,6 +160,12 @@ class Growing:
             rows_per_node=real("rows_per_node", options["rows_per_node"]),
             random_strength=real("random_strength", options["random_strength"]),
             limits=Limits.of(options, dataset),
+            category_smooth=real("category_smooth", options["category_smooth"]),
+            min_category_docs=whole("min_category_docs", options["min_category_docs"], 0, _MOST),
+            max_categories=whole("max_categories", options["max_categories"], 1, _MOST),
+            category_one_by_one=whole(
+                "category_one_by_one", options["category_one_by_one"], 0, _MOST
+            ),
             seed=whole("seed", options["seed"], 0, 2**64 - 1),
         )
 

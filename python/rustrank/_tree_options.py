@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 RENAMED = {"n_estimators": "num_trees", "n_jobs": "num_threads", "random_state": "seed"}
 #: Defaults of what is not `train`'s, or another one here.
 _OWN = {
+    "categorical": None,
     "max_bins": None,
     "missing": math.nan,
     "objective": "regression",
@@ -54,6 +55,10 @@ class TreeOptions(TypedDict, total=False):
     monotone: Mapping[str | int, int] | Sequence[int] | None
     interactions: Sequence[Sequence[str | int]] | None
     feature_weight: Mapping[str | int, float] | Sequence[float] | None
+    category_smooth: float
+    min_category_docs: int
+    max_categories: int
+    category_one_by_one: int
     queries_per_tree: float
     docs_per_tree: float
     doc_sampling: str
@@ -73,6 +78,7 @@ class TreeOptions(TypedDict, total=False):
     max_label: float | None
     max_bins: int | None
     missing: float
+    categorical: Sequence[str | int] | None
     query_ranks: bool
     random_state: int | None
     n_jobs: int | None

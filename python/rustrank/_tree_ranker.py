@@ -34,6 +34,7 @@ class TreeRanker(Ranker):
     random_state: int | None
     max_bins: int | None
     query_ranks: bool
+    categorical: Any
     early_stopping: Any
     validation_fraction: float
 
@@ -134,6 +135,7 @@ class TreeRanker(Ranker):
         options = self._training_options()
         reading = {**self._reading(), "num_threads": options["num_threads"]}
         binning = {"max_bins": self.max_bins, "query_ranks": flag("query_ranks", self.query_ranks)}
+        binning["categorical"] = self.categorical
         dataset = part.dataset(base=given["base"], **binning, **reading)
         valid = {name: one.dataset(like=dataset, **reading) for name, one in sets.items()}
         more = {"preferences": given["preferences"]} if "preferences" in given else {}

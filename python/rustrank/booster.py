@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from os import fspath
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank._arrays import as_doubles
+from rustrank._categories import Categories, numbered
 from rustrank._errors import DataError, ParamError, shown
 from rustrank._features import as_table, in_one_piece
 from rustrank._options import real, text, threads, whole
@@ -153,7 +155,8 @@ class Booster:
     @property
     def params(self) -> dict[str, str]:
         """What training has noted down: its parameters and objective."""
-        return self._core.attributes()
+        noted = self._core.attributes()
+        return {name: value for name, value in noted.items() if not name.startswith("categories.")}
 
     @property
     def position_bias(self) -> NDArray[np.float64] | None:
@@ -233,7 +236,8 @@ class Booster:
         if qid is not None or group is not None:
             block, queries = self._of_queries(X, qid, group)
             return self._core.score_queries(block, reading, queries)
-        if _is_plain(X) and X.shape[1] == self._core.num_raw_features:
+        is_whole = _is_plain(X) and X.shape[1] == self._core.num_raw_features
+        if is_whole and not self._core.category_names():
             return self._core.score(X, reading)
         parts = [self._core.score(block, reading) for block in self._blocks(X)]
         return _joined(parts, ())
@@ -346,8 +350,7 @@ class Booster:
 
     def _blocks(self, X: Any) -> Iterator[Any]:
         """Yield raw features as the core reads them: all at once where that is possible."""
-        table = as_table(_as_rows(X))
-        self._check_table(table)
+        table = self._table(X)
         whole_table = table.whole()
         if whole_table is None:
             yield from table.blocks()
@@ -356,11 +359,15 @@ class Booster:
 
     def _of_queries(self, X: Any, qid: Any, group: Any) -> tuple[Any, Any]:
         """Return raw features in one piece, and their queries."""
-        table = as_table(_as_rows(X))
-        self._check_table(table)
+        table = self._table(X)
         queries, _ = as_queries(qid, group, table.num_rows)
         whole_table = table.whole()
         return in_one_piece(table) if whole_table is None else whole_table, queries
+
+    def _table(self, X: Any) -> Table:
+        table = as_table(_as_rows(X))
+        self._check_table(table)
+        return numbered(table, Categories([], self._core.category_names()))
 
     def _check_table(self, table: Table) -> None:
         if table.num_features != self.num_raw_features:
@@ -598,8 +605,19 @@ class Booster:
             )
             fields = ("feature", "threshold", "missing_left", "reduction", "docs")
             nodes[at] = {name: flat[name][at] for name in fields}
+            if flat["categories"][at] is not None:
+                nodes[at] = self._on_categories(nodes[at], flat["categories"][at])
             nodes[at]["left"], nodes[at]["right"] = ends
         return nodes[0] if nodes else leaves[0]
+
+    def _on_categories(self, node: dict[str, Any], categories: list[int]) -> dict[str, Any]:
+        """Return a split on categories: those that go left, by their names where they have some."""
+        if node["threshold"] >= 1:  # Of a foreign model: all that is not missing goes left.
+            return {**node, "threshold": sys.float_info.max}
+        names = self._core.category_names().get(node["feature"])
+        named = categories if names is None else [names[category] for category in categories]
+        kept = {name: value for name, value in node.items() if name != "threshold"}
+        return {**kept, "categories": named}
 
     def __repr__(self) -> str:
         """Say what is in it in one line."""
@@ -675,6 +693,13 @@ def _as_rows(X: Any) -> Any:
     return X
 
 
+def _asked(node: dict[str, Any]) -> str:
+    """Return what a split asks of its feature."""
+    if "categories" in node:
+        return f"in {', '.join(map(repr, node['categories']))}"
+    return f"<= {node['threshold']!r}"
+
+
 def _write(node: dict[str, Any], names: Sequence[str], depth: int, lines: list[str]) -> None:
     """Write a node and all below it."""
     indent = "  " * depth
@@ -683,7 +708,7 @@ def _write(node: dict[str, Any], names: Sequence[str], depth: int, lines: list[s
         return
     missing = "left" if node["missing_left"] else "right"
     lines.append(
-        f"{indent}{names[node['feature']]} <= {node['threshold']!r}, missing {missing} "
+        f"{indent}{names[node['feature']]} {_asked(node)}, missing {missing} "
         f"({count(node['docs'], 'doc')}, reduction {node['reduction']:.6g})"
     )
     _write(node["left"], names, depth + 1, lines)

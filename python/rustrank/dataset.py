@@ -6,13 +6,14 @@ import math
 import operator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
 from rustrank import _rustrank
 from rustrank._arrays import as_doubles, as_labels, as_scores, check_length
 from rustrank._batches import Batches, Columns, ParquetFiles, paths_of
+from rustrank._categories import Categories, encoded, numbered, numbers_of
 from rustrank._errors import (
     DataError,
     ParamError,
@@ -70,6 +71,10 @@ class _Reading:
         """Check the kinds of options."""
         number = None if missing is None else real("missing", missing)
         return cls(number, text("infinite", infinite), threads(num_threads))
+
+
+#: How to choose bins: how many, from how many rows, with ranks or not, and the categorical features.
+Choosing: TypeAlias = tuple[int, int, bool, list[int], dict[int, list[str]]]
 
 
 @dataclass(frozen=True)
@@ -161,6 +166,13 @@ class Dataset:
         What infinite values are.
     num_threads : int, optional
         Threads to use; all cores by default.
+    categorical : sequence of str or int, optional
+        The features, by name or number, that hold categories: whole numbers from 0, or texts, which
+        the model numbers and remembers, so that it scores tables with the same texts. Columns that
+        are categorical in pandas, polars or Arrow are among them anyway. A split asks for some of
+        the categories. The 254 most frequent ones have bins; the rest, and those that turn up
+        later, share one, and go together. Missing values stay missing. Not with ``like``, whose
+        categories these are.
 
     Examples
     --------
@@ -205,6 +217,7 @@ class Dataset:
         missing: float = math.nan,
         infinite: str = "error",
         num_threads: int | None = None,
+        categorical: Sequence[str | int] | None = None,
     ) -> None:
         reading = _Reading.of(missing, infinite, num_threads)
         base = _base(base, like, has_scores=base_score is not None)
@@ -215,7 +228,10 @@ class Dataset:
             )
         table = as_table(X)
         names = _checked_names(as_names(feature_names), table)
-        bins = _bins(like, names, max_bins, sample_rows, query_ranks)
+        table, categories = encoded(
+            table, categorical, known_categories(like), names, reading.missing
+        )
+        bins = _bins(like, names, max_bins, sample_rows, query_ranks, categories=categories)
         labels = as_labels(y)
         check_length("y", len(labels), table.num_rows, "rows")
         queries, ids = as_queries(qid, group, table.num_rows)
@@ -273,6 +289,7 @@ class Dataset:
         buffer_bytes: int | None = None,
         num_threads: int | None = None,
         progress: bool | None = None,
+        categorical: Sequence[str | int] | None = None,
     ) -> Dataset:
         """Read LETOR or SVMlight text: ``label qid:Q 1:v 2:v ... # comment``, plain or gzip.
 
@@ -291,12 +308,21 @@ class Dataset:
             With ``query_ranks`` all are held.
         progress : bool, optional
             Whether to show a progress bar; by default on a terminal, when it takes a second.
-        feature_names, like, query_ranks, max_bins, sample_rows, missing, infinite, num_threads
-            As for `Dataset`. Features that a line leaves out are 0.
+        feature_names, like, query_ranks, max_bins, sample_rows, missing, infinite, num_threads,
+        categorical
+            As for `Dataset`; categories are numbers here, and features are numbered from 0. Features
+            that a line leaves out are 0.
         """
         reading = _Reading.of(missing, infinite, num_threads)
         names = as_names(feature_names)
-        bins = _bins(like, names, max_bins, sample_rows, query_ranks, buffer_bytes=buffer_bytes)
+        known = known_categories(like)
+        if known is not None and known.names:
+            message = "like: its categories are texts, and LETOR text holds numbers"
+            raise ParamError(message, code="like")
+        said = None if like is None else categorical
+        more = {"buffer_bytes": buffer_bytes, "categorical": said}
+        categories = Categories(numbers_of(categorical, names, None))
+        bins = _bins(like, names, max_bins, sample_rows, query_ranks, categories, **more)
         most = whole("max_features", max_features, 1, 2**31)
         held = whole_or(1 << 30, "buffer_bytes", buffer_bytes, 0)
         with progress_of_file(files := paths_of(path), progress) as show:
@@ -326,6 +352,7 @@ class Dataset:
         missing: float = math.nan,
         infinite: str = "error",
         num_threads: int | None = None,
+        categorical: Sequence[str | int] | None = None,
     ) -> Dataset:
         """Make a dataset from batches, for features that do not fit into memory at once.
 
@@ -338,24 +365,32 @@ class Dataset:
             ``base_score``, or a tuple ``(X, y, qid)``. A query may go on in a later batch. Columns
             with names are matched by name to those of the first batch. There are no ranks within
             queries: they need all rows at once.
-        query_weight, base, feature_names, like, max_bins, sample_rows, missing, infinite, num_threads
-            As for `Dataset`.
+        query_weight, base, feature_names, like, max_bins, sample_rows, missing, infinite, num_threads,
+        categorical
+            As for `Dataset`; but without ``like``, categories must be numbers here, and who names
+            their features gives ``feature_names``.
         """
         source = Batches(batches)
         reading = _Reading.of(missing, infinite, num_threads)
         given = as_names(feature_names)
-        names, binning = given, _bins(like, given, max_bins, sample_rows)
+        categories = Categories(numbers_of(categorical, given, None))
+        more = {"categorical": None if like is None else categorical}
+        names = given
+        binning = _bins(like, given, max_bins, sample_rows, None, categories, **more)
         content = None
         if isinstance(binning, tuple):
-            binning, content = _sampled(source, binning[:2], reading)
+            binning, content = _sampled(source, binning, reading)
         builder = _rustrank.Builder(binning, 0, reading)
         columns, scores = Columns(), []
         base = _base(base, like, has_scores=False)
+        known = known_categories(like)
         for batch, table in source.read():
             if not columns.y:
                 names = _checked_names(given, table)
                 _check_same_names(names, like)
             columns.add(batch, table.num_rows)
+            if known is not None:
+                table = numbered(table, known, checks=True, missing=reading.missing)
             for block in table.blocks():
                 builder.push(block)
                 if base is not None:
@@ -471,6 +506,21 @@ class Dataset:
         """A hash of all that training can see; equal for any order of the rows."""
         return self._core.fingerprint()
 
+    @property
+    def categorical(self) -> list[int]:
+        """The features that hold categories."""
+        return self._core.binning.categorical()
+
+    def categories(self, feature: int | str) -> list[str] | list[int]:
+        """Return the categories of a feature that have bins of their own, the most frequent first."""
+        number = self._number_of(feature)
+        found = self._core.binning.categories(number)
+        if found is None:
+            message = f"feature {shown(feature)} holds no categories"
+            raise ParamError(message, code="feature")
+        names = self._core.binning.category_names().get(number)
+        return found if names is None else [names[category] for category in found]
+
     def thresholds(self, feature: int | str) -> NDArray[np.float32]:
         """Return the thresholds between the bins of a feature, by number or name."""
         number = self._number_of(feature)
@@ -579,7 +629,7 @@ def numbered_names(num_features: int, query_ranks: bool) -> list[str]:
 
 
 def _built(
-    table: Table, rows: _Rows, bins: _rustrank.Binning | tuple[int, int, bool], reading: _Reading
+    table: Table, rows: _Rows, bins: _rustrank.Binning | Choosing, reading: _Reading
 ) -> _rustrank.Dataset:
     whole = table.whole()
     if whole is None and (bins[2] if isinstance(bins, tuple) else bins.query_ranks):
@@ -587,7 +637,7 @@ def _built(
     if whole is not None:
         return _rustrank.Dataset.of_block(whole, rows, bins, reading)
     if isinstance(bins, tuple):
-        sampler = _rustrank.Sampler(table.num_features, *bins[:2], reading)
+        sampler = _rustrank.Sampler(table.num_features, bins[:2], bins[3:], reading)
         for block in table.blocks():
             sampler.push(block)
         bins = sampler.choose()
@@ -603,13 +653,16 @@ def _bins(
     max_bins: Any,
     sample_rows: Any,
     query_ranks: Any = None,
+    categories: Categories | None = None,
     **more: Any,
-) -> _rustrank.Binning | tuple[int, int, bool]:
+) -> _rustrank.Binning | Choosing:
     """Return the bins of another dataset if the features are the same, or how to choose some."""
     ranks = None if query_ranks is None else flag("query_ranks", query_ranks)
     if like is None:
         most = whole_or(255, "max_bins", max_bins, 2, 255)
-        return most, whole_or(65_536, "sample_rows", sample_rows, 2, 2**30), bool(ranks)
+        rows = whole_or(65_536, "sample_rows", sample_rows, 2, 2**30)
+        own = Categories([]) if categories is None else categories
+        return most, rows, bool(ranks), own.features, own.names
     from rustrank.booster import Booster  # Which is made of this module.
 
     if not isinstance(like, (Dataset, Booster)):
@@ -628,6 +681,15 @@ def _bins(
         )
         raise ParamError(message, code="query_ranks")
     return binning
+
+
+def known_categories(like: Any) -> Categories | None:
+    """Return the categories of what a dataset is made like."""
+    core = getattr(like, "_core", None)
+    if core is None:
+        return None
+    binning = core.binning if isinstance(like, Dataset) else core.binning()
+    return Categories(binning.categorical(), binning.category_names())
 
 
 def _base(given: Any, like: Dataset | Booster | None, *, has_scores: bool) -> Booster | None:
@@ -669,13 +731,13 @@ def _checked_names(given: list[str] | None, table: Table) -> list[str] | None:
 
 
 def _sampled(
-    source: Batches, options: tuple[int, int], reading: _Reading
+    source: Batches, options: Choosing, reading: _Reading
 ) -> tuple[_rustrank.Binning, int]:
     """Choose bins in a pass over all batches; returns a number for what was read, too."""
     sampler = None
     for _, table in source.read():
         if sampler is None:
-            sampler = _rustrank.Sampler(table.num_features, *options, reading)
+            sampler = _rustrank.Sampler(table.num_features, options[:2], options[3:], reading)
         for block in table.blocks():
             sampler.push(block)
     assert sampler is not None  # noqa: S101 - a source without batches is an error before

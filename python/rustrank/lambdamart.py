@@ -47,6 +47,8 @@ class LambdaMART(TreeRanker):
         How trees are made different by chance.
     monotone, interactions, feature_weight
         What bounds the use of features.
+    category_smooth, min_category_docs, max_categories, category_one_by_one
+        How splits on categories are chosen.
     queries_per_tree, docs_per_tree, doc_sampling, top_docs
         What each tree is grown from.
     step, step_metric, step_min, step_max, step_on
@@ -61,7 +63,7 @@ class LambdaMART(TreeRanker):
         What queries weigh, whether they count again with some of their docs, and how ties count.
     gain, relevant_from, max_label
         What labels are worth.
-    max_bins, missing, query_ranks
+    max_bins, missing, categorical, query_ranks
         As for `rustrank.Dataset`. With ``query_ranks``, scores depend on the other docs of the query:
         `predict` needs ``qid``, too.
     random_state : int or None, default 0

@@ -66,6 +66,10 @@ def train(
     monotone: Mapping[str | int, int] | Sequence[int] | None = None,
     interactions: Sequence[Sequence[str | int]] | None = None,
     feature_weight: Mapping[str | int, float] | Sequence[float] | None = None,
+    category_smooth: float = 10.0,
+    min_category_docs: int = 5,
+    max_categories: int = 32,
+    category_one_by_one: int = 4,
     queries_per_tree: float = 1.0,
     docs_per_tree: float = 1.0,
     doc_sampling: str = "uniform",
@@ -211,6 +215,18 @@ def train(
         1, a split must be so much better than another feature's to be chosen; 0 leaves the feature
         out. (LightGBM's ``feature_contri`` and CatBoost's ``feature_weights``; XGBoost's are the
         chances to be drawn, and do nothing where all features are looked at.) 1 by default.
+    category_smooth : float, default 10
+        Splits on features with categories (`Dataset`) put them into the order of their gradients over
+        hessians, and cut it where that is best. As many docs of the node's average stand beside each
+        category in that order, and as many that say nothing beside each side of the cut: the more,
+        the less chance decides. With 0 the cut is the best of all ways to part them.
+    min_category_docs : int, default 5
+        A category with fewer docs in a node goes where those go that are not known.
+    max_categories : int, default 32
+        The most categories that a split may name; all others go the other way.
+    category_one_by_one : int, default 4
+        With up to so many categories in a node, one at a time is parted from the rest, and nothing
+        is smoothed. Symmetric trees do so with any number.
     queries_per_tree, docs_per_tree : float, default 1
         The shares of the queries, and of their docs, that a tree is grown from.
     doc_sampling : {"uniform", "one_sided", "importance"}

@@ -1,5 +1,6 @@
 //! The bins of all features: chosen once, then shared by every table that is binned with them.
 
+use super::categories::Categories;
 use super::cells::{Cells, block_rows, first_fault, hash_rows, row_hashes};
 use super::kernel::{self, Job, Table};
 use super::layout::{Layout, Place};
@@ -10,6 +11,7 @@ use crate::Interrupt;
 use crate::error::{Error, Result, room_for};
 use crate::simd::Level;
 use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// How bins are chosen.
@@ -19,6 +21,11 @@ pub struct BinOptions {
     pub max_bins: usize,
     /// The most distinct rows that thresholds are chosen from.
     pub sample_rows: usize,
+    /// The features, rising, that hold categories: of each the most frequent ones have bins, and
+    /// one bin less than `max_bins` for them leaves one for all others.
+    pub categorical: Vec<u32>,
+    /// What the categories of features are called: see [`Binning::with_category_names`].
+    pub category_names: BTreeMap<u32, Vec<String>>,
 }
 
 /// The most bins of a feature, the missing bin not counted.
@@ -26,7 +33,8 @@ const MOST_BINS: usize = 255;
 
 impl Default for BinOptions {
     fn default() -> Self {
-        Self { max_bins: 255, sample_rows: 1 << 16 }
+        let (categorical, category_names) = (Vec::new(), BTreeMap::new());
+        Self { max_bins: 255, sample_rows: 1 << 16, categorical, category_names }
     }
 }
 
@@ -45,6 +53,19 @@ impl BinOptions {
         }
         Ok(())
     }
+
+    /// Refuses categorical features that there are not.
+    fn check_for(&self, num_features: usize) -> Result<()> {
+        match self.categorical.iter().find(|&&feature| feature as usize >= num_features) {
+            Some(feature) => {
+                let what = "categorical has a feature that there is not";
+                Err(Error::param("categorical", what)
+                    .got(feature)
+                    .expected(format!("below {num_features}")))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// The bins of all features and the places of their codes.
@@ -53,6 +74,9 @@ pub struct Binning {
     mappers: Vec<Mapper>,
     layout: Layout,
     tables: Vec<(usize, Table)>,
+    /// The features that hold categories.
+    categorical: Vec<usize>,
+    category_names: BTreeMap<u32, Vec<String>>,
     /// Whether the second half of the features are ranks of the first within queries.
     query_ranks: bool,
 }
@@ -68,7 +92,9 @@ impl Binning {
         options.check()?;
         let num_features = num_features.max(sample.num_features());
         room_for_features(num_features)?;
-        Ok(Self::with(sample.into_mappers(num_features, options.max_bins, interrupt)?))
+        options.check_for(num_features)?;
+        let mappers = sample.into_mappers(num_features, options, interrupt)?;
+        Ok(Self::with(mappers).with_category_names(options.category_names.clone()))
     }
 
     /// The bins of a table, from a sample of its rows.
@@ -85,14 +111,37 @@ impl Binning {
         interrupt: &Interrupt,
     ) -> Result<Self> {
         options.check()?;
+        options.check_for(table.num_features())?;
         room_for_features(table.num_features())?;
-        Ok(Self::with(mappers_of_table(table, hashes, options, interrupt)?))
+        let mappers = mappers_of_table(table, hashes, options, interrupt)?;
+        Ok(Self::with(mappers).with_category_names(options.category_names.clone()))
     }
 
     /// The bins between the thresholds of each feature: finite, rising, at most 254 of them; `None`
     /// for a feature that nothing looks at.
     pub fn between(thresholds: Vec<Option<Vec<f32>>>) -> Result<Self> {
+        Self::of_lists(thresholds, &BTreeMap::new())
+    }
+
+    /// [`between`](Self::between), but that some features hold categories, at most
+    /// [`MOST`](Categories::MOST).
+    pub fn of_lists(
+        thresholds: Vec<Option<Vec<f32>>>,
+        categories: &BTreeMap<u32, BTreeSet<u32>>,
+    ) -> Result<Self> {
         let of_feature = |(feature, thresholds): (usize, Option<Vec<f32>>)| {
+            if let Some(own) = categories.get(&(feature as u32)) {
+                let both = thresholds.is_some_and(|list| !list.is_empty());
+                if both || own.len() > Categories::MOST {
+                    let what = "a feature holds too many categories, or numbers too";
+                    return Err(Error::data("categories", what)
+                        .feature(feature)
+                        .got(format!("{} categories", own.len()))
+                        .expected(format!("up to {}", Categories::MOST)));
+                }
+                let own = Categories::of(own.iter().copied().collect());
+                return Ok(Mapper::of_categories(own));
+            }
             let list = thresholds.as_deref().unwrap_or_default();
             let rises = list.iter().all(|t| t.is_finite()) && list.is_sorted_by(|a, b| a < b);
             if rises && list.len() < MOST_BINS {
@@ -113,17 +162,26 @@ impl Binning {
         for place in layout.places().iter().flatten() {
             in_column[place.column as usize] += 1;
         }
+        let categorical = |feature: &usize| mappers[*feature].categories().is_some();
+        let categorical = (0..mappers.len()).filter(categorical).collect();
         let table = |(mapper, place): (&Mapper, &Option<Place>)| {
+            let place = place.filter(|_| mapper.categories().is_none());
             place.map(|place| Table::new(mapper, place, in_column[place.column as usize] == 1))
         };
         let tables = mappers.iter().zip(layout.places()).map(table).enumerate();
         let tables = tables.filter_map(|(feature, table)| Some((feature, table?))).collect();
-        Self { mappers, layout, tables, query_ranks: false }
+        let category_names = BTreeMap::new();
+        Self { mappers, layout, tables, categorical, category_names, query_ranks: false }
     }
 
     /// The bins of each feature.
     pub fn mappers(&self) -> &[Mapper] {
         &self.mappers
+    }
+
+    /// The features that hold categories.
+    pub fn categorical(&self) -> &[usize] {
+        &self.categorical
     }
 
     /// Where codes are stored.
@@ -142,6 +200,19 @@ impl Binning {
     pub fn with_query_ranks(mut self) -> Self {
         self.query_ranks = true;
         self
+    }
+
+    /// The same bins, of a table whose categories have names: of a feature, category `i` has the name
+    /// at place `i`.
+    #[must_use]
+    pub fn with_category_names(mut self, names: BTreeMap<u32, Vec<String>>) -> Self {
+        self.category_names = names;
+        self
+    }
+
+    /// The names of the categories of each feature whose categories have names.
+    pub fn category_names(&self) -> &BTreeMap<u32, Vec<String>> {
+        &self.category_names
     }
 
     /// Whether the second half of the features are ranks of the first.
@@ -166,7 +237,21 @@ impl Binning {
             return;
         }
         let num_features = self.num_features();
-        kernel::encode(level, &self.tables, Job { cells: tile, num_features, rows, width });
+        kernel::encode(
+            level,
+            &self.tables,
+            Job { cells: tile, num_features, rows: &mut *rows, width },
+        );
+        // Last: some kernels write whole rows.
+        for &feature in &self.categorical {
+            let categories = self.mappers[feature].categories();
+            let Some((categories, place)) = categories.zip(self.layout.places()[feature]) else {
+                continue;
+            };
+            let cells = tile[feature..].iter().step_by(num_features);
+            let bytes = rows[place.column as usize..].iter_mut().step_by(width);
+            categories.encode(place, cells, bytes);
+        }
     }
 
     /// Bins all rows of a table, in the given order, on all threads.

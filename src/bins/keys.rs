@@ -3,6 +3,7 @@
 //! A *key* is a cell as an integer of the same order. Rows are read some features at a time, a cache
 //! line of them, so that a feature's keys fill up one after the other, and then sorted by radix.
 
+use super::binning::BinOptions;
 use super::kernel::keep::{SLACK, keep};
 use super::mapper::Mapper;
 use super::quantile::{Weighted, from_key, sort_by_key, to_key};
@@ -18,7 +19,7 @@ pub(super) fn mappers_of(
     read: impl Fn(Range<usize>, Range<usize>, &mut [f32]) -> Result<()> + Sync,
     num_features: usize,
     counts: &[u32],
-    max_bins: usize,
+    options: &BinOptions,
     interrupt: &Interrupt,
 ) -> Result<Vec<Mapper>> {
     /// A cache line of a row.
@@ -49,7 +50,8 @@ pub(super) fn mappers_of(
                 }
             }
             let mut scratch = Vec::new();
-            Ok(keys.into_iter().map(|keys| keys.mapper(&mut scratch, max_bins, total)).collect())
+            let keys = keys.into_iter().zip(features);
+            Ok(keys.map(|(keys, f)| keys.mapper(&mut scratch, (options, f), total)).collect())
         })
         .collect::<Result<_>>()?;
     Ok(groups.into_iter().flatten().collect())
@@ -98,8 +100,13 @@ impl Keys {
         self.missing += kept.missing as u64;
     }
 
-    /// The bins; rows of `total` that gave no cell hold 0.
-    pub(super) fn mapper(mut self, scratch: &mut Vec<u32>, max_bins: usize, total: u64) -> Mapper {
+    /// The bins of a feature; rows of `total` that gave no cell hold 0.
+    pub(super) fn mapper(
+        mut self,
+        scratch: &mut Vec<u32>,
+        (options, feature): (&BinOptions, usize),
+        total: u64,
+    ) -> Mapper {
         sort_by_key(&mut self.single, scratch, |key| key);
         let many: u64 = self.many.iter().map(|&(_, count)| u64::from(count)).sum();
         let absent = total - self.missing - many - self.single.len() as u64;
@@ -108,7 +115,10 @@ impl Keys {
         rest.extend((absent > 0).then_some((to_key(0.0), absent)));
         rest.sort_unstable();
         let distinct = merged(&self.single, &rest);
-        Mapper::choose(&distinct, self.missing, max_bins)
+        if options.categorical.contains(&(feature as u32)) {
+            return Mapper::choose_categories(&distinct, self.missing, options.max_bins);
+        }
+        Mapper::choose(&distinct, self.missing, options.max_bins)
     }
 }
 

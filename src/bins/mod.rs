@@ -8,11 +8,14 @@
 //! cells --hash--> Sample --sort--> Mapper a feature --pack--> Layout --encode--> Matrix of bytes
 //! ```
 //!
+//! A feature may hold *categories* instead of amounts: each of the most frequent has a bin.
+//!
 //! Invariants: the sample depends on what the rows hold, never on where they stand, so thresholds
 //! are the same for any row order, any number of threads and any cut into batches. Raw values are
 //! looked at block by block and never kept.
 
 mod binning;
+mod categories;
 mod cells;
 mod exchange;
 mod kernel;
@@ -24,6 +27,7 @@ mod quantile;
 mod sample;
 
 pub use binning::{BinOptions, Binning};
+pub use categories::Categories;
 pub use cells::{Cells, block_rows, nearest, row_hash, row_hashes};
 pub use layout::{Layout, Place};
 pub use mapper::Mapper;

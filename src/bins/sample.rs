@@ -137,7 +137,7 @@ impl Sample {
     pub(crate) fn into_mappers(
         mut self,
         num_features: usize,
-        max_bins: usize,
+        options: &BinOptions,
         interrupt: &Interrupt,
     ) -> Result<Vec<Mapper>> {
         self.shrink();
@@ -151,20 +151,21 @@ impl Sample {
                     }
                     Ok(())
                 };
-                mappers_of(rows, *width, &counts, max_bins, interrupt)
+                mappers_of(rows, *width, &counts, options, interrupt)
             }
             Rows::Sparse { ends, features, cells } => {
                 let by_feature = by_feature(ends, features, cells, num_features);
                 let total: u64 = counts.iter().map(|&c| u64::from(c)).sum();
                 by_feature
                     .into_par_iter()
-                    .map(|column| {
+                    .enumerate()
+                    .map(|(feature, column)| {
                         interrupt.check()?;
                         let mut keys = Keys::default();
                         for &(slot, cell) in &column {
                             keys.push(cell, counts[slot as usize]);
                         }
-                        Ok(keys.mapper(&mut Vec::new(), max_bins, total))
+                        Ok(keys.mapper(&mut Vec::new(), (options, feature), total))
                     })
                     .collect()
             }
@@ -183,14 +184,14 @@ pub(super) fn mappers_of_table(
     if num_features > WIDE {
         let mut sample = Sample::new(options.sample_rows, num_features);
         sample.push_hashed(table, hashes)?;
-        return sample.into_mappers(num_features, options.max_bins, interrupt);
+        return sample.into_mappers(num_features, options, interrupt);
     }
     let groups = smallest_distinct(hashes, u64::MAX, options.sample_rows);
     let (rows, counts): (Vec<u32>, Vec<u32>) = groups.iter().map(|g| (g.row, g.count)).unzip();
     let read = |at: Range<usize>, features, tile: &mut [f32]| {
         table.read_features(&rows[at], features, tile)
     };
-    mappers_of(read, num_features, &counts, options.max_bins, interrupt)
+    mappers_of(read, num_features, &counts, options, interrupt)
 }
 
 impl Rows {

@@ -223,8 +223,8 @@ impl Dropping {
     ) -> Result<Standing> {
         let mut standing = self.before(model, dataset, interrupt)?;
         standing.round(|sum| rounded(sum, self.unit));
-        for (at, tree) in model.trees().skip(self.first_tree).enumerate() {
-            let coded = CodedTree::new(tree, dataset.binning()).ok_or_else(other_bins)?;
+        for (at, (tree, sets)) in model.trees_with_sets().skip(self.first_tree).enumerate() {
+            let coded = CodedTree::new(tree, sets, dataset.binning()).ok_or_else(other_bins)?;
             let sums = standing.sums(at % self.trees_a_round);
             coded.add_to(dataset.matrix(), sums, interrupt)?;
         }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::grow::CodedTree;
 use crate::hash::{draw, mix};
 use crate::metric::{Mean, Metric};
-use crate::model::Model;
+use crate::model::{Model, Set, Split, Tree};
 
 /// What the mean of a metric loses when the values of a feature are shuffled among all docs, for
 /// each feature; 0 for one that the model does not look at.
@@ -31,12 +31,17 @@ pub fn permutation_importance(
     let mut losses = vec![0.0; model.num_features()];
     let places = dataset.binning().layout().places();
     for (feature, loss) in losses.iter_mut().enumerate() {
-        let looks = |tree: &&crate::model::Tree| {
-            tree.splits().iter().any(|split| split.feature as usize == feature)
+        let looks = |&(tree, sets): &(&Tree, &[Set])| {
+            let of =
+                |split: &Split| match (split.feature as usize).checked_sub(model.num_features()) {
+                    Some(set) => sets[set].feature as usize,
+                    None => split.feature as usize,
+                };
+            tree.splits().iter().any(|split| of(split) == feature)
         };
-        let trees = model.trees().filter(looks);
-        let trees: Vec<_> =
-            trees.filter_map(|tree| CodedTree::new(tree, dataset.binning())).collect();
+        let trees = model.trees_with_sets().filter(looks);
+        let coded = |(tree, sets): (_, &[Set])| CodedTree::new(tree, sets, dataset.binning());
+        let trees: Vec<_> = trees.filter_map(coded).collect();
         let Some(place) = places[feature].filter(|_| !trees.is_empty()) else { continue };
         let matrix = dataset.matrix();
         let mut shuffled: Matrix = matrix.clone();

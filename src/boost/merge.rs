@@ -1,6 +1,6 @@
 //! One model of several: a weighted sum that is still made of trees where that changes no bit.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Component, Model, Normalisation, Part};
 
 /// The weighted sum of models as one model: each with its weight, and what is done to its scores
@@ -11,6 +11,14 @@ use crate::model::{Component, Model, Normalisation, Part};
 pub fn merged(parts: Vec<(f64, Model, Normalisation)>) -> Result<Model> {
     let models: Vec<&Model> = parts.iter().map(|(_, model, _)| model).collect();
     let mut sum = Model::around(&models);
+    let names = sum.category_names();
+    let is_other = |(feature, own): &(u32, Vec<String>)| names.get(feature) != Some(own);
+    if let Some((feature, _)) = models.iter().flat_map(|m| m.category_names()).find(is_other) {
+        let what = "the models number the categories of a feature in different ways";
+        return Err(Error::data("categories", what)
+            .feature(feature as usize)
+            .hint("make the datasets of all with like="));
+    }
     for (weight, model, normalisation) in parts {
         let part = match model.components() {
             [only]

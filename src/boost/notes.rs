@@ -24,7 +24,7 @@ const PREFIX: &str = "checkpoint.";
 /// Notes the parameters of training.
 pub(super) fn write_params(model: &mut Model, plan: &Plan) {
     // Those of a base are its own.
-    for name in Params::OPTIONAL {
+    for name in Params::optional() {
         model.remove_attribute(name);
     }
     for (name, value) in params(plan) {
@@ -66,7 +66,7 @@ pub(super) fn restore(mut model: Model, context: &Context<'_>) -> Result<(Model,
         }
     }
     let known = params(context.plan);
-    for name in Params::OPTIONAL {
+    for name in Params::optional() {
         if let Some(got) = model.attributes().get(name)
             && !known.iter().any(|(known, _)| *known == name)
         {

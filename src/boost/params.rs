@@ -2,7 +2,7 @@
 
 use super::{DocSampling, Dropout, Step};
 use crate::error::{Error, Result};
-use crate::grow::{Criterion, GrowOptions, Limits};
+use crate::grow::{CategoryOptions, Criterion, GrowOptions, Limits};
 
 /// How many trees, how large their steps, and what each may see.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,7 +74,9 @@ impl Params {
     }
 
     /// The names of [`named`](Self::named) that are there only if they are used.
-    pub(super) const OPTIONAL: [&'static str; 3] = Limits::NAMES;
+    pub(super) fn optional() -> impl Iterator<Item = &'static str> {
+        Limits::NAMES.into_iter().chain(CategoryOptions::NAMES)
+    }
 
     /// All that a tree depends on, by name; the number of trees is not part of it.
     pub(super) fn named(&self) -> Vec<(&'static str, String)> {
@@ -109,6 +111,7 @@ impl Params {
             ("seed", grow.seed.to_string()),
         ];
         named.extend(grow.limits.named());
+        named.extend(grow.categories.named());
         named
     }
 }

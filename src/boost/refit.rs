@@ -22,7 +22,7 @@ use super::start::{check_features, is_plain, other_bins, start_scores, target};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::grow::CodedTree;
-use crate::model::{Leaf, Model, Tree};
+use crate::model::{Leaf, Model, Set, Tree};
 use crate::objective::State;
 use crate::{Gradient, Interrupt};
 use rayon::prelude::*;
@@ -114,10 +114,10 @@ pub fn refit(
     made.truncate(0);
     let mut scores = start_scores(dataset, model.intercept());
     let mut gradients = vec![Gradient::default(); dataset.num_docs()];
-    for (round, tree) in model.trees().enumerate() {
+    for (round, (tree, sets)) in model.trees_with_sets().enumerate() {
         let state = State { round: round as u64, scores: &scores };
         objective.gradients(&target(dataset), state, &mut gradients, interrupt)?;
-        let leaf_of = leaves_of(tree, dataset, interrupt)?;
+        let leaf_of = leaves_of(tree, sets, dataset, interrupt)?;
         let sums = sums_of(&gradients, &leaf_of, tree.leaves().len());
         let leaves = tree.leaves().iter().zip(sums);
         let leaves: Vec<Leaf> = leaves
@@ -131,9 +131,9 @@ pub fn refit(
             .hint("set l2"));
         }
         let tree = Tree::new(tree.splits().to_vec(), leaves);
-        let coded = CodedTree::new(&tree, dataset.binning()).ok_or_else(other_bins)?;
+        let coded = CodedTree::new(&tree, sets, dataset.binning()).ok_or_else(other_bins)?;
         coded.add_to(dataset.matrix(), &mut scores, interrupt)?;
-        made.push(tree)?;
+        made.push_with(tree, sets)?;
     }
     let RefitOptions { learning_rate, decay, prior_docs, l2 } = options;
     let said = format!(
@@ -149,12 +149,17 @@ pub fn refit(
 }
 
 /// The number of the leaf that each doc falls into.
-fn leaves_of(tree: &Tree, dataset: &Dataset, interrupt: &Interrupt) -> Result<Vec<f64>> {
+fn leaves_of(
+    tree: &Tree,
+    sets: &[Set],
+    dataset: &Dataset,
+    interrupt: &Interrupt,
+) -> Result<Vec<f64>> {
     // A tree whose leaves are worth their own numbers, which a float holds exactly.
     let leaves = tree.leaves().iter().enumerate();
     let leaves = leaves.map(|(at, leaf)| Leaf { value: at as f64, ..leaf.clone() }).collect();
     let numbered = Tree::new(tree.splits().to_vec(), leaves);
-    let coded = CodedTree::new(&numbered, dataset.binning()).ok_or_else(other_bins)?;
+    let coded = CodedTree::new(&numbered, sets, dataset.binning()).ok_or_else(other_bins)?;
     let mut leaf_of = vec![0.0; dataset.num_docs()];
     coded.add_to(dataset.matrix(), &mut leaf_of, interrupt)?;
     Ok(leaf_of)

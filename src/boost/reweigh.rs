@@ -16,7 +16,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::grow::CodedTree;
 use crate::metric::Metric;
-use crate::model::{Model, Tree};
+use crate::model::{Model, Set, Tree};
 
 /// A rise below this share of the value is rounding.
 const LEAST_RISE: f64 = 1e-12;
@@ -72,7 +72,7 @@ pub fn reweigh(
     for dataset in std::iter::once(dataset).chain(held_out) {
         check_features(model, dataset)?;
     }
-    let trees: Vec<&Tree> = model.trees().collect();
+    let trees: Vec<(&Tree, &[Set])> = model.trees_with_sets().collect();
     let job = Job { trees: &trees, offset: model.intercept(), options, interrupt };
     let mut best = vec![1.0; trees.len()];
     let mut history = vec![job.value(dataset, &best)?];
@@ -108,7 +108,7 @@ fn is_higher(value: f64, than: f64) -> bool {
 }
 
 struct Job<'a> {
-    trees: &'a [&'a Tree],
+    trees: &'a [(&'a Tree, &'a [Set])],
     offset: f64,
     options: &'a ReweighOptions,
     interrupt: &'a Interrupt,
@@ -124,8 +124,9 @@ impl Job<'_> {
 
     fn add(&self, dataset: &Dataset, tree: usize, weight: f64, to: &mut [f64]) -> Result<()> {
         self.interrupt.check()?;
-        let tree = stepped(self.trees[tree], weight)?;
-        let coded = CodedTree::new(&tree, dataset.binning()).ok_or_else(other_bins)?;
+        let (tree, sets) = self.trees[tree];
+        let tree = stepped(tree, weight)?;
+        let coded = CodedTree::new(&tree, sets, dataset.binning()).ok_or_else(other_bins)?;
         coded.add_to(dataset.matrix(), to, self.interrupt)
     }
 
@@ -178,9 +179,9 @@ impl Job<'_> {
     fn model(&self, model: &Model, weights: &[f64]) -> Result<Model> {
         let mut reweighed = model.clone();
         reweighed.truncate(0);
-        for (tree, &weight) in self.trees.iter().zip(weights).filter(|(_, weight)| **weight != 0.0)
-        {
-            reweighed.push(stepped(tree, weight)?)?;
+        let weighted = self.trees.iter().zip(weights).filter(|(_, weight)| **weight != 0.0);
+        for ((tree, sets), &weight) in weighted {
+            reweighed.push_with(stepped(tree, weight)?, sets)?;
         }
         reweighed.set_attribute("reweighed", self.options.metric.to_string());
         Ok(reweighed)

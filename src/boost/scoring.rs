@@ -11,6 +11,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::grow::CodedTree;
 use crate::model::{Classes, Component, Forest, Model, Part, Tree};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The trees of a model in the codes of a binning, those of models inside it too, forest by forest.
 #[derive(Debug)]
@@ -20,8 +21,10 @@ impl Coded {
     /// `None` if binned docs are not enough to score with the model.
     pub(super) fn of(model: &Model, binning: &Binning) -> Option<Self> {
         let forests = native_forests(model)?;
-        let trees = forests.iter().flat_map(|forest| forest.trees());
-        trees.map(|tree| CodedTree::new(tree, binning)).collect::<Option<_>>().map(Self)
+        let trees = forests.iter().flat_map(|forest| {
+            forest.trees().iter().map(|tree| CodedTree::new(tree, forest.sets(), binning))
+        });
+        trees.collect::<Option<_>>().map(Self)
     }
 
     /// Adds the model, the same as that of [`of`](Self::of), to sums of the docs of a dataset.
@@ -97,6 +100,7 @@ fn goes_on_from(model: &Model, base: &Model) -> bool {
                     && less.is_plain()
                     && more_trees.is_native()
                     && more_trees.trees().starts_with(less_trees.trees())
+                    && more_trees.sets().starts_with(less_trees.sets())
             }
             _ => false,
         };
@@ -186,8 +190,16 @@ fn native_forests(model: &Model) -> Option<Vec<&Forest>> {
 pub fn binning_of(model: &Model) -> Result<Binning> {
     let forests = native_forests(model).ok_or_else(cannot_score)?;
     let mut thresholds: Vec<Option<Vec<f32>>> = vec![None; model.num_features()];
-    let trees = forests.iter().flat_map(|forest| forest.trees());
-    for split in trees.flat_map(Tree::splits) {
+    let mut categories: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    let splits = forests.iter().flat_map(|forest| {
+        forest.trees().iter().flat_map(Tree::splits).map(move |split| (forest, split))
+    });
+    for (forest, split) in splits {
+        if let Some(set) = (split.feature as usize).checked_sub(model.num_features()) {
+            let set = &forest.sets()[set];
+            categories.entry(set.feature).or_default().extend(&set.categories);
+            continue;
+        }
         let of_feature = thresholds[split.feature as usize].get_or_insert_default();
         // At the largest number only missing cells are told from others.
         if split.threshold < f64::from(f32::MAX) {
@@ -198,7 +210,8 @@ pub fn binning_of(model: &Model) -> Result<Binning> {
         list.sort_unstable_by(f32::total_cmp);
         list.dedup();
     }
-    let binning = Binning::between(thresholds)?;
+    let binning = Binning::of_lists(thresholds, &categories)?;
+    let binning = binning.with_category_names(model.category_names());
     Ok(if model.ranks_features() { binning.with_query_ranks() } else { binning })
 }
 

@@ -93,7 +93,7 @@ impl Docs<'_> {
         for (tree, words) in trees.iter().zip(words.chunks_exact_mut(Mean::WORDS)) {
             let tree = stepped(tree, self.learning_rate)?;
             let mut scores = self.scores.to_vec();
-            let coded = CodedTree::new(&tree, self.dataset.binning());
+            let coded = CodedTree::new(&tree, &[], self.dataset.binning());
             let coded = coded.ok_or_else(|| Error::internal("a split outside of the bins"))?;
             coded.add_to(self.dataset.matrix(), &mut scores, interrupt)?;
             words.copy_from_slice(&self.watch.words_of(self.dataset, &scores, interrupt)?);

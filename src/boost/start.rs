@@ -48,6 +48,7 @@ impl Start {
                 .expected(dataset.num_features()));
         }
         if let Some(base) = &plan.base {
+            check_categories(&base.model, dataset)?;
             check_ranks(&base.model, dataset)?;
         }
         if let Some(goal) = goal {
@@ -121,9 +122,9 @@ pub(super) fn standing(
 ) -> Result<Standing> {
     if let From::Trees(first) = from {
         let mut scores = start_scores(dataset, 0.0);
-        for tree in model.trees().skip(first) {
+        for (tree, sets) in model.trees_with_sets().skip(first) {
             interrupt.check()?;
-            let coded = CodedTree::new(tree, dataset.binning()).ok_or_else(other_bins)?;
+            let coded = CodedTree::new(tree, sets, dataset.binning()).ok_or_else(other_bins)?;
             coded.add_to(dataset.matrix(), &mut scores, interrupt)?;
         }
         return Ok(Standing::of_scores(scores));
@@ -158,6 +159,22 @@ pub(super) fn check_features(model: &Model, dataset: &Dataset) -> Result<()> {
             .expected(model.num_features()));
     }
     check_ranks(model, dataset)
+}
+
+/// Refuses categories whose names have other numbers than a model knows them by.
+fn check_categories(model: &Model, dataset: &Dataset) -> Result<()> {
+    let (theirs, own) = (model.category_names(), dataset.binning().category_names());
+    match theirs.iter().find(|(feature, names)| own.get(feature) != Some(names)) {
+        Some((&feature, names)) => {
+            let what = "the base numbers the categories of a feature in another way";
+            Err(Error::data("categories", what)
+                .feature(feature as usize)
+                .got(format!("{} categories", own.get(&feature).map_or(0, Vec::len)))
+                .expected(format!("the {} of the base", names.len()))
+                .hint("make the dataset with like=, from the base or its training set"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Refuses ranks within queries where only one of two has them.

@@ -161,7 +161,8 @@ impl Trainer {
         if self.goal.is_some() {
             return self.model.push_classes(trees);
         }
-        trees.into_iter().try_for_each(|tree| self.model.push(tree))
+        let sets = self.grower.sets();
+        trees.into_iter().try_for_each(|tree| self.model.push_with(tree, sets))
     }
 
     /// The trees that this round drops, taken out of all scores, and what the new ones are
@@ -171,15 +172,22 @@ impl Trainer {
         let drop: Drop = dropping.round(self.model.num_rounds());
         let dropped = dropping.dropped(&self.model, &drop);
         self.is_stale = true;
-        for Dropped { at, out, .. } in &dropped {
-            self.add(*at, out, interrupt)?;
+        for Dropped { at, place, out, .. } in &dropped {
+            self.add((*at, *place), out, interrupt)?;
         }
         Ok((drop.new, dropped))
     }
 
-    /// Adds a tree, as tree `at` of a round, to the sums of all docs.
-    fn add(&mut self, at: usize, tree: &Tree, interrupt: &Interrupt) -> Result<()> {
-        let coded = CodedTree::new(tree, self.dataset.binning()).ok_or_else(other_bins)?;
+    /// Adds a tree, as tree `at` of a round, to the sums of all docs; at that place in the model is
+    /// one like it.
+    fn add(
+        &mut self,
+        (at, place): (usize, usize),
+        tree: &Tree,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let sets = self.model.trees_with_sets().nth(place).map_or(&[][..], |(_, sets)| sets);
+        let coded = CodedTree::new(tree, sets, self.dataset.binning()).ok_or_else(other_bins)?;
         coded.add_to(self.dataset.matrix(), self.standing.sums(at), interrupt)?;
         self.watch.add(at, &coded, interrupt)
     }
@@ -204,7 +212,7 @@ impl Trainer {
                 Some(dropping) => dropping.rounded(&tree),
                 None => tree,
             };
-            let coded = CodedTree::new(&tree, self.dataset.binning());
+            let coded = CodedTree::new(&tree, self.grower.sets(), self.dataset.binning());
             let coded = coded.ok_or_else(|| Error::internal("a split outside of the bins"))?;
             self.is_stale = true;
             if self.selects() {
@@ -221,8 +229,8 @@ impl Trainer {
             let own = diagnosis::of_no_split(&self.dataset, params, &self.gradients[0], docs);
             return Err(told_by_most(&self.team, docs.len(), own));
         }
-        for Dropped { at, back, .. } in &dropped {
-            self.add(*at, back, interrupt)?;
+        for Dropped { at, place, back, .. } in &dropped {
+            self.add((*at, *place), back, interrupt)?;
         }
         if let Some(classes) = self.goal.as_ref().and_then(|_| self.model.classes()) {
             self.standing.settle(classes.expectation());
@@ -445,7 +453,8 @@ impl Trainer {
             add_leaves(&self.grower, tree, &mut outputs);
             return step.alpha(&self.dataset, scores, &outputs, interrupt);
         };
-        let coded = CodedTree::new(tree, dataset.binning()).ok_or_else(other_bins)?;
+        let coded = CodedTree::new(tree, self.grower.sets(), dataset.binning());
+        let coded = coded.ok_or_else(other_bins)?;
         let mut outputs = vec![0.0; scores.len()];
         coded.add_to(dataset.matrix(), &mut outputs, interrupt)?;
         step.alpha(dataset, scores, &outputs, interrupt)

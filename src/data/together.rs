@@ -61,7 +61,11 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
 pub(crate) fn fingerprint(binning: &Binning) -> u64 {
     let start = binning.num_features() as u64 ^ u64::from(binning.query_ranks()) << 63;
     binning.mappers().iter().fold(start, |h, mapper| {
-        let of = hash::bytes(bytemuck::cast_slice(mapper.thresholds())) ^ mapper.num_codes() as u64;
+        let bins = match mapper.categories() {
+            Some(categories) => bytemuck::cast_slice(categories.by_bin()),
+            None => bytemuck::cast_slice(mapper.thresholds()),
+        };
+        let of = hash::bytes(bins) ^ mapper.num_codes() as u64;
         hash::mix(h.rotate_left(1) ^ of ^ u64::from(mapper.is_used()) << 32)
     })
 }

@@ -8,7 +8,7 @@ use super::kernel::marginal;
 use super::limits::{Bounds, Rules};
 use super::noise::Noise;
 use super::packed::Sums;
-use super::scan::{Choice, Found, Node, Scanner};
+use super::scan::{Asks, Choice, Found, Node, Scanner};
 
 /// What to heed in a node.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +19,8 @@ pub(super) struct Careful<'a> {
     pub(super) bounds: Bounds,
     /// What the value of a split must be above.
     pub(super) floor: f64,
+    /// The mass of a doc, on the average of the node.
+    pub(super) doc_mass: f64,
 }
 
 /// Some columns of a node's histogram.
@@ -32,10 +34,10 @@ pub(super) struct Columns<'a> {
 }
 
 /// The sums of one feature, by code.
-struct Line<'a> {
-    number: usize,
-    digit: &'a Digit,
-    sums: &'a [u64],
+pub(super) struct Line<'a> {
+    pub(super) number: usize,
+    pub(super) digit: &'a Digit,
+    pub(super) sums: &'a [u64],
 }
 
 impl Careful<'_> {
@@ -50,17 +52,20 @@ impl Careful<'_> {
                 let mut of_digit = [0; 256];
                 let of_digit = &mut of_digit[..usize::from(digit.codes)];
                 marginal(sums, digit, of_digit);
-                self.search_line(&of, &Line { number, digit, sums: of_digit }, found);
+                let line = Line { number, digit, sums: of_digit };
+                if line.sums.iter().filter(|&&sum| sum != 0).count() <= 1 {
+                    found.dead.push(line.number);
+                } else if digit.is_category {
+                    self.search_categories(of.node, &line, found);
+                } else {
+                    self.search_line(&of, &line, found);
+                }
             }
         }
     }
 
     fn search_line(&self, of: &Columns<'_>, line: &Line<'_>, found: &mut Found) {
         let codes = line.sums.len();
-        if line.sums.iter().filter(|&&sum| sum != 0).count() <= 1 {
-            found.dead.push(line.number);
-            return;
-        }
         let missing = line.sums[codes - 1];
         let ways = [(false, 0), (true, missing)];
         for &(missing_left, more) in &ways[..=usize::from(missing != 0)] {
@@ -69,7 +74,7 @@ impl Careful<'_> {
                 left = left.wrapping_add(sum);
                 let direction = self.rules.direction(of.scanner.digits, line.number, code);
                 let Some(value) = self.value(of.node, left, direction) else { continue };
-                let score = self.score(of.node, line, value, (missing_left, code));
+                let [rank, score] = self.score(of.node, line, value, (missing_left, code));
                 if !beats(score, line.number, found.best.as_ref()) {
                     continue;
                 }
@@ -77,8 +82,8 @@ impl Careful<'_> {
                     2 * u64::from(Sums::of(left).mass) >= u64::from(Sums::of(of.node.total).mass);
                 // Cells that may be missing one day go where most docs go.
                 let missing_left = if missing == 0 { is_most } else { missing_left };
-                let digit = line.number;
-                found.best = Some(Choice { value, score, digit, code, missing_left, left });
+                let (digit, asks) = (line.number, Asks::UpTo(code));
+                found.best = Some(Choice { value, score, rank, digit, asks, missing_left, left });
             }
         }
     }
@@ -102,8 +107,7 @@ impl Careful<'_> {
     /// What both sides of a split are worth; `None` where it may not be made.
     pub(super) fn value(&self, node: &Node<'_>, left: u64, direction: i8) -> Option<f64> {
         let sides = [left, node.total.wrapping_sub(left)].map(Sums::of);
-        let is_small = |sums: &Sums| f64::from(sums.mass) < node.least;
-        if sides.iter().any(is_small) {
+        if sides.iter().any(|sums| f64::from(sums.mass) < node.least) {
             return None;
         }
         let [low, high] = sides.map(|sums| self.bounds.step(sums, node.l2));
@@ -112,11 +116,14 @@ impl Careful<'_> {
             1 => low > high,
             _ => low < high,
         };
-        if runs_against {
-            return None;
-        }
+        (!runs_against).then(|| self.value_with(node, left, node.l2))
+    }
+
+    /// What both sides of a split are worth with some `l2`.
+    pub(super) fn value_with(&self, node: &Node<'_>, left: u64, l2: f64) -> f64 {
+        let sides = [left, node.total.wrapping_sub(left)].map(Sums::of);
         if self.bounds.are_tight() {
-            return Some(sides.iter().map(|&sums| self.bounds.value(sums, node.l2)).sum());
+            return sides.iter().map(|&sums| self.bounds.value(sums, l2)).sum();
         }
         // As in the kernels, to the bit.
         let total = Sums::of(node.total);
@@ -124,24 +131,32 @@ impl Careful<'_> {
         let (left_grad, left_mass) = (f64::from(left.grad), f64::from(left.mass));
         let right_grad = f64::from(total.grad) - left_grad;
         let right_mass = f64::from(total.mass) - left_mass;
-        let (a, b) = (left_mass + node.l2, right_mass + node.l2);
-        Some((left_grad * left_grad * b + right_grad * right_grad * a) / (a * b))
+        let (a, b) = (left_mass + l2, right_mass + l2);
+        (left_grad * left_grad * b + right_grad * right_grad * a) / (a * b)
     }
 
-    /// What a split is chosen by; minus infinity where it brings too little.
-    fn score(&self, node: &Node<'_>, line: &Line<'_>, value: f64, (left, code): (bool, u8)) -> f64 {
+    /// What leaves are compared by, and what a split is chosen by: minus infinity where it brings too
+    /// little.
+    pub(super) fn score(
+        &self,
+        node: &Node<'_>,
+        line: &Line<'_>,
+        value: f64,
+        (left, code): (bool, u8),
+    ) -> [f64; 2] {
         if value <= self.floor {
-            return f64::NEG_INFINITY;
+            return [f64::NEG_INFINITY; 2];
         }
         let weight = self.rules.weight(line.number);
-        let score = if weight == 1.0 { value } else { node.alone + weight * (value - node.alone) };
+        let rank = if weight == 1.0 { value } else { node.alone + weight * (value - node.alone) };
         let id = (line.digit.feature, left, code);
-        node.noise.as_ref().map_or(score, |noise: &Noise| noise.moved(score.max(0.0), id))
+        let moved = |noise: &Noise| noise.moved(rank.max(0.0), id);
+        [rank, node.noise.as_ref().map_or(rank, moved)]
     }
 }
 
 /// Whether a split on a feature is better than the best, or as good and before it.
-fn beats(score: f64, digit: usize, best: Option<&Choice>) -> bool {
+pub(super) fn beats(score: f64, digit: usize, best: Option<&Choice>) -> bool {
     match best {
         None => score > f64::NEG_INFINITY,
         Some(best) => score > best.score || score == best.score && digit < best.digit,

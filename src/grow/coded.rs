@@ -2,10 +2,11 @@
 
 use super::features::{Digit, Digits};
 use super::kernel::Side;
-use crate::bins::{Binning, Matrix};
+use super::scan::Asks;
+use crate::bins::{Binning, Mapper, Matrix};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
-use crate::model::{Child, Tree};
+use crate::model::{Child, Set, Split, Tree};
 use rayon::prelude::*;
 
 /// Docs that go down a tree together: their rows stay in the second-level cache.
@@ -20,6 +21,33 @@ pub struct CodedTree {
     values: Vec<f64>,
 }
 
+/// The codes up to a threshold.
+fn asks_up_to(split: &Split, mapper: &Mapper) -> Option<Asks> {
+    let thresholds = mapper.thresholds();
+    let code = if mapper.categories().is_some() {
+        return None;
+    } else if split.threshold >= f64::from(f32::MAX) {
+        thresholds.len()
+    } else {
+        thresholds.iter().position(|&t| f64::from(t) == split.threshold)?
+    };
+    Some(Asks::UpTo(code as u8))
+}
+
+/// The codes of a set, each of whose categories must have a bin.
+fn asks_in(set: &Set, split: &Split, mapper: &Mapper) -> Option<Asks> {
+    let known = mapper.categories()?;
+    if !(0.0..1.0).contains(&split.threshold) {
+        return None;
+    }
+    let mut codes = [0; 4];
+    for &category in &set.categories {
+        let code = known.bin(category)?;
+        codes[usize::from(code / 64)] |= 1 << (code % 64);
+    }
+    Some(Asks::In(codes))
+}
+
 #[derive(Debug, Clone)]
 struct Coded {
     column: usize,
@@ -30,20 +58,22 @@ struct Coded {
 
 impl CodedTree {
     /// The tree in the codes of `binning`; `None` where a threshold is none of its thresholds, or
-    /// the feature none of its features.
-    pub fn new(tree: &Tree, binning: &Binning) -> Option<Self> {
+    /// the feature none of its features. A split on set `i` of `sets` looks at feature
+    /// `num_features + i`.
+    pub fn new(tree: &Tree, sets: &[Set], binning: &Binning) -> Option<Self> {
         let digits = Digits::of(binning);
-        let coded = |split: &crate::model::Split| {
-            let mapper = binning.mappers().get(split.feature as usize)?;
-            let digit = digits.all().iter().find(|digit| digit.feature == split.feature)?;
-            let thresholds = mapper.thresholds();
-            let code = if split.threshold >= f64::from(f32::MAX) {
-                thresholds.len()
-            } else {
-                thresholds.iter().position(|&t| f64::from(t) == split.threshold)?
+        let coded = |split: &Split| {
+            let set = (split.feature as usize).checked_sub(binning.num_features());
+            let set = set.map_or(Some(None), |at| sets.get(at).map(Some))?;
+            let feature = set.map_or(split.feature, |set| set.feature);
+            let mapper = binning.mappers().get(feature as usize)?;
+            let digit = digits.all().iter().find(|digit| digit.feature == feature)?;
+            let asks = match set {
+                Some(set) => asks_in(set, split, mapper)?,
+                None => asks_up_to(split, mapper)?,
             };
             let Digit { column, .. } = *digit;
-            let side = digit.side(code as u8, split.missing_left);
+            let side = digit.side(&asks, split.missing_left);
             Some(Coded { column: column as usize, side, left: split.left, right: split.right })
         };
         let splits = tree.splits().iter().map(coded).collect::<Option<_>>()?;

@@ -1,6 +1,7 @@
 //! Which features a node may split on, and where their codes are.
 
 use super::kernel::{self, Side};
+use super::scan::Asks;
 use crate::bins::Binning;
 use crate::hash::draw;
 use std::ops::Range;
@@ -15,16 +16,24 @@ pub(super) struct Digit {
     pub(super) codes: u16,
     /// Whether the feature has its column alone.
     pub(super) is_whole: bool,
+    /// Whether it holds categories: the code before that of missing cells is of all others.
+    pub(super) is_category: bool,
 }
 
 impl Digit {
-    /// The bytes of the column that go left: those of codes up to `code`, and of missing cells or not.
-    pub(super) fn side(&self, code: u8, missing_left: bool) -> Side {
+    /// What a code stands for in the questions of a level.
+    pub(super) fn asks(&self, code: u8) -> Asks {
+        if self.is_category { Asks::only(code) } else { Asks::UpTo(code) }
+    }
+
+    /// The bytes of the column that go left: those of the codes asked for, and of missing cells or
+    /// not.
+    pub(super) fn side(&self, asks: &Asks, missing_left: bool) -> Side {
         let mut side = Side::default();
         for byte in 0..=u8::MAX {
             let of_byte = u16::from(byte) / self.stride % self.codes;
             let is_missing = of_byte + 1 == self.codes;
-            if if is_missing { missing_left } else { of_byte <= u16::from(code) } {
+            if if is_missing { missing_left } else { asks.is_left(of_byte as u8) } {
                 side.insert(byte);
             }
         }
@@ -51,6 +60,7 @@ impl Digits {
                 stride: place.stride,
                 codes: place.codes,
                 is_whole: false,
+                is_category: binning.mappers()[feature].categories().is_some(),
             }));
         }
         list.sort_by_key(|digit| (digit.column, digit.feature));

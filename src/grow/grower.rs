@@ -9,15 +9,15 @@ use super::noise;
 use super::options::{GrowOptions, TreeShape};
 use super::packed::{Load, Scale, pack};
 use super::rows::Rows;
-use super::scan::{Bar, Choice};
+use super::scan::{Asks, Bar, Choice};
 use super::together::take;
-use crate::bins::{Binning, Matrix};
+use crate::bins::{Binning, Categories, Matrix};
 use crate::comm::Team;
 use crate::error::{Result, room_for};
 use crate::gradient::Gradient;
 use crate::hash::draw;
 use crate::interrupt::Interrupt;
-use crate::model::{Child, Split, Tree};
+use crate::model::{Child, Set as CategorySet, Split, Tree};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -66,6 +66,8 @@ pub struct Grower {
     pub(super) team: Team,
     /// Those with whom the features are shared, if they are.
     pub(super) sharers: Option<Team>,
+    /// Those of the last tree.
+    sets: Vec<CategorySet>,
 }
 
 /// A leaf of the tree so far.
@@ -110,6 +112,8 @@ pub(super) struct Growth<'a> {
     /// How far chance moves the root of a split's value, in packed units.
     pub(super) deviation: f64,
     pub(super) splits: Vec<Split>,
+    /// The categories that splits ask for.
+    pub(super) sets: Vec<CategorySet>,
     /// The columns that the tree may look at.
     pub(super) columns: Vec<u32>,
     /// The leaves that can be split, by what that takes off the loss, then the oldest.
@@ -126,7 +130,7 @@ impl Grower {
     /// Makes ready to grow trees on a table.
     pub fn new(table: Table<'_>, options: GrowOptions) -> Result<Self> {
         options.check()?;
-        options.limits.check(&options, table.binning.num_features())?;
+        options.limits.check(&options, table.binning)?;
         let digits = Digits::of(table.binning);
         let shape = Shape { stride: digits.stride(), width: table.matrix.width() };
         let num_docs = table.matrix.num_rows();
@@ -142,9 +146,10 @@ impl Grower {
             docs: Rows::default(),
             rest: Rows::default(),
             leaves: Vec::new(),
-            rules: Rules::of(&options.limits, &digits),
+            rules: Rules::of(&options, &digits),
             team: Team::default(),
             sharers: None,
+            sets: Vec::new(),
             digits,
             options,
         })
@@ -185,6 +190,12 @@ impl Grower {
         rayon::scope(|_| self.grow_in_pool(table, job, interrupt))
     }
 
+    /// The categories that splits of the last tree ask for: one on set `i` looks at feature
+    /// `num_features + i`.
+    pub fn sets(&self) -> &[CategorySet] {
+        &self.sets
+    }
+
     /// The docs in a leaf of the last tree: of those it was grown from, and of the rest.
     pub fn docs_of(&self, leaf: usize) -> [&[u32]; 2] {
         let leaf = &self.leaves[leaf];
@@ -202,9 +213,10 @@ impl Grower {
         let load = Load { gradients, docs, criterion, team, round };
         let (scale, num_docs) = pack(load, &mut self.packed)?;
         let deviation = noise::deviation(&self.options, job, &self.packed, team)?;
-        let (queue, columns, splits) = (BTreeSet::new(), Vec::new(), Vec::new());
+        let (queue, columns, splits, sets) = (BTreeSet::new(), Vec::new(), Vec::new(), Vec::new());
         let trouble = Ok(());
-        let mut growth = Growth { table, job, scale, trouble, deviation, splits, columns, queue };
+        let mut growth =
+            Growth { table, job, scale, trouble, deviation, splits, sets, columns, queue };
         self.start(&mut growth, num_docs);
         self.take_share(&mut growth);
         match self.options.tree_shape {
@@ -215,6 +227,7 @@ impl Grower {
         for leaf in &mut self.leaves {
             leaf.histogram.take().into_iter().for_each(|histogram| self.pool.give(histogram));
         }
+        self.sets = std::mem::take(&mut growth.sets);
         self.finish(growth)
     }
 
@@ -274,7 +287,7 @@ impl Grower {
         let histogram = self.leaves[at].histogram.take();
         let digit = self.digits.all()[choice.digit];
         let cells = self.columns.get(growth.table.matrix, digit.column as usize);
-        let side = digit.side(choice.code, choice.missing_left);
+        let side = digit.side(&choice.asks, choice.missing_left);
         let l2 = self.l2(growth);
         let leaf = &mut self.leaves[at];
         let middle = self.docs.part(leaf.docs.clone(), cells, &side);
@@ -420,8 +433,15 @@ impl Growth<'_> {
     ) {
         let mapper = &self.table.binning.mappers()[digit.feature as usize];
         let Best { choice, reduction } = *best;
-        // After the last threshold, all cells that are not missing go left.
-        let threshold = mapper.thresholds().get(usize::from(choice.code));
+        let (feature, threshold) = match choice.asks {
+            // After the last threshold, all cells that are not missing go left.
+            Asks::UpTo(code) => {
+                let threshold = mapper.thresholds().get(usize::from(code)).copied();
+                (digit.feature, f64::from(threshold.unwrap_or(f32::MAX)))
+            }
+            // A value in a set counts as 0, another as 1.
+            Asks::In(_) => (self.number_of(digit.feature, &choice.asks), 0.5),
+        };
         let number = self.splits.len() as u32;
         if let Some((above, is_left)) = above {
             let above = &mut self.splits[above];
@@ -429,8 +449,8 @@ impl Growth<'_> {
         }
         let [left, right] = children.map(|leaf| Child::Leaf(leaf as u32));
         self.splits.push(Split {
-            feature: digit.feature,
-            threshold: f64::from(threshold.copied().unwrap_or(f32::MAX)),
+            feature,
+            threshold,
             missing_left: choice.missing_left,
             left,
             right,
@@ -439,6 +459,24 @@ impl Growth<'_> {
             cover: 0.0,
             docs: 0,
         });
+    }
+}
+
+impl Growth<'_> {
+    /// The number of a set of categories, among features.
+    fn number_of(&mut self, feature: u32, asks: &Asks) -> u32 {
+        let binning = self.table.binning;
+        let categories = binning.mappers()[feature as usize].categories();
+        let by_bin = categories.map_or(&[][..], Categories::by_bin);
+        let named = (0..=u8::MAX).zip(by_bin).filter(|(code, _)| asks.is_left(*code));
+        let mut categories: Vec<u32> = named.map(|(_, &category)| category).collect();
+        categories.sort_unstable();
+        let set = CategorySet { feature, categories };
+        let at = self.sets.iter().position(|other| *other == set).unwrap_or_else(|| {
+            self.sets.push(set);
+            self.sets.len() - 1
+        });
+        (binning.num_features() + at) as u32
     }
 }
 

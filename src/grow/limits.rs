@@ -9,11 +9,13 @@
 //! *Interactions* are groups of features; the features on a path from the root must lie in one of
 //! them. A feature of no group is a group of its own.
 
+use super::category::CategoryOptions;
 use super::features::{Digits, Set};
 use super::grower::Open;
 use super::options::{Criterion, GrowOptions};
 use super::packed::{Scale, Sums};
-use super::scan::Choice;
+use super::scan::{Asks, Choice};
+use crate::bins::Binning;
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 
@@ -40,8 +42,9 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Refuses what makes no sense, of a table of so many features.
-    pub(super) fn check(&self, options: &GrowOptions, num_features: usize) -> Result<()> {
+    /// Refuses what makes no sense with a table.
+    pub(super) fn check(&self, options: &GrowOptions, binning: &Binning) -> Result<()> {
+        let num_features = binning.num_features();
         if !self.monotone.is_empty() && options.criterion == Criterion::LeastSquares {
             let what = "monotone needs splits that are chosen by leaf values";
             return Err(Error::param("monotone", what)
@@ -49,6 +52,12 @@ impl Limits {
                 .expected("\"second_order\""));
         }
         each_once("monotone", self.monotone.iter().map(|&(f, _)| f), num_features)?;
+        let categorical =
+            |(feature, _): &&(u32, _)| binning.mappers()[*feature as usize].categories().is_some();
+        if let Some((feature, _)) = self.monotone.iter().find(categorical) {
+            let what = format!("monotone has feature {feature}, whose categories have no order");
+            return Err(Error::param("monotone", what));
+        }
         each_once("feature_weight", self.feature_weight.iter().map(|&(f, _)| f), num_features)?;
         for group in &self.interactions {
             known("interactions", group.iter().copied(), num_features)?;
@@ -132,14 +141,18 @@ pub(super) struct Rules {
     careful: Set,
     /// Whether leaves have bounds.
     pub(super) is_monotone: bool,
+    /// How categories are parted.
+    pub(super) categories: CategoryOptions,
 }
 
 impl Rules {
     /// `None` where nothing is limited.
-    pub(super) fn of(limits: &Limits, digits: &Digits) -> Option<Self> {
+    pub(super) fn of(options: &GrowOptions, digits: &Digits) -> Option<Self> {
+        let limits = &options.limits;
         let weighs = limits.feature_weight.iter().any(|&(_, weight)| weight != 1.0);
         let is_monotone = !limits.monotone.is_empty();
-        if !weighs && !is_monotone && limits.interactions.is_empty() {
+        let has_categories = digits.all().iter().any(|digit| digit.is_category);
+        if !weighs && !is_monotone && limits.interactions.is_empty() && !has_categories {
             return None;
         }
         let len = digits.len();
@@ -151,7 +164,10 @@ impl Rules {
             // Reductions that are compared must all be weighed.
             careful: if weighs { Set::all(len) } else { Set::none(len) },
             is_monotone,
+            categories: options.categories.clone(),
         };
+        let categorical = digits.all().iter().enumerate().filter(|(_, digit)| digit.is_category);
+        categorical.for_each(|(digit, _)| rules.careful.insert(digit));
         for &(feature, direction) in &limits.monotone {
             let Some(digit) = number(feature) else { continue };
             rules.directions[digit] = if direction == Direction::Rising { 1 } else { -1 };
@@ -206,7 +222,7 @@ impl Rules {
     /// Binds the sides of a split by it, which have the bounds of their parent.
     pub(super) fn bind(&self, digits: &Digits, choice: &Choice, l2: f64, sides: [&mut Open; 2]) {
         let [left, right] = sides;
-        let direction = self.direction(digits, choice.digit, choice.code);
+        let direction = self.direction_of(digits, choice);
         let sums = [left.total, right.total].map(Sums::of);
         [left.bounds, right.bounds] = left.bounds.below(direction, sums, l2);
         self.narrow(choice.digit, &mut left.groups, &mut left.features);
@@ -217,6 +233,14 @@ impl Rules {
     /// What the reductions on a feature count for.
     pub(super) fn weight(&self, digit: usize) -> f64 {
         self.weights[digit]
+    }
+
+    /// The direction of a chosen split.
+    pub(super) fn direction_of(&self, digits: &Digits, choice: &Choice) -> i8 {
+        match choice.asks {
+            Asks::UpTo(code) => self.direction(digits, choice.digit, code),
+            Asks::In(_) => 0,
+        }
     }
 
     /// The direction of a split: 0 where there is none, or where missing cells alone go right.

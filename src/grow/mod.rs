@@ -16,6 +16,7 @@
 //! a doc for each split above it; a quarter of a nanosecond a bin and feature for each new node.
 
 mod careful;
+mod category;
 mod coded;
 mod columns;
 mod features;
@@ -36,6 +37,7 @@ mod symmetric;
 mod together;
 mod value;
 
+pub use category::CategoryOptions;
 pub use coded::CodedTree;
 pub use grower::{Grower, Job, Table};
 pub use limits::{Direction, Limits};

@@ -1,5 +1,6 @@
 //! How trees are grown.
 
+use super::category::CategoryOptions;
 use super::limits::Limits;
 use crate::error::{Error, Result};
 use std::str::FromStr;
@@ -89,6 +90,8 @@ pub struct GrowOptions {
     pub random_decay: f64,
     /// What bounds the use of features.
     pub limits: Limits,
+    /// How splits on categories are chosen.
+    pub categories: CategoryOptions,
     /// The seed of all sampling.
     pub seed: u64,
 }
@@ -110,6 +113,7 @@ impl Default for GrowOptions {
             random_strength: 0.0,
             random_decay: 0.1,
             limits: Limits::default(),
+            categories: CategoryOptions::default(),
             seed: 0,
         }
     }
@@ -147,7 +151,7 @@ impl GrowOptions {
                 return Err(out_of_range(name, value, "above 0, up to 1"));
             }
         }
-        Ok(())
+        self.categories.check()
     }
 }
 

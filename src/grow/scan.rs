@@ -30,13 +30,39 @@ pub(super) struct Choice {
     pub(super) value: f64,
     /// What it was chosen by: the value, but for noise.
     pub(super) score: f64,
+    /// What leaves are compared by: the value, but for what is heeded.
+    pub(super) rank: f64,
     /// The number of the feature in [`Digits`].
     pub(super) digit: usize,
-    /// The last code that goes left.
-    pub(super) code: u8,
+    pub(super) asks: Asks,
     pub(super) missing_left: bool,
     /// The packed sums of the left side.
     pub(super) left: u64,
+}
+
+/// Which codes go left.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Asks {
+    /// Those up to one.
+    UpTo(u8),
+    /// Those of some categories: a bit a code.
+    In([u64; 4]),
+}
+
+impl Asks {
+    /// One category alone.
+    pub(super) fn only(code: u8) -> Self {
+        let mut codes = [0; 4];
+        codes[usize::from(code / 64)] |= 1 << (code % 64);
+        Self::In(codes)
+    }
+
+    pub(super) fn is_left(&self, code: u8) -> bool {
+        match self {
+            Self::UpTo(last) => code <= *last,
+            Self::In(codes) => codes[usize::from(code / 64)] >> (code % 64) & 1 == 1,
+        }
+    }
 }
 
 /// What the search must know of a node.
@@ -382,11 +408,12 @@ mod tests {
             };
             let codes = digit.codes as u8;
             // Of the last code but that of missing cells.
-            let known = digit.side(codes - 2, false);
+            let known = digit.side(&Asks::UpTo(codes - 2), false);
             let has_missing = add(&|byte| !known.is_left(byte)) != 0;
             for missing_left in [false, true] {
                 for code in 0..codes - 1 - u8::from(!has_missing) {
-                    let side = digit.side(code, missing_left);
+                    let asks = Asks::UpTo(code);
+                    let side = digit.side(&asks, missing_left);
                     let left = add(&|byte| side.is_left(byte));
                     let (l, all) = (Sums::of(left), Sums::of(node.total));
                     let (gl, ml) = (f64::from(l.grad), f64::from(l.mass));
@@ -397,8 +424,8 @@ mod tests {
                     let score = noise.score(value, id);
                     let to_beat = best.map_or(f64::NEG_INFINITY, |best| best.score);
                     if ml.min(mr) >= node.least && score > to_beat {
-                        best =
-                            Some(Choice { value, score, digit: number, code, missing_left, left });
+                        let (rank, digit) = (value, number);
+                        best = Some(Choice { value, score, rank, digit, asks, missing_left, left });
                     }
                 }
             }
@@ -447,7 +474,7 @@ mod tests {
             let best = luckiest(digits, &sums, &node, &noise).unwrap();
             let found = found.best.unwrap();
             // Which side missing cells go to where there are none, others say.
-            assert_eq!((found.digit, found.code), (best.digit, best.code));
+            assert_eq!((found.digit, found.asks), (best.digit, best.asks));
             assert_eq!((found.value, found.score), (best.value, best.score));
         }
     }

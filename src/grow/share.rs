@@ -5,13 +5,13 @@
 //! whose columns come first, as one process would. Each rank then parts the docs itself.
 
 use super::grower::{Grower, Growth};
-use super::scan::{Choice, Found};
+use super::scan::{Asks, Choice, Found};
 use crate::comm::Call;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 
 /// The words of what was found in a node.
-const WORDS: usize = 6;
+const WORDS: usize = 7;
 
 impl Grower {
     /// Leaves the columns that are this rank's to search.
@@ -73,10 +73,16 @@ fn to_words(found: &Found, tells_dead: bool) -> Vec<u64> {
     let head = (dead.len() as u64) << 1 | u64::from(found.best.is_some());
     words.push(head);
     if let Some(best) = &found.best {
-        let place = u64::from(best.code) << 1 | u64::from(best.missing_left);
+        // There are no categories where features are shared.
+        let code = match best.asks {
+            Asks::UpTo(code) => code,
+            Asks::In(_) => u8::MAX,
+        };
+        let place = u64::from(code) << 1 | u64::from(best.missing_left);
         words.extend([
             best.value.to_bits(),
             best.score.to_bits(),
+            best.rank.to_bits(),
             best.digit as u64,
             place,
             best.left,
@@ -90,13 +96,15 @@ fn to_words(found: &Found, tells_dead: bool) -> Vec<u64> {
 
 fn of_words(words: &mut impl Iterator<Item = u64>) -> Option<Found> {
     let head = words.next()?;
-    let [value, score, digit, place, left] =
-        [words.next()?, words.next()?, words.next()?, words.next()?, words.next()?];
+    let mut next = || words.next();
+    let [value, score, rank] = [next()?, next()?, next()?].map(f64::from_bits);
+    let [digit, place, left] = [next()?, next()?, next()?];
     let choice = Choice {
-        value: f64::from_bits(value),
-        score: f64::from_bits(score),
+        value,
+        score,
+        rank,
         digit: digit as usize,
-        code: (place >> 1) as u8,
+        asks: Asks::UpTo((place >> 1) as u8),
         missing_left: place & 1 == 1,
         left,
     };

@@ -191,9 +191,14 @@ impl Grower {
     /// Splits all leaves: left children take their places, right ones come after all, in turn.
     fn split_level(&mut self, asked: &Asked, growth: &mut Growth<'_>) {
         let digit = self.digits.all()[asked.digit];
+        let asks = digit.asks(asked.code);
         let missing_left = asked.missing_left.unwrap_or_else(|| {
+            if digit.is_category {
+                // As unknown categories do.
+                return false;
+            }
             // Cells that may be missing one day go where most docs go.
-            let side = digit.side(asked.code, false);
+            let side = digit.side(&asks, false);
             let mass = |sum: u64| u64::from(Sums::of(sum).mass);
             let left: u64 = (0..self.leaves.len())
                 .map(|leaf| mass(self.left_sum(leaf, &digit, &side, growth)))
@@ -201,15 +206,16 @@ impl Grower {
             let all: u64 = self.leaves.iter().map(|leaf| mass(leaf.total)).sum();
             2 * left >= all
         });
-        let side = digit.side(asked.code, missing_left);
+        let side = digit.side(&asks, missing_left);
         let half = self.leaves.len();
         for leaf in 0..half {
             let left = self.left_sum(leaf, &digit, &side, growth);
             let choice = Choice {
                 value: 0.0,
                 score: 0.0,
+                rank: 0.0,
                 digit: asked.digit,
-                code: asked.code,
+                asks,
                 missing_left,
                 left,
             };
@@ -285,10 +291,8 @@ impl Grower {
         let node = self.node((leaf.total, leaf.docs.len()), leaf, (&set, &bar), growth);
         let sides = [choice.left, leaf.total.wrapping_sub(choice.left)].map(Sums::of);
         let heirs = sides.map(|sums| f64::from(sums.mass) < node.least);
-        let direction = self
-            .rules
-            .as_ref()
-            .map_or(0, |rules| rules.direction(&self.digits, choice.digit, choice.code));
+        let rules = self.rules.as_ref();
+        let direction = rules.map_or(0, |rules| rules.direction_of(&self.digits, choice));
         let [low, high] = sides.map(|sums| f64::from(direction) * leaf.bounds.step(sums, node.l2));
         if heirs[0] || heirs[1] {
             // Beside a side without a value of its own, the other's could run against the direction.

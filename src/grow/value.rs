@@ -85,7 +85,11 @@ impl Grower {
         let careful = self.rules.as_ref().zip(features.careful.as_ref());
         let careful = careful.map(|(rules, features)| {
             let (bounds, floor) = (leaf.bounds, self.floor(alone, growth));
-            Careful { rules, features, bounds, floor }
+            let doc_mass = match self.options.criterion {
+                Criterion::SecondOrder => f64::from(sums.mass) / num_docs as f64,
+                Criterion::LeastSquares => 1.0,
+            };
+            Careful { rules, features, bounds, floor, doc_mass }
         });
         let features = &features.plain;
         Node { total, least: least.max(1.0), l2, alone, features, careful, bar, noise }
@@ -141,8 +145,8 @@ impl Grower {
         // Splits that separate nothing differ from zero by rounding alone.
         if choice.value > alone * (1.0 + 1e-10) && reduction > self.options.min_reduction {
             self.leaves[at].best = Some(Best { choice, reduction });
-            let weight = self.rules.as_ref().map_or(1.0, |rules| rules.weight(choice.digit));
-            growth.queue.insert((Reduction(weight * reduction), Reverse(at)));
+            let rank = self.unit(growth) * (choice.rank - alone);
+            growth.queue.insert((Reduction(rank), Reverse(at)));
         }
     }
 }

@@ -173,6 +173,7 @@ impl Classes {
         let rounds = forests.first().map_or(0, |forest| forest.trees().len());
         let fits = |forest: &Forest| {
             forest.is_native()
+                && forest.sets().is_empty()
                 && forest.num_features() == self.num_features
                 && forest.trees().len() == rounds
         };

@@ -9,7 +9,7 @@
 //! A *round* is what a step of boosting adds: a tree of a forest, or a tree for each class.
 
 use super::classes::Classes;
-use super::forest::Forest;
+use super::forest::{Forest, Set};
 use super::linear::Linear;
 use super::mlp::Mlp;
 use super::normalisation::Normalisation;
@@ -141,28 +141,39 @@ impl Model {
         Ok(sum)
     }
 
-    /// An empty model that has room for these, with the names of the first: one that ranks features
+    /// An empty model that has room for these, with the names of the first, those of categories of
+    /// all: one that ranks features
     /// within queries if all of them do.
     pub fn around(models: &[&Self]) -> Self {
         let Some(first) = models.first() else { return Self::default() };
         let query_ranks = models.iter().all(|model| model.query_ranks);
         let num_features = if query_ranks { first.num_features } else { first.num_raw_features() };
         let names = first.feature_names.as_ref().map(|names| names[..num_features].to_vec());
-        Self { query_ranks, feature_names: names, ..Self::new(num_features) }
+        let mut around = Self { query_ranks, feature_names: names, ..Self::new(num_features) };
+        for (feature, names) in models.iter().rev().flat_map(|model| model.category_names()) {
+            around.set_category_names(feature, &names);
+        }
+        around
     }
 
     /// Adds a tree: to the last component if that is a forest of ours taken as it is, else to a new
     /// one.
     pub fn push(&mut self, tree: Tree) -> Result<()> {
+        self.push_with(tree, &[])
+    }
+
+    /// [`push`](Self::push) for a tree with sets of categories: a split on set `i` of them looks at
+    /// feature `num_features + i`.
+    pub fn push_with(&mut self, tree: Tree, sets: &[Set]) -> Result<()> {
         if let Some(last) = self.components.last_mut()
             && last.is_plain()
             && let Part::Forest(forest) = &mut last.part
             && forest.is_native()
         {
-            return forest.push(tree);
+            return forest.push_with(tree, sets);
         }
         let mut forest = Forest::new(self.num_features);
-        forest.push(tree)?;
+        forest.push_with(tree, sets)?;
         self.components.push(Component::new(Part::Forest(forest)));
         Ok(())
     }
@@ -348,6 +359,20 @@ impl Model {
             match &component.part {
                 Part::Forest(forest) => Box::new(forest.trees().iter()),
                 Part::Classes(classes) => Box::new(classes.trees()),
+                _ => Box::new(std::iter::empty()),
+            }
+        })
+    }
+
+    /// The [`trees`](Self::trees), each with the sets of categories that its splits may look at: set
+    /// `i` as feature `num_features + i`.
+    pub fn trees_with_sets(&self) -> impl Iterator<Item = (&Tree, &[Set])> {
+        self.components.iter().flat_map(|component| -> Box<dyn Iterator<Item = _>> {
+            match &component.part {
+                Part::Forest(forest) => {
+                    Box::new(forest.trees().iter().map(|tree| (tree, forest.sets())))
+                }
+                Part::Classes(classes) => Box::new(classes.trees().map(|tree| (tree, &[][..]))),
                 _ => Box::new(std::iter::empty()),
             }
         })

@@ -1,6 +1,6 @@
 //! A forest: trees whose leaf values are summed in order.
 
-use super::tree::Tree;
+use super::tree::{Split, Tree};
 use crate::error::{Error, Result};
 
 /// What becomes of a value before a split looks at it.
@@ -14,7 +14,7 @@ pub enum Cells {
     F64,
 }
 
-/// The categories that go left at a split of a foreign model.
+/// The categories that go left at a split.
 ///
 /// A split looks at set `i` as if it were a feature, number `num_features + i`, whose cell is 0
 /// for a value in the set, 1 for any other, and missing for a missing one.
@@ -87,6 +87,36 @@ impl Forest {
         Ok(())
     }
 
+    /// Adds a tree with sets of its own: a split on set `i` of `sets` looks at feature
+    /// `num_features + i`.
+    pub fn push_with(&mut self, tree: Tree, sets: &[Set]) -> Result<()> {
+        tree.check(self.trees.len(), self.num_features + sets.len())?;
+        let tree = self.adopted(tree, sets);
+        self.push(tree)
+    }
+
+    /// A tree with its sets put at the end of this forest's, each once.
+    fn adopted(&mut self, tree: Tree, sets: &[Set]) -> Tree {
+        let is_set = |split: &Split| split.feature as usize >= self.num_features;
+        if !tree.splits().iter().any(is_set) {
+            return tree;
+        }
+        let first = self.sets.len();
+        let mut splits = tree.splits().to_vec();
+        for split in &mut splits {
+            let Some(at) = (split.feature as usize).checked_sub(self.num_features) else {
+                continue;
+            };
+            let own = self.sets[first..].iter().position(|set| *set == sets[at]);
+            let own = first + own.unwrap_or(self.sets.len() - first);
+            if own == self.sets.len() {
+                self.sets.push(sets[at].clone());
+            }
+            split.feature = (self.num_features + own) as u32;
+        }
+        Tree::new(splits, tree.leaves().to_vec())
+    }
+
     /// The number of values in a row.
     pub fn num_features(&self) -> usize {
         self.num_features
@@ -112,6 +142,12 @@ impl Forest {
         &self.trees
     }
 
+    /// The feature that a split on `feature`, which may be a set, looks at.
+    pub fn feature_of(&self, feature: u32) -> u32 {
+        let set = (feature as usize).checked_sub(self.num_features);
+        set.map_or(feature, |set| self.sets[set].feature)
+    }
+
     /// Gives the leaves of a tree other values.
     pub(super) fn set_values(&mut self, tree: usize, values: &[f64]) -> Result<()> {
         self.trees[tree].set_values(values)
@@ -119,13 +155,21 @@ impl Forest {
 
     /// Whether nothing but the trees tells it from a forest that our training grows.
     pub fn is_native(&self) -> bool {
-        self.cells == Cells::F32 && self.zero_is_missing.is_empty() && self.sets.is_empty()
+        self.cells == Cells::F32 && self.zero_is_missing.is_empty()
     }
 
     /// Keeps the trees of `range`, which may end beyond the last.
     pub(super) fn keep(&mut self, range: std::ops::Range<usize>) {
         self.trees.truncate(range.end);
         self.trees.drain(..range.start.min(self.trees.len()));
+        if self.is_native() && !self.sets.is_empty() {
+            // Those of the trees that are left, as if there had been no others.
+            let (trees, sets) = (std::mem::take(&mut self.trees), std::mem::take(&mut self.sets));
+            for tree in trees {
+                let tree = self.adopted(tree, &sets);
+                self.trees.push(tree);
+            }
+        }
     }
 
     /// The cell that a split on `feature`, which may be a set, sees of a row.

@@ -9,6 +9,7 @@
 
 mod classes;
 mod composite;
+mod dictionary;
 mod explain;
 mod file;
 mod forest;

@@ -14,7 +14,7 @@ use crate::boost::{
     score_above, score_dataset,
 };
 use crate::error::Error;
-use crate::model::{Child, Explainer, Model, Part, Scorer, Tree, write_whole};
+use crate::model::{Child, Explainer, Model, Part, Scorer, Split, write_whole};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -179,6 +179,11 @@ impl Booster {
     }
 
     /// What training has noted down.
+    /// The names of the categories of each feature whose categories have names.
+    fn category_names(&self) -> std::collections::BTreeMap<u32, Vec<String>> {
+        self.inner.category_names()
+    }
+
     fn attributes(&self) -> std::collections::BTreeMap<String, String> {
         self.inner.attributes().clone()
     }
@@ -402,7 +407,10 @@ impl Booster {
 
     /// The splits and leaves of a tree: lists by the names of their fields.
     fn tree<'py>(&self, py: Python<'py>, number: usize) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(tree) = self.inner.trees().nth(number) else { return Ok(None) };
+        let found = self.inner.trees_with_sets().nth(number);
+        let Some((tree, sets)) = found else { return Ok(None) };
+        let num_features = self.inner.num_features();
+        let set = |split: &Split| sets.get((split.feature as usize).checked_sub(num_features)?);
         // A leaf is told from a split by its sign: leaf 0 is -1.
         let child = |child: Child| match child {
             Child::Split(at) => i64::from(at),
@@ -410,7 +418,10 @@ impl Booster {
         };
         let (splits, leaves) = (tree.splits(), tree.leaves());
         let fields = PyDict::new(py);
-        fields.set_item("feature", splits.iter().map(|s| s.feature).collect::<Vec<_>>())?;
+        let feature = |split: &Split| set(split).map_or(split.feature, |set| set.feature);
+        let categories = |split: &Split| set(split).map(|set| set.categories.clone());
+        fields.set_item("feature", splits.iter().map(feature).collect::<Vec<_>>())?;
+        fields.set_item("categories", splits.iter().map(categories).collect::<Vec<_>>())?;
         fields.set_item("threshold", splits.iter().map(|s| s.threshold).collect::<Vec<_>>())?;
         fields
             .set_item("missing_left", splits.iter().map(|s| s.missing_left).collect::<Vec<_>>())?;
@@ -430,9 +441,14 @@ impl Booster {
     ) -> (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>) {
         let num_features = self.inner.num_features();
         let (mut reduction, mut count) = (vec![0.0; num_features], vec![0.0; num_features]);
-        for split in self.inner.trees().flat_map(Tree::splits) {
-            reduction[split.feature as usize] += split.reduction;
-            count[split.feature as usize] += 1.0;
+        for (tree, sets) in self.inner.trees_with_sets() {
+            for split in tree.splits() {
+                // Splits on categories count for the feature that holds them.
+                let set = (split.feature as usize).checked_sub(num_features);
+                let feature = set.map_or(split.feature, |set| sets[set].feature) as usize;
+                reduction[feature] += split.reduction;
+                count[feature] += 1.0;
+            }
         }
         (reduction.to_pyarray(py), count.to_pyarray(py))
     }

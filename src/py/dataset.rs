@@ -12,6 +12,7 @@ use crate::objective::Augment;
 use crate::{Grouping, Queries};
 use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -50,12 +51,15 @@ impl Rows<'_> {
     }
 }
 
-/// Bins that exist, or how to choose them: `max_bins`, `sample_rows`, and whether ranks within
-/// queries are features too.
+/// The names of the categories of features, where they have names.
+type Names = BTreeMap<u32, Vec<String>>;
+
+/// Bins that exist, or how to choose them: `max_bins`, `sample_rows`, whether ranks within queries are
+/// features too, the features that hold categories, and what those are called.
 #[derive(FromPyObject)]
 pub(super) enum Bins<'py> {
     Like(PyRef<'py, Binning>),
-    Choose(usize, usize, bool),
+    Choose(usize, usize, bool, Vec<u32>, Names),
 }
 
 impl Bins<'_> {
@@ -63,8 +67,9 @@ impl Bins<'_> {
     fn split(self) -> (Option<Arc<bins::Binning>>, BinOptions, bool) {
         match self {
             Self::Like(binning) => (Some(binning.inner.clone()), BinOptions::default(), false),
-            Self::Choose(max_bins, sample_rows, query_ranks) => {
-                (None, BinOptions { max_bins, sample_rows }, query_ranks)
+            Self::Choose(max_bins, sample_rows, query_ranks, categorical, category_names) => {
+                let options = BinOptions { max_bins, sample_rows, categorical, category_names };
+                (None, options, query_ranks)
             }
         }
     }
@@ -109,11 +114,12 @@ impl Sampler {
     fn new(
         py: Python<'_>,
         num_features: usize,
-        max_bins: usize,
-        sample_rows: usize,
+        bins: (usize, usize),
+        categories: (Vec<u32>, Names),
         reading: Reading,
     ) -> PyResult<Self> {
-        let options = BinOptions { max_bins, sample_rows };
+        let ((max_bins, sample_rows), (categorical, category_names)) = (bins, categories);
+        let options = BinOptions { max_bins, sample_rows, categorical, category_names };
         options.check().map_err(|error| to_python(py, &error))?;
         let sample = Mutex::new(Some(Sample::new(sample_rows, num_features)));
         Ok(Self { sample, options, batches: Batches::new(py, &reading)? })
@@ -176,6 +182,22 @@ impl Binning {
         feature: usize,
     ) -> Option<Bound<'py, PyArray1<f32>>> {
         self.inner.mappers().get(feature).map(|mapper| mapper.thresholds().to_pyarray(py))
+    }
+
+    /// The categories of a feature that have bins, if it holds categories.
+    fn categories(&self, feature: usize) -> Option<Vec<u32>> {
+        let categories = self.inner.mappers().get(feature)?.categories()?;
+        Some(categories.by_bin().to_vec())
+    }
+
+    /// The features that hold categories.
+    fn categorical(&self) -> Vec<usize> {
+        self.inner.categorical().to_vec()
+    }
+
+    /// The names of the categories of each feature whose categories have names.
+    fn category_names(&self) -> Names {
+        self.inner.category_names().clone()
     }
 
     fn unused_features(&self) -> Vec<usize> {

@@ -13,7 +13,7 @@ use crate::boost::{
 };
 use crate::data;
 use crate::error::{Error, Result};
-use crate::grow::{Criterion, Direction, GrowOptions, Limits};
+use crate::grow::{CategoryOptions, Criterion, Direction, GrowOptions, Limits};
 use crate::objective::{Augment, LambdaOptions, ObjectiveOptions, Preference, ScoreNoise};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -74,6 +74,10 @@ pub(super) struct Growing {
     rows_per_node: f64,
     random_strength: f64,
     limits: Limiting,
+    category_smooth: f64,
+    min_category_docs: u32,
+    max_categories: usize,
+    category_one_by_one: usize,
     seed: u64,
 }
 
@@ -157,6 +161,12 @@ impl Growing {
             random_strength: self.random_strength,
             random_decay: learning_rate,
             limits: self.limits.limits(),
+            categories: CategoryOptions {
+                smooth: self.category_smooth,
+                min_docs: self.min_category_docs,
+                most: self.max_categories,
+                one_by_one: self.category_one_by_one,
+            },
             seed: self.seed,
         })
     }

@@ -176,7 +176,8 @@ def _letor_with_progress(pipe: Path, call: Callable[[int], object]) -> _rustrank
     text = SimpleNamespace(max_features=10, zero_based=False, buffer_bytes=1 << 30, progress=call)
     reading = SimpleNamespace(missing=None, infinite="error", num_threads=None)
     try:
-        return _rustrank.Dataset.from_letor([str(pipe)], text, (255, 1000, False), reading)[0]
+        chosen: tuple[int, int, bool, list[int], dict[int, list[str]]] = (255, 1000, False, [], {})
+        return _rustrank.Dataset.from_letor([str(pipe)], text, chosen, reading)[0]
     finally:
         feeder.join(60)
 

@@ -77,6 +77,11 @@ impl Trainer {
             let what = "monotone is about scores, and trees of classes add to margins";
             return Err(Error::param("monotone", what));
         }
+        if goal.is_some() && !dataset.binning().categorical().is_empty() {
+            let what = "trees of classes cannot ask for categories";
+            return Err(Error::data("categorical", what)
+                .hint("make the dataset without categorical=, or encode the categories"));
+        }
         let trees_a_round = goal.as_ref().map_or(1, |goal| goal.loss.num_margins());
         // Sums and gradients, and lists of docs.
         room_for("training", (16 + 16 * trees_a_round as u64) * dataset.num_docs() as u64)?;
@@ -95,6 +100,9 @@ impl Trainer {
         let Start { mut model, from } = start;
         let bias = Bias::new(&plan.params, goal.is_none(), &dataset, &mut model)?;
         notes::write_params(&mut model, &plan);
+        for (&feature, names) in dataset.binning().category_names() {
+            model.set_category_names(feature, names);
+        }
         Ok(Self {
             gradients: vec![vec![Gradient::default(); dataset.num_docs()]; trees_a_round],
             num_before: model.num_rounds(),
@@ -170,9 +178,17 @@ impl Trainer {
     }
 }
 
-/// Refuses what is decided by the gradients of all docs, where a rank has those of some.
+/// Refuses what a team cannot do: categories, and what the gradients of all docs decide where a
+/// rank has those of some.
 fn check_shared((team, mode): (&Team, TeamMode), dataset: &Dataset, plan: &Plan) -> Result<()> {
-    if team.is_alone() || mode == TeamMode::Features {
+    if team.is_alone() {
+        return Ok(());
+    }
+    if !dataset.binning().categorical().is_empty() {
+        let what = "a team does not ask for categories";
+        return Err(Error::data("categorical", what).hint("encode the categories as numbers"));
+    }
+    if mode == TeamMode::Features {
         return Ok(());
     }
     let told =

@@ -3,7 +3,7 @@
 use crate::grow::features::Digit;
 use crate::grow::noise::Noise;
 use crate::grow::packed::Sums;
-use crate::grow::scan::{Choice, Found, Node, Scanner};
+use crate::grow::scan::{Asks, Choice, Found, Node, Scanner};
 
 /// Some columns of a node's histogram.
 #[derive(Clone, Copy)]
@@ -114,19 +114,19 @@ impl Search<'_> {
                 // The value is there: it is one of them.
                 let at = values.iter().position(|&value| value == most).unwrap_or(0);
                 let left = prefix[at].wrapping_add(more);
-                let code = at as u8;
+                let asks = Asks::UpTo(at as u8);
                 let most_left =
                     2 * u64::from(Sums::of(left).mass) >= u64::from(Sums::of(self.node.total).mass);
                 // Cells that may be missing one day go where most docs go.
                 let missing_left = if missing == 0 { most_left } else { missing_left };
-                let choice =
-                    Choice { value: most, score: most, digit: number, code, missing_left, left };
+                let (value, rank, score, digit) = (most, most, most, number);
+                let choice = Choice { value, score, rank, digit, asks, missing_left, left };
                 found.best = Some(choice);
                 if let Some(noise) = &self.node.noise {
                     // Again, for its value is lost: its lane of eight alike.
                     let lanes = [prefix[at]; LANES];
                     let value = self.value_all(&lanes, more, &mut [0.0; LANES]);
-                    found.best = Some(Choice { value, ..choice });
+                    found.best = Some(Choice { value, rank: value, ..choice });
                     self.node.bar.raise(noise.bar(most));
                 } else {
                     self.node.bar.raise(most);

@@ -36,7 +36,7 @@ struct Line {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Asked {
     pub(crate) digit: usize,
-    /// The last code that goes left.
+    /// The last code that goes left; of categories, the only one.
     pub(crate) code: u8,
     /// `None` where no cell is missing.
     pub(crate) missing_left: Option<bool>,
@@ -147,15 +147,22 @@ fn add_line(
         left.copy_from_slice(right);
         line.has_missing = true;
     }
-    kit.add_up(&sums[..line.len], &mut tables.prefix);
+    let is_category = scanner.digits.all()[line.digit].is_category;
+    // A category is parted from the rest; all others cannot be named.
+    let num_splits = codes - 1 - usize::from(is_category);
+    if is_category {
+        tables.prefix[..num_splits].copy_from_slice(&sums[..num_splits]);
+    } else {
+        kit.add_up(&sums[..line.len], &mut tables.prefix);
+    }
     let prefix = &mut tables.prefix[..line.len];
     for (values, more) in [(right, 0), (left, missing)] {
         // What fills the last step leaves nothing on the right.
-        prefix[codes - 1..].fill(node.total.wrapping_sub(more));
+        prefix[num_splits..].fill(node.total.wrapping_sub(more));
         match &node.careful {
             None => add_values(node, prefix, more, values),
             Some(careful) => {
-                let of_line = (line.digit, &prefix[..codes - 1]);
+                let of_line = (line.digit, &prefix[..num_splits]);
                 careful.add_values((scanner.digits, node), of_line, more, values);
             }
         }
