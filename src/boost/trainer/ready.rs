@@ -69,18 +69,8 @@ impl Trainer {
             dataset.require_pairs()?;
         }
         let goal = plan.loss.classes(&dataset)?;
-        if goal.is_some() && plan.params.step != Step::Newton {
-            let what = "an exact step is a line of scores, and the scores of classes are none";
-            return Err(Error::param("step", what).hint("train classes with step=\"newton\""));
-        }
-        if goal.is_some() && !plan.params.grow.limits.monotone.is_empty() {
-            let what = "monotone is about scores, and trees of classes add to margins";
-            return Err(Error::param("monotone", what));
-        }
-        if goal.is_some() && !dataset.binning().categorical().is_empty() {
-            let what = "trees of classes cannot ask for categories";
-            return Err(Error::data("categorical", what)
-                .hint("make the dataset without categorical=, or encode the categories"));
+        if goal.is_some() {
+            check_classes(&dataset, &plan)?;
         }
         let trees_a_round = goal.as_ref().map_or(1, |goal| goal.loss.num_margins());
         // Sums and gradients, and lists of docs.
@@ -176,6 +166,24 @@ impl Trainer {
         }
         Ok(())
     }
+}
+
+/// Refuses what trees of classes cannot do.
+fn check_classes(dataset: &Dataset, plan: &Plan) -> Result<()> {
+    if plan.params.step != Step::Newton {
+        let what = "an exact step is a line of scores, and the scores of classes are none";
+        return Err(Error::param("step", what).hint("train classes with step=\"newton\""));
+    }
+    if !plan.params.grow.limits.monotone.is_empty() {
+        let what = "monotone is about scores, and trees of classes add to margins";
+        return Err(Error::param("monotone", what));
+    }
+    if !dataset.binning().categorical().is_empty() {
+        let what = "trees of classes cannot ask for categories";
+        return Err(Error::data("categorical", what)
+            .hint("make the dataset without categorical=, or encode the categories"));
+    }
+    Ok(())
 }
 
 /// Refuses what a team cannot do: categories, and what the gradients of all docs decide where a
