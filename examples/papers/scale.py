@@ -276,7 +276,9 @@ class Namespaces:
             self.ip("-n", name, "link", "set", "lo", "up")
             self.ip("netns", "exec", name, "tc", "qdisc", "add", "dev", "v0", *limit)
         hosts = ["-hosts", "10.77.0.1,10.77.0.2", "-ppn", "1", "-localhost", "10.77.0.1"]
-        hosts += ["-genv", "MPIR_CVAR_NOLOCAL", "1"]
+        # On one machine MPICH finds memory to share, namespaces or not.
+        tcp = {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "UCX_TLS": "tcp,self"}
+        hosts += [word for name, value in tcp.items() for word in ("-genv", name, value)]
         start = ["-launcher", "ssh", "-launcher-exec", str(self.agent)]
         return ("ip", "netns", "exec", a, *hosts, *start)
 
