@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -175,7 +175,20 @@ def measured_costs(scale: Scale) -> Costs:
 # What two workers do.
 
 
-def work(folder: Path, mode: str, latency: float) -> None:
+@dataclass(frozen=True)
+class Job:
+    """What workers train, with how much latency before each operation."""
+
+    folder: str
+    mode: str
+    latency: float = 0.0
+    workers: int = 2
+    trees: int = 6
+    leaves: int = 31
+    threads: int = 1
+
+
+def work(job: Job) -> None:
     """Be one of the workers: count and time what each round brings to the messages."""
     from rustrank import _mpi, _worker
 
@@ -189,7 +202,8 @@ def work(folder: Path, mode: str, latency: float) -> None:
             Ranks.said = (Ranks.said[0] + more, Ranks.said[1] + 1)
 
         def _done(self, begin: Any, *arguments: Any) -> None:
-            time.sleep(latency)
+            if job.latency:
+                time.sleep(job.latency)
             super()._done(begin, *arguments)
 
         def sum_i64(self, values: memoryview) -> None:
@@ -204,6 +218,7 @@ def work(folder: Path, mode: str, latency: float) -> None:
             self.count(len(own))
             return super().allgather(own)
 
+    rank = _mpi.world().rank
     rounds: list[tuple[float, int, int]] = []
 
     def watching(*_: Any) -> Any:
@@ -211,21 +226,33 @@ def work(folder: Path, mode: str, latency: float) -> None:
 
     # Seams that only a measurement needs: no option of `train` slows messages down.
     vars(_worker).update(Ranks=Ranks, _watching=watching)
-    rr.train(folder, workers=2, mode=mode, num_trees=6, num_threads=1, min_leaf_docs=5)
+    rr.train(
+        job.folder,
+        workers=job.workers,
+        mode=job.mode,
+        num_trees=job.trees,
+        num_leaves=job.leaves,
+        num_threads=job.threads,
+        min_leaf_docs=5,
+    )
     steps = np.diff(np.array(rounds), axis=0)
-    told = [float(np.min(steps[:, 0])), int(np.median(steps[:, 1])), int(np.median(steps[:, 2]))]
-    (folder / f"told-{os.environ.get('PMI_RANK', '0')}").write_text(json.dumps(told))
+    # Others use the machine, too: the quicker rounds say what a round takes.
+    told = [*np.quantile(steps[:, 0], [0.25]), *np.median(steps[:, 1:], axis=0)]
+    told[1:] = [int(one) for one in told[1:]]
+    if rank == 0:
+        (Path(job.folder) / "told").write_text(json.dumps([float(told[0]), *told[1:]]))
 
 
-def worked(folder: Path, mode: str, latency: float = 0.0, where: tuple[str, ...] = ()) -> Any:
-    """Return the seconds, the bytes and the messages of a tree on two workers."""
+def worked(job: Job, where: tuple[str, ...] = ()) -> Any:
+    """Return the seconds, the bytes and the messages of a tree on workers."""
     from rustrank.launching import Launcher
 
     own = [sys.executable, "-m", "mpi4py", str(Path(__file__).resolve())]
-    command = Launcher.found().command(2, False, [*own, "--work", f"{folder}:{mode}:{latency}"])
+    own += ["--work", json.dumps(asdict(job))]
+    command = Launcher.found().command(job.workers, False, own)
     full = [*where[:4], command[0], *where[4:], *command[1:]]
     subprocess.run(full, check=True, timeout=300, stdout=subprocess.DEVNULL)  # noqa: S603
-    return json.loads((folder / "told-0").read_text())
+    return json.loads((Path(job.folder) / "told").read_text())
 
 
 def shards(folder: Path, queries: int, features: int) -> Path:
@@ -239,7 +266,8 @@ def shards(folder: Path, queries: int, features: int) -> Path:
 def counted(folder: Path, scale: Scale) -> str:
     """Compare the bytes of a tree with few docs and ten times as many, and the model's."""
     first, second = (
-        worked(shards(folder, times * scale.queries, 12), "histogram") for times in (1, 10)
+        worked(Job(str(shards(folder, times * scale.queries, 12)), "histogram"))
+        for times in (1, 10)
     )
     model = histogram_bytes(Task(0, 12, 31))
     held = first[1] == second[1] == model
@@ -275,6 +303,8 @@ class Namespaces:
             self.ip("-n", name, "link", "set", "v0", "up")
             self.ip("-n", name, "link", "set", "lo", "up")
             self.ip("netns", "exec", name, "tc", "qdisc", "add", "dev", "v0", *limit)
+        # Addresses of version 6 are looked for doubles first.
+        time.sleep(3)
         hosts = ["-hosts", "10.77.0.1,10.77.0.2", "-ppn", "1", "-localhost", "10.77.0.1"]
         # On one machine MPICH finds memory to share, namespaces or not.
         tcp = {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "UCX_TLS": "tcp,self"}
@@ -300,7 +330,7 @@ def networked(folder: Path, scale: Scale, costs: Costs) -> None:
         with Namespaces(folder, mbits) as where:
             for mode in MODES:
                 for latency in (0.0, 0.002):
-                    found = worked(place, mode, latency, where)
+                    found = worked(Job(str(place), mode, latency), where)
                     # A collective sleeps once, where the model counts steps.
                     said = Network(0, mbits * 1e6 / 8)
                     late = latency * found[2] * (2 if mode != "histogram" else 1)
@@ -360,8 +390,7 @@ def main() -> None:
     parser.add_argument("--work", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.work:
-        place, mode, latency = args.work.rsplit(":", 2)
-        work(Path(place), mode, float(latency))
+        work(Job(**json.loads(args.work)))
         return
     scale = SCALES[args.scale]
     costs = measured_costs(scale)
