@@ -53,7 +53,7 @@ def _of_parquet(
     source = Batches(parquet)
     bins = _bins(None, None, None, None)
     assert isinstance(bins, tuple)  # noqa: S101 - there are no bins to be like
-    sampler = _rustrank.Sampler(len(parquet.features), *bins[:2], reading)
+    sampler = _rustrank.Sampler(len(parquet.features), bins[:2], bins[3:], reading)
     columns = Columns()
     for batch, table in source.read() if files else ():
         columns.add(batch, table.num_rows)
