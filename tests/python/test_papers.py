@@ -62,6 +62,8 @@ def test_every_script_has_scales_and_says_what_held() -> None:
         "exact_step",
         "local_optimum",
         "mcrank",
+        "scale",
+        "workers",
     ]
     for path in papers:
         text = path.read_text("utf-8")
@@ -112,6 +114,25 @@ def test_distributed_trees_are_better_the_more_docs_there_are(tmp_path: Path) ->
     assert "did not hold" not in found.values()
     assert found["full and sample selection are alike (figures 1.4 to 1.6)"] == "held"
     assert picture.stat().st_size > 1000
+
+
+def test_workers_of_mpi_are_timed_by_mode(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("mpi4py", reason="make test installs mpi4py and mpich")
+    picture = tmp_path / "figure.png"
+    said = run("workers.py", "--scale", "tiny", "--figure", picture)
+    assert all(f"| {mode} |" in said for mode in ("histogram", "features", "sample-selection"))
+    # Too short to tell: nothing is claimed of noise.
+    assert len(held(said)) == 5
+    assert picture.stat().st_size > 1000
+
+
+def test_the_model_of_scale_counts_messages_as_the_core_does(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "scale.svg"
+    said = run("scale.py", "--scale", "tiny", "--figure", picture)
+    assert held(said)["bytes of a tree do not grow with the docs"] == "held"
+    assert 1000 < picture.stat().st_size < 200_000
 
 
 def test_the_ensemble_prints_three_tables_beside_the_papers(tmp_path: Path) -> None:

@@ -1,0 +1,192 @@
+"""Time by workers: figures 1.1 to 1.3 of Svore and Burges (2011), in miniature, with workers of MPI.
+
+Workers are processes that `rustrank.train` starts, each with one thread; one process with one thread is
+what they are compared with. A time is that of a long training less that of one round: starting, reading
+and binning are in both and cancel, as the paper leaves loading out. Of several runs the least counts.
+More workers than cores show what communication costs, and no gain. The mode `histogram` is ours.
+
+    python examples/papers/workers.py [--scale tiny|small|paper] [--figure figure.png] [--only-ratio]
+
+The paper's figures have no numbers in print; its findings are printed with what we find.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import rustrank as rr
+
+MODES = ("histogram", "features", "full-selection", "sample-selection")
+SELECTIONS = MODES[2:]
+#: Seconds that starting processes may take more or less: of less than this nothing can be said.
+NOISE = 0.3
+Times = dict[tuple[str, str, int], float]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large everything is."""
+
+    queries: int
+    docs: int
+    features: int
+    workers: tuple[int, ...]
+    rounds: int
+    leaves: int
+    repeats: int
+
+
+SCALES = {
+    "tiny": Scale(60, 10, 6, (1, 2), 6, 6, 1),
+    "small": Scale(1000, 100, 136, (1, 2, 4), 100, 31, 3),
+    # Section 1.5: 140,000 queries of about 100 docs, of which four fifths; 4000 features; 500 or 1000 rounds, 20 to 200 leaves, three runs.
+    "paper": Scale(112_000, 104, 4000, (1, 2, 4, 8, 16, 32), 500, 200, 3),
+}
+
+
+def seconds(shards: rr.Shards, scale: Scale, workers: int, **options: Any) -> float:
+    """Return what all rounds but one take."""
+
+    def least(rounds: int) -> float:
+        found = []
+        for _ in range(scale.repeats):
+            start = time.perf_counter()
+            rr.train(shards, workers=workers, num_trees=rounds, num_leaves=scale.leaves, **options)
+            found.append(time.perf_counter() - start)
+        return min(found)
+
+    return least(scale.rounds + 1) - least(1)
+
+
+def sharded(folder: Path, queries: int, workers: int, scale: Scale) -> rr.Shards:
+    """Write docs of so many queries, in a shard for each worker."""
+    file = folder / f"{queries}.txt"
+    if not file.exists():
+        made = rr.datasets.make_polynomial(queries, scale.docs, scale.features, seed=21)
+        made.to_letor(file)
+    return rr.shard(file, folder / f"{queries}-{workers}", shards=workers, overwrite=True)
+
+
+def measured(folder: Path, scale: Scale) -> Times:
+    """Return seconds by figure, mode and number of workers."""
+    times: Times = {}
+    most = scale.workers[-1]
+    each = max(1, scale.queries // most)
+    for workers in scale.workers:
+        whole = sharded(folder, scale.queries, workers, scale)
+        part = sharded(folder, each * workers, workers, scale)
+        if workers == 1:
+            one = seconds(whole, scale, 1, num_threads=1)
+            times |= {("all docs", mode, 1): one for mode in MODES}
+            one = seconds(part, scale, 1, num_threads=1)
+            times |= {("docs by workers", mode, 1): one for mode in ("central", *SELECTIONS)}
+            continue
+        for mode in MODES:
+            times["all docs", mode, workers] = seconds(
+                whole, scale, workers, mode=mode, num_threads=1
+            )
+        for mode in SELECTIONS:
+            times["docs by workers", mode, workers] = seconds(
+                part, scale, workers, mode=mode, num_threads=1
+            )
+        times["docs by workers", "central", workers] = (
+            seconds(part, scale, 1, num_threads=1) if workers < most else times["all docs", "histogram", 1]
+        )  # fmt: skip
+    return times
+
+
+def ratio(folder: Path, scale: Scale) -> None:
+    """Print the speed of two workers of a thread each, as a part of that of one with two threads."""
+    shards = sharded(folder, scale.queries, 2, scale)
+    one = seconds(shards, scale, 1, num_threads=2)
+    two = seconds(shards, scale, 2, num_threads=1)
+    print(f"\n1 worker x 2 threads: {one:.2f} s; 2 workers x 1 thread: {two:.2f} s", end="; ")
+    clear = min(one, two) >= NOISE
+    print(f"speed {one / two:.2f} of it (bar: 0.9)" if clear else "too short to tell")
+
+
+def findings(times: Times, scale: Scale) -> list[str]:
+    """Return what the paper says of its figures, and whether it is so here."""
+    # More workers than cores do not gain anything, whatever the paper says.
+    most = max(K for K in scale.workers if max(2, os.cpu_count() or 1) >= K)
+
+    def at(figure: str, mode: str, workers: int = most) -> float:
+        return times[figure, mode, workers]
+
+    def judged(claim: str, pairs: list[tuple[float, float]], factor: float) -> str:
+        if min(map(min, pairs)) < NOISE:
+            return f"- {claim}: **not clear**: too short to tell"
+        parts = [first / second for first, second in pairs]
+        verdict = "held" if all(part >= factor for part in parts) else "did not hold"
+        said = ", ".join(f"{part:.2f}" for part in parts)
+        return f"- {claim}: **{verdict}**: {said} times"
+
+    central = at("all docs", "features", 1)
+    grown = "docs by workers"
+    return [
+        judged(f"{most} workers share features faster than one has all (figure 1.1)",
+               [(central, at("all docs", "features"))], 1),
+        judged(f"{most} workers that select are faster than one with all docs (figure 1.3)",
+               [(central, at("all docs", mode)) for mode in SELECTIONS], 1),
+        judged("a tree that is drawn is faster than the best (figures 1.2 and 1.3)",
+               [(at(figure, SELECTIONS[0]), at(figure, SELECTIONS[1]))
+                for figure in (grown, "all docs")], 1),
+        judged(f"drawn, {most} workers take as long as one with as many docs each (figure 1.2)",
+               [(at(grown, SELECTIONS[1], 1), at(grown, SELECTIONS[1]))], 0.8),
+        judged(f"{most} workers sum histograms faster than one has all docs (ours)",
+               [(central, at("all docs", "histogram"))], 1),
+    ]  # fmt: skip
+
+
+def draw(times: Times, scale: Scale, path: str) -> None:
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot as plt
+
+    figure, both = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
+    for axes, title in zip(both, ("all docs", "docs by workers"), strict=True):
+        kinds = [mode for mode in ("central", *MODES) if (title, mode, 1) in times]
+        for mode, mark in zip(kinds, ("o-", "s--", "^-", "v:"), strict=False):
+            values = [times[title, mode, K] for K in scale.workers]
+            axes.plot(scale.workers, values, mark, label=mode, markersize=5)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(scale.workers, [str(K) for K in scale.workers])
+        axes.set_ylim(0)
+        axes.set_xlabel(f"workers, {'a part each' if title == 'all docs' else 'as many docs each'}")
+        axes.set_ylabel("seconds")
+        axes.legend(frameon=False)
+    figure.savefig(path, dpi=150)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scale", choices=SCALES, default="small")
+    parser.add_argument("--figure", metavar="FILE", help="where to draw figures 1.1 to 1.3")
+    parser.add_argument("--only-ratio", action="store_true", help="2 workers against 2 threads")
+    args = parser.parse_args()
+    scale = SCALES[args.scale]
+    with tempfile.TemporaryDirectory() as name:
+        ratio(Path(name), scale)
+        if args.only_ratio:
+            return
+        times = measured(Path(name), scale)
+    print(f"\n{scale.rounds} rounds, {os.cpu_count()} cores, a thread a worker, seconds:\n")
+    print("| docs | mode |" + "".join(f" K = {K} |" for K in scale.workers))
+    print("| --- | --- |" + " ---: |" * len(scale.workers))
+    for title, mode in dict.fromkeys(key[:2] for key in times):
+        row = "".join(f" {times[title, mode, K]:.2f} |" for K in scale.workers)
+        print(f"| {title} | {mode} |{row}")
+    print("\nWhat held:\n\n" + "\n".join(findings(times, scale)))
+    if args.figure:
+        draw(times, scale, args.figure)
+
+
+if __name__ == "__main__":
+    main()
