@@ -14,9 +14,10 @@ from rustrank._combining import as_rankers
 from rustrank._errors import DataError, ParamError, ParamKindError, RustrankError, shown
 from rustrank._features import as_names, as_table, in_one_piece
 from rustrank._queries import as_query_weight
+from rustrank._reading import with_ranks
 from rustrank.booster import Booster
 from rustrank.combination import Combiner
-from rustrank.dataset import Dataset, with_ranks
+from rustrank.dataset import Dataset
 from rustrank.evaluation import Evaluation, Judging, judge, queries_of
 
 if TYPE_CHECKING:

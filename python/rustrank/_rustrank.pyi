@@ -15,6 +15,7 @@ __all__ = [
     "NetTrainer",
     "RawDataset",
     "Sampler",
+    "Team",
     "Trainer",
     "__version__",
     "bootstrap",

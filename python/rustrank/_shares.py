@@ -9,7 +9,8 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank._batches import Batches, Columns, ParquetFiles
 from rustrank._queries import as_queries, numbers_if_all
-from rustrank.dataset import Dataset, _bins, _Reading, _Rows, _Text
+from rustrank._reading import Reading, Rows, Text
+from rustrank.dataset import Dataset, _bins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,14 +29,14 @@ def share_of(
     """Read the shards of this worker; all workers call this. A worker may have none."""
     full = [number for number in numbers if shards.shards[number].docs]
     files = shards.paths(full)
-    reading = _Reading(None, "error", num_threads)
+    reading = Reading(None, "error", num_threads)
     if shards.kind == "letor":
         return _of_letor(files, team, reading)
     return _of_parquet(shards, files, team, reading)
 
 
-def _of_letor(files: list[Path], team: _rustrank.Team, reading: _Reading) -> Dataset:
-    plan = _Text(_MOST_FEATURES, False, _BUFFER, None)
+def _of_letor(files: list[Path], team: _rustrank.Team, reading: Reading) -> Dataset:
+    plan = Text(_MOST_FEATURES, False, _BUFFER, None)
     bins = _bins(None, None, None, None)
     paths = [str(file) for file in files]
     core, ids = _rustrank.Dataset.from_letor(paths, plan, bins, reading, team)
@@ -45,7 +46,7 @@ def _of_letor(files: list[Path], team: _rustrank.Team, reading: _Reading) -> Dat
 
 
 def _of_parquet(
-    shards: Shards, files: list[Path], team: _rustrank.Team, reading: _Reading
+    shards: Shards, files: list[Path], team: _rustrank.Team, reading: Reading
 ) -> Dataset:
     roles = {"y": shards.columns["label"], "qid": shards.columns["qid"]}
     # A file without docs has columns, too.
@@ -53,7 +54,7 @@ def _of_parquet(
     source = Batches(parquet)
     bins = _bins(None, None, None, None)
     assert isinstance(bins, tuple)  # noqa: S101 - there are no bins to be like
-    sampler = _rustrank.Sampler(len(parquet.features), *bins[:2], reading)
+    sampler = _rustrank.Sampler(len(parquet.features), bins[:2], bins[3:], reading)
     columns = Columns()
     for batch, table in source.read() if files else ():
         columns.add(batch, table.num_rows)
@@ -68,7 +69,7 @@ def _of_parquet(
         for block in table.blocks():
             builder.push(block)
     queries, ids = as_queries(columns.joined_qid(), None, len(labels))
-    rows = _Rows(labels, queries, None, None, None)
+    rows = Rows(labels, queries, None, None, None)
     made = Dataset.__new__(Dataset)
     made._settle(builder.finish(rows), parquet.features, ids)
     return made

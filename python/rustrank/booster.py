@@ -17,8 +17,9 @@ from rustrank._features import as_table, in_one_piece
 from rustrank._options import real, text, threads, whole
 from rustrank._pictures import Picture, tree_picture
 from rustrank._queries import as_queries
+from rustrank._reading import numbered_names
 from rustrank._tables import count
-from rustrank.dataset import Dataset, as_dataset, numbered_names
+from rustrank.dataset import Dataset, as_dataset
 from rustrank.evaluation import Evaluation, Judging, judge, warn_of_nothing
 
 if TYPE_CHECKING:

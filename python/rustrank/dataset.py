@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -22,10 +21,22 @@ from rustrank._errors import (
     shown,
     warn_caller,
 )
-from rustrank._features import Table, as_names, as_table, check_different, in_one_piece
-from rustrank._options import as_augment, flag, real, text, threads, whole, whole_or
+from rustrank._features import as_names, as_table, check_different
+from rustrank._options import as_augment, flag, whole, whole_or
 from rustrank._progress import progress_of_file
-from rustrank._queries import Queries, as_queries, as_query_weight, numbers_if_all
+from rustrank._queries import as_queries, as_query_weight, numbers_if_all
+from rustrank._reading import (
+    Choosing,
+    Reading,
+    Rows,
+    Text,
+    built,
+    checked_names,
+    numbered_names,
+    positions_of,
+    sampled,
+    with_ranks,
+)
 from rustrank._tables import count, size
 
 if TYPE_CHECKING:
@@ -56,58 +67,6 @@ class Augmented(NamedTuple):
     rows: NDArray[np.int64]
     qid: NDArray[np.int64]
     query_ids: NDArray[Any]
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """How raw values are read."""
-
-    missing: float | None
-    infinite: str
-    num_threads: int | None
-
-    @classmethod
-    def of(cls, missing: Any, infinite: Any, num_threads: Any) -> _Reading:
-        """Check the kinds of options."""
-        number = None if missing is None else real("missing", missing)
-        return cls(number, text("infinite", infinite), threads(num_threads))
-
-
-#: How to choose bins: how many, from how many rows, with ranks or not, and the categorical features.
-Choosing: TypeAlias = tuple[int, int, bool, list[int], dict[int, list[str]]]
-
-
-@dataclass(frozen=True)
-class _Text:
-    """How LETOR text is read."""
-
-    max_features: int
-    zero_based: bool
-    buffer_bytes: int
-    progress: Callable[[int], object] | None
-
-
-def _positions(given: Any) -> NDArray[np.uint32]:
-    """Take places from 1; the core knows the last there may be."""
-    places = as_doubles(given, "position")
-    wrong = np.flatnonzero(~((places >= 1) & (places < 2**32) & (places % 1 == 0)))
-    if len(wrong):
-        row = int(wrong[0])
-        message = f"position[{row}] = {places[row]:g}, expected a place: a whole number from 1"
-        raise DataError(message, code="position", row=row)
-    return places.astype(np.uint32)
-
-
-@dataclass
-class _Rows:
-    """What is known of rows besides their features."""
-
-    labels: NDArray[np.float32]
-    queries: Queries
-    row_weight: NDArray[np.float64] | None = None
-    query_weight: NDArray[np.float64] | None = None
-    base_score: NDArray[np.float64] | None = None
-    position: NDArray[np.uint32] | None = None
 
 
 class Dataset:
@@ -219,7 +178,7 @@ class Dataset:
         num_threads: int | None = None,
         categorical: Sequence[str | int] | None = None,
     ) -> None:
-        reading = _Reading.of(missing, infinite, num_threads)
+        reading = Reading.of(missing, infinite, num_threads)
         base = _base(base, like, has_scores=base_score is not None)
         if base is not None:
             ids, sizes = (qid, group) if base.query_ranks else (None, None)
@@ -227,7 +186,7 @@ class Dataset:
                 X, qid=ids, group=sizes, missing=missing, infinite=infinite, num_threads=num_threads
             )
         table = as_table(X)
-        names = _checked_names(as_names(feature_names), table)
+        names = checked_names(as_names(feature_names), table)
         table, categories = encoded(
             table, categorical, known_categories(like), names, reading.missing
         )
@@ -235,15 +194,15 @@ class Dataset:
         labels = as_labels(y)
         check_length("y", len(labels), table.num_rows, "rows")
         queries, ids = as_queries(qid, group, table.num_rows)
-        rows = _Rows(
+        rows = Rows(
             labels,
             queries,
             None if row_weight is None else as_doubles(row_weight, "row_weight"),
             as_query_weight(query_weight, ids),
             None if base_score is None else as_scores(base_score, "base_score"),
-            None if position is None else _positions(position),
+            None if position is None else positions_of(position),
         )
-        core = _built(table, rows, bins, reading)
+        core = built(table, rows, bins, reading)
         self._settle(core, names or (None if like is None else like._names), ids, base)
         if like is None:
             self._warn_of_unused()
@@ -313,7 +272,7 @@ class Dataset:
             As for `Dataset`; categories are numbers here, and features are numbered from 0. Features
             that a line leaves out are 0.
         """
-        reading = _Reading.of(missing, infinite, num_threads)
+        reading = Reading.of(missing, infinite, num_threads)
         names = as_names(feature_names)
         known = known_categories(like)
         if known is not None and known.names:
@@ -326,7 +285,7 @@ class Dataset:
         most = whole("max_features", max_features, 1, 2**31)
         held = whole_or(1 << 30, "buffer_bytes", buffer_bytes, 0)
         with progress_of_file(files := paths_of(path), progress) as show:
-            plan = _Text(most, flag("zero_based", zero_based), held, show)
+            plan = Text(most, flag("zero_based", zero_based), held, show)
             core, ids = _rustrank.Dataset.from_letor(files, plan, bins, reading)
         made = cls.__new__(cls)
         if names:
@@ -371,7 +330,7 @@ class Dataset:
             their features gives ``feature_names``.
         """
         source = Batches(batches)
-        reading = _Reading.of(missing, infinite, num_threads)
+        reading = Reading.of(missing, infinite, num_threads)
         given = as_names(feature_names)
         categories = Categories(numbers_of(categorical, given, None))
         more = {"categorical": None if like is None else categorical}
@@ -379,14 +338,14 @@ class Dataset:
         binning = _bins(like, given, max_bins, sample_rows, None, categories, **more)
         content = None
         if isinstance(binning, tuple):
-            binning, content = _sampled(source, binning, reading)
+            binning, content = sampled(source, binning, reading)
         builder = _rustrank.Builder(binning, 0, reading)
         columns, scores = Columns(), []
         base = _base(base, like, has_scores=False)
         known = known_categories(like)
         for batch, table in source.read():
             if not columns.y:
-                names = _checked_names(given, table)
+                names = checked_names(given, table)
                 _check_same_names(names, like)
             columns.add(batch, table.num_rows)
             if known is not None:
@@ -404,7 +363,7 @@ class Dataset:
         names = names or (None if like is None else like._names)
         labels = np.concatenate(columns.y)
         queries, ids = as_queries(columns.joined_qid(), None, len(labels))
-        rows = _Rows(
+        rows = Rows(
             labels,
             queries,
             columns.joined("row_weight"),
@@ -616,37 +575,6 @@ def as_dataset(value: Any, name: str) -> Dataset:
     return value
 
 
-def with_ranks(names: list[str]) -> list[str]:
-    """Name features and, after them, their ranks within queries."""
-    return [*names, *(f"rank({name})" for name in names)]
-
-
-def numbered_names(num_features: int, query_ranks: bool) -> list[str]:
-    """Name features that have no names."""
-    if query_ranks:
-        return with_ranks(numbered_names(num_features // 2, query_ranks=False))
-    return [f"f{i}" for i in range(num_features)]
-
-
-def _built(
-    table: Table, rows: _Rows, bins: _rustrank.Binning | Choosing, reading: _Reading
-) -> _rustrank.Dataset:
-    whole = table.whole()
-    if whole is None and (bins[2] if isinstance(bins, tuple) else bins.query_ranks):
-        whole = in_one_piece(table)
-    if whole is not None:
-        return _rustrank.Dataset.of_block(whole, rows, bins, reading)
-    if isinstance(bins, tuple):
-        sampler = _rustrank.Sampler(table.num_features, bins[:2], bins[3:], reading)
-        for block in table.blocks():
-            sampler.push(block)
-        bins = sampler.choose()
-    builder = _rustrank.Builder(bins, table.num_rows, reading)
-    for block in table.blocks():
-        builder.push(block)
-    return builder.finish(rows)
-
-
 def _bins(
     like: Any,
     names: list[str] | None,
@@ -719,27 +647,3 @@ def _check_same_names(names: list[str] | None, like: Dataset | Booster | None) -
         if mine != expected:
             message = f"feature {number} has another name: got {mine!r}, expected {expected!r}"
             raise DataError(message, code="features.names", feature=mine)
-
-
-def _checked_names(given: list[str] | None, table: Table) -> list[str] | None:
-    """Return the names as given, or those of the table."""
-    names = given if given is not None else table.names
-    if names is not None:
-        check_length("feature_names", len(names), table.num_features, "features")
-        check_different(names)
-    return names
-
-
-def _sampled(
-    source: Batches, options: Choosing, reading: _Reading
-) -> tuple[_rustrank.Binning, int]:
-    """Choose bins in a pass over all batches; returns a number for what was read, too."""
-    sampler = None
-    for _, table in source.read():
-        if sampler is None:
-            sampler = _rustrank.Sampler(table.num_features, options[:2], options[3:], reading)
-        for block in table.blocks():
-            sampler.push(block)
-    assert sampler is not None  # noqa: S101 - a source without batches is an error before
-    content = sampler.content
-    return sampler.choose(), content

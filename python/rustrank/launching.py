@@ -150,8 +150,8 @@ def launched(job: Job, max_restarts: int, folder: Path) -> Booster:
         _clear(folder)
         job.save(folder / "job")
         ended = _run(command, folder)
-        # With workers lost and others left, the launcher is not content, but the work is done.
-        if ended.code == 0 or (job.shrinks and (folder / "result").exists()):
+        # Where workers were lost and others left, the launcher is not content, but the work is done.
+        if ended.code == 0 or (folder / "result").exists():
             return _result(job, folder)
         error = _error(ended, job, folder)
         if not ended.is_lost:
@@ -179,7 +179,7 @@ def _run(command: list[str], folder: Path) -> _Ended:
     reader = threading.Thread(target=_pass_on, args=(process, said), daemon=True)
     reader.start()
     try:
-        process.wait()
+        _wait(process, folder / "result")
     except BaseException:
         process.send_signal(signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -193,7 +193,23 @@ def _run(command: list[str], folder: Path) -> _Ended:
         if process.stdout is not None:
             process.stdout.close()
     noted = [json.loads(path.read_text()) for path in sorted(folder.glob("error-*"))]
-    return _Ended(process.returncode, "".join(said), noted)
+    return _Ended(process.returncode or 0, "".join(said), noted)
+
+
+def _wait(process: subprocess.Popen[str], result: Path) -> None:
+    """Wait for the launcher; but not for long once the work is done.
+
+    Open MPI's, which has seen a process die that others went on without, sometimes does not end.
+    """
+    end = None
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(1.0)
+            return
+        if result.exists():
+            end = time.monotonic() + _GRACE if end is None else end
+            if time.monotonic() > end:
+                return
 
 
 #: What the launchers say of a job that has ended badly, which is said better here.

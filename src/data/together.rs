@@ -59,8 +59,7 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
 
 /// A number for all thresholds.
 pub(crate) fn fingerprint(binning: &Binning) -> u64 {
-    let start = binning.num_features() as u64 ^ u64::from(binning.query_ranks()) << 63;
-    binning.mappers().iter().fold(start, |h, mapper| {
+    binning.mappers().iter().fold(binning.num_features() as u64, |h, mapper| {
         let bins = match mapper.categories() {
             Some(categories) => bytemuck::cast_slice(categories.by_bin()),
             None => bytemuck::cast_slice(mapper.thresholds()),

@@ -138,6 +138,8 @@ def test_examples_of_help_run(folder: Path, tmp_path: Path, line: str) -> None:
     # The overview says after each line what it is for.
     line = line.partition("  ")[0]
     line = line.replace("--num-trees 500", "--num-trees 5")
+    if "train shards" in line:
+        rr.shard(work / "train.txt", work / "shards", shards=2)
     if "rustrank adapt" in line:
         line += " --num-trees 3 --folds 2"
     env = os.environ | {"PATH": f"{work}/bin:{os.environ['PATH']}"}

@@ -382,7 +382,7 @@ def test_a_ranker_of_trees_has_all_that_train_takes() -> None:
     files |= {"workers", "mode", "overlap", "deadline", "max_restarts", "on_loss"}
     renamed = {"num_trees": "n_estimators", "num_threads": "n_jobs", "seed": "random_state"}
     wanted = {renamed.get(name, name) for name in takes - elsewhere - files}
-    own = {"max_bins", "missing", "query_ranks", "validation_fraction"}
+    own = {"categorical", "max_bins", "missing", "query_ranks", "validation_fraction"}
     assert set(inspect.signature(rr.LambdaMART).parameters) == wanted | own
 
 
