@@ -119,7 +119,7 @@ def _add_parameter(group: Any, name: str, default: Any) -> None:
     else:
         how = {"metavar": "X"}
         shown = "none" if default is None else str(default)
-    named = re.findall(r'"(\w+)"', kind) if "{" in kind else []
+    named = re.findall(r'"([\w-]+)"', kind) if "{" in kind else []
     one_of = f": {', '.join(named)}" if named else ""
     text = f"{says}{one_of} ({shown})".replace("%", "%%")
     action = group.add_argument(f"--{name.replace('_', '-')}", default=None, help=text, **how)
