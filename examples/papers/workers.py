@@ -5,7 +5,7 @@ what they are compared with. Loading is left out, as in the paper. Of the rounds
 counts, since others use the machine too, and of several trainings the least.
 More workers than cores show what communication costs, and no gain. The mode `histogram` is ours.
 
-    python examples/papers/workers.py [--scale tiny|small|paper] [--figure figure.png] [--only-ratio]
+    python examples/papers/workers.py [--scale tiny|small|paper] [--figure figure.png] [--only-ratio [--shards FOLDER]]
 
 The paper's figures have no numbers in print; its findings are printed with what we find.
 """
@@ -92,9 +92,8 @@ def measured(folder: Path, scale: Scale) -> Times:
     return times
 
 
-def ratio(folder: Path, scale: Scale) -> None:
+def ratio(shards: rr.Shards, scale: Scale) -> None:
     """Print the speed of two workers of a thread each, as a part of that of one with two threads."""
-    shards = sharded(folder, scale.queries, 2, scale)
     # In turns: what else the machine does falls on both.
     pairs = [
         (seconds(shards, scale, 1, num_threads=2), seconds(shards, scale, 2))
@@ -165,10 +164,12 @@ def main() -> None:
     parser.add_argument("--scale", choices=SCALES, default="small")
     parser.add_argument("--figure", metavar="FILE", help="where to draw figures 1.1 to 1.3")
     parser.add_argument("--only-ratio", action="store_true", help="2 workers against 2 threads")
+    parser.add_argument("--shards", metavar="FOLDER", help="docs of your own for --only-ratio")
     args = parser.parse_args()
     scale = SCALES[args.scale]
     with tempfile.TemporaryDirectory() as name:
-        ratio(Path(name), scale)
+        own = args.shards and rr.Shards.load(args.shards)
+        ratio(own or sharded(Path(name), scale.queries, 2, scale), scale)
         if args.only_ratio:
             return
         times = measured(Path(name), scale)
