@@ -27,7 +27,7 @@ __all__ = ["LOST", "Ranks", "require_world", "world", "world_size_said"]
 #: The exit code of a job that lost a worker: starting it again makes sense.
 LOST = 75
 #: What the launchers of MPI tell each process: how many there are.
-_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS")
+_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
 #: So many looks at a request before other processes are let in, and the clock is read.
 _SPINS = 200
 

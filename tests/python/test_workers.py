@@ -112,24 +112,17 @@ def open_mpi(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.parametrize("mode", ["histogram", "features"])
 @pytest.mark.parametrize(("workers", "threads"), [(1, 2), (2, 1), (3, 1), (4, 2)])
 def test_open_mpi_trains_the_same_model(
-    folder: Path, alone: rr.Booster, workers: int, threads: int, tmp_path: Path
+    folder: Path, alone: rr.Booster, mode: str, workers: int, threads: int, tmp_path: Path
 ) -> None:
     told = [f"--{name.replace('_', '-')}={value}" for name, value in OPTIONS.items()]
     python = str(OPEN_MPI / "python")
     model = str(tmp_path / "m.rrk")
     data = [str(folder / "s3"), model, "--valid", str(folder / "valid.txt")]
-    done = open_mpi(
-        python,
-        "-m",
-        "rustrank",
-        "train",
-        *data,
-        f"--workers={workers}",
-        f"--threads={threads}",
-        *told,
-    )
+    told += [f"--workers={workers}", f"--threads={threads}", f"--mode={mode}"]
+    done = open_mpi(python, "-m", "rustrank", "train", *data, *told)
     assert done.returncode == 0, done.stderr
     assert rr.Booster.load(model) == alone
 
