@@ -39,8 +39,27 @@ fn cell(seed: u64, row: usize, feature: usize) -> f32 {
 
 impl World {
     fn new(seed: u64, num_docs: usize, num_features: usize, equal_hess: bool) -> Self {
+        let cell = |row, feature| cell(seed, row, feature);
+        Self::of(cell, seed, [num_docs, num_features], equal_hess)
+    }
+
+    /// Features of three fields, all zero in docs without the field: half of them lack the first.
+    fn of_fields(seed: u64, num_docs: usize, num_features: usize) -> Self {
+        let cell = |row, feature| {
+            let lacks = unit(seed + 50 + feature as u64 % 3, row) < [0.5, 0.3, 0.1][feature % 3];
+            if lacks { 0.0 } else { 1.0 + unit(seed + 60 + feature as u64, row) as f32 }
+        };
+        Self::of(cell, seed, [num_docs, num_features], false)
+    }
+
+    fn of(
+        cell: impl Fn(usize, usize) -> f32,
+        seed: u64,
+        [num_docs, num_features]: [usize; 2],
+        equal_hess: bool,
+    ) -> Self {
         let cells: Vec<f32> = (0..num_docs * num_features)
-            .map(|i| cell(seed, i / num_features, i % num_features))
+            .map(|i| cell(i / num_features, i % num_features))
             .collect();
         let never = Interrupt::new();
         let table = Strided::by_row(&cells, num_features, Policy::default());
@@ -425,13 +444,31 @@ proptest! {
     }
 }
 
+#[test]
+fn trees_of_docs_that_lack_fields_are_naive_too() {
+    for seed in 0..3 {
+        let world = World::of_fields(seed, 1500, 21);
+        let options = GrowOptions { num_leaves: 6, min_leaf_docs: 5, ..GrowOptions::default() };
+        assert_same(&world, &options);
+        let some = GrowOptions { features_per_tree: 0.6, ..options.clone() };
+        let [plain, thin] = [&options, &some].map(|options| world.grow(options));
+        assert_ne!(plain, thin);
+        let tree_shape = TreeShape::Symmetric;
+        assert_same_symmetric(&world, &GrowOptions { num_leaves: 8, tree_shape, ..options });
+    }
+}
+
 fn in_pool<T: Send>(num_threads: usize, work: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap().install(work)
 }
 
 #[test]
 fn threads_cannot_be_seen() {
-    let world = World::new(1, 50_000, 40, false);
+    threads_cannot_be_seen_in(&World::new(1, 50_000, 40, false));
+    threads_cannot_be_seen_in(&World::of_fields(1, 30_000, 40));
+}
+
+fn threads_cannot_be_seen_in(world: &World) {
     let shapes = [TreeShape::Leafwise, TreeShape::Symmetric];
     let cases = shapes.map(|shape| [(shape, 1.0, 0.0), (shape, 0.7, 0.0), (shape, 1.0, 2.0)]);
     for (tree_shape, rows_per_node, random_strength) in cases.into_iter().flatten() {

@@ -229,7 +229,9 @@ impl Grower {
         let bytes = 0..=u8::MAX;
         if let (Some(sums), Ok(at)) = (&leaf.histogram, growth.columns.binary_search(&digit.column))
         {
-            let sums = &sums[at * self.pool.shape().stride..];
+            // Of one column: a side says something of all bytes, and the next column's are no answer.
+            let stride = self.pool.shape().stride;
+            let sums = &sums[at * stride..(at + 1) * stride];
             let left = bytes.zip(sums).filter(|&(byte, _)| side.is_left(byte));
             return left.fold(0, |sum, (_, &more)| sum.wrapping_add(more));
         }
