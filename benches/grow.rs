@@ -32,8 +32,20 @@ fn cell(row: usize, feature: usize) -> f32 {
     if feature % 5 < 2 && unit < 0.6 { 0.0 } else { (10.0 * unit).exp() }
 }
 
+/// Features of five fields, all zero where a doc lacks the field: a half of all docs lack the first, a
+/// third the second, few the others.
+fn cell_of_field(row: usize, feature: usize) -> f32 {
+    let lacked = [0.49, 0.33, 0.06, 0.1, 0.05][feature % 5];
+    let lacks = unit(2000 + (feature % 5) as u64, row as u64) < lacked;
+    if lacks { 0.0 } else { (10.0 * unit(feature as u64, row as u64)).exp() }
+}
+
 impl World {
-    fn new(name: &'static str, num_docs: usize, num_features: usize) -> Self {
+    fn new(
+        name: &'static str,
+        (num_docs, num_features): (usize, usize),
+        cell: fn(usize, usize) -> f32,
+    ) -> Self {
         let cells: Vec<f32> = (0..num_docs * num_features)
             .map(|i| cell(i / num_features, i % num_features))
             .collect();
@@ -81,7 +93,7 @@ impl World {
 
 fn main() {
     let leaves = |num_leaves| GrowOptions { num_leaves, ..GrowOptions::default() };
-    let large = World::new("200k x 136", 200_000, 136);
+    let large = World::new("200k x 136", (200_000, 136), cell);
     large.run("root", leaves(2), 40);
     large.run("31 leaves", leaves(31), 20);
     large.run("255 leaves", leaves(255), 10);
@@ -95,7 +107,11 @@ fn main() {
     large.run("31 leaves, noise", GrowOptions { random_strength, ..leaves(31) }, 20);
     let some = GrowOptions { features_per_tree: 0.7, ..leaves(31) };
     large.run("31 leaves, 0.7 a tree", some, 20);
-    let small = World::new("10k x 46", 10_000, 46);
+    let fields = World::new("130k x 700 of fields", (130_000, 700), cell_of_field);
+    fields.run("root", leaves(2), 20);
+    fields.run("31 leaves", leaves(31), 10);
+    fields.run("255 leaves", leaves(255), 10);
+    let small = World::new("10k x 46", (10_000, 46), cell);
     small.run("31 leaves", leaves(31), 200);
     small.run("7 leaves", leaves(7), 200);
     small.run("32 leaves, symmetric", symmetric(32), 200);

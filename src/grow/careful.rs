@@ -8,7 +8,7 @@ use super::kernel::marginal;
 use super::limits::{Bounds, Rules};
 use super::noise::Noise;
 use super::packed::Sums;
-use super::scan::{Asks, Choice, Found, Node, Scanner};
+use super::scan::{Asks, Choice, Found, Node, Scanner, beats};
 
 /// What to heed in a node.
 #[derive(Debug, Clone, Copy)]
@@ -43,9 +43,9 @@ pub(super) struct Line<'a> {
 impl Careful<'_> {
     /// Searches the features of some columns.
     pub(super) fn search(&self, of: Columns<'_>, found: &mut Found) {
-        let Scanner { digits, columns, shape, .. } = of.scanner;
-        for (sums, &column) in of.sums.chunks_exact(shape.stride).zip(&columns[of.first..]) {
-            for (number, digit) in digits.of_column(column as usize) {
+        let Scanner { places, shape, .. } = of.scanner;
+        for (sums, &place) in of.sums.chunks_exact(shape.stride).zip(&places[of.first..]) {
+            for (number, digit) in of.scanner.digits_at(place) {
                 if !self.features.contains(number) {
                     continue;
                 }
@@ -152,13 +152,5 @@ impl Careful<'_> {
         let id = (line.digit.feature, left, code);
         let moved = |noise: &Noise| noise.moved(rank.max(0.0), id);
         [rank, node.noise.as_ref().map_or(rank, moved)]
-    }
-}
-
-/// Whether a split on a feature is better than the best, or as good and before it.
-pub(super) fn beats(score: f64, digit: usize, best: Option<&Choice>) -> bool {
-    match best {
-        None => score > f64::NEG_INFINITY,
-        Some(best) => score > best.score || score == best.score && digit < best.digit,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::columns::Columns;
 use super::features::{Digit, Digits, Set};
-use super::histogram::{Docs, Pool, Shape};
+use super::histogram::{Docs, Gathered, Known, Pool, Shape};
 use super::limits::{Bounds, Rules};
 use super::lines::Lines;
 use super::noise;
@@ -57,8 +57,8 @@ pub struct Grower {
     pub(super) lines: Lines,
     pub(super) pool: Pool,
     pub(super) packed: Vec<u64>,
-    /// The packed gradients of a node.
-    pub(super) gathered: Vec<u64>,
+    /// What is known of the docs of a node.
+    pub(super) gathered: Gathered,
     pub(super) docs: Rows,
     pub(super) rest: Rows,
     pub(super) leaves: Vec<Open>,
@@ -114,8 +114,8 @@ pub(super) struct Growth<'a> {
     pub(super) splits: Vec<Split>,
     /// The categories that splits ask for.
     pub(super) sets: Vec<CategorySet>,
-    /// The columns that the tree may look at.
-    pub(super) columns: Vec<u32>,
+    /// The places of the columns that the tree may look at, rising.
+    pub(super) places: Vec<u32>,
     /// The leaves that can be split, by what that takes off the loss, then the oldest.
     pub(super) queue: BTreeSet<(Reduction, Reverse<usize>)>,
 }
@@ -142,7 +142,7 @@ impl Grower {
             lines: Lines::of(table.matrix),
             pool: Pool::new(shape),
             packed: vec![0; num_docs],
-            gathered: Vec::new(),
+            gathered: Gathered::default(),
             docs: Rows::default(),
             rest: Rows::default(),
             leaves: Vec::new(),
@@ -159,9 +159,11 @@ impl Grower {
     ///
     /// All ranks grow the same trees; what they exchange depends on the number of leaves, columns and
     /// bins, and not on that of docs.
-    pub fn with_team(mut self, team: Team) -> Result<Self> {
+    pub fn with_team(mut self, table: Table<'_>, team: Team) -> Result<Self> {
         if !team.is_alone() {
             self.check_team()?;
+            // Sums are exchanged as they lie, and each rank would lay out its own docs.
+            self.lines = Lines::plain(table.matrix);
         }
         self.team = team;
         Ok(self)
@@ -213,10 +215,10 @@ impl Grower {
         let load = Load { gradients, docs, criterion, team, round };
         let (scale, num_docs) = pack(load, &mut self.packed)?;
         let deviation = noise::deviation(&self.options, job, &self.packed, team)?;
-        let (queue, columns, splits, sets) = (BTreeSet::new(), Vec::new(), Vec::new(), Vec::new());
+        let (queue, places, splits, sets) = (BTreeSet::new(), Vec::new(), Vec::new(), Vec::new());
         let trouble = Ok(());
         let mut growth =
-            Growth { table, job, scale, trouble, deviation, splits, sets, columns, queue };
+            Growth { table, job, scale, trouble, deviation, splits, sets, places, queue };
         self.start(&mut growth, num_docs);
         self.take_share(&mut growth);
         match self.options.tree_shape {
@@ -250,7 +252,7 @@ impl Grower {
         self.rules.iter().for_each(|rules| rules.leave_out(&mut all));
         let (part, seed) = (self.options.features_per_tree, self.options.seed);
         let features = all.sample(part, seed, draw(seed, TREE, growth.job.round), &self.digits);
-        growth.columns = self.digits.columns(&features);
+        growth.places = self.lines.places(&self.digits.columns(&features));
         self.leaves.clear();
         self.leaves.push(Open {
             docs: 0..growth.job.docs.len(),
@@ -267,6 +269,11 @@ impl Grower {
             bounds: Bounds::default(),
             groups: self.rules.as_ref().map_or_else(Vec::new, Rules::all_groups),
         });
+    }
+
+    /// What is known of each doc of the table.
+    pub(super) fn known(&self) -> Known<'_> {
+        Known { packed: &self.packed, loud: self.lines.quiet().loud() }
     }
 
     /// Gives back the histograms of leaves that will not be split any more: there are as many better
@@ -361,7 +368,7 @@ impl Grower {
             let node = || self.node(of, leaf, (&sets[i], &bars[i]), growth);
             self.may_split(pair[i]).then(node)
         };
-        let docs = Docs::of(docs, &self.packed, &mut gathered);
+        let docs = Docs::of(docs, self.known(), &mut gathered);
         let nodes = [node(0), node(1)];
         let found =
             self.scanner(growth).scan(nodes, docs, smaller.as_deref_mut(), Some(&mut parent));
@@ -393,7 +400,7 @@ impl Grower {
         let features = self.features_of(at, growth);
         let bar = Bar::default();
         let node = self.node((total, num_docs), leaf, (&features, &bar), growth);
-        let docs = Docs::of(docs, &self.packed, &mut gathered);
+        let docs = Docs::of(docs, self.known(), &mut gathered);
         let scanner = self.scanner(growth);
         let found = scanner.scan([Some(node), None], docs, sums.as_deref_mut(), None);
         let [found, _] = self.joined(found, take(&mut growth.trouble), growth.job.round)?;

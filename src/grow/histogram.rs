@@ -6,18 +6,26 @@
 //! the sibling.
 //!
 //! Docs are taken in blocks and the columns of a strip in tiles whose sums stay in the first-level
-//! cache: cells are read once, and each addition is one instruction on one cache line.
+//! cache: cells are read once, and each addition is one instruction on one cache line. In a
+//! [run](super::quiet) of columns only the loud docs are added.
 
-use super::kernel::{self, Block};
+use super::kernel::{self, Block, Crowd, ROOM};
 use super::lines::Strip;
+use super::quiet::Run;
 use crate::error::{Error, Result};
+use crate::simd::Level;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Docs of a block: their cells of a strip stay in the first-level cache, or near it.
 pub(super) const BLOCK: usize = 512;
 
 /// Docs below which one thread is faster than waking another.
 const FEW: usize = 1 << 16;
+/// Docs that are looked up by one task.
+const DOCS_A_TASK: usize = 1 << 14;
+/// Docs below which it takes longer to find out what quiet docs add than to add it.
+const LEAST_LOUD: usize = 512;
 
 /// How the columns of a table are summed.
 #[derive(Debug, Clone, Copy)]
@@ -84,31 +92,99 @@ impl Pool {
     }
 }
 
-/// The docs of a node and the packed gradient of each.
+/// The docs of a node and what is known of each.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Docs<'a> {
     pub(super) docs: &'a [u32],
-    pub(super) gradients: &'a [u64],
+    pub(super) known: Known<'a>,
+}
+
+/// What is known of each of some docs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known<'a> {
+    /// Its packed gradient.
+    pub(super) packed: &'a [u64],
+    /// The runs that it is loud in; empty where no doc is quiet in any.
+    pub(super) loud: &'a [u32],
+}
+
+/// What is known of the docs of some nodes, one after another.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    gradients: Vec<u64>,
+    loud: Vec<u32>,
+}
+
+impl Gathered {
+    pub(super) fn clear(&mut self) {
+        self.gradients.clear();
+        self.loud.clear();
+    }
+
+    /// Looks up what is known of more docs.
+    pub(super) fn add(&mut self, docs: &[u32], known: Known<'_>) {
+        look_up(docs, known.packed, &mut self.gradients);
+        if !known.loud.is_empty() {
+            look_up(docs, known.loud, &mut self.loud);
+        }
+    }
+
+    pub(super) fn known(&self) -> Known<'_> {
+        Known { packed: &self.gradients, loud: &self.loud }
+    }
+}
+
+/// Writes what is at the places of docs after what is there.
+fn look_up<T: Copy + Default + Send + Sync>(docs: &[u32], from: &[T], to: &mut Vec<T>) {
+    if docs.len() < FEW {
+        to.extend(docs.iter().map(|&doc| from[doc as usize]));
+        return;
+    }
+    let start = to.len();
+    to.resize(start + docs.len(), T::default());
+    let tasks = to[start..].par_chunks_mut(DOCS_A_TASK).zip(docs.par_chunks(DOCS_A_TASK));
+    tasks.for_each(|(to, docs)| {
+        to.iter_mut().zip(docs).for_each(|(to, &doc)| *to = from[doc as usize]);
+    });
+}
+
+impl Known<'_> {
+    /// What is known of the first docs, and of those after.
+    pub(super) fn split(self, num_docs: usize) -> (Self, Self) {
+        let (packed, rest_packed) = self.packed.split_at(num_docs);
+        let (loud, rest_loud) = self.loud.split_at(num_docs.min(self.loud.len()));
+        (Self { packed, loud }, Self { packed: rest_packed, loud: rest_loud })
+    }
 }
 
 impl<'a> Docs<'a> {
-    /// Looks up the gradients of some docs, in a table of those of all; `to` has room for them.
-    pub(super) fn of(docs: &'a [u32], packed: &'a [u64], to: &'a mut Vec<u64>) -> Self {
-        if docs.len() == packed.len() {
+    /// Looks up what is known of some docs; `to` has room for it.
+    pub(super) fn of(docs: &'a [u32], known: Known<'a>, to: &'a mut Gathered) -> Self {
+        if docs.len() == known.packed.len() {
             // All docs, and they are rising.
-            return Self { docs, gradients: packed };
+            return Self { docs, known };
         }
         to.clear();
-        if docs.len() < FEW {
-            to.extend(docs.iter().map(|&doc| packed[doc as usize]));
-        } else {
-            docs.par_iter().map(|&doc| packed[doc as usize]).collect_into_vec(to);
-        }
-        Self { docs, gradients: to }
+        to.add(docs, known);
+        Self { docs, known: to.known() }
+    }
+
+    /// Of no docs the sums are none.
+    pub(super) fn none() -> Self {
+        Self { docs: &[], known: Known { packed: &[], loud: &[] } }
     }
 
     pub(super) fn len(&self) -> usize {
         self.docs.len()
+    }
+
+    fn blocks(self) -> impl Iterator<Item = Docs<'a>> {
+        let mut rest = self.known;
+        self.docs.chunks(BLOCK).map(move |docs| {
+            let known;
+            (known, rest) = rest.split(docs.len());
+            Docs { docs, known }
+        })
     }
 }
 
@@ -116,50 +192,140 @@ impl<'a> Docs<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part<'a> {
     pub(super) strip: Strip<'a>,
-    /// Rising.
-    pub(super) columns: &'a [u32],
+    /// Their places, rising.
+    pub(super) places: &'a [u32],
+    pub(super) level: Level,
+    /// The runs that they may belong to.
+    pub(super) runs: &'a [Run],
     /// Whether these cells have not been asked for.
     pub(super) is_cold: bool,
     /// Where the cells are that are needed next.
     pub(super) next: Option<Strip<'a>>,
 }
 
+/// Columns that are added to together.
+#[derive(Debug, Clone)]
+struct Tile {
+    /// Among those of the part.
+    columns: Range<usize>,
+    /// The run that they belong to, if only its loud docs are added.
+    run: Option<usize>,
+}
+
 impl Part<'_> {
     /// Sums up its columns, block after block of docs, tile after tile.
     pub(super) fn fill(&self, docs: Docs<'_>, shape: &Shape, sums: &mut [u64]) {
-        let &Self { strip, columns, is_cold, next } = self;
+        let &Self { strip, places, is_cold, next, .. } = self;
         if docs.docs.is_empty() {
             return sums.fill(0);
         }
         let first = &docs.docs[..BLOCK.min(docs.len())];
-        let num_tiles = columns.len().div_ceil(shape.tile());
-        let bounds = |tile: usize| columns.len() * tile / num_tiles;
-        if let (true, Some(&column)) = (is_cold, columns.first()) {
-            kernel::fetch(strip, first, (column - strip.first) as usize);
+        let tiles = self.tiles(docs, shape);
+        if let (true, Some(&place)) = (is_cold, places.first()) {
+            kernel::fetch(strip, first, (place - strip.first) as usize);
         }
+        let mut loud = Loud::default();
         let mut is_first = true;
-        let mut blocks = docs.docs.chunks(BLOCK).zip(docs.gradients.chunks(BLOCK)).peekable();
-        while let Some((docs, gradients)) = blocks.next() {
+        let mut blocks = docs.blocks().peekable();
+        while let Some(block) = blocks.next() {
             // The first tile asks for the cells of the next block, or of the next strip.
             let (mut ahead, next_strip) = match (blocks.peek(), next) {
-                (Some((docs, _)), _) => (*docs, strip),
+                (Some(next), _) => (next.docs, strip),
                 (None, Some(next)) => (first, next),
                 (None, None) => (&first[..0], strip),
             };
+            loud.run = None;
             let mut rest = &mut *sums;
-            for tile in 0..num_tiles {
-                let columns = &columns[bounds(tile)..bounds(tile + 1)];
-                let (sums, after) = rest.split_at_mut(columns.len() * shape.stride);
+            for tile in &tiles {
+                let (sums, after) = rest.split_at_mut(tile.columns.len() * shape.stride);
                 rest = after;
                 if is_first {
                     // Not before: they are still in the cache when they are added to.
                     sums.fill(0);
                 }
-                let block = Block { strip, docs, gradients, columns, next: ahead, next_strip };
+                let (docs, gradients) = match tile.run {
+                    Some(run) => loud.of(self.level, block, run),
+                    None => (block.docs, block.known.packed),
+                };
+                let columns = &places[tile.columns.clone()];
+                let next = &ahead[..ahead.len().min(docs.len())];
+                ahead = &ahead[next.len()..];
+                let block = Block { strip, docs, gradients, columns, next, next_strip };
                 kernel::add(block, shape.stride, sums);
-                ahead = &[];
             }
             is_first = false;
         }
+        self.add_quiet(docs, &tiles, shape, sums);
+    }
+
+    /// Cuts the columns into tiles, those of a run apart where that pays.
+    fn tiles(&self, docs: Docs<'_>, shape: &Shape) -> Vec<Tile> {
+        let mut tiles = Vec::new();
+        let mut cut = |columns: Range<usize>, run: Option<usize>| {
+            let num_tiles = columns.len().div_ceil(shape.tile());
+            let bound = |tile: usize| columns.start + columns.len() * tile / num_tiles;
+            let parts = (0..num_tiles).map(|tile| bound(tile)..bound(tile + 1));
+            tiles.extend(parts.map(|columns| Tile { columns, run }));
+        };
+        let mut start = 0;
+        if docs.len() >= LEAST_LOUD && !docs.known.loud.is_empty() {
+            for (number, run) in self.runs.iter().enumerate() {
+                let bound = |end: u32| self.places.partition_point(|&place| place < end);
+                let columns = bound(run.places().start)..bound(run.places().end);
+                if !columns.is_empty() && run.pays(columns.len()) {
+                    cut(start..columns.start, None);
+                    cut(columns.clone(), Some(number));
+                    start = columns.end;
+                }
+            }
+        }
+        cut(start..self.places.len(), None);
+        tiles
+    }
+
+    /// Adds what the quiet docs of runs have in the commonest bytes: what is missing from the sum.
+    fn add_quiet(&self, docs: Docs<'_>, tiles: &[Tile], shape: &Shape, sums: &mut [u64]) {
+        if tiles.iter().all(|tile| tile.run.is_none()) {
+            return;
+        }
+        let sum_of = |sums: &[u64]| sums.iter().fold(0, |sum: u64, &more| sum.wrapping_add(more));
+        let total = sum_of(docs.known.packed);
+        for tile in tiles {
+            let Some(run) = tile.run.and_then(|run| self.runs.get(run)) else { continue };
+            let sums = &mut sums[tile.columns.start * shape.stride..];
+            let places = &self.places[tile.columns.clone()];
+            for (sums, &place) in sums.chunks_exact_mut(shape.stride).zip(places) {
+                let missing = total.wrapping_sub(sum_of(sums));
+                let common = &mut sums[run.common(place)];
+                *common = common.wrapping_add(missing);
+            }
+        }
+    }
+}
+
+/// The loud docs of a block in one run.
+#[derive(Debug)]
+struct Loud {
+    run: Option<usize>,
+    len: usize,
+    docs: [u32; BLOCK + ROOM],
+    gradients: [u64; BLOCK + ROOM],
+}
+
+impl Default for Loud {
+    fn default() -> Self {
+        Self { run: None, len: 0, docs: [0; BLOCK + ROOM], gradients: [0; BLOCK + ROOM] }
+    }
+}
+
+impl Loud {
+    /// Picks them out, but for the first tile of a run only.
+    fn of(&mut self, level: Level, block: Docs<'_>, run: usize) -> (&[u32], &[u64]) {
+        if self.run.replace(run) != Some(run) {
+            let Docs { docs, known: Known { packed: gradients, loud } } = block;
+            let crowd = Crowd { docs, gradients, loud };
+            self.len = kernel::pick(level, crowd, run, &mut self.docs, &mut self.gradients);
+        }
+        (&self.docs[..self.len], &self.gradients[..self.len])
     }
 }

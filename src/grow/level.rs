@@ -47,12 +47,12 @@ impl Scanner<'_> {
     /// The question that takes off most in all nodes together, the first of equals.
     pub(super) fn scan_level(&self, pairs: Vec<Pair<'_>>, terms: Terms<'_>) -> Option<Asked> {
         let sums = |pair: &Pair<'_>| pair.docs.len() + self.shape.stride;
-        let work = self.columns.len() * pairs.iter().map(sums).sum::<usize>();
+        let work = self.places.len() * pairs.iter().map(sums).sum::<usize>();
         let threads = if work < FEW { 1 } else { rayon::current_num_threads() };
         let units = self.level_units(pairs, threads);
         let scan = |scratch: &mut Vec<u64>, unit| self.scan_level_unit(unit, terms, scratch);
         let better = |a: Option<Asked>, b: Option<Asked>| match (a, b) {
-            (Some(a), Some(b)) if b.score > a.score => Some(b),
+            (Some(a), Some(b)) if b.beats(&a) => Some(b),
             (None, b) => b,
             (a, _) => a,
         };
@@ -65,12 +65,12 @@ impl Scanner<'_> {
     }
 
     fn level_units<'s>(&'s self, mut pairs: Vec<Pair<'s>>, threads: usize) -> Vec<Unit<'s>> {
-        let columns = self.columns;
+        let places = self.places;
         let most = self.most_columns(threads);
         let (mut units, mut start) = (Vec::new(), 0);
-        while let Some(&column) = columns.get(start) {
-            let (strip, of_strip) = self.lines.strip(self.matrix, column);
-            let len = columns[start..].partition_point(|&column| column < of_strip.end);
+        while let Some(&place) = places.get(start) {
+            let (strip, of_strip) = self.lines.strip(self.matrix, place);
+            let len = places[start..].partition_point(|&place| place < of_strip.end);
             let num_parts = len.div_ceil(most);
             for part in 0..num_parts {
                 let columns = start + len * part / num_parts..start + len * (part + 1) / num_parts;
@@ -109,8 +109,9 @@ impl Scanner<'_> {
                     scratch
                 });
                 let is_cold = first == unit.columns.start;
-                let columns = &self.columns[columns];
-                let part = Part { strip: unit.strip, columns, is_cold, next: None };
+                let (strip, places) = (unit.strip, &self.places[columns]);
+                let (level, runs) = (self.level, self.lines.quiet().runs());
+                let part = Part { strip, places, level, runs, is_cold, next: None };
                 part.fill(pair.docs, &self.shape, own);
                 self.add_pair((first, own, parent), &pair.nodes, tables, &mut tally);
             }

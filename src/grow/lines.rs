@@ -1,18 +1,23 @@
 //! The table by strips of columns, for sums.
 //!
-//! A *strip* is up to 64 neighbouring columns; a doc's cells of it lie in one cache line. So sums that
+//! A *strip* is up to 64 columns; a doc's cells of it lie in one cache line. So sums that
 //! are made strip by strip ask for no line twice and for nothing beside what they need, while the
 //! sums themselves stay in the second-level cache: those of a whole row of many columns do not.
+//!
+//! The columns may lie in another order than in the table: *places* are counted as they lie here, and those
+//! of a [run](super::quiet) are neighbours.
 
+use super::quiet::{Quiet, Run};
 use crate::bins::Matrix;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The bytes of a cache line, and of half of one.
+/// The bytes of a cache line.
 const LINE: usize = 64;
-const HALF: usize = LINE / 2;
+/// The most columns of a tile: three narrower ones fill a line.
+const TILE: usize = 22;
 
-/// Where a doc's cells of some columns are: `bytes[doc * pitch + column - first]`.
+/// Where a doc's cells in some places are: `bytes[doc * pitch + place - first]`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Strip<'a> {
     pub(super) bytes: &'a [u8],
@@ -29,86 +34,212 @@ pub(super) struct Lines {
     bytes: Option<Vec<u8>>,
     start: usize,
     num_rows: usize,
-    width: usize,
-    /// The columns of a strip; the last may have fewer.
-    per_strip: usize,
+    /// The first place of each strip, and the end of the last.
+    firsts: Vec<u32>,
+    /// The column that lies in each place, and the place of each column.
+    order: Vec<u32>,
+    places: Vec<u32>,
+    quiet: Quiet,
 }
 
 impl Lines {
-    /// Copies a table; without the memory for it, its rows will do.
+    /// Copies a table, its columns in an order in which those of a run are neighbours.
     pub(super) fn of(matrix: &Matrix) -> Self {
+        let (mut quiet, order) = Quiet::plan(matrix);
+        let mut lines = Self::in_order(matrix, order, quiet.runs());
+        if lines.bytes.is_some() {
+            quiet.listen(lines.num_rows, |doc, places| lines.cells(doc, places));
+            lines.quiet = quiet;
+        }
+        lines
+    }
+
+    /// Copies a table as it is, for ranks whose tables are different but whose places must not be.
+    pub(super) fn plain(matrix: &Matrix) -> Self {
+        Self::in_order(matrix, (0..matrix.width() as u32).collect(), &[])
+    }
+
+    /// Copies a table; without the memory for it, its rows will do.
+    fn in_order(matrix: &Matrix, order: Vec<u32>, runs: &[Run]) -> Self {
         let (width, num_rows) = (matrix.width(), matrix.num_rows());
-        let per_strip = match width % LINE {
-            0..=HALF => LINE,
-            // Strips of about the same width: they cost as much, and their tiles fit better.
-            _ => width.div_ceil(width.div_ceil(LINE)),
-        };
-        let mut lines = Self { bytes: None, start: 0, num_rows, width, per_strip };
-        let row: usize = (0..width).step_by(per_strip).map(|first| lines.pitch(first)).sum();
+        let mut places: Vec<u32> = (0..width as u32).collect();
+        let firsts = firsts(width as u32, runs);
+        let quiet = Quiet::default();
+        let mut lines =
+            Self { bytes: None, start: 0, num_rows, firsts, order: places.clone(), places, quiet };
+        let row: usize = (0..lines.num_strips()).map(|strip| lines.pitch(strip)).sum();
         let size = num_rows.checked_mul(row).and_then(|size| size.checked_add(LINE));
         let bytes = size.and_then(|size| bytemuck::allocation::try_zeroed_vec::<u8>(size).ok());
         let Some(mut bytes) = bytes else { return lines };
         lines.start = bytes.as_ptr().align_offset(LINE).min(LINE);
+        places = std::mem::take(&mut lines.places);
+        for (place, &column) in (0..).zip(&order) {
+            places[column as usize] = place;
+        }
+        (lines.places, lines.order) = (places, order);
         let strips = bytes[lines.start..].par_chunks_mut((num_rows * LINE).max(1));
-        let firsts = (0..width).into_par_iter().step_by(per_strip);
-        strips.zip(firsts).for_each(|(strip, first)| {
-            let pitch = lines.pitch(first);
-            let columns = first..width.min(first + per_strip);
+        strips.zip(lines.firsts.par_windows(2)).enumerate().for_each(|(number, (strip, ends))| {
+            let columns = &lines.order[ends[0] as usize..ends[1] as usize];
             let rows = matrix.bytes().chunks_exact(width);
-            for (to, row) in strip.chunks_exact_mut(pitch).zip(rows) {
-                to[..columns.len()].copy_from_slice(&row[columns.clone()]);
+            for (to, row) in strip.chunks_exact_mut(lines.pitch(number)).zip(rows) {
+                to.iter_mut().zip(columns).for_each(|(to, &column)| *to = row[column as usize]);
             }
         });
         Self { bytes: Some(bytes), ..lines }
     }
 
-    /// How far apart the cells of neighbouring docs are in the strip that begins with a column.
-    fn pitch(&self, first: usize) -> usize {
-        (self.width - first).min(self.per_strip).next_power_of_two()
+    pub(super) fn quiet(&self) -> &Quiet {
+        &self.quiet
     }
 
-    /// The strip of a column of the table that this is a copy of, and its columns.
-    pub(super) fn strip<'a>(&'a self, matrix: &'a Matrix, column: u32) -> (Strip<'a>, Range<u32>) {
-        let number = column as usize / self.per_strip;
-        let at = number * self.per_strip;
-        let (first, end) = (at as u32, self.width.min(at + self.per_strip) as u32);
+    /// The column that lies in a place.
+    pub(super) fn column(&self, place: u32) -> usize {
+        self.order[place as usize] as usize
+    }
+
+    /// The place of a column.
+    pub(super) fn place(&self, column: u32) -> u32 {
+        self.places[column as usize]
+    }
+
+    /// The places of some columns, rising.
+    pub(super) fn places(&self, columns: &[u32]) -> Vec<u32> {
+        let mut places: Vec<u32> = columns.iter().map(|&column| self.place(column)).collect();
+        places.sort_unstable();
+        places
+    }
+
+    fn num_strips(&self) -> usize {
+        self.firsts.len() - 1
+    }
+
+    /// The strip that a place lies in.
+    fn number(&self, place: u32) -> usize {
+        self.firsts.partition_point(|&first| first <= place) - 1
+    }
+
+    /// How far apart the cells of neighbouring docs are in a strip: all but the last take whole lines.
+    fn pitch(&self, strip: usize) -> usize {
+        if strip + 1 < self.num_strips() {
+            return LINE;
+        }
+        ((self.firsts[strip + 1] - self.firsts[strip]) as usize).next_power_of_two()
+    }
+
+    /// The cells of a doc in some places, as far as they lie in one strip.
+    fn cells(&self, doc: usize, places: Range<u32>) -> &[u8] {
+        let Some(bytes) = &self.bytes else { return &[] };
+        let number = self.number(places.start);
+        let at = self.start + number * LINE * self.num_rows + doc * self.pitch(number);
+        let [first, end] = [places.start, places.end.min(self.firsts[number + 1])]
+            .map(|place| at + (place - self.firsts[number]) as usize);
+        &bytes[first..end]
+    }
+
+    /// The strip of a place in the lines of a table that this is a copy of, and its places.
+    pub(super) fn strip<'a>(&'a self, matrix: &'a Matrix, place: u32) -> (Strip<'a>, Range<u32>) {
+        let number = self.number(place);
+        let (first, end) = (self.firsts[number], self.firsts[number + 1]);
         let Some(bytes) = &self.bytes else {
-            let bytes = &matrix.bytes()[at..];
+            let bytes = &matrix.bytes()[first as usize..];
             return (Strip { bytes, pitch: matrix.width(), first }, first..end);
         };
-        let pitch = self.pitch(at);
+        let pitch = self.pitch(number);
         let start = self.start + number * LINE * self.num_rows;
         let bytes = &bytes[start..start + pitch * self.num_rows];
         (Strip { bytes, pitch, first }, first..end)
     }
 }
 
+/// Cuts places into strips: into tiles first, those of a run and those of the rest apart, so that no
+/// tile is much narrower than others; then as many tiles to a strip as fit a line.
+fn firsts(width: u32, runs: &[Run]) -> Vec<u32> {
+    let mut ends = Vec::new();
+    let rest = runs.last().map_or(0, |run| run.places().end)..width;
+    for places in runs.iter().map(Run::places).chain([rest]) {
+        let num_tiles = places.len().div_ceil(TILE);
+        ends.extend((1..=num_tiles).map(|i| places.start + (places.len() * i / num_tiles) as u32));
+    }
+    let mut firsts = vec![0];
+    let mut last = 0;
+    for end in ends {
+        if end - firsts[firsts.len() - 1] > LINE as u32 {
+            firsts.push(last);
+        }
+        last = end;
+    }
+    firsts.push(width);
+    firsts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::draw;
+
+    fn matrix(width: usize, num_rows: usize, cell: impl Fn(usize) -> u8) -> Matrix {
+        let mut matrix = Matrix::with_capacity(width, num_rows).unwrap();
+        for (i, byte) in matrix.grow(num_rows).unwrap().iter_mut().enumerate() {
+            *byte = cell(i);
+        }
+        matrix
+    }
+
+    fn check(matrix: &Matrix, lines: &Lines) {
+        for place in 0..matrix.width() as u32 {
+            let (strip, places) = lines.strip(matrix, place);
+            assert!(places.contains(&place));
+            let (at, column) = ((place - strip.first) as usize, lines.column(place));
+            assert_eq!(lines.place(column as u32), place);
+            let cell = |doc: usize| strip.bytes[doc * strip.pitch + at];
+            assert!((0..matrix.num_rows()).all(|doc| cell(doc) == matrix.row(doc)[column]));
+        }
+    }
 
     #[test]
     fn strips_hold_what_rows_hold() {
         for (width, num_rows) in
             [(1, 1), (3, 70), (64, 9), (65, 30), (110, 40), (136, 50), (700, 2)]
         {
-            let mut matrix = Matrix::with_capacity(width, num_rows).unwrap();
-            for (i, byte) in matrix.grow(num_rows).unwrap().iter_mut().enumerate() {
-                *byte = (i * 7 + i / 256) as u8;
-            }
+            let matrix = matrix(width, num_rows, |i| (i * 7 + i / 256) as u8);
             let copy = Lines::of(&matrix);
-            let rows = Lines { bytes: None, ..Lines::of(&matrix) };
-            for lines in [&copy, &rows] {
-                for column in 0..width {
-                    let (strip, columns) = lines.strip(&matrix, column as u32);
-                    assert!(columns.contains(&(column as u32)));
-                    let place = column - strip.first as usize;
-                    let cell = |doc: usize| strip.bytes[doc * strip.pitch + place];
-                    assert!((0..num_rows).all(|doc| cell(doc) == matrix.row(doc)[column]));
-                }
+            let plain = Lines::plain(&matrix);
+            let rows = Lines { bytes: None, ..Lines::plain(&matrix) };
+            for lines in [&copy, &plain, &rows] {
+                check(&matrix, lines);
             }
             let (strip, _) = copy.strip(&matrix, 0);
             assert_eq!(strip.bytes.as_ptr().align_offset(LINE), 0, "a line a doc");
         }
+    }
+
+    #[test]
+    fn runs_are_found_and_lie_together() {
+        // Every other column is of a field that two docs in three lack; a third of the rest goes its own
+        // way.
+        let (width, num_rows) = (150, 5000);
+        let cell = |i: usize| {
+            let (doc, column) = (i / width, i % width);
+            let lacks = !draw(1, 1, doc as u64).is_multiple_of(3);
+            let any = draw(2, doc as u64, column as u64);
+            match column % 2 {
+                0 if lacks => 9,
+                1 if column.is_multiple_of(3) && !any.is_multiple_of(10) => 3,
+                _ => (any >> 8) as u8,
+            }
+        };
+        let matrix = matrix(width, num_rows, cell);
+        let lines = Lines::of(&matrix);
+        check(&matrix, &lines);
+        let runs = lines.quiet().runs();
+        let [run] = runs else { panic!("one run, not {}", runs.len()) };
+        assert_eq!(run.places(), 0..75);
+        let is_of_field = |place| lines.column(place).is_multiple_of(2) && run.common(place) == 9;
+        assert!((0..75).all(is_of_field));
+        for (doc, &loud) in lines.quiet().loud().iter().enumerate() {
+            let is_loud = (0..75).any(|place| matrix.row(doc)[lines.column(place)] != 9);
+            assert_eq!(loud, u32::from(is_loud));
+        }
+        assert!(Lines::plain(&matrix).quiet().runs().is_empty());
     }
 }

@@ -30,6 +30,7 @@ mod lines;
 mod noise;
 mod options;
 mod packed;
+mod quiet;
 mod rows;
 mod scan;
 mod share;

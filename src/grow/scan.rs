@@ -3,8 +3,8 @@
 //! A split puts the docs up to a code to the left. Its value is `G² / (H + l2)` of both sides, summed;
 //! what it takes off the loss is that minus the same of the node. All is counted in the units of
 //! the packed sums, which are exact, and every level of instructions does the same arithmetic, so the
-//! chosen split is the same everywhere. Of equal values the first wins: by column, by feature, by
-//! threshold, with missing cells on the right before the left.
+//! chosen split is the same everywhere. Of equal values the first wins: by column of the table, by
+//! feature, by threshold, with missing cells on the right before the left.
 //!
 //! The sums that are searched are made here too, some columns at a time, so that they are searched
 //! while they are in a cache: those of a node from its docs, then those of its sibling, which are the
@@ -12,7 +12,7 @@
 //! children's from their docs takes less time than to fetch its own from memory.
 
 use super::careful::{self, Careful};
-use super::features::{Digits, Set};
+use super::features::{Digit, Digits, Set};
 use super::histogram::{BLOCK, Docs, Part, Shape};
 use super::kernel::{self, Search, Tables};
 use super::limits::Rules;
@@ -112,18 +112,22 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Adds what was found in later columns.
-    pub(super) fn join(mut self, later: Self) -> Self {
-        let is_better = match (&self.best, &later.best) {
-            (Some(best), Some(other)) => other.score > best.score,
-            (None, Some(_)) => true,
-            (_, None) => false,
-        };
-        if is_better {
-            self.best = later.best;
+    /// Adds what was found in other columns.
+    pub(super) fn join(mut self, other: Self) -> Self {
+        let best = self.best.as_ref();
+        if other.best.is_some_and(|other| beats(other.score, other.digit, best)) {
+            self.best = other.best;
         }
-        self.dead.extend(later.dead);
+        self.dead.extend(other.dead);
         self
+    }
+}
+
+/// Whether a split on a feature is better than the best, or as good and before it.
+pub(super) fn beats(score: f64, digit: usize, best: Option<&Choice>) -> bool {
+    match best {
+        None => score > f64::NEG_INFINITY,
+        Some(best) => score > best.score || score == best.score && digit < best.digit,
     }
 }
 
@@ -138,8 +142,8 @@ pub(super) const GROUP: usize = 4;
 pub(super) struct Scanner<'a> {
     pub(super) level: Level,
     pub(super) digits: &'a Digits,
-    /// The columns that histograms are of, rising.
-    pub(super) columns: &'a [u32],
+    /// The places of the columns that histograms are of, rising.
+    pub(super) places: &'a [u32],
     pub(super) matrix: &'a Matrix,
     pub(super) lines: &'a Lines,
     pub(super) shape: Shape,
@@ -157,7 +161,12 @@ struct Unit<'a> {
     parent: Option<&'a mut [u64]>,
 }
 
-impl Scanner<'_> {
+impl<'a> Scanner<'a> {
+    /// The features of the column in a place, with their numbers.
+    pub(super) fn digits_at(&self, place: u32) -> impl Iterator<Item = (usize, &'a Digit)> {
+        self.digits.of_column(self.lines.column(place))
+    }
+
     /// The best splits of two nodes: one of some docs, and its sibling; a node that is `None` will
     /// not be split.
     ///
@@ -170,7 +179,7 @@ impl Scanner<'_> {
         own: Option<&mut [u64]>,
         parent: Option<&mut [u64]>,
     ) -> [Found; 2] {
-        let work = self.columns.len() * (docs.len() + self.shape.stride);
+        let work = self.places.len() * (docs.len() + self.shape.stride);
         let threads = if work < FEW { 1 } else { rayon::current_num_threads() };
         let units = self.units(docs.len(), threads, own, parent);
         let scan = |scratch: &mut Vec<u64>, unit| self.scan_unit(unit, &nodes, docs, scratch);
@@ -188,7 +197,7 @@ impl Scanner<'_> {
 
     /// The sums over docs, and nothing else.
     pub(super) fn fill(&self, docs: Docs<'_>, own: &mut [u64]) {
-        let work = self.columns.len() * docs.len();
+        let work = self.places.len() * docs.len();
         let threads = if work < FEW { 1 } else { rayon::current_num_threads() };
         let units = self.units(docs.len(), threads, Some(own), None);
         let fill = |unit: Unit<'_>| {
@@ -211,7 +220,7 @@ impl Scanner<'_> {
         mut own: Option<&'s mut [u64]>,
         mut parent: Option<&'s mut [u64]>,
     ) -> Vec<Unit<'s>> {
-        let columns = self.columns;
+        let places = self.places;
         // The sums of few docs are searched while they are in the first-level cache.
         let most = match (num_docs, threads) {
             (..=BLOCK, 1) => self.shape.tile(),
@@ -219,19 +228,21 @@ impl Scanner<'_> {
         };
         let mut units = Vec::new();
         let mut start = 0;
-        while let Some(&column) = columns.get(start) {
-            let (strip, of_strip) = self.lines.strip(self.matrix, column);
-            let len = columns[start..].partition_point(|&column| column < of_strip.end);
+        while let Some(&place) = places.get(start) {
+            let (strip, of_strip) = self.lines.strip(self.matrix, place);
+            let len = places[start..].partition_point(|&place| place < of_strip.end);
             let num_parts = len.div_ceil(most);
             let bounds = |part: usize| start + len * part / num_parts;
             for part in 0..num_parts {
                 let (first, end) = (bounds(part), bounds(part + 1));
-                let after = columns.get(start + len).filter(|_| part == 0);
+                let after = places.get(start + len).filter(|_| part == 0);
                 let part = Part {
                     strip,
-                    columns: &columns[first..end],
+                    places: &places[first..end],
+                    level: self.level,
+                    runs: self.lines.quiet().runs(),
                     is_cold: first == 0 || num_docs > BLOCK && part > 0,
-                    next: after.map(|&column| self.lines.strip(self.matrix, column).0),
+                    next: after.map(|&place| self.lines.strip(self.matrix, place).0),
                 };
                 let size = (end - first) * self.shape.stride;
                 let [own, parent] = [&mut own, &mut parent].map(|sums| cut(sums, size));
@@ -248,7 +259,7 @@ impl Scanner<'_> {
             return usize::MAX;
         }
         // Twice as many units as threads: a thread that is held up does not hold up the others.
-        self.columns.len().div_ceil(2 * threads).clamp(8, self.shape.tile())
+        self.places.len().div_ceil(2 * threads).clamp(8, self.shape.tile())
     }
 
     fn scan_unit(
@@ -260,7 +271,7 @@ impl Scanner<'_> {
     ) -> [Found; 2] {
         let mut found = [Found::default(), Found::default()];
         let tables = &mut Tables::new();
-        let size = unit.part.columns.len() * self.shape.stride;
+        let size = unit.part.places.len() * self.shape.stride;
         let own = unit.own.unwrap_or_else(|| {
             scratch.resize(size, 0);
             scratch
@@ -312,6 +323,7 @@ mod tests {
     use crate::bins::Cells;
     use crate::bins::{BinOptions, Binning};
     use crate::error::Result;
+    use crate::grow::histogram::Known;
     use crate::grow::level::{Pair, Terms};
     use crate::grow::packed::Sums;
     use crate::hash::draw;
@@ -365,7 +377,7 @@ mod tests {
                 .collect();
             let column = &sums[..stride];
             let total = column.iter().fold(0u64, |sum, &more| sum.wrapping_add(more));
-            let docs = Docs { docs: &[], gradients: &[] };
+            let docs = Docs::none();
             let found = Level::available().into_iter().map(|level| {
                 let (columns, digits) = (&columns[..], &digits);
                 let bar = Bar::default();
@@ -376,7 +388,8 @@ mod tests {
                 let careful = None;
                 let node = Node { total, least, l2, alone, features, careful, bar, noise };
                 let rules = None;
-                let scanner = Scanner { level, digits, columns, matrix, lines, shape, rules };
+                let scanner =
+                    Scanner { level, digits, places: columns, matrix, lines, shape, rules };
                 // Of no docs: the sibling's sums are those of the parent.
                 let found = scanner.scan([None, Some(node)], docs, None, Some(&mut sums.clone()));
                 assert_eq!(found[0].best, None);
@@ -384,7 +397,7 @@ mod tests {
                 let pair = |sums| Pair { docs, own: None, parent: sums, nodes: [None, Some(node)] };
                 // Of two nodes alike.
                 let (first, second) = sums.split_at_mut(size / 2);
-                let scanner = Scanner { columns: &columns[..width / 2], ..scanner };
+                let scanner = Scanner { places: &columns[..width / 2], ..scanner };
                 let pairs = vec![pair(Some(first)), pair(Some(&mut second[..width / 2 * stride]))];
                 let asked = scanner
                     .scan_level(pairs, Terms { features: &set, base: 1.0, floor: 1.0, noise });
@@ -453,7 +466,8 @@ mod tests {
         let (columns, lines, features) =
             (&columns[..], &Lines::of(matrix), &Set::all(digits.len()));
         let rules = None;
-        let scanner = |level| Scanner { level, digits, columns, matrix, lines, shape, rules };
+        let scanner =
+            |level| Scanner { level, digits, places: columns, matrix, lines, shape, rules };
         for seed in 0..40 {
             let gradient = |&doc: &u32| {
                 let pull = u64::from(matrix.row(doc as usize)[0]);
@@ -468,7 +482,8 @@ mod tests {
             let careful = None;
             let node = Node { total, least, l2, alone, features, careful, bar, noise: noisy };
             let mut sums = vec![0; shape.stride * shape.width];
-            let docs = Docs { docs: &order, gradients: &gradients };
+            let known = Known { packed: &gradients, loud: &[] };
+            let docs = Docs { docs: &order, known };
             let level = Level::best();
             let [found, _] = scanner(level).scan([Some(node), None], docs, Some(&mut sums), None);
             let best = luckiest(digits, &sums, &node, &noise).unwrap();

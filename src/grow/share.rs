@@ -17,8 +17,8 @@ impl Grower {
     /// Leaves the columns that are this rank's to search.
     pub(super) fn take_share(&self, growth: &mut Growth<'_>) {
         if let Some(team) = &self.sharers {
-            let (len, rank, size) = (growth.columns.len(), team.rank(), team.size());
-            growth.columns = growth.columns[len * rank / size..len * (rank + 1) / size].to_vec();
+            let (len, rank, size) = (growth.places.len(), team.rank(), team.size());
+            growth.places = growth.places[len * rank / size..len * (rank + 1) / size].to_vec();
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::features::{Digit, Set};
 use super::grower::{Best, Grower, Growth, NODE, Open, sum};
-use super::histogram::Docs;
+use super::histogram::{Docs, Gathered, Known};
 use super::kernel::{Asked, Side};
 use super::level::{Pair, Terms};
 use super::limits::Bounds;
@@ -15,10 +15,6 @@ use super::value::Eligible;
 use crate::error::Result;
 use crate::hash::draw;
 use crate::interrupt::Interrupt;
-use rayon::prelude::*;
-
-/// Docs whose gradients are looked up by one task.
-const DOCS_A_TASK: usize = 1 << 14;
 
 /// A leaf that is summed from its docs, and what goes with it.
 struct Work {
@@ -124,7 +120,7 @@ impl Grower {
     fn ask<'s>(
         &'s self,
         works: &'s mut [Work],
-        gathered: &'s mut Vec<u64>,
+        gathered: &'s mut Gathered,
         features: &'s Set,
         growth: &Growth<'_>,
     ) -> Option<Asked> {
@@ -146,11 +142,11 @@ impl Grower {
             let Work { leaf, sibling, sample, own, parent } = work;
             let sample = sample.as_deref();
             let docs = sample.unwrap_or_else(|| self.docs.get(self.leaves[*leaf].docs.clone()));
-            let (gradients, after) = rest.split_at(docs.len());
+            let (known, after) = rest.split(docs.len());
             rest = after;
             let of = |leaf: usize| self.may_split(leaf).then(|| node(leaf, sample)).flatten();
             pairs.push(Pair {
-                docs: Docs { docs, gradients },
+                docs: Docs { docs, known },
                 own: own.as_deref_mut(),
                 parent: parent.as_deref_mut(),
                 nodes: [of(*leaf), sibling.and_then(of)],
@@ -166,26 +162,19 @@ impl Grower {
         (base + asked.reduction > floor).then_some(asked)
     }
 
-    /// The packed gradients of all docs that are to be summed.
-    fn gather<'s>(&'s self, works: &[Work], to: &'s mut Vec<u64>) -> &'s [u64] {
+    /// What is known of all docs that are to be summed.
+    fn gather<'s>(&'s self, works: &[Work], to: &'s mut Gathered) -> Known<'s> {
         to.clear();
         for work in works {
             let docs = self.docs.get(self.leaves[work.leaf].docs.clone());
             let docs = work.sample.as_deref().unwrap_or(docs);
             if docs.len() == self.packed.len() {
                 // All docs, and they are rising.
-                return &self.packed;
+                return self.known();
             }
-            let start = to.len();
-            to.resize(start + docs.len(), 0);
-            let tasks = to[start..].par_chunks_mut(DOCS_A_TASK).zip(docs.par_chunks(DOCS_A_TASK));
-            tasks.for_each(|(to, docs)| {
-                for (to, &doc) in to.iter_mut().zip(docs) {
-                    *to = self.packed[doc as usize];
-                }
-            });
+            to.add(docs, self.known());
         }
-        to
+        to.known()
     }
 
     /// Splits all leaves: left children take their places, right ones come after all, in turn.
@@ -227,7 +216,8 @@ impl Grower {
     fn left_sum(&self, leaf: usize, digit: &Digit, side: &Side, growth: &Growth<'_>) -> u64 {
         let leaf = &self.leaves[leaf];
         let bytes = 0..=u8::MAX;
-        if let (Some(sums), Ok(at)) = (&leaf.histogram, growth.columns.binary_search(&digit.column))
+        if let (Some(sums), Ok(at)) =
+            (&leaf.histogram, growth.places.binary_search(&self.lines.place(digit.column)))
         {
             // Of one column: a side says something of all bytes, and the next column's are no answer.
             let stride = self.pool.shape().stride;

@@ -106,7 +106,7 @@ impl Grower {
     /// Finds the best split of a leaf from its docs.
     fn search_together(&mut self, at: usize, growth: &mut Growth<'_>) -> Result<()> {
         let is_last = self.leaves.len() == self.options.num_leaves;
-        if is_last || !self.may_split(at) || growth.columns.is_empty() {
+        if is_last || !self.may_split(at) || growth.places.is_empty() {
             return Ok(());
         }
         let is_sampled = self.options.rows_per_node < 1.0;
@@ -162,11 +162,11 @@ impl Grower {
         growth: &mut Growth<'_>,
     ) -> Result<(Box<[u64]>, Facts)> {
         let mut sums = self.pool.take_for(usize::MAX)?.ok_or_else(no_histogram)?;
-        let len = growth.columns.len() * self.pool.shape().stride;
+        let len = growth.places.len() * self.pool.shape().stride;
         let mut gathered = std::mem::take(&mut self.gathered);
         let docs = sample.unwrap_or_else(|| self.docs.get(self.leaves[at].docs.clone()));
         let own = Facts { count: docs.len() as u64, total: sum(&self.packed, docs) };
-        let docs = Docs::of(docs, &self.packed, &mut gathered);
+        let docs = Docs::of(docs, self.known(), &mut gathered);
         self.scanner(growth).fill(docs, &mut sums[..len]);
         self.gathered = gathered;
         let room = len - GAP..len - FRAME;
@@ -181,7 +181,7 @@ impl Grower {
 
     /// What the message about a leaf has said of it: it is still there.
     fn whole(&self, sums: &[u64], growth: &Growth<'_>) -> Facts {
-        let start = growth.columns.len() * self.pool.shape().stride - GAP;
+        let start = growth.places.len() * self.pool.shape().stride - GAP;
         Facts { count: sums[start], total: sums[start + 1] }
     }
 
@@ -200,7 +200,7 @@ impl Grower {
         let bar = Bar::default();
         let node = self.node(of, &self.leaves[at], (&features, &bar), growth);
         // Of no docs: the sums of the sibling are all.
-        let nothing = Docs { docs: &[], gradients: &[] };
+        let nothing = Docs::none();
         let [_, found]: [Found; 2] =
             self.scanner(growth).scan([None, Some(node)], nothing, None, Some(sums));
         self.settle(at, found, of, growth);

@@ -48,9 +48,9 @@ impl Grower {
     pub(super) fn scanner<'s>(&'s self, growth: &'s Growth<'_>) -> Scanner<'s> {
         let Table { matrix, .. } = growth.table;
         let (level, shape) = (Level::best(), self.pool.shape());
-        let columns = &growth.columns;
+        let places = &growth.places;
         let (digits, lines, rules) = (&self.digits, &self.lines, self.rules.as_ref());
-        Scanner { level, digits, columns, matrix, lines, shape, rules }
+        Scanner { level, digits, places, matrix, lines, shape, rules }
     }
 
     /// Whether a leaf is shallow and large enough to be split.

@@ -93,6 +93,11 @@ impl Values {
             start += count;
         };
         if let Some(top) = all.counted_to {
+            if top < 8 {
+                let counts = count_few(labels);
+                (0..=top).rev().for_each(|level| add(level as f32, counts[level]));
+                return sum;
+            }
             for level in (0..=top).rev().map(|level| level as f32) {
                 let count = labels.iter().map(|label| u32::from(*label == level)).sum::<u32>();
                 add(level, count as usize);
@@ -109,7 +114,38 @@ impl Values {
     }
 }
 
+/// The docs of each whole label below eight: a byte a label, all in one word.
+fn count_few(labels: &[f32]) -> [usize; 8] {
+    let mut counts = [0; 8];
+    for few in labels.chunks(255) {
+        // The low bits of a small whole number that is added to 2^23 are the number.
+        let one = |label: &f32| 1u64 << (8 * ((label + 8_388_608.0).to_bits() & 7));
+        let sum: u64 = few.iter().map(one).fold(0, u64::wrapping_add);
+        counts
+            .iter_mut()
+            .zip(sum.to_le_bytes())
+            .for_each(|(count, more)| *count += usize::from(more));
+    }
+    counts
+}
+
 fn all_equal(values: &[f32]) -> bool {
     let differ = |value: &f32| u32::from(*value != values[0]);
     values.iter().map(differ).fold(0, |some, differs| some | differs) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::draw;
+
+    #[test]
+    fn few_labels_are_counted_as_many_are() {
+        for len in [1, 254, 255, 256, 1000] {
+            let labels: Vec<f32> = (0..len).map(|i| (draw(1, len, i) % 8) as f32).collect();
+            let one = |level: usize| labels.iter().filter(|&&label| label == level as f32).count();
+            assert_eq!(count_few(&labels).to_vec(), (0..8).map(one).collect::<Vec<_>>());
+            assert_eq!(count_few(&vec![7.0; len as usize])[7], len as usize);
+        }
+    }
 }

@@ -78,7 +78,7 @@ impl Trainer {
         let grower = Grower::new(table(&dataset), plan.params.grow.clone())?;
         let grower = match mode {
             TeamMode::Features => grower.with_shared_features(team.clone())?,
-            _ => grower.with_team(of_docs.clone())?,
+            _ => grower.with_team(table(&dataset), of_docs.clone())?,
         };
         // Least squares fits docs without a gradient too.
         let by_squares = plan.params.grow.criterion == Criterion::LeastSquares;

@@ -9,11 +9,13 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod part;
+mod pick;
 mod search;
 mod tally;
 
 pub(super) use add::{Block, GAP, MOST_COLUMNS, TILE_SUMS, add, fetch};
 pub(super) use part::{Cells, Side, part};
+pub(super) use pick::{Crowd, ROOM, pick};
 pub(super) use search::{Search, Tables, marginal};
 pub(super) use tally::{Asked, Tally};
 

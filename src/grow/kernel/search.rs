@@ -3,7 +3,7 @@
 use crate::grow::features::Digit;
 use crate::grow::noise::Noise;
 use crate::grow::packed::Sums;
-use crate::grow::scan::{Asks, Choice, Found, Node, Scanner};
+use crate::grow::scan::{Asks, Choice, Found, Node, Scanner, beats};
 
 /// Some columns of a node's histogram.
 #[derive(Clone, Copy)]
@@ -43,9 +43,9 @@ impl Search<'_> {
     #[inline(always)]
     pub(super) fn run(self, kit: &impl Kit, tables: &mut Tables, found: &mut Found) {
         let stride = self.scanner.shape.stride;
-        let columns = &self.scanner.columns[self.first..];
-        for (sums, &column) in self.sums.chunks_exact(stride).zip(columns) {
-            for (number, digit) in self.scanner.digits.of_column(column as usize) {
+        let places = &self.scanner.places[self.first..];
+        for (sums, &place) in self.sums.chunks_exact(stride).zip(places) {
+            for (number, digit) in self.scanner.digits_at(place) {
                 if !self.node.features.contains(number) {
                     continue;
                 }
@@ -103,14 +103,13 @@ impl Search<'_> {
         kit.add_up(&sums[..padded], &mut tables.prefix);
         for &(missing_left, more) in ways {
             tables.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
-            let to_beat = found.best.map_or(f64::NEG_INFINITY, |best| best.score);
             let (prefix, values) = (&tables.prefix[..padded], &mut tables.values[..padded]);
             let mut most = self.value_all(prefix, more, values);
             if let Some(noise) = &self.node.noise {
                 let feature = self.scanner.digits.all()[number].feature;
                 most = score_all(noise, (feature, missing_left), values);
             }
-            if most > to_beat {
+            if beats(most, number, found.best.as_ref()) {
                 // The value is there: it is one of them.
                 let at = values.iter().position(|&value| value == most).unwrap_or(0);
                 let left = prefix[at].wrapping_add(more);

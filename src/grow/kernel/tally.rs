@@ -46,13 +46,20 @@ pub(crate) struct Asked {
     pub(crate) score: f64,
 }
 
+impl Asked {
+    /// Whether it takes off more, or as much and asks of a feature before the other's.
+    pub(crate) fn beats(&self, other: &Self) -> bool {
+        self.score > other.score || self.score == other.score && self.digit < other.digit
+    }
+}
+
 impl Tally {
     /// Of no nodes, for columns of the scanner's list and a set of features.
     pub(crate) fn new(scanner: &Scanner<'_>, columns: Range<usize>, features: &Set) -> Self {
         let (mut lines, mut of_column, mut start) = (Vec::new(), Vec::new(), 0);
-        for &column in &scanner.columns[columns.clone()] {
+        for &place in &scanner.places[columns.clone()] {
             let first = lines.len();
-            for (digit, of) in scanner.digits.of_column(column as usize) {
+            for (digit, of) in scanner.digits_at(place) {
                 if features.contains(digit) && of.codes > 1 {
                     let len = padded(usize::from(of.codes) - 1);
                     lines.push(Line { digit, start, len, has_missing: false });
@@ -113,15 +120,16 @@ impl Tally {
                     None => scores.iter().fold(0.0, |most, &x| if x > most { x } else { most }),
                 };
                 let least = if noise.is_some() { f64::NEG_INFINITY } else { 0.0 };
-                if most > best.map_or(least, |best| best.score) {
-                    let at = scores.iter().position(|&score| score == most).unwrap_or(0);
-                    best = Some(Asked {
-                        digit: line.digit,
-                        code: at as u8,
-                        missing_left: line.has_missing.then_some(missing_left),
-                        reduction: reductions[at],
-                        score: most,
-                    });
+                let at = scores.iter().position(|&score| score == most).unwrap_or(0);
+                let asked = Asked {
+                    digit: line.digit,
+                    code: at as u8,
+                    missing_left: line.has_missing.then_some(missing_left),
+                    reduction: reductions[at],
+                    score: most,
+                };
+                if best.map_or(most > least, |best| asked.beats(&best)) {
+                    best = Some(asked);
                 }
             }
         }
