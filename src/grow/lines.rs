@@ -7,15 +7,16 @@
 //! The columns may lie in another order than in the table: *places* are counted as they lie here, and those
 //! of a [run](super::quiet) are neighbours.
 
-use super::quiet::{Quiet, Run};
+use super::quiet::{Plan, Quiet};
 use crate::bins::Matrix;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The bytes of a cache line.
+/// The bytes of a cache line, and of half of one.
 const LINE: usize = 64;
-/// The most columns of a tile: three narrower ones fill a line.
-const TILE: usize = 22;
+const HALF: usize = LINE / 2;
+/// Columns below which a tile is narrow.
+const NARROW: usize = 12;
 
 /// Where a doc's cells in some places are: `bytes[doc * pitch + place - first]`.
 #[derive(Debug, Clone, Copy)]
@@ -45,38 +46,42 @@ pub(super) struct Lines {
 impl Lines {
     /// Copies a table, its columns in an order in which those of a run are neighbours.
     pub(super) fn of(matrix: &Matrix) -> Self {
-        let (mut quiet, order) = Quiet::plan(matrix);
-        let mut lines = Self::in_order(matrix, order, quiet.runs());
-        if lines.bytes.is_some() {
-            quiet.listen(lines.num_rows, |doc, places| lines.cells(doc, places));
-            lines.quiet = quiet;
-        }
-        lines
+        Self::planned(matrix, &Quiet::plan(matrix))
     }
 
     /// Copies a table as it is, for ranks whose tables are different but whose places must not be.
     pub(super) fn plain(matrix: &Matrix) -> Self {
-        Self::in_order(matrix, (0..matrix.width() as u32).collect(), &[])
+        Self::planned(matrix, &Plan::plain(matrix.width()))
     }
 
     /// Copies a table; without the memory for it, its rows will do.
-    fn in_order(matrix: &Matrix, order: Vec<u32>, runs: &[Run]) -> Self {
+    fn planned(matrix: &Matrix, plan: &Plan) -> Self {
+        let Some(lines) = Self::copy(matrix, Layout::of(plan)) else {
+            let Layout { order, firsts, .. } = Layout::of(&Plan::plain(matrix.width()));
+            let (num_rows, places, quiet) = (matrix.num_rows(), order.clone(), Quiet::default());
+            return Self { bytes: None, start: 0, num_rows, firsts, order, places, quiet };
+        };
+        let (mut lines, runs) = lines;
+        let mut quiet = Quiet::of(plan, &runs);
+        quiet.listen(lines.num_rows, |doc, places| lines.cells(doc, places));
+        lines.quiet = quiet;
+        lines
+    }
+
+    /// Returns where the runs lie, too.
+    fn copy(matrix: &Matrix, layout: Layout) -> Option<(Self, Vec<Range<u32>>)> {
         let (width, num_rows) = (matrix.width(), matrix.num_rows());
-        let mut places: Vec<u32> = (0..width as u32).collect();
-        let firsts = firsts(width as u32, runs);
-        let quiet = Quiet::default();
-        let mut lines =
-            Self { bytes: None, start: 0, num_rows, firsts, order: places.clone(), places, quiet };
-        let row: usize = (0..lines.num_strips()).map(|strip| lines.pitch(strip)).sum();
-        let size = num_rows.checked_mul(row).and_then(|size| size.checked_add(LINE));
-        let bytes = size.and_then(|size| bytemuck::allocation::try_zeroed_vec::<u8>(size).ok());
-        let Some(mut bytes) = bytes else { return lines };
-        lines.start = bytes.as_ptr().align_offset(LINE).min(LINE);
-        places = std::mem::take(&mut lines.places);
+        let Layout { order, firsts, runs } = layout;
+        let mut places = vec![0; width];
         for (place, &column) in (0..).zip(&order) {
             places[column as usize] = place;
         }
-        (lines.places, lines.order) = (places, order);
+        let quiet = Quiet::default();
+        let mut lines = Self { bytes: None, start: 0, num_rows, firsts, order, places, quiet };
+        let row: usize = (0..lines.num_strips()).map(|strip| lines.pitch(strip)).sum();
+        let size = num_rows.checked_mul(row)?.checked_add(LINE)?;
+        let mut bytes = bytemuck::allocation::try_zeroed_vec::<u8>(size).ok()?;
+        lines.start = bytes.as_ptr().align_offset(LINE).min(LINE);
         let strips = bytes[lines.start..].par_chunks_mut((num_rows * LINE).max(1));
         strips.zip(lines.firsts.par_windows(2)).enumerate().for_each(|(number, (strip, ends))| {
             let columns = &lines.order[ends[0] as usize..ends[1] as usize];
@@ -85,7 +90,7 @@ impl Lines {
                 to.iter_mut().zip(columns).for_each(|(to, &column)| *to = row[column as usize]);
             }
         });
-        Self { bytes: Some(bytes), ..lines }
+        Some((Self { bytes: Some(bytes), ..lines }, runs))
     }
 
     pub(super) fn quiet(&self) -> &Quiet {
@@ -151,25 +156,79 @@ impl Lines {
     }
 }
 
-/// Cuts places into strips: into tiles first, those of a run and those of the rest apart, so that no
-/// tile is much narrower than others; then as many tiles to a strip as fit a line.
-fn firsts(width: u32, runs: &[Run]) -> Vec<u32> {
-    let mut ends = Vec::new();
-    let rest = runs.last().map_or(0, |run| run.places().end)..width;
-    for places in runs.iter().map(Run::places).chain([rest]) {
-        let num_tiles = places.len().div_ceil(TILE);
-        ends.extend((1..=num_tiles).map(|i| places.start + (places.len() * i / num_tiles) as u32));
-    }
-    let mut firsts = vec![0];
-    let mut last = 0;
-    for end in ends {
-        if end - firsts[firsts.len() - 1] > LINE as u32 {
-            firsts.push(last);
+/// Where columns lie.
+struct Layout {
+    /// The column in each place.
+    order: Vec<u32>,
+    /// The first place of each strip, and the end of the last.
+    firsts: Vec<u32>,
+    /// The places of each run.
+    runs: Vec<Range<u32>>,
+}
+
+impl Layout {
+    /// Puts runs one after another, full lines as far as no run gets a narrow slice by it, for a tile
+    /// takes as long as a wider one; then the rest, in lines that are full or all about as full.
+    fn of(plan: &Plan) -> Self {
+        let mut layout = Self { order: Vec::new(), firsts: vec![0], runs: Vec::new() };
+        let mut rest = &plan.rest[..];
+        for (columns, _) in &plan.runs {
+            if columns.len() > layout.gap() && !layout.cuts_well(columns.len()) {
+                rest = layout.fill(rest);
+            }
+            let width = if layout.cuts_well(columns.len()) { LINE } else { even(columns.len()) };
+            let first = layout.order.len() as u32;
+            layout.add(columns, width);
+            layout.runs.push(first..layout.order.len() as u32);
         }
-        last = end;
+        if rest.len() > layout.gap() {
+            rest = layout.fill(rest);
+        }
+        let fits = rest.len() <= layout.gap() || rest.len() % LINE <= HALF;
+        layout.add(rest, if fits { LINE } else { even(rest.len()) });
+        layout.firsts.push(layout.order.len() as u32);
+        layout
     }
-    firsts.push(width);
-    firsts
+
+    /// Whether so many columns have no narrow slice if they go on where the last line is.
+    fn cuts_well(&self, num_columns: usize) -> bool {
+        let gap = self.gap();
+        let slice = num_columns.saturating_sub(gap) % LINE;
+        num_columns <= gap || gap >= NARROW && (slice == 0 || slice >= NARROW)
+    }
+
+    /// What is free of the last line.
+    fn gap(&self) -> usize {
+        LINE - (self.order.len() - self.firsts[self.firsts.len() - 1] as usize)
+    }
+
+    /// Adds columns, so many to a line.
+    fn add(&mut self, columns: &[u32], width: usize) {
+        for &column in columns {
+            if self.gap() <= LINE - width {
+                self.firsts.push(self.order.len() as u32);
+            }
+            self.order.push(column);
+        }
+    }
+
+    /// Ends a line that has something in it, with some of the rest if they fill a tile; returns the
+    /// others.
+    fn fill<'r>(&mut self, rest: &'r [u32]) -> &'r [u32] {
+        let gap = self.gap();
+        if gap == LINE {
+            return rest;
+        }
+        let (some, others) = rest.split_at(if gap < NARROW { 0 } else { gap.min(rest.len()) });
+        self.order.extend(some);
+        self.firsts.push(self.order.len() as u32);
+        others
+    }
+}
+
+/// Lines of about the same width: they cost as much, and their tiles fit better.
+fn even(num_columns: usize) -> usize {
+    num_columns.div_ceil(num_columns.div_ceil(LINE).max(1))
 }
 
 #[cfg(test)]
@@ -210,6 +269,34 @@ mod tests {
             }
             let (strip, _) = copy.strip(&matrix, 0);
             assert_eq!(strip.bytes.as_ptr().align_offset(LINE), 0, "a line a doc");
+        }
+    }
+
+    #[test]
+    fn lines_are_full_and_slices_are_not_narrow() {
+        for seed in 0..300 {
+            let mut columns = 0..;
+            let mut take = |count: u64| columns.by_ref().take(count as usize).collect::<Vec<u32>>();
+            let lens = (0..draw(seed, 0, 0) % 6).map(|i| 3 + draw(seed, 1, i) % 120);
+            let runs: Vec<_> = lens.map(|len| (take(len), 0.5)).collect();
+            let rest = take(draw(seed, 2, 0) % 200);
+            let plan = Plan { runs, rest, ..Plan::plain(0) };
+            let Layout { order, firsts, runs } = Layout::of(&plan);
+            let width: usize =
+                plan.runs.iter().map(|(run, _)| run.len()).sum::<usize>() + plan.rest.len();
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert!(sorted.into_iter().eq(0..width as u32), "each column has a place");
+            assert!(firsts.windows(2).all(|ends| ends[1] - ends[0] <= LINE as u32));
+            assert!(firsts.len() <= 2 + width.div_ceil(LINE) + plan.runs.len());
+            for (places, (run, _)) in runs.iter().zip(&plan.runs) {
+                let of_run = &order[places.start as usize..places.end as usize];
+                assert_eq!(of_run, run);
+                for ends in firsts.windows(2) {
+                    let slice = places.end.min(ends[1]).saturating_sub(places.start.max(ends[0]));
+                    assert!(slice == 0 || slice as usize >= NARROW.min(run.len()), "{firsts:?}");
+                }
+            }
         }
     }
 

@@ -46,6 +46,23 @@ pub(super) struct Run {
     share: f32,
 }
 
+/// Which columns are to lie together.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// The columns of each run, and the part of the docs that is quiet there.
+    pub(super) runs: Vec<(Vec<u32>, f32)>,
+    pub(super) rest: Vec<u32>,
+    /// The commonest byte of each column of the table.
+    pub(super) common: Vec<u8>,
+}
+
+impl Plan {
+    /// No runs.
+    pub(super) fn plain(width: usize) -> Self {
+        Self { rest: (0..width as u32).collect(), ..Self::default() }
+    }
+}
+
 /// A run that is being drawn up.
 struct Draft {
     columns: Vec<u32>,
@@ -55,30 +72,34 @@ struct Draft {
 }
 
 impl Quiet {
-    /// Draws up the runs of a table; returns the columns in the order in which they are to lie.
-    pub(super) fn plan(matrix: &Matrix) -> (Self, Vec<u32>) {
+    /// The columns of each run of a table, the largest run first, and all others.
+    pub(super) fn plan(matrix: &Matrix) -> Plan {
         let sample = Sample::of(matrix);
-        let mut drafts = sample.drafts();
-        drafts.sort_by_key(|draft| (usize::MAX - draft.columns.len(), draft.columns[0]));
-        let mut order: Vec<u32> = Vec::with_capacity(matrix.width());
-        let mut runs = Vec::new();
-        for mut draft in drafts {
-            draft.columns.sort_unstable();
-            let first = order.len() as u32;
-            order.extend(&draft.columns);
-            let common = draft.columns.iter().map(|&column| sample.common[column as usize]);
-            runs.push(Run {
-                places: first..order.len() as u32,
-                common: common.collect(),
-                share: draft.num_quiet as f32 / sample.rows.len() as f32,
-            });
+        let mut runs = sample.drafts();
+        runs.sort_by_key(|run| (Reverse(run.columns.len()), run.columns[0]));
+        let mut is_free = vec![true; matrix.width()];
+        for run in &mut runs {
+            run.columns.sort_unstable();
+            for &column in &run.columns {
+                is_free[column as usize] = false;
+            }
         }
-        let mut is_placed = vec![false; matrix.width()];
-        for &column in &order {
-            is_placed[column as usize] = true;
+        let share = |run: &Draft| run.num_quiet as f32 / sample.rows.len() as f32;
+        Plan {
+            runs: runs.iter().map(|run| (run.columns.clone(), share(run))).collect(),
+            rest: (0..).zip(is_free).filter(|(_, is)| *is).map(|(column, _)| column).collect(),
+            common: sample.common,
         }
-        order.extend((0..).zip(is_placed).filter(|(_, is)| !is).map(|(column, _)| column));
-        (Self { runs, loud: Vec::new() }, order)
+    }
+
+    /// The runs of a plan, of which nobody has found out who is loud, where their columns lie.
+    pub(super) fn of(plan: &Plan, places: &[Range<u32>]) -> Self {
+        let run = |((columns, share), places): (&(Vec<u32>, f32), &Range<u32>)| Run {
+            places: places.clone(),
+            common: columns.iter().map(|&column| plan.common[column as usize]).collect(),
+            share: *share,
+        };
+        Self { runs: plan.runs.iter().zip(places).map(run).collect(), loud: Vec::new() }
     }
 
     /// Finds out who is loud; `cells` gives those of a doc in neighbouring places of one strip, from a
