@@ -68,6 +68,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "features_per_tree": 0.7,
         "random_strength": 1.0,
         "pair_normaliser": "none",
+        "noise_copies": 2,
     },
     # Wu et al. 2008, section 5.2, and Gao et al. 2009: L = 20 and M = 500, splits by least squares,
     # and lambdas as they are.

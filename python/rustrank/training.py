@@ -91,7 +91,7 @@ def train(
     gap_offset: float = 0.3,
     query_normaliser: str = "none",
     noise_scale: float | None = None,
-    noise_copies: int = 2,
+    noise_copies: int = 1,
     augment: tuple[float, int] | str | None = None,
     tied_pairs: str = "expected",
     preferences: Any = None,
