@@ -75,7 +75,7 @@ fn write_columns(turned: impl Fn(Square) -> Square, rows: Rows<'_>, columns: &mu
                 let row = &bytes[row as usize * width + first..];
                 match row.first_chunk() {
                     Some(row) if width >= SIDE => *line = *row,
-                    _ => line[..width].copy_from_slice(&row[..width]),
+                    _ => copy(&row[..width], &mut line[..width]),
                 }
             }
             let square = turned(square);
@@ -83,7 +83,7 @@ fn write_columns(turned: impl Fn(Square) -> Square, rows: Rows<'_>, columns: &mu
                 let column = &mut column[at..];
                 match column.first_chunk_mut() {
                     Some(column) => *column = *line,
-                    None => column.copy_from_slice(&line[..column.len()]),
+                    None => copy(&line[..column.len()], column),
                 }
             }
         }
@@ -111,12 +111,19 @@ fn write_lines(
                 for (to, line) in to.chunks_exact_mut(pitch).zip(&square) {
                     match to[at..].first_chunk_mut() {
                         Some(to) => *to = *line,
-                        None => to.copy_from_slice(&line[..pitch]),
+                        None => copy(&line[..pitch], &mut to[at..]),
                     }
                 }
             }
         }
     }
+}
+
+/// Copies less than a line: apart, or the compiler would make one call of this and of copying lines.
+#[cold]
+#[inline(never)]
+fn copy(from: &[u8], to: &mut [u8]) {
+    to.copy_from_slice(from);
 }
 
 /// Makes rows of columns.
