@@ -13,6 +13,7 @@ use crate::error::{Error, Result, room_for};
 use crate::simd::Level;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::ops::Range;
 
 /// How bins are chosen.
@@ -336,7 +337,7 @@ impl Binning {
         columns: impl Iterator<Item = &'a mut [u8]>,
         num_rows: usize,
         hashes: &'a mut [u64],
-    ) -> impl Iterator<Item = Block<'a>> + Send {
+    ) -> impl ExactSizeIterator<Item = Block<'a>> + Send {
         let size = self.block_rows();
         let mut columns: Vec<_> = columns.map(|column| column.chunks_mut(size)).collect();
         let mut hashes = hashes.chunks_mut(size);
@@ -350,18 +351,24 @@ impl Binning {
     /// Bins blocks on all threads.
     fn encode_blocks<'a>(
         &self,
-        blocks: impl Iterator<Item = Block<'a>> + Send,
+        mut blocks: impl ExactSizeIterator<Item = Block<'a>> + Send,
         interrupt: &Interrupt,
         encode: impl Fn(Block<'a>, &mut Scratch) -> Result<()> + Sync,
     ) -> Result<()> {
+        let at_once = (blocks.len() / (8 * rayon::current_num_threads())).clamp(1, MOST_AT_ONCE);
         let scratch = || Scratch {
             cells: vec![0.0; self.block_rows() * self.num_features()],
             rows: Vec::new(),
         };
-        // One by one: the pieces of all columns of all blocks would be a table of their own.
-        blocks.par_bridge().try_for_each_init(scratch, |scratch, block| {
-            interrupt.check()?;
-            encode(block, scratch)
+        // A few at a time, for the pieces of all columns of all blocks would be a table of their own;
+        // neighbours to one thread, for they share cache lines.
+        let next = move || Some(blocks.by_ref().take(at_once).collect::<Vec<_>>());
+        let some = iter::from_fn(next).take_while(|some| !some.is_empty());
+        some.par_bridge().try_for_each_init(scratch, |scratch, blocks| {
+            blocks.into_iter().try_for_each(|block| {
+                interrupt.check()?;
+                encode(block, scratch)
+            })
         })
     }
 }
@@ -373,6 +380,9 @@ fn room_for_features(num_features: usize) -> Result<()> {
 
 /// Features of which sixteen rows at a time would be too much.
 const LONG: usize = 1 << 16;
+
+/// The most blocks that a thread takes at a time.
+const MOST_AT_ONCE: usize = 16;
 
 /// Some rows on their way to bytes; `hashes` is empty where they are known.
 struct Block<'a> {

@@ -10,7 +10,7 @@ use crate::model::{Child, Set, Split, Tree};
 use rayon::prelude::*;
 
 /// Docs that go down a tree together: their cells of a column are a few cache lines.
-const BLOCK: usize = 1024;
+const BLOCK: usize = 4096;
 
 /// A tree whose splits look at bytes of binned rows.
 ///
