@@ -199,7 +199,7 @@ def rustrank(fold: Fold, setting: Setting, plan: Plan, more: dict[str, Any]) -> 
         num_threads=plan.threads,
     )
     # Symmetric trees are as deep as CatBoost's.
-    symmetric = more.get("tree_shape") == "symmetric"
+    symmetric = more.get("tree_shape") == "symmetric" or more.get("preset") == "noisy"
     params = {
         "objective": "lambdamart",
         "metric": METRIC,

@@ -39,7 +39,7 @@ class LambdaMART(TreeRanker):
         End training after so many rounds without a new best value on the first validation set.
     validation_fraction : float, default 0.1
         With ``early_stopping`` and no ``eval_set``: the share of the queries that is held out.
-    preset : {"robust", "paper"}, optional
+    preset : {"noisy", "robust", "paper"}, optional
         Values for options that are left at their defaults, as for `rustrank.train`.
     tree_shape, max_depth, min_leaf_docs, min_leaf_hess, l2, min_reduction, criterion
         As for `rustrank.train`, like all the following.

@@ -140,8 +140,10 @@ def train(
         A booster to go on from, of which the result is part: one trained on the same bins, or any
         that the datasets were made with (``base=``) or whose scores they have as their
         ``base_score``. By default the base that the training set was made with.
-    preset : {"robust", "paper"}, optional
-        Options that go together, for those that are left at their defaults: for a small or noisy
+    preset : {"noisy", "robust", "paper"}, optional
+        Options that go together, for those that are left at their defaults: for small sets of noisy
+        judgements, symmetric trees whose splits are left to chance a little, and pairs as they are
+        (``noisy``: best with ``rr.Dataset(..., query_ranks=True)``); to adapt a base to a small
         sample of another market, shallow trees, small steps and at each node 0.7 of its docs and of
         the features (``robust``); or LambdaSMART as in the papers, with 500 trees of 20 leaves split
         by least squares, the same draws, and lambdas of all pairs as they are (``paper``).

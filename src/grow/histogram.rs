@@ -288,14 +288,13 @@ impl Part<'_> {
         if tiles.iter().all(|tile| tile.run.is_none()) {
             return;
         }
-        let sum_of = |sums: &[u64]| sums.iter().fold(0, |sum: u64, &more| sum.wrapping_add(more));
-        let total = sum_of(docs.known.packed);
+        let total = kernel::total(self.level, docs.known.packed);
         for tile in tiles {
             let Some(run) = tile.run.and_then(|run| self.runs.get(run)) else { continue };
             let sums = &mut sums[tile.columns.start * shape.stride..];
             let places = &self.places[tile.columns.clone()];
             for (sums, &place) in sums.chunks_exact_mut(shape.stride).zip(places) {
-                let missing = total.wrapping_sub(sum_of(sums));
+                let missing = total.wrapping_sub(kernel::total(self.level, sums));
                 let common = &mut sums[run.common(place)];
                 *common = common.wrapping_add(missing);
             }

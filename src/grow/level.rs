@@ -138,9 +138,7 @@ impl Scanner<'_> {
             let first = first + i * GROUP;
             add(&nodes[0], first, own);
             let Some(parent) = parent.as_mut().and_then(Iterator::next) else { continue };
-            for (sum, less) in parent.iter_mut().zip(own) {
-                *sum = sum.wrapping_sub(*less);
-            }
+            kernel::subtract(self.level, parent, own);
             add(&nodes[1], first, parent);
         }
     }

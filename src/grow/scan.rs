@@ -283,9 +283,7 @@ impl<'a> Scanner<'a> {
                 self.search((first, own), node, tables, &mut found[0]);
             }
             let Some(parent) = parent.as_mut().and_then(Iterator::next) else { continue };
-            for (sum, less) in parent.iter_mut().zip(own) {
-                *sum = sum.wrapping_sub(*less);
-            }
+            kernel::subtract(self.level, parent, own);
             if let Some(node) = &nodes[1] {
                 self.search((first, parent), node, tables, &mut found[1]);
             }

@@ -192,5 +192,8 @@ def test_presets_give_way_to_what_is_said() -> None:
     assert paper.params["criterion"] == "least_squares"
     assert (paper.params["pair_normaliser"], paper.params["noise_scale"]) == ("none", "0")
     assert paper.params["pairs_to"] == "none"
-    with pytest.raises(rr.ParamError, match="expected one of robust, paper"):
+    noisy = rr.train(train, preset="noisy", num_trees=2)
+    assert noisy.params["tree_shape"] == "symmetric"
+    assert (noisy.params["random_strength"], noisy.params["pair_normaliser"]) == ("1", "none")
+    with pytest.raises(rr.ParamError, match="expected one of robust, noisy, paper"):
         rr.train(train, preset="fast")

@@ -12,12 +12,14 @@ mod part;
 mod pick;
 mod search;
 mod tally;
+mod whole;
 
 pub(super) use add::{Block, GAP, MOST_COLUMNS, TILE_SUMS, add, fetch};
 pub(super) use part::{Side, part};
 pub(super) use pick::{Crowd, ROOM, pick};
 pub(super) use search::{Search, Tables, marginal};
 pub(super) use tally::{Asked, Tally};
+pub(super) use whole::{subtract, total};
 
 use super::scan::{Found, Node, Scanner};
 use crate::simd::Level;
