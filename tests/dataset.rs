@@ -47,7 +47,7 @@ fn codes(rows: usize, queries: u64, seed: u64) -> (Vec<u32>, usize) {
 fn content(d: &Dataset) -> impl PartialEq + std::fmt::Debug {
     let floats = |v: Option<&[f64]>| v.map(|v| v.iter().map(|x| x.to_bits()).collect::<Vec<_>>());
     (
-        d.matrix().bytes().to_vec(),
+        d.matrix().clone(),
         d.labels().to_vec(),
         d.queries().clone(),
         (d.doc_hash().to_vec(), d.query_hash().to_vec()),

@@ -104,7 +104,7 @@ fn table(docs: &[Doc], options: &LoadOptions) -> Dataset {
 fn content(d: &Dataset) -> impl PartialEq + std::fmt::Debug + use<> {
     (
         (d.fingerprint(), d.num_features()),
-        d.matrix().bytes().to_vec(),
+        d.matrix().clone(),
         d.labels().to_vec(),
         (d.rows().to_vec(), d.query_of().to_vec()),
         (d.doc_hash().to_vec(), d.query_hash().to_vec()),

@@ -2,6 +2,7 @@
 
 use super::categories::Categories;
 use super::cells::{Cells, block_rows, first_fault, hash_rows, row_hashes};
+use super::kernel::turn::{Rows, SIDE, to_columns};
 use super::kernel::{self, Job, Table};
 use super::layout::{Layout, Place};
 use super::mapper::Mapper;
@@ -12,6 +13,7 @@ use crate::error::{Error, Result, room_for};
 use crate::simd::Level;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::ops::Range;
 
 /// How bins are chosen.
@@ -263,25 +265,24 @@ impl Binning {
     ) -> Result<Matrix> {
         let num_features = self.num_features();
         let mut matrix = Matrix::zeros(self.layout.width(), order.len())?;
-        let blocks = self.blocks(matrix.bytes_mut(), order.len(), &mut []);
-        let width = self.layout.width().max(1);
-        self.encode_blocks(blocks, interrupt, |block, tile| {
+        let blocks = self.blocks(matrix.columns_mut(0..order.len()), order.len(), &mut []);
+        self.encode_blocks(blocks, interrupt, |mut block, scratch| {
             // Cells are read in the order in which they lie in memory, and binned in it.
-            let places = (0..).zip(&order[block.rows]).map(|(to, &row)| u64::from(row) << 32 | to);
+            let order = &order[block.rows.clone()];
+            let places = (0..).zip(order).map(|(to, &row)| u64::from(row) << 32 | to);
             let mut places: Vec<u64> = places.collect();
             places.sort_unstable();
             let mut at = 0;
             for run in places.chunk_by(|&a, &b| (b >> 32) == (a >> 32) + 1) {
                 let (row, cells) = ((run[0] >> 32) as usize, run.len() * num_features);
-                table.read(row..row + run.len(), &mut tile[at..at + cells])?;
+                table.read(row..row + run.len(), &mut scratch.cells[at..at + cells])?;
                 at += cells;
             }
-            let mut coded = vec![0; block.bytes.len()];
-            self.encode(tile, &mut coded);
-            for (&place, code) in places.iter().zip(coded.chunks_exact(width)) {
-                let to = width * (place as u32) as usize;
-                block.bytes[to..to + width].copy_from_slice(code);
+            let mut from = vec![0; places.len()];
+            for (row, &place) in (0..).zip(&places) {
+                from[place as u32 as usize] = row;
             }
+            self.encode_block(scratch, &from, &mut block.columns);
             Ok(())
         })
         .map_err(|error| first_fault(table, error))?;
@@ -298,48 +299,76 @@ impl Binning {
     ) -> Result<()> {
         let (num_rows, old) = (table.num_rows(), hashes.len());
         hashes.resize(old + num_rows, 0);
-        let blocks = self.blocks(matrix.grow(num_rows)?, num_rows, &mut hashes[old..]);
-        let encode = |block: Block<'_>, tile: &mut [f32]| {
-            table.read(block.rows, tile)?;
-            hash_rows(tile, block.hashes);
-            self.encode(tile, block.bytes);
+        let first = matrix.num_rows();
+        matrix.grow(num_rows)?;
+        let columns = matrix.columns_mut(first..first + num_rows);
+        let blocks = self.blocks(columns, num_rows, &mut hashes[old..]);
+        let encode = |mut block: Block<'_>, scratch: &mut Scratch| {
+            let from: Vec<u32> = (0..block.rows.len() as u32).collect();
+            let cells = &mut scratch.cells[..from.len() * self.num_features()];
+            table.read(block.rows, cells)?;
+            hash_rows(cells, block.hashes);
+            self.encode_block(scratch, &from, &mut block.columns);
             Ok(())
         };
         self.encode_blocks(blocks, interrupt, encode).map_err(|error| first_fault(table, error))
     }
 
-    /// Cuts binned rows into blocks that stay in cache with their cells.
-    fn blocks<'a>(
-        &self,
-        mut bytes: &'a mut [u8],
-        num_rows: usize,
-        mut hashes: &'a mut [u64],
-    ) -> Vec<Block<'a>> {
-        let size = block_rows(self.num_features());
-        let mut blocks = Vec::with_capacity(num_rows.div_ceil(size));
-        for start in (0..num_rows).step_by(size) {
-            let rows = start..num_rows.min(start + size);
-            let (head, rest) = bytes.split_at_mut(rows.len() * self.layout.width());
-            let (hashed, more) = hashes.split_at_mut(rows.len().min(hashes.len()));
-            (bytes, hashes) = (rest, more);
-            blocks.push(Block { rows, bytes: head, hashes: hashed });
-        }
-        blocks
+    /// Bins as many rows of cells as there are in `from`, and writes to each place of the columns the
+    /// row that is to come there.
+    fn encode_block(&self, scratch: &mut Scratch, from: &[u32], columns: &mut [&mut [u8]]) {
+        let width = self.layout.width();
+        let cells = &scratch.cells[..from.len() * self.num_features()];
+        scratch.rows.clear();
+        scratch.rows.resize(from.len() * width, 0);
+        self.encode(cells, &mut scratch.rows);
+        to_columns(Level::best(), Rows { bytes: &scratch.rows, width, from }, columns);
     }
 
-    /// Bins blocks on all threads; `encode` has a tile for their cells.
-    fn encode_blocks(
+    /// Rows that stay in cache with their cells: whole squares, unless rows are very long.
+    fn block_rows(&self) -> usize {
+        let rows = block_rows(self.num_features());
+        if self.num_features() < LONG { rows.next_multiple_of(SIDE) } else { rows }
+    }
+
+    /// Cuts columns into blocks.
+    fn blocks<'a>(
         &self,
-        blocks: Vec<Block<'_>>,
+        columns: impl Iterator<Item = &'a mut [u8]>,
+        num_rows: usize,
+        hashes: &'a mut [u64],
+    ) -> impl ExactSizeIterator<Item = Block<'a>> + Send {
+        let size = self.block_rows();
+        let mut columns: Vec<_> = columns.map(|column| column.chunks_mut(size)).collect();
+        let mut hashes = hashes.chunks_mut(size);
+        (0..num_rows).step_by(size).map(move |start| Block {
+            rows: start..num_rows.min(start + size),
+            columns: columns.iter_mut().filter_map(Iterator::next).collect(),
+            hashes: hashes.next().unwrap_or_default(),
+        })
+    }
+
+    /// Bins blocks on all threads.
+    fn encode_blocks<'a>(
+        &self,
+        mut blocks: impl ExactSizeIterator<Item = Block<'a>> + Send,
         interrupt: &Interrupt,
-        encode: impl Fn(Block<'_>, &mut [f32]) -> Result<()> + Sync,
+        encode: impl Fn(Block<'a>, &mut Scratch) -> Result<()> + Sync,
     ) -> Result<()> {
-        let num_features = self.num_features();
-        let tile = || vec![0f32; block_rows(num_features) * num_features];
-        blocks.into_par_iter().try_for_each_init(tile, |tile, block| {
-            interrupt.check()?;
-            let cells = block.rows.len() * num_features;
-            encode(block, &mut tile[..cells])
+        let at_once = (blocks.len() / (8 * rayon::current_num_threads())).clamp(1, MOST_AT_ONCE);
+        let scratch = || Scratch {
+            cells: vec![0.0; self.block_rows() * self.num_features()],
+            rows: Vec::new(),
+        };
+        // A few at a time, for the pieces of all columns of all blocks would be a table of their own;
+        // neighbours to one thread, for they share cache lines.
+        let next = move || Some(blocks.by_ref().take(at_once).collect::<Vec<_>>());
+        let some = iter::from_fn(next).take_while(|some| !some.is_empty());
+        some.par_bridge().try_for_each_init(scratch, |scratch, blocks| {
+            blocks.into_iter().try_for_each(|block| {
+                interrupt.check()?;
+                encode(block, scratch)
+            })
         })
     }
 }
@@ -349,9 +378,23 @@ fn room_for_features(num_features: usize) -> Result<()> {
     room_for("the bins of all features", 128 * num_features as u64)
 }
 
+/// Features of which sixteen rows at a time would be too much.
+const LONG: usize = 1 << 16;
+
+/// The most blocks that a thread takes at a time.
+const MOST_AT_ONCE: usize = 16;
+
 /// Some rows on their way to bytes; `hashes` is empty where they are known.
 struct Block<'a> {
     rows: Range<usize>,
-    bytes: &'a mut [u8],
+    /// Their piece of each column.
+    columns: Vec<&'a mut [u8]>,
     hashes: &'a mut [u64],
+}
+
+/// What a thread needs to bin a block.
+struct Scratch {
+    cells: Vec<f32>,
+    /// The binned cells, row after row.
+    rows: Vec<u8>,
 }

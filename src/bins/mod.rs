@@ -29,6 +29,7 @@ mod sample;
 pub use binning::{BinOptions, Binning};
 pub use categories::Categories;
 pub use cells::{Cells, block_rows, nearest, row_hash, row_hashes};
+pub(crate) use kernel::turn::{Columns, to_lines};
 pub use layout::{Layout, Place};
 pub use mapper::Mapper;
 pub use matrix::Matrix;

@@ -281,7 +281,8 @@ impl Dataset {
         let floats: usize = floats.into_iter().flatten().map(|v| 8 * v.len()).sum();
         let places = self.position.as_ref().map_or(0, |places| 4 * places.len());
         let floats = floats + places;
-        self.matrix.bytes().len() + self.num_docs() * (4 + 4 + 8) + self.queries.len() * 20 + floats
+        let cells = self.matrix.width() * self.num_docs();
+        cells + self.num_docs() * (4 + 4 + 8) + self.queries.len() * 20 + floats
     }
 }
 

@@ -9,8 +9,8 @@ use crate::interrupt::Interrupt;
 use crate::model::{Child, Set, Split, Tree};
 use rayon::prelude::*;
 
-/// Docs that go down a tree together: their rows stay in the second-level cache.
-const BLOCK: usize = 1024;
+/// Docs that go down a tree together: their cells of a column are a few cache lines.
+const BLOCK: usize = 4096;
 
 /// A tree whose splits look at bytes of binned rows.
 ///
@@ -91,7 +91,6 @@ impl CodedTree {
 
     /// Cuts the rows of a block in two at each split, as in training.
     fn add_to_block(&self, matrix: &Matrix, first: usize, scores: &mut [f64]) {
-        let (width, bytes) = (matrix.width(), &matrix.bytes()[first * matrix.width()..]);
         let mut rows = [0u16; BLOCK];
         for (to, row) in rows.iter_mut().zip(0..scores.len() as u16) {
             *to = row;
@@ -110,10 +109,11 @@ impl CodedTree {
                 }
                 Child::Split(split) => {
                     let split = &self.splits[split as usize];
+                    let cells = &matrix.column(split.column)[first..];
                     let mut left = 0;
                     for i in 0..rows.len() {
                         let row = rows[i];
-                        let byte = bytes[row as usize * width + split.column];
+                        let byte = cells[row as usize];
                         rows[left] = row;
                         others[i - left] = row;
                         left += usize::from(split.side.is_left(byte));

@@ -1,6 +1,5 @@
 //! Best-first growth of one tree.
 
-use super::columns::Columns;
 use super::features::{Digit, Digits, Set};
 use super::histogram::{Docs, Gathered, Known, Pool, Shape};
 use super::limits::{Bounds, Rules};
@@ -53,7 +52,6 @@ pub struct Job<'a> {
 pub struct Grower {
     pub(super) options: GrowOptions,
     pub(super) digits: Digits,
-    pub(super) columns: Columns,
     pub(super) lines: Lines,
     pub(super) pool: Pool,
     pub(super) packed: Vec<u64>,
@@ -138,8 +136,7 @@ impl Grower {
         let most_kept = options.num_leaves.min(num_docs / shape.least_kept() + 2) as u64;
         room_for("growing trees", 8 * shape.len() as u64 * most_kept + 32 * num_docs as u64)?;
         Ok(Self {
-            columns: Columns::of(table.matrix),
-            lines: Lines::of(table.matrix),
+            lines: Lines::of(table.matrix)?,
             pool: Pool::new(shape),
             packed: vec![0; num_docs],
             gathered: Gathered::default(),
@@ -163,7 +160,7 @@ impl Grower {
         if !team.is_alone() {
             self.check_team()?;
             // Sums are exchanged as they lie, and each rank would lay out its own docs.
-            self.lines = Lines::plain(table.matrix);
+            self.lines = Lines::plain(table.matrix)?;
         }
         self.team = team;
         Ok(self)
@@ -293,7 +290,7 @@ impl Grower {
         let choice = best.choice;
         let histogram = self.leaves[at].histogram.take();
         let digit = self.digits.all()[choice.digit];
-        let cells = self.columns.get(growth.table.matrix, digit.column as usize);
+        let cells = growth.table.matrix.padded(digit.column as usize);
         let side = digit.side(&choice.asks, choice.missing_left);
         let l2 = self.l2(growth);
         let leaf = &mut self.leaves[at];

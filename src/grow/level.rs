@@ -69,7 +69,7 @@ impl Scanner<'_> {
         let most = self.most_columns(threads);
         let (mut units, mut start) = (Vec::new(), 0);
         while let Some(&place) = places.get(start) {
-            let (strip, of_strip) = self.lines.strip(self.matrix, place);
+            let (strip, of_strip) = self.lines.strip(place);
             let len = places[start..].partition_point(|&place| place < of_strip.end);
             let num_parts = len.div_ceil(most);
             for part in 0..num_parts {

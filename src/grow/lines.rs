@@ -8,13 +8,17 @@
 //! of a [run](super::quiet) are neighbours.
 
 use super::quiet::{Plan, Quiet};
-use crate::bins::Matrix;
+use crate::bins::{Columns, Matrix, to_lines};
+use crate::error::{Error, Result};
+use crate::simd::Level;
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// The bytes of a cache line, and of half of one.
 const LINE: usize = 64;
 const HALF: usize = LINE / 2;
+/// Docs that one task copies.
+const DOCS_A_TASK: usize = 1 << 14;
 /// Columns below which a tile is narrow.
 const NARROW: usize = 12;
 
@@ -26,13 +30,13 @@ pub(super) struct Strip<'a> {
     pub(super) first: u32,
 }
 
-/// A copy of the table by strips, where there is room for one.
+/// A copy of the table by strips.
 ///
 /// A doc has a cache line of each strip; of the last, if that is narrow, half a line or less.
 #[derive(Debug)]
 pub(super) struct Lines {
     /// Strip after strip, from the first byte that begins a cache line.
-    bytes: Option<Vec<u8>>,
+    bytes: Vec<u8>,
     start: usize,
     num_rows: usize,
     /// The first place of each strip, and the end of the last.
@@ -45,52 +49,51 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Copies a table, its columns in an order in which those of a run are neighbours.
-    pub(super) fn of(matrix: &Matrix) -> Self {
+    pub(super) fn of(matrix: &Matrix) -> Result<Self> {
         Self::planned(matrix, &Quiet::plan(matrix))
     }
 
     /// Copies a table as it is, for ranks whose tables are different but whose places must not be.
-    pub(super) fn plain(matrix: &Matrix) -> Self {
+    pub(super) fn plain(matrix: &Matrix) -> Result<Self> {
         Self::planned(matrix, &Plan::plain(matrix.width()))
     }
 
-    /// Copies a table; without the memory for it, its rows will do.
-    fn planned(matrix: &Matrix, plan: &Plan) -> Self {
-        let Some(lines) = Self::copy(matrix, Layout::of(plan)) else {
-            let Layout { order, firsts, .. } = Layout::of(&Plan::plain(matrix.width()));
-            let (num_rows, places, quiet) = (matrix.num_rows(), order.clone(), Quiet::default());
-            return Self { bytes: None, start: 0, num_rows, firsts, order, places, quiet };
-        };
-        let (mut lines, runs) = lines;
-        let mut quiet = Quiet::of(plan, &runs);
-        quiet.listen(lines.num_rows, |doc, places| lines.cells(doc, places));
-        lines.quiet = quiet;
-        lines
-    }
-
-    /// Returns where the runs lie, too.
-    fn copy(matrix: &Matrix, layout: Layout) -> Option<(Self, Vec<Range<u32>>)> {
+    fn planned(matrix: &Matrix, plan: &Plan) -> Result<Self> {
         let (width, num_rows) = (matrix.width(), matrix.num_rows());
-        let Layout { order, firsts, runs } = layout;
+        let Layout { order, firsts, runs } = Layout::of(plan);
         let mut places = vec![0; width];
         for (place, &column) in (0..).zip(&order) {
             places[column as usize] = place;
         }
-        let quiet = Quiet::default();
-        let mut lines = Self { bytes: None, start: 0, num_rows, firsts, order, places, quiet };
-        let row: usize = (0..lines.num_strips()).map(|strip| lines.pitch(strip)).sum();
-        let size = num_rows.checked_mul(row)?.checked_add(LINE)?;
-        let mut bytes = bytemuck::allocation::try_zeroed_vec::<u8>(size).ok()?;
-        lines.start = bytes.as_ptr().align_offset(LINE).min(LINE);
-        let strips = bytes[lines.start..].par_chunks_mut((num_rows * LINE).max(1));
-        strips.zip(lines.firsts.par_windows(2)).enumerate().for_each(|(number, (strip, ends))| {
-            let columns = &lines.order[ends[0] as usize..ends[1] as usize];
-            let rows = matrix.bytes().chunks_exact(width);
-            for (to, row) in strip.chunks_exact_mut(lines.pitch(number)).zip(rows) {
-                to.iter_mut().zip(columns).for_each(|(to, &column)| *to = row[column as usize]);
-            }
+        let (bytes, start, quiet) = (Vec::new(), 0, Quiet::default());
+        let mut lines = Self { bytes, start, num_rows, firsts, order, places, quiet };
+        lines.copy(matrix)?;
+        let mut quiet = Quiet::of(plan, &runs);
+        quiet.listen(num_rows, |doc, places| lines.cells(doc, places));
+        lines.quiet = quiet;
+        Ok(lines)
+    }
+
+    /// Copies the cells of a table to where they lie here.
+    fn copy(&mut self, matrix: &Matrix) -> Result<()> {
+        let row: usize = (0..self.num_strips()).map(|strip| self.pitch(strip)).sum();
+        let size = self.num_rows.saturating_mul(row).saturating_add(LINE);
+        let bytes = bytemuck::allocation::try_zeroed_vec::<u8>(size);
+        let mut bytes = bytes.map_err(|()| Error::resource("growing trees", size as u64))?;
+        self.start = bytes.as_ptr().align_offset(LINE).min(LINE);
+        let strips = bytes[self.start..].par_chunks_mut((self.num_rows * LINE).max(1));
+        strips.zip(self.firsts.par_windows(2)).enumerate().for_each(|(number, (strip, ends))| {
+            let columns = self.order[ends[0] as usize..ends[1] as usize].iter();
+            let columns: Vec<_> = columns.map(|&column| matrix.padded(column as usize)).collect();
+            let pitch = self.pitch(number);
+            let tasks = strip[..self.num_rows * pitch].par_chunks_mut(DOCS_A_TASK * pitch);
+            tasks.enumerate().for_each(|(task, to)| {
+                let from = Columns { columns: &columns, first: task * DOCS_A_TASK };
+                to_lines(Level::best(), from, pitch, to);
+            });
         });
-        Some((Self { bytes: Some(bytes), ..lines }, runs))
+        self.bytes = bytes;
+        Ok(())
     }
 
     pub(super) fn quiet(&self) -> &Quiet {
@@ -133,25 +136,20 @@ impl Lines {
 
     /// The cells of a doc in some places, as far as they lie in one strip.
     fn cells(&self, doc: usize, places: Range<u32>) -> &[u8] {
-        let Some(bytes) = &self.bytes else { return &[] };
         let number = self.number(places.start);
         let at = self.start + number * LINE * self.num_rows + doc * self.pitch(number);
         let [first, end] = [places.start, places.end.min(self.firsts[number + 1])]
             .map(|place| at + (place - self.firsts[number]) as usize);
-        &bytes[first..end]
+        &self.bytes[first..end]
     }
 
-    /// The strip of a place in the lines of a table that this is a copy of, and its places.
-    pub(super) fn strip<'a>(&'a self, matrix: &'a Matrix, place: u32) -> (Strip<'a>, Range<u32>) {
+    /// The strip of a place, and its places.
+    pub(super) fn strip(&self, place: u32) -> (Strip<'_>, Range<u32>) {
         let number = self.number(place);
         let (first, end) = (self.firsts[number], self.firsts[number + 1]);
-        let Some(bytes) = &self.bytes else {
-            let bytes = &matrix.bytes()[first as usize..];
-            return (Strip { bytes, pitch: matrix.width(), first }, first..end);
-        };
         let pitch = self.pitch(number);
         let start = self.start + number * LINE * self.num_rows;
-        let bytes = &bytes[start..start + pitch * self.num_rows];
+        let bytes = &self.bytes[start..start + pitch * self.num_rows];
         (Strip { bytes, pitch, first }, first..end)
     }
 }
@@ -237,21 +235,17 @@ mod tests {
     use crate::hash::draw;
 
     fn matrix(width: usize, num_rows: usize, cell: impl Fn(usize) -> u8) -> Matrix {
-        let mut matrix = Matrix::with_capacity(width, num_rows).unwrap();
-        for (i, byte) in matrix.grow(num_rows).unwrap().iter_mut().enumerate() {
-            *byte = cell(i);
-        }
-        matrix
+        Matrix::of_rows(width, &(0..width * num_rows).map(cell).collect::<Vec<u8>>())
     }
 
     fn check(matrix: &Matrix, lines: &Lines) {
         for place in 0..matrix.width() as u32 {
-            let (strip, places) = lines.strip(matrix, place);
+            let (strip, places) = lines.strip(place);
             assert!(places.contains(&place));
             let (at, column) = ((place - strip.first) as usize, lines.column(place));
             assert_eq!(lines.place(column as u32), place);
             let cell = |doc: usize| strip.bytes[doc * strip.pitch + at];
-            assert!((0..matrix.num_rows()).all(|doc| cell(doc) == matrix.row(doc)[column]));
+            assert!((0..matrix.num_rows()).all(|doc| cell(doc) == matrix.column(column)[doc]));
         }
     }
 
@@ -261,13 +255,12 @@ mod tests {
             [(1, 1), (3, 70), (64, 9), (65, 30), (110, 40), (136, 50), (700, 2)]
         {
             let matrix = matrix(width, num_rows, |i| (i * 7 + i / 256) as u8);
-            let copy = Lines::of(&matrix);
-            let plain = Lines::plain(&matrix);
-            let rows = Lines { bytes: None, ..Lines::plain(&matrix) };
-            for lines in [&copy, &plain, &rows] {
+            let copy = Lines::of(&matrix).unwrap();
+            let plain = Lines::plain(&matrix).unwrap();
+            for lines in [&copy, &plain] {
                 check(&matrix, lines);
             }
-            let (strip, _) = copy.strip(&matrix, 0);
+            let (strip, _) = copy.strip(0);
             assert_eq!(strip.bytes.as_ptr().align_offset(LINE), 0, "a line a doc");
         }
     }
@@ -316,7 +309,7 @@ mod tests {
             }
         };
         let matrix = matrix(width, num_rows, cell);
-        let lines = Lines::of(&matrix);
+        let lines = Lines::of(&matrix).unwrap();
         check(&matrix, &lines);
         let runs = lines.quiet().runs();
         let [run] = runs else { panic!("one run, not {}", runs.len()) };
@@ -324,9 +317,9 @@ mod tests {
         let is_of_field = |place| lines.column(place).is_multiple_of(2) && run.common(place) == 9;
         assert!((0..75).all(is_of_field));
         for (doc, &loud) in lines.quiet().loud().iter().enumerate() {
-            let is_loud = (0..75).any(|place| matrix.row(doc)[lines.column(place)] != 9);
+            let is_loud = (0..75).any(|place| matrix.column(lines.column(place))[doc] != 9);
             assert_eq!(loud, u32::from(is_loud));
         }
-        assert!(Lines::plain(&matrix).quiet().runs().is_empty());
+        assert!(Lines::plain(&matrix).unwrap().quiet().runs().is_empty());
     }
 }

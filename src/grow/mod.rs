@@ -18,7 +18,6 @@
 mod careful;
 mod category;
 mod coded;
-mod columns;
 mod features;
 mod finish;
 mod grower;

@@ -84,7 +84,7 @@ impl Quiet {
                 is_free[column as usize] = false;
             }
         }
-        let share = |run: &Draft| run.num_quiet as f32 / sample.rows.len() as f32;
+        let share = |run: &Draft| run.num_quiet as f32 / sample.docs.len() as f32;
         Plan {
             runs: runs.iter().map(|run| (run.columns.clone(), share(run))).collect(),
             rest: (0..).zip(is_free).filter(|(_, is)| *is).map(|(column, _)| column).collect(),
@@ -163,7 +163,8 @@ impl Run {
 
 /// Docs from all over the table.
 struct Sample<'a> {
-    rows: Vec<&'a [u8]>,
+    matrix: &'a Matrix,
+    docs: Vec<u32>,
     /// The commonest byte of each column.
     common: Vec<u8>,
 }
@@ -172,16 +173,17 @@ impl<'a> Sample<'a> {
     fn of(matrix: &'a Matrix) -> Self {
         let num_docs = matrix.num_rows();
         let len = num_docs.min(SAMPLE);
-        let rows: Vec<_> = (0..len).map(|i| matrix.row(i * num_docs / len)).collect();
-        let mut counts = vec![[0u16; 256]; matrix.width()];
-        for row in &rows {
-            counts.iter_mut().zip(*row).for_each(|(counts, &byte)| counts[usize::from(byte)] += 1);
-        }
-        let most = |counts: &[u16; 256]| {
+        let docs: Vec<u32> = (0..len).map(|i| (i * num_docs / len) as u32).collect();
+        let commonest = |column| {
+            let cells = matrix.column(column);
+            let mut counts = [0u16; 256];
+            for &doc in &docs {
+                counts[usize::from(cells[doc as usize])] += 1;
+            }
             let most = counts.iter().copied().max();
             counts.iter().position(|&count| Some(count) == most).unwrap_or(0) as u8
         };
-        Self { common: counts.iter().map(most).collect(), rows }
+        Self { common: (0..matrix.width()).map(commonest).collect(), matrix, docs }
     }
 
     /// Columns of nearly the same quiet docs together; then those two become one, again and again, that
@@ -201,7 +203,7 @@ impl<'a> Sample<'a> {
                 None => others.push(draft),
             }
         }
-        let cost = COST * self.rows.len();
+        let cost = COST * self.docs.len();
         let pairs = |num: usize| (0..num).flat_map(move |b| (0..b).map(move |a| (a, b)));
         let net = |saved: usize| saved.saturating_sub(cost);
         let gain = |a: &Draft, b: &Draft| {
@@ -234,9 +236,10 @@ impl<'a> Sample<'a> {
     fn of_same_docs(&self) -> Vec<Draft> {
         let mut alike: BTreeMap<Vec<u64>, Vec<u32>> = BTreeMap::new();
         for (column, &common) in (0..).zip(&self.common) {
-            let mut loud = vec![0; self.rows.len().div_ceil(64)];
-            for (i, row) in self.rows.iter().enumerate() {
-                loud[i / 64] |= u64::from(row[column as usize] != common) << (i % 64);
+            let cells = self.matrix.column(column as usize);
+            let mut loud = vec![0; self.docs.len().div_ceil(64)];
+            for (i, &doc) in self.docs.iter().enumerate() {
+                loud[i / 64] |= u64::from(cells[doc as usize] != common) << (i % 64);
             }
             alike.entry(loud).or_default().push(column);
         }
@@ -245,7 +248,7 @@ impl<'a> Sample<'a> {
             Draft { columns, loud, num_quiet }
         });
         let mut drafts: Vec<_> =
-            drafts.filter(|draft| draft.num_quiet * LEAST_QUIET > self.rows.len()).collect();
+            drafts.filter(|draft| draft.num_quiet * LEAST_QUIET > self.docs.len()).collect();
         drafts.sort_by_key(Draft::rank);
         drafts
     }
@@ -254,7 +257,7 @@ impl<'a> Sample<'a> {
     fn saved(&self, run: &Draft, other: &Draft) -> usize {
         let bits = run.loud.iter().zip(&other.loud);
         let num_loud: u32 = bits.map(|(a, b)| (a | b).count_ones()).sum();
-        (run.columns.len() + other.columns.len()) * (self.rows.len() - num_loud as usize)
+        (run.columns.len() + other.columns.len()) * (self.docs.len() - num_loud as usize)
     }
 
     fn join(&self, run: &mut Draft, other: &Draft) {
@@ -265,7 +268,7 @@ impl<'a> Sample<'a> {
 
     fn num_quiet(&self, loud: &[u64]) -> usize {
         let num_loud: u32 = loud.iter().map(|bits| bits.count_ones()).sum();
-        self.rows.len() - num_loud as usize
+        self.docs.len() - num_loud as usize
     }
 }
 

@@ -1,6 +1,6 @@
 //! The docs of a tree, node by node.
 
-use super::kernel::{self, Cells, Side};
+use super::kernel::{self, Side};
 use crate::simd::Level;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -29,7 +29,7 @@ impl Rows {
 
     /// Moves the docs of a run that go left before the others; both keep their order. Returns where
     /// the others begin.
-    pub(super) fn part(&mut self, run: Range<usize>, cells: Cells<'_>, side: &Side) -> usize {
+    pub(super) fn part(&mut self, run: Range<usize>, cells: &[u8], side: &Side) -> usize {
         let level = Level::best();
         let (docs, right) = (&mut self.docs[run.clone()], &mut self.right[run.clone()]);
         if docs.len() < FEW || rayon::current_num_threads() == 1 {

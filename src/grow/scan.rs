@@ -18,7 +18,6 @@ use super::kernel::{self, Search, Tables};
 use super::limits::Rules;
 use super::lines::Lines;
 use super::noise::Noise;
-use crate::bins::Matrix;
 use crate::simd::Level;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -144,7 +143,6 @@ pub(super) struct Scanner<'a> {
     pub(super) digits: &'a Digits,
     /// The places of the columns that histograms are of, rising.
     pub(super) places: &'a [u32],
-    pub(super) matrix: &'a Matrix,
     pub(super) lines: &'a Lines,
     pub(super) shape: Shape,
     pub(super) rules: Option<&'a Rules>,
@@ -229,7 +227,7 @@ impl<'a> Scanner<'a> {
         let mut units = Vec::new();
         let mut start = 0;
         while let Some(&place) = places.get(start) {
-            let (strip, of_strip) = self.lines.strip(self.matrix, place);
+            let (strip, of_strip) = self.lines.strip(place);
             let len = places[start..].partition_point(|&place| place < of_strip.end);
             let num_parts = len.div_ceil(most);
             let bounds = |part: usize| start + len * part / num_parts;
@@ -242,7 +240,7 @@ impl<'a> Scanner<'a> {
                     level: self.level,
                     runs: self.lines.quiet().runs(),
                     is_cold: first == 0 || num_docs > BLOCK && part > 0,
-                    next: after.map(|&place| self.lines.strip(self.matrix, place).0),
+                    next: after.map(|&place| self.lines.strip(place).0),
                 };
                 let size = (end - first) * self.shape.stride;
                 let [own, parent] = [&mut own, &mut parent].map(|sums| cut(sums, size));
@@ -318,8 +316,8 @@ pub(super) fn cut<'s>(sums: &mut Option<&'s mut [u64]>, size: usize) -> Option<&
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bins::Cells;
     use crate::bins::{BinOptions, Binning};
+    use crate::bins::{Cells, Matrix};
     use crate::error::Result;
     use crate::grow::histogram::Known;
     use crate::grow::level::{Pair, Terms};
@@ -365,7 +363,7 @@ mod tests {
         let columns: Vec<u32> = (0..width as u32).collect();
         let shape = Shape { stride, width };
         let matrix = &Matrix::zeros(width, 1).unwrap();
-        let lines = &Lines::of(matrix);
+        let lines = &Lines::of(matrix).unwrap();
         let size = stride * width;
         let set = Set::all(digits.len());
         for seed in 0..20 {
@@ -386,8 +384,7 @@ mod tests {
                 let careful = None;
                 let node = Node { total, least, l2, alone, features, careful, bar, noise };
                 let rules = None;
-                let scanner =
-                    Scanner { level, digits, places: columns, matrix, lines, shape, rules };
+                let scanner = Scanner { level, digits, places: columns, lines, shape, rules };
                 // Of no docs: the sibling's sums are those of the parent.
                 let found = scanner.scan([None, Some(node)], docs, None, Some(&mut sums.clone()));
                 assert_eq!(found[0].best, None);
@@ -462,13 +459,12 @@ mod tests {
         let shape = Shape { stride: digits.stride(), width: matrix.width() };
         let columns: Vec<u32> = (0..matrix.width() as u32).collect();
         let (columns, lines, features) =
-            (&columns[..], &Lines::of(matrix), &Set::all(digits.len()));
+            (&columns[..], &Lines::of(matrix).unwrap(), &Set::all(digits.len()));
         let rules = None;
-        let scanner =
-            |level| Scanner { level, digits, places: columns, matrix, lines, shape, rules };
+        let scanner = |level| Scanner { level, digits, places: columns, lines, shape, rules };
         for seed in 0..40 {
             let gradient = |&doc: &u32| {
-                let pull = u64::from(matrix.row(doc as usize)[0]);
+                let pull = u64::from(matrix.column(0)[doc as usize]);
                 (draw(seed, 4, doc.into()) % 90 + pull) << 32 | (1 + draw(seed, 5, doc.into()) % 9)
             };
             let gradients: Vec<u64> = order.iter().map(gradient).collect();

@@ -225,9 +225,9 @@ impl Grower {
             let left = bytes.zip(sums).filter(|&(byte, _)| side.is_left(byte));
             return left.fold(0, |sum, (_, &more)| sum.wrapping_add(more));
         }
-        let cells = self.columns.get(growth.table.matrix, digit.column as usize);
+        let cells = growth.table.matrix.padded(digit.column as usize);
         let docs = self.docs.get(leaf.docs.clone()).iter();
-        let left = docs.filter(|&&doc| side.is_left(cells.get(doc)));
+        let left = docs.filter(|&&doc| side.is_left(cells[doc as usize]));
         left.fold(0, |sum, &doc| sum.wrapping_add(self.packed[doc as usize]))
     }
 
@@ -239,7 +239,7 @@ impl Grower {
         growth: &mut Growth<'_>,
     ) {
         let digit = self.digits.all()[choice.digit];
-        let cells = self.columns.get(growth.table.matrix, digit.column as usize);
+        let cells = growth.table.matrix.padded(digit.column as usize);
         let leaf = &self.leaves[at];
         let middle = self.docs.part(leaf.docs.clone(), cells, side);
         let rest_middle = self.rest.part(leaf.rest.clone(), cells, side);

@@ -2,7 +2,7 @@
 
 use super::careful::Careful;
 use super::features::Set;
-use super::grower::{Best, Grower, Growth, NODE, NOISE, Open, ROWS, Reduction, Table};
+use super::grower::{Best, Grower, Growth, NODE, NOISE, Open, ROWS, Reduction};
 use super::noise::Noise;
 use super::options::Criterion;
 use super::packed::Sums;
@@ -46,11 +46,10 @@ impl Grower {
     }
 
     pub(super) fn scanner<'s>(&'s self, growth: &'s Growth<'_>) -> Scanner<'s> {
-        let Table { matrix, .. } = growth.table;
         let (level, shape) = (Level::best(), self.pool.shape());
         let places = &growth.places;
         let (digits, lines, rules) = (&self.digits, &self.lines, self.rules.as_ref());
-        Scanner { level, digits, places, matrix, lines, shape, rules }
+        Scanner { level, digits, places, lines, shape, rules }
     }
 
     /// Whether a leaf is shallow and large enough to be split.

@@ -11,6 +11,7 @@ mod avx2;
 mod avx512;
 pub(super) mod keep;
 mod portable;
+pub(crate) mod turn;
 
 use super::layout::Place;
 use super::mapper::Mapper;

@@ -15,7 +15,7 @@ mod tally;
 mod whole;
 
 pub(super) use add::{Block, GAP, MOST_COLUMNS, TILE_SUMS, add, fetch};
-pub(super) use part::{Cells, Side, part};
+pub(super) use part::{Side, part};
 pub(super) use pick::{Crowd, ROOM, pick};
 pub(super) use search::{Search, Tables, marginal};
 pub(super) use tally::{Asked, Tally};
@@ -59,7 +59,6 @@ pub(super) fn add_node(summand: Summand<'_>, tables: &mut Tables, tally: &mut Ta
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bins::Matrix;
     use crate::grow::lines::Strip;
     #[cfg(target_arch = "x86_64")]
     use crate::grow::packed::Sums;
@@ -79,13 +78,10 @@ mod tests {
                 let all: Vec<u32> = (0..len).map(|i| 3 * i).collect();
                 let (left, right): (Vec<u32>, Vec<u32>) =
                     all.iter().partition(|&&doc| side.is_left(bytes[doc as usize]));
-                let rows = Cells::Rows { bytes: &bytes, width: 1, column: 0 };
                 for level in Level::available() {
-                    for cells in [Cells::Column(&bytes), rows] {
-                        let (mut docs, mut others) = (all.clone(), vec![0; all.len()]);
-                        let n = part(level, cells, &side, &mut docs, &mut others);
-                        assert_eq!((&docs[..n], &others[..all.len() - n]), (&left[..], &right[..]));
-                    }
+                    let (mut docs, mut others) = (all.clone(), vec![0; all.len()]);
+                    let n = part(level, &bytes, &side, &mut docs, &mut others);
+                    assert_eq!((&docs[..n], &others[..all.len() - n]), (&left[..], &right[..]));
                 }
             }
         }
@@ -137,17 +133,16 @@ mod tests {
         for codes in [32usize, 64, 128, 256, 512] {
             let stride = codes + GAP;
             for width in [1, 7, 24, 25] {
-                let mut matrix = Matrix::with_capacity(width + 9, 50).unwrap();
-                for (i, byte) in matrix.grow(50).unwrap().iter_mut().enumerate() {
-                    *byte = (draw(4, 4, i as u64) % codes.min(256) as u64) as u8;
-                }
+                let pitch = width + 9;
+                let cell = |i| (draw(4, 4, i) % codes.min(256) as u64) as u8;
+                let bytes: Vec<u8> = (0..50 * pitch as u64).map(cell).collect();
                 let docs: Vec<u32> = (0..50).filter(|doc| doc % 3 > 0).collect();
                 let gradients: Vec<u64> = docs.iter().map(|&d| draw(5, 5, d.into())).collect();
                 let (docs, next) = (&docs[..], &docs[..7]);
                 let gradients = &gradients[..];
                 let run: Vec<u32> = (12..).take(width).collect();
                 let apart: Vec<u32> = (10..).filter(|c| c % 7 != 1).take(width).collect();
-                let strip = Strip { bytes: matrix.bytes(), pitch: matrix.width(), first: 10 };
+                let strip = Strip { bytes: &bytes, pitch, first: 10 };
                 for columns in [&run[..], &apart] {
                     let block = Block { strip, docs, gradients, columns, next, next_strip: strip };
                     let [mut fast, mut slow] = [vec![1; stride * width], vec![1; stride * width]];

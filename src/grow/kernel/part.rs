@@ -24,44 +24,20 @@ impl Side {
     }
 }
 
-/// The bytes of one column.
-#[derive(Clone, Copy)]
-pub(crate) enum Cells<'a> {
-    /// One after the other, with at least three bytes after the last.
-    Column(&'a [u8]),
-    /// In rows of `width` bytes.
-    Rows { bytes: &'a [u8], width: usize, column: usize },
-}
-
-impl Cells<'_> {
-    /// The byte of a doc.
-    #[inline]
-    pub(crate) fn get(&self, doc: u32) -> u8 {
-        match *self {
-            Cells::Column(bytes) => bytes[doc as usize],
-            Cells::Rows { bytes, width, column } => bytes[doc as usize * width + column],
-        }
-    }
-}
-
 /// Moves the docs that go left to the front of `docs`, and the others to the front of `right`,
-/// which is as long. Returns how many go left.
+/// which is as long. Returns how many go left. `cells` are the bytes of a column, with at least three
+/// more after the last.
 pub(crate) fn part(
     level: Level,
-    cells: Cells<'_>,
+    cells: &[u8],
     side: &Side,
     docs: &mut [u32],
     right: &mut [u32],
 ) -> usize {
-    match cells {
+    match level {
         #[cfg(target_arch = "x86_64")]
-        Cells::Column(bytes) if level == Level::Avx512 && avx512::fits(bytes) => {
-            avx512::part(bytes, side, docs, right)
-        }
-        Cells::Column(bytes) => plain(|doc| bytes[doc as usize], side, docs, right),
-        Cells::Rows { bytes, width, column } => {
-            plain(|doc| bytes[doc as usize * width + column], side, docs, right)
-        }
+        Level::Avx512 if avx512::fits(cells) => avx512::part(cells, side, docs, right),
+        _ => plain(|doc| cells[doc as usize], side, docs, right),
     }
 }
 
