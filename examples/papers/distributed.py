@@ -68,7 +68,12 @@ class Shard:
         docs = self.docs
         data = rr.Dataset(docs.X, docs.y, qid=docs.qid, base_score=self.scores, like=self.like)
         return rr.train(
-            data, num_trees=1, num_leaves=scale.leaves, learning_rate=scale.rate, seed=seed
+            data,
+            num_trees=1,
+            num_leaves=scale.leaves,
+            learning_rate=scale.rate,
+            seed=seed,
+            noise_copies=2,
         )
 
     def value(self, more: NDArray[np.float64]) -> tuple[float, int]:
@@ -119,6 +124,7 @@ def central(docs: Docs, scale: Scale, held: Docs, test: Docs) -> Any:
         data,
         num_trees=scale.rounds,
         num_leaves=scale.leaves,
+        noise_copies=2,
         learning_rate=scale.rate,
         valid=valid,
         early_stopping=scale.rounds,

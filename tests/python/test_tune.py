@@ -60,13 +60,17 @@ def test_the_ranker_has_the_best_setting_and_all_docs(docs: Ranking, found: rr.T
 
 def test_the_best_of_many_flatters_itself_and_choosing_does_not() -> None:
     rng = np.random.default_rng(0)
-    X, qid = rng.random((600, 4), np.float32), np.arange(600) // 10
-    y = rng.integers(0, 3, 600)
-    tried = {"random_state": list(range(12)), "features_per_node": [0.5]}
-    found = rr.tune(trees(), (X, y, qid), tried, folds=3, refit=False)
-    mean = np.mean([float(trial.value) for trial in found.trials])
-    assert float(found.value) > mean + 0.01
-    assert abs(float(found.choosing) - mean) < abs(float(found.value) - mean)
+    flattery, bias = [], []
+    for _ in range(3):
+        X, qid = rng.random((600, 4), np.float32), np.arange(600) // 10
+        y = rng.integers(0, 3, 600)
+        tried = {"random_state": list(range(12)), "features_per_node": [0.5]}
+        found = rr.tune(trees(), (X, y, qid), tried, folds=3, refit=False)
+        mean = np.mean([float(trial.value) for trial in found.trials])
+        flattery.append(float(found.value) - mean)
+        bias.append(float(found.choosing) - mean)
+    assert np.mean(flattery) > 0.01
+    assert abs(np.mean(bias)) < np.mean(flattery)
 
 
 def test_a_sweep_does_not_depend_on_threads_nor_on_the_order_of_rows(
