@@ -8,7 +8,7 @@ use super::noise;
 use super::options::{GrowOptions, TreeShape};
 use super::packed::{Load, Scale, pack};
 use super::rows::Rows;
-use super::scan::{Asks, Bar, Choice};
+use super::scan::{Asks, Bar, Choice, Room};
 use super::together::take;
 use crate::bins::{Binning, Categories, Matrix};
 use crate::comm::Team;
@@ -24,7 +24,7 @@ use std::ops::Range;
 /// What trees are grown on.
 #[derive(Debug, Clone, Copy)]
 pub struct Table<'a> {
-    /// The binned cells, a row a doc.
+    /// The binned cells.
     pub matrix: &'a Matrix,
     /// What the bytes of the matrix mean.
     pub binning: &'a Binning,
@@ -47,7 +47,7 @@ pub struct Job<'a> {
 
 /// Grows trees on one table.
 ///
-/// Holds what trees have in common: a copy of the table by column, histograms, lists of docs.
+/// Holds what trees have in common: a copy of the table by strips of columns, histograms, lists of docs.
 #[derive(Debug)]
 pub struct Grower {
     pub(super) options: GrowOptions,
@@ -57,6 +57,8 @@ pub struct Grower {
     pub(super) packed: Vec<u64>,
     /// What is known of the docs of a node.
     pub(super) gathered: Gathered,
+    /// Sums that are not kept.
+    pub(super) spare: Vec<u64>,
     pub(super) docs: Rows,
     pub(super) rest: Rows,
     pub(super) leaves: Vec<Open>,
@@ -127,6 +129,30 @@ pub(super) const NOISE: u64 = 4;
 impl Grower {
     /// Makes ready to grow trees on a table.
     pub fn new(table: Table<'_>, options: GrowOptions) -> Result<Self> {
+        Self::on(table, options, Lines::of)
+    }
+
+    /// Makes ready to grow trees on the docs of all ranks of a team, of which the table has this
+    /// rank's part.
+    ///
+    /// All ranks grow the same trees; what they exchange depends on the number of leaves, columns and
+    /// bins, and not on that of docs.
+    pub fn in_team(table: Table<'_>, options: GrowOptions, team: Team) -> Result<Self> {
+        if team.is_alone() {
+            return Self::new(table, options);
+        }
+        // Sums are exchanged as they lie, and each rank would lay out its own docs.
+        let mut grower = Self::on(table, options, Lines::plain)?;
+        grower.check_team()?;
+        grower.team = team;
+        Ok(grower)
+    }
+
+    fn on(
+        table: Table<'_>,
+        options: GrowOptions,
+        lines: impl FnOnce(&Matrix) -> Result<Lines>,
+    ) -> Result<Self> {
         options.check()?;
         options.limits.check(&options, table.binning)?;
         let digits = Digits::of(table.binning);
@@ -136,10 +162,11 @@ impl Grower {
         let most_kept = options.num_leaves.min(num_docs / shape.least_kept() + 2) as u64;
         room_for("growing trees", 8 * shape.len() as u64 * most_kept + 32 * num_docs as u64)?;
         Ok(Self {
-            lines: Lines::of(table.matrix)?,
+            lines: lines(table.matrix)?,
             pool: Pool::new(shape),
             packed: vec![0; num_docs],
             gathered: Gathered::default(),
+            spare: Vec::new(),
             docs: Rows::default(),
             rest: Rows::default(),
             leaves: Vec::new(),
@@ -150,20 +177,6 @@ impl Grower {
             digits,
             options,
         })
-    }
-
-    /// Grows trees on the docs of all ranks of a team, of which the table has this rank's part.
-    ///
-    /// All ranks grow the same trees; what they exchange depends on the number of leaves, columns and
-    /// bins, and not on that of docs.
-    pub fn with_team(mut self, table: Table<'_>, team: Team) -> Result<Self> {
-        if !team.is_alone() {
-            self.check_team()?;
-            // Sums are exchanged as they lie, and each rank would lay out its own docs.
-            self.lines = Lines::plain(table.matrix)?;
-        }
-        self.team = team;
-        Ok(self)
     }
 
     /// Grows trees together with other ranks that have the same table, each of which searches its
@@ -357,6 +370,7 @@ impl Grower {
         let mut smaller = self.pool.take_for(self.leaves[pair[0]].docs.len())?;
         let docs = self.docs.get(self.leaves[pair[0]].docs.clone());
         let mut gathered = std::mem::take(&mut self.gathered);
+        let mut spare = std::mem::take(&mut self.spare);
         let sets = pair.map(|leaf| self.features_of(leaf, growth));
         let bars = [Bar::default(), Bar::default()];
         let node = |i: usize| {
@@ -367,8 +381,10 @@ impl Grower {
         };
         let docs = Docs::of(docs, self.known(), &mut gathered);
         let nodes = [node(0), node(1)];
-        let found =
-            self.scanner(growth).scan(nodes, docs, smaller.as_deref_mut(), Some(&mut parent));
+        let (own, parent_sums) = (smaller.as_deref_mut(), Some(&mut parent[..]));
+        let room = Room { own, parent: parent_sums, spare: &mut spare };
+        let found = self.scanner(growth).scan(nodes, docs, room);
+        self.spare = spare;
         let found = self.joined(found, take(&mut growth.trouble), growth.job.round)?;
         self.gathered = gathered;
         for ((leaf, found), sums) in pair.into_iter().zip(found).zip([smaller, Some(parent)]) {
@@ -394,12 +410,14 @@ impl Grower {
         let total = if is_sampled { sum(&self.packed, docs) } else { leaf.total };
         let mut sums = if is_sampled { None } else { self.pool.take_for(num_docs)? };
         let mut gathered = std::mem::take(&mut self.gathered);
+        let mut spare = std::mem::take(&mut self.spare);
         let features = self.features_of(at, growth);
         let bar = Bar::default();
         let node = self.node((total, num_docs), leaf, (&features, &bar), growth);
         let docs = Docs::of(docs, self.known(), &mut gathered);
-        let scanner = self.scanner(growth);
-        let found = scanner.scan([Some(node), None], docs, sums.as_deref_mut(), None);
+        let room = Room { own: sums.as_deref_mut(), parent: None, spare: &mut spare };
+        let found = self.scanner(growth).scan([Some(node), None], docs, room);
+        self.spare = spare;
         let [found, _] = self.joined(found, take(&mut growth.trouble), growth.job.round)?;
         self.gathered = gathered;
         self.settle(at, found, (total, num_docs), growth);

@@ -1,6 +1,6 @@
 //! Histograms: the sums of gradients by column and byte, over the docs of a node.
 //!
-//! A histogram has a run of `stride` sums for each column of the matrix, `stride` being the least
+//! A histogram has `stride` sums for each column, place after place, `stride` being the least
 //! power of two that all bytes of the table stay below, and a gap. Sums are packed integers, so that neither
 //! the order of docs nor the cut into parts can be seen in them, and `parent - child` is exactly
 //! the sibling.
@@ -25,7 +25,7 @@ const FEW: usize = 1 << 16;
 /// Docs that are looked up by one task.
 const DOCS_A_TASK: usize = 1 << 14;
 /// Docs below which it takes longer to find out what quiet docs add than to add it.
-const LEAST_LOUD: usize = 512;
+pub(super) const LEAST_LOUD: usize = 512;
 
 /// How the columns of a table are summed.
 #[derive(Debug, Clone, Copy)]
@@ -165,7 +165,9 @@ impl<'a> Docs<'a> {
             return Self { docs, known };
         }
         to.clear();
-        to.add(docs, known);
+        // Of few docs all are added.
+        let loud = if docs.len() < LEAST_LOUD { &[] } else { known.loud };
+        to.add(docs, Known { loud, ..known });
         Self { docs, known: to.known() }
     }
 
@@ -179,8 +181,13 @@ impl<'a> Docs<'a> {
     }
 
     fn blocks(self) -> impl Iterator<Item = Docs<'a>> {
+        self.chunks(BLOCK)
+    }
+
+    /// So many docs at a time; fewer at the end.
+    pub(super) fn chunks(self, num_docs: usize) -> impl Iterator<Item = Docs<'a>> {
         let mut rest = self.known;
-        self.docs.chunks(BLOCK).map(move |docs| {
+        self.docs.chunks(num_docs).map(move |docs| {
             let known;
             (known, rest) = rest.split(docs.len());
             Docs { docs, known }
@@ -247,10 +254,10 @@ impl Part<'_> {
                     Some(run) => loud.of(self.level, block, run),
                     None => (block.docs, block.known.packed),
                 };
-                let columns = &places[tile.columns.clone()];
+                let places = &places[tile.columns.clone()];
                 let next = &ahead[..ahead.len().min(docs.len())];
                 ahead = &ahead[next.len()..];
-                let block = Block { strip, docs, gradients, columns, next, next_strip };
+                let block = Block { strip, docs, gradients, places, next, next_strip };
                 kernel::add(block, shape.stride, sums);
             }
             is_first = false;

@@ -15,6 +15,7 @@
 //! which is the smaller child's of each split, and both children's where they are small; a nanosecond
 //! a doc for each split above it; a quarter of a nanosecond a bin and feature for each new node.
 
+mod apart;
 mod careful;
 mod category;
 mod coded;

@@ -9,6 +9,7 @@
 //! Invariant: sums are integers, so that they are the same whatever the runs are. These are drawn up from
 //! a sample of the docs, and may be poor ones, but never wrong ones.
 
+use super::histogram::LEAST_LOUD;
 use crate::bins::Matrix;
 use rayon::prelude::*;
 use std::cmp::Reverse;
@@ -23,7 +24,7 @@ const MOST_RUNS: usize = 32;
 const MOST_DRAFTS: usize = 64;
 /// What a run costs for each doc, as a number of cells added up.
 const COST: usize = 3;
-/// A column belongs to a run only if this part of the docs or more is quiet in it.
+/// A column belongs to a run only if more than one doc in so many is quiet in it.
 const LEAST_QUIET: usize = 32;
 /// Docs that are looked at by one task.
 const DOCS_A_TASK: usize = 1 << 13;
@@ -74,6 +75,9 @@ struct Draft {
 impl Quiet {
     /// The columns of each run of a table, the largest run first, and all others.
     pub(super) fn plan(matrix: &Matrix) -> Plan {
+        if matrix.num_rows() < LEAST_LOUD {
+            return Plan::plain(matrix.width());
+        }
         let sample = Sample::of(matrix);
         let mut runs = sample.drafts();
         runs.sort_by_key(|run| (Reverse(run.columns.len()), run.columns[0]));
@@ -183,7 +187,7 @@ impl<'a> Sample<'a> {
             let most = counts.iter().copied().max();
             counts.iter().position(|&count| Some(count) == most).unwrap_or(0) as u8
         };
-        Self { common: (0..matrix.width()).map(commonest).collect(), matrix, docs }
+        Self { common: (0..matrix.width()).into_par_iter().map(commonest).collect(), matrix, docs }
     }
 
     /// Columns of nearly the same quiet docs together; then those two become one, again and again, that
@@ -234,13 +238,17 @@ impl<'a> Sample<'a> {
 
     /// The columns that have many quiet docs, those with the same ones together, the largest first.
     fn of_same_docs(&self) -> Vec<Draft> {
-        let mut alike: BTreeMap<Vec<u64>, Vec<u32>> = BTreeMap::new();
-        for (column, &common) in (0..).zip(&self.common) {
-            let cells = self.matrix.column(column as usize);
+        let bits = |(column, &common): (usize, &u8)| {
+            let cells = self.matrix.column(column);
             let mut loud = vec![0; self.docs.len().div_ceil(64)];
             for (i, &doc) in self.docs.iter().enumerate() {
                 loud[i / 64] |= u64::from(cells[doc as usize] != common) << (i % 64);
             }
+            loud
+        };
+        let all: Vec<Vec<u64>> = self.common.par_iter().enumerate().map(bits).collect();
+        let mut alike: BTreeMap<Vec<u64>, Vec<u32>> = BTreeMap::new();
+        for (column, loud) in (0..).zip(all) {
             alike.entry(loud).or_default().push(column);
         }
         let drafts = alike.into_iter().map(|(loud, columns)| {

@@ -16,7 +16,7 @@ use super::features::{Digit, Digits, Set};
 use super::histogram::{BLOCK, Docs, Part, Shape};
 use super::kernel::{self, Search, Tables};
 use super::limits::Rules;
-use super::lines::Lines;
+use super::lines::{Lines, Strip};
 use super::noise::Noise;
 use crate::simd::Level;
 use rayon::prelude::*;
@@ -148,6 +148,16 @@ pub(super) struct Scanner<'a> {
     pub(super) rules: Option<&'a Rules>,
 }
 
+/// Where sums are and go.
+pub(super) struct Room<'a> {
+    /// The sums over the docs, where they are kept.
+    pub(super) own: Option<&'a mut [u64]>,
+    /// Those of the parent, whose place those of the sibling take; without, there is no sibling.
+    pub(super) parent: Option<&'a mut [u64]>,
+    /// For sums that are not kept.
+    pub(super) spare: &'a mut Vec<u64>,
+}
+
 /// Columns of one strip that are worked on together.
 struct Unit<'a> {
     /// Where their list begins among the scanner's.
@@ -157,6 +167,8 @@ struct Unit<'a> {
     own: Option<&'a mut [u64]>,
     /// Those of the parent, of which the sibling's are made.
     parent: Option<&'a mut [u64]>,
+    /// Where there are any, `own` is of some docs only, and these are of the others.
+    more: Vec<&'a [u64]>,
 }
 
 impl<'a> Scanner<'a> {
@@ -167,37 +179,40 @@ impl<'a> Scanner<'a> {
 
     /// The best splits of two nodes: one of some docs, and its sibling; a node that is `None` will
     /// not be split.
-    ///
-    /// The sums over the docs are left in `own`, and those of the sibling take the place of those of
-    /// the parent; without `parent`, there is no sibling.
     pub(super) fn scan(
         &self,
         nodes: [Option<Node<'_>>; 2],
         docs: Docs<'_>,
-        own: Option<&mut [u64]>,
-        parent: Option<&mut [u64]>,
+        room: Room<'_>,
     ) -> [Found; 2] {
-        let work = self.places.len() * (docs.len() + self.shape.stride);
-        let threads = if work < FEW { 1 } else { rayon::current_num_threads() };
-        let units = self.units(docs.len(), threads, own, parent);
-        let scan = |scratch: &mut Vec<u64>, unit| self.scan_unit(unit, &nodes, docs, scratch);
+        let Room { mut own, parent, spare } = room;
+        let threads = self.threads(docs.len() + self.shape.stride);
         let join = |[a, b]: [Found; 2], [c, d]: [Found; 2]| [a.join(c), b.join(d)];
         if threads == 1 {
-            let scratch = &mut Vec::new();
-            return units
-                .into_iter()
-                .map(|unit| scan(scratch, unit))
-                .fold(Default::default(), join);
+            let scan = |unit| self.scan_unit(unit, &nodes, docs, spare);
+            let units = self.units(docs.len(), threads, (own, parent), &[]);
+            return units.into_iter().map(scan).fold(Default::default(), join);
         }
+        let num_parts = self.num_parts(docs.len(), threads);
+        let more = match &mut own {
+            Some(own) if num_parts > 1 => self.fill_apart(docs, num_parts, own, spare),
+            _ => Vec::new(),
+        };
+        let units = self.units(docs.len(), threads, (own, parent), &more);
+        let scan = |scratch: &mut Vec<u64>, unit| self.scan_unit(unit, &nodes, docs, scratch);
         let found: Vec<_> = units.into_par_iter().map_init(Vec::new, scan).collect();
         found.into_iter().fold(Default::default(), join)
     }
 
     /// The sums over docs, and nothing else.
-    pub(super) fn fill(&self, docs: Docs<'_>, own: &mut [u64]) {
-        let work = self.places.len() * docs.len();
-        let threads = if work < FEW { 1 } else { rayon::current_num_threads() };
-        let units = self.units(docs.len(), threads, Some(own), None);
+    pub(super) fn fill(&self, docs: Docs<'_>, own: &mut [u64], spare: &mut Vec<u64>) {
+        let threads = self.threads(docs.len());
+        let num_parts = self.num_parts(docs.len(), threads);
+        if num_parts > 1 {
+            let more = self.fill_apart(docs, num_parts, own, spare);
+            return more.into_iter().for_each(|more| kernel::join(self.level, own, more));
+        }
+        let units = self.units(docs.len(), threads, (Some(own), None), &[]);
         let fill = |unit: Unit<'_>| {
             if let Some(own) = unit.own {
                 unit.part.fill(docs, &self.shape, own);
@@ -210,43 +225,58 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// How many threads work on so many cells and sums a column.
+    fn threads(&self, height: usize) -> usize {
+        if self.places.len() * height < FEW { 1 } else { rayon::current_num_threads() }
+    }
+
+    /// The columns strip by strip, and the strip after each.
+    pub(super) fn by_strip<'s>(
+        &'s self,
+        mut places: &'s [u32],
+    ) -> impl Iterator<Item = (Part<'s>, Option<Strip<'s>>)> {
+        std::iter::from_fn(move || {
+            let (strip, of_strip) = self.lines.strip(*places.first()?);
+            let len = places.partition_point(|&place| place < of_strip.end);
+            let own;
+            (own, places) = places.split_at(len);
+            let next = places.first().map(|&place| self.lines.strip(place).0);
+            let (level, runs) = (self.level, self.lines.quiet().runs());
+            let part = Part { strip, places: own, level, runs, is_cold: true, next: None };
+            Some((part, next))
+        })
+    }
+
     /// Cuts the columns into units.
     fn units<'s>(
         &'s self,
         num_docs: usize,
         threads: usize,
-        mut own: Option<&'s mut [u64]>,
-        mut parent: Option<&'s mut [u64]>,
+        (mut own, mut parent): (Option<&'s mut [u64]>, Option<&'s mut [u64]>),
+        more: &[&'s [u64]],
     ) -> Vec<Unit<'s>> {
-        let places = self.places;
         // The sums of few docs are searched while they are in the first-level cache.
         let most = match (num_docs, threads) {
             (..=BLOCK, 1) => self.shape.tile(),
             _ => self.most_columns(threads),
         };
         let mut units = Vec::new();
-        let mut start = 0;
-        while let Some(&place) = places.get(start) {
-            let (strip, of_strip) = self.lines.strip(place);
-            let len = places[start..].partition_point(|&place| place < of_strip.end);
+        let mut first = 0;
+        for (strip, next) in self.by_strip(self.places) {
+            let len = strip.places.len();
             let num_parts = len.div_ceil(most);
-            let bounds = |part: usize| start + len * part / num_parts;
+            let bound = |part: usize| len * part / num_parts;
             for part in 0..num_parts {
-                let (first, end) = (bounds(part), bounds(part + 1));
-                let after = places.get(start + len).filter(|_| part == 0);
-                let part = Part {
-                    strip,
-                    places: &places[first..end],
-                    level: self.level,
-                    runs: self.lines.quiet().runs(),
-                    is_cold: first == 0 || num_docs > BLOCK && part > 0,
-                    next: after.map(|&place| self.lines.strip(place).0),
-                };
-                let size = (end - first) * self.shape.stride;
-                let [own, parent] = [&mut own, &mut parent].map(|sums| cut(sums, size));
-                units.push(Unit { first, part, own, parent });
+                let places = &strip.places[bound(part)..bound(part + 1)];
+                let is_cold = first == 0 || num_docs > BLOCK && part > 0;
+                let next = next.filter(|_| part == 0);
+                let sums = first * self.shape.stride..(first + places.len()) * self.shape.stride;
+                let [own, parent] = [&mut own, &mut parent].map(|all| cut(all, sums.len()));
+                let more = more.iter().map(|more| &more[sums.clone()]).collect();
+                let part = Part { places, is_cold, next, ..strip };
+                units.push(Unit { first, part, own, parent, more });
+                first += places.len();
             }
-            start += len;
         }
         units
     }
@@ -274,11 +304,16 @@ impl<'a> Scanner<'a> {
             scratch.resize(size, 0);
             scratch
         });
-        unit.part.fill(docs, &self.shape, own);
+        if unit.more.is_empty() {
+            unit.part.fill(docs, &self.shape, own);
+        }
         let group = GROUP * self.shape.stride;
         let mut parent = unit.parent.map(|parent| parent.chunks_mut(group));
-        for (i, own) in own.chunks(group).enumerate() {
+        for (i, own) in own.chunks_mut(group).enumerate() {
             let first = unit.first + i * GROUP;
+            for more in &unit.more {
+                kernel::join(self.level, own, &more[i * group..][..own.len()]);
+            }
             if let Some(node) = &nodes[0] {
                 self.search((first, own), node, tables, &mut found[0]);
             }
@@ -386,7 +421,9 @@ mod tests {
                 let rules = None;
                 let scanner = Scanner { level, digits, places: columns, lines, shape, rules };
                 // Of no docs: the sibling's sums are those of the parent.
-                let found = scanner.scan([None, Some(node)], docs, None, Some(&mut sums.clone()));
+                let (parent, spare) = (&mut sums.clone()[..], &mut Vec::new());
+                let room = Room { own: None, parent: Some(parent), spare };
+                let found = scanner.scan([None, Some(node)], docs, room);
                 assert_eq!(found[0].best, None);
                 let mut sums = sums.clone();
                 let pair = |sums| Pair { docs, own: None, parent: sums, nodes: [None, Some(node)] };
@@ -479,7 +516,8 @@ mod tests {
             let known = Known { packed: &gradients, loud: &[] };
             let docs = Docs { docs: &order, known };
             let level = Level::best();
-            let [found, _] = scanner(level).scan([Some(node), None], docs, Some(&mut sums), None);
+            let room = Room { own: Some(&mut sums), parent: None, spare: &mut Vec::new() };
+            let [found, _] = scanner(level).scan([Some(node), None], docs, room);
             let best = luckiest(digits, &sums, &node, &noise).unwrap();
             let found = found.best.unwrap();
             // Which side missing cells go to where there are none, others say.

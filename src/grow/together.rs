@@ -10,13 +10,14 @@
 use super::grower::sum;
 use super::grower::{Grower, Growth};
 use super::histogram::Docs;
-use super::kernel::GAP;
+use super::kernel::{GAP, subtract};
 use super::options::TreeShape;
 use super::packed::Sums;
-use super::scan::{Bar, Found};
+use super::scan::{Bar, Found, Room};
 use crate::comm::{Call, FRAME};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
+use crate::simd::Level;
 use std::cmp::Reverse;
 
 /// What a message about a node says besides its sums.
@@ -87,9 +88,7 @@ impl Grower {
         let whole = self.whole(&parent, growth);
         self.leaves[small].count = facts.count as usize;
         self.leaves[large].count = whole.count.wrapping_sub(facts.count) as usize;
-        for (sum, less) in parent.iter_mut().zip(&own) {
-            *sum = sum.wrapping_sub(*less);
-        }
+        subtract(Level::best(), &mut parent, &own);
         for (leaf, sums) in [(small, &mut own), (large, &mut parent)] {
             self.search_sums(
                 leaf,
@@ -164,10 +163,12 @@ impl Grower {
         let mut sums = self.pool.take_for(usize::MAX)?.ok_or_else(no_histogram)?;
         let len = growth.places.len() * self.pool.shape().stride;
         let mut gathered = std::mem::take(&mut self.gathered);
+        let mut spare = std::mem::take(&mut self.spare);
         let docs = sample.unwrap_or_else(|| self.docs.get(self.leaves[at].docs.clone()));
         let own = Facts { count: docs.len() as u64, total: sum(&self.packed, docs) };
         let docs = Docs::of(docs, self.known(), &mut gathered);
-        self.scanner(growth).fill(docs, &mut sums[..len]);
+        self.scanner(growth).fill(docs, &mut sums[..len], &mut spare);
+        self.spare = spare;
         self.gathered = gathered;
         let room = len - GAP..len - FRAME;
         sums[room.clone()].fill(0);
@@ -201,8 +202,8 @@ impl Grower {
         let node = self.node(of, &self.leaves[at], (&features, &bar), growth);
         // Of no docs: the sums of the sibling are all.
         let nothing = Docs::none();
-        let [_, found]: [Found; 2] =
-            self.scanner(growth).scan([None, Some(node)], nothing, None, Some(sums));
+        let room = Room { own: None, parent: Some(sums), spare: &mut Vec::new() };
+        let [_, found]: [Found; 2] = self.scanner(growth).scan([None, Some(node)], nothing, room);
         self.settle(at, found, of, growth);
     }
 }

@@ -75,10 +75,12 @@ impl Trainer {
         let trees_a_round = goal.as_ref().map_or(1, |goal| goal.loss.num_margins());
         // Sums and gradients, and lists of docs.
         room_for("training", (16 + 16 * trees_a_round as u64) * dataset.num_docs() as u64)?;
-        let grower = Grower::new(table(&dataset), plan.params.grow.clone())?;
+        let (of_dataset, options) = (table(&dataset), plan.params.grow.clone());
         let grower = match mode {
-            TeamMode::Features => grower.with_shared_features(team.clone())?,
-            _ => grower.with_team(table(&dataset), of_docs.clone())?,
+            TeamMode::Features => {
+                Grower::new(of_dataset, options)?.with_shared_features(team.clone())?
+            }
+            _ => Grower::in_team(of_dataset, options, of_docs.clone())?,
         };
         // Least squares fits docs without a gradient too.
         let by_squares = plan.params.grow.criterion == Criterion::LeastSquares;

@@ -26,8 +26,8 @@ pub(crate) struct Block<'a> {
     pub(crate) docs: &'a [u32],
     /// The packed gradient of each of `docs`.
     pub(crate) gradients: &'a [u64],
-    /// Columns of the table, rising.
-    pub(crate) columns: &'a [u32],
+    /// The places of the columns, rising.
+    pub(crate) places: &'a [u32],
     /// Docs to ask for meanwhile, and where their cells are.
     pub(crate) next: &'a [u32],
     pub(crate) next_strip: Strip<'a>,
@@ -38,7 +38,7 @@ pub(crate) struct Block<'a> {
 /// # Panics
 /// If there are other sums than these.
 pub(crate) fn add(block: Block<'_>, stride: usize, sums: &mut [u64]) {
-    assert_eq!(sums.len(), block.columns.len() * stride, "the sums of a block");
+    assert_eq!(sums.len(), block.places.len() * stride, "the sums of a block");
     match stride {
         264 => by_width::<264>(block, sums),
         136 => by_width::<136>(block, sums),
@@ -52,12 +52,12 @@ pub(crate) fn add(block: Block<'_>, stride: usize, sums: &mut [u64]) {
 fn by_width<const STRIDE: usize>(block: Block<'_>, sums: &mut [u64]) {
     macro_rules! widths {
         ($($width:literal)*) => {
-            match block.columns.len() {
+            match block.places.len() {
                 $($width => {
-                    let columns = block.columns.try_into();
+                    let places = block.places.try_into();
                     let sums = sums.as_chunks_mut::<STRIDE>().0.try_into();
-                    if let (Ok(columns), Ok(sums)) = (columns, sums) {
-                        by_kind::<STRIDE, $width>(block, columns, sums);
+                    if let (Ok(places), Ok(sums)) = (places, sums) {
+                        by_kind::<STRIDE, $width>(block, places, sums);
                     }
                 })*
                 _ => plain(block, STRIDE, sums),
@@ -69,10 +69,10 @@ fn by_width<const STRIDE: usize>(block: Block<'_>, sums: &mut [u64]) {
 
 fn by_kind<const STRIDE: usize, const WIDTH: usize>(
     block: Block<'_>,
-    columns: &[u32; WIDTH],
+    places: &[u32; WIDTH],
     sums: &mut [[u64; STRIDE]; WIDTH],
 ) {
-    let places = columns.map(|column| column.wrapping_sub(block.strip.first) as usize);
+    let places = places.map(|place| place.wrapping_sub(block.strip.first) as usize);
     let (first, end) = (places[0], places[WIDTH - 1] + 1);
     if end - first == WIDTH {
         // Neighbours: where they are is known when the first is.
@@ -121,8 +121,8 @@ pub(crate) fn plain(block: Block<'_>, stride: usize, sums: &mut [u64]) {
     let Strip { bytes, pitch, first } = block.strip;
     for (&doc, &gradient) in block.docs.iter().zip(block.gradients) {
         let cells = &bytes[doc as usize * pitch..];
-        for (sums, &column) in sums.chunks_exact_mut(stride).zip(block.columns) {
-            let sum = &mut sums[usize::from(cells[(column - first) as usize])];
+        for (sums, &place) in sums.chunks_exact_mut(stride).zip(block.places) {
+            let sum = &mut sums[usize::from(cells[(place - first) as usize])];
             *sum = sum.wrapping_add(gradient);
         }
     }

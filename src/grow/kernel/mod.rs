@@ -19,7 +19,7 @@ pub(super) use part::{Side, part};
 pub(super) use pick::{Crowd, ROOM, pick};
 pub(super) use search::{Search, Tables, marginal};
 pub(super) use tally::{Asked, Tally};
-pub(super) use whole::{subtract, total};
+pub(super) use whole::{join, subtract, total};
 
 use super::scan::{Found, Node, Scanner};
 use crate::simd::Level;
@@ -143,8 +143,8 @@ mod tests {
                 let run: Vec<u32> = (12..).take(width).collect();
                 let apart: Vec<u32> = (10..).filter(|c| c % 7 != 1).take(width).collect();
                 let strip = Strip { bytes: &bytes, pitch, first: 10 };
-                for columns in [&run[..], &apart] {
-                    let block = Block { strip, docs, gradients, columns, next, next_strip: strip };
+                for places in [&run[..], &apart] {
+                    let block = Block { strip, docs, gradients, places, next, next_strip: strip };
                     let [mut fast, mut slow] = [vec![1; stride * width], vec![1; stride * width]];
                     add(block, stride, &mut fast);
                     add::plain(block, stride, &mut slow);

@@ -13,6 +13,16 @@ pub(crate) fn total(level: Level, sums: &[u64]) -> u64 {
     }
 }
 
+/// Adds sums to others.
+pub(crate) fn join(level: Level, to: &mut [u64], more: &[u64]) {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the features are there.
+        Level::Avx512 if level.is_available() => unsafe { avx512::join(to, more) },
+        _ => put_on(to, more),
+    }
+}
+
 /// Subtracts sums from others.
 pub(crate) fn subtract(level: Level, from: &mut [u64], less: &[u64]) {
     match level {
@@ -31,6 +41,14 @@ fn add_up(sums: &[u64]) -> u64 {
 
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
 #[inline(always)]
+fn put_on(to: &mut [u64], more: &[u64]) {
+    for (sum, more) in to.iter_mut().zip(more) {
+        *sum = sum.wrapping_add(*more);
+    }
+}
+
+#[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
+#[inline(always)]
 fn take_off(from: &mut [u64], less: &[u64]) {
     for (sum, less) in from.iter_mut().zip(less) {
         *sum = sum.wrapping_sub(*less);
@@ -42,6 +60,11 @@ mod avx512 {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2")]
     pub(super) fn total(sums: &[u64]) -> u64 {
         super::add_up(sums)
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2")]
+    pub(super) fn join(to: &mut [u64], more: &[u64]) {
+        super::put_on(to, more);
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2")]
@@ -65,6 +88,8 @@ mod tests {
                 subtract(level, &mut left, &b);
                 let expected = a.iter().zip(&b).map(|(a, b)| a.wrapping_sub(*b));
                 assert!(left.iter().copied().eq(expected));
+                join(level, &mut left, &b);
+                assert_eq!(left, a);
                 let sum = a.iter().fold(0u64, |sum, more| sum.wrapping_add(*more));
                 assert_eq!(total(level, &a), sum);
             }
