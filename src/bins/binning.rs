@@ -298,9 +298,9 @@ impl Binning {
         interrupt: &Interrupt,
     ) -> Result<()> {
         let (num_rows, old) = (table.num_rows(), hashes.len());
-        hashes.resize(old + num_rows, 0);
         let first = matrix.num_rows();
         matrix.grow(num_rows)?;
+        hashes.resize(old + num_rows, 0);
         let columns = matrix.columns_mut(first..first + num_rows);
         let blocks = self.blocks(columns, num_rows, &mut hashes[old..]);
         let encode = |mut block: Block<'_>, scratch: &mut Scratch| {
@@ -355,7 +355,9 @@ impl Binning {
         interrupt: &Interrupt,
         encode: impl Fn(Block<'a>, &mut Scratch) -> Result<()> + Sync,
     ) -> Result<()> {
-        let at_once = (blocks.len() / (8 * rayon::current_num_threads())).clamp(1, MOST_AT_ONCE);
+        // The list of a block's pieces is sixteen bytes a column.
+        let most = (LISTS / self.layout.width().max(1)).clamp(1, MOST_AT_ONCE);
+        let at_once = (blocks.len() / (8 * rayon::current_num_threads())).clamp(1, most);
         let scratch = || Scratch {
             cells: vec![0.0; self.block_rows() * self.num_features()],
             rows: Vec::new(),
@@ -381,8 +383,9 @@ fn room_for_features(num_features: usize) -> Result<()> {
 /// Features of which sixteen rows at a time would be too much.
 const LONG: usize = 1 << 16;
 
-/// The most blocks that a thread takes at a time.
+/// The most blocks that a thread takes at a time, and the most pieces of columns.
 const MOST_AT_ONCE: usize = 16;
+const LISTS: usize = 1 << 18;
 
 /// Some rows on their way to bytes; `hashes` is empty where they are known.
 struct Block<'a> {

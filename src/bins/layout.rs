@@ -9,7 +9,7 @@ use super::mapper::Mapper;
 /// The digit of a column that holds a feature: `code = cell / stride % codes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// The byte of the row.
+    /// The column of the table.
     pub column: u32,
     /// What one step of the code adds to the byte.
     pub stride: u16,

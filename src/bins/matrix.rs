@@ -53,9 +53,10 @@ impl Matrix {
     pub fn grow(&mut self, num_rows: usize) -> Result<()> {
         let num_rows = self.num_rows.saturating_add(num_rows);
         if num_rows.saturating_add(PAD) > self.pitch {
-            // Half as much again, or columns would be moved too often.
+            // Half as much again, or columns would be moved too often; if there is not so much, just
+            // what is needed.
             let room = num_rows.max(self.pitch + self.pitch / 2);
-            self.widen(pitch(room))?;
+            self.widen(pitch(room)).or_else(|_| self.widen(pitch(num_rows)))?;
         }
         self.num_rows = num_rows;
         Ok(())
@@ -109,6 +110,11 @@ impl Matrix {
     pub(super) fn columns_mut(&mut self, rows: Range<usize>) -> impl Iterator<Item = &mut [u8]> {
         let columns = self.bytes.chunks_exact_mut(self.pitch);
         columns.map(move |column| &mut column[rows.clone()])
+    }
+
+    /// The bytes that it holds: the cells, and what is behind each column.
+    pub fn memory(&self) -> usize {
+        self.bytes.capacity()
     }
 
     /// The cells of a column.

@@ -160,7 +160,7 @@ impl Dataset {
         &self.binning
     }
 
-    /// The binned cells, a row a doc.
+    /// The binned cells.
     pub fn matrix(&self) -> &Matrix {
         &self.matrix
     }
@@ -281,8 +281,7 @@ impl Dataset {
         let floats: usize = floats.into_iter().flatten().map(|v| 8 * v.len()).sum();
         let places = self.position.as_ref().map_or(0, |places| 4 * places.len());
         let floats = floats + places;
-        let cells = self.matrix.width() * self.num_docs();
-        cells + self.num_docs() * (4 + 4 + 8) + self.queries.len() * 20 + floats
+        self.matrix.memory() + self.num_docs() * (4 + 4 + 8) + self.queries.len() * 20 + floats
     }
 }
 

@@ -1,8 +1,8 @@
 //! Growth of one tree by ranks that all have all docs, each of which searches some of the features.
 //!
 //! The columns of a tree are dealt out in runs. For each node, or two siblings, the ranks exchange the
-//! best splits that they have found, and all take the best of these: of equals that of the first rank,
-//! whose columns come first, as one process would. Each rank then parts the docs itself.
+//! best splits that they have found, and all take the best of these: of equals that of the first feature,
+//! whoever found it, as one process would. Each rank then parts the docs itself.
 
 use super::grower::{Grower, Growth};
 use super::scan::{Asks, Choice, Found};

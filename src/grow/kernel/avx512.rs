@@ -29,8 +29,8 @@ pub(super) fn part(bytes: &[u8], side: &Side, docs: &mut [u32], right: &mut [u32
     let known = bytes.len().saturating_sub(3);
     let last = docs.iter().fold(0, |last, &doc| doc.max(last));
     assert!(docs.is_empty() || (last as usize) < known);
-    // SAFETY: callers come here only with `Level::Avx512`, which checks the features that `run` is
-    // compiled for; the docs were checked against the column just now.
+    // SAFETY: `kernel::part` comes here only after `Level::Avx512.is_available()`, which checks the
+    // features that `run` is compiled for; the docs were checked against the column just now.
     unsafe { run(bytes, side, docs, right) }
 }
 

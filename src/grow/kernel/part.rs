@@ -36,7 +36,9 @@ pub(crate) fn part(
 ) -> usize {
     match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if avx512::fits(cells) => avx512::part(cells, side, docs, right),
+        Level::Avx512 if level.is_available() && avx512::fits(cells) => {
+            avx512::part(cells, side, docs, right)
+        }
         _ => plain(|doc| cells[doc as usize], side, docs, right),
     }
 }
