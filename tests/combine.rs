@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use rustrank::combine::{Judged, Range, Sweep, SweepOptions, sweep};
-use rustrank::{Convention, Empty, Interrupt, Mean, Measure, Metric, Queries, Ties};
+use rustrank::{Convention, Empty, Gain, Interrupt, Mean, Measure, Metric, Queries, Ties};
 
 /// Some queries, with the scores of two rankers in steps of 1/4.
 #[derive(Debug, Clone)]
@@ -78,7 +78,13 @@ fn ends(range: Range) -> (f64, f64) {
 }
 
 fn close(x: f64, y: f64) -> bool {
-    (x - y).abs() <= 1e-9 * x.abs().max(1.0)
+    // What a query counts for is a whole number of parts in 2^40 of what all could.
+    (x - y).abs() <= 1e-9 * x.abs() + 1e-10
+}
+
+/// Whether nothing was exchanged that counts.
+fn same(x: f64, y: f64) -> bool {
+    (x - y).abs() <= 1e-13 * x.abs().max(1.0)
 }
 
 /// Everything that a sweep says, against brute force.
@@ -124,13 +130,18 @@ fn check_answer(
         assert!(found.alpha == low || found.alpha == high);
         return;
     }
+    // Changes of some parts in 2^40 may count or not.
+    let is_clear = |w: &[(f64, f64, f64)]| same(w[0].2, w[1].2) || !close(w[0].2, w[1].2);
+    if !truth.windows(2).all(is_clear) {
+        return;
+    }
     // The widest of equals: intervals of brute force that lie side by side at one value are one.
-    let runs = truth.chunk_by(|x, y| close(x.2, y.2)).filter(|run| close(run[0].2, highest));
+    let runs = truth.chunk_by(|x, y| same(x.2, y.2)).filter(|run| same(run[0].2, highest));
     let widest = runs.map(|run| run[run.len() - 1].1 - run[0].0).fold(0.0, f64::max);
     assert!(close(width, widest), "{metric}: {width}, not {widest}");
     // The middle, unless docs whose exchange changes nothing tie right there.
     let middle = f64::midpoint(found.interval.0, found.interval.1);
-    if close(problem.value(metric, range, middle), highest) {
+    if same(problem.value(metric, range, middle), highest) {
         assert!(close(found.alpha, middle), "{found:?}");
     }
     assert!((found.alpha - middle).abs() <= 0.1 * width, "{found:?}");
@@ -150,11 +161,16 @@ fn problems(largest: i64, num_scores: i32) -> impl Strategy<Value = Problem> {
         let scores =
             || prop::collection::vec((-num_scores..num_scores).prop_map(|s| f64::from(s) / 4.0), n);
         let labels = prop::collection::vec((0u8..4).prop_map(f32::from), n);
-        let weights = prop::collection::vec((1u8..5).prop_map(f64::from), sizes.len());
-        (scores(), scores(), labels, weights).prop_map(move |(first, second, labels, weights)| {
-            let weights = weighted.then_some(weights);
-            Problem { first, second, labels, sizes: sizes.clone(), weights }
-        })
+        // Some queries do not count, some count for many others.
+        let weight = prop::sample::select(vec![0.0, 0.1, 1.0, 2.0, 3.0, 40.0]);
+        let weights = prop::collection::vec(weight, sizes.len());
+        (scores(), scores(), labels, weights).prop_map(
+            move |(first, second, labels, mut weights)| {
+                weights[0] = 1.0;
+                let weights = weighted.then_some(weights);
+                Problem { first, second, labels, sizes: sizes.clone(), weights }
+            },
+        )
     })
 }
 
@@ -166,7 +182,7 @@ const RANGES: [Range; 4] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
     fn a_sweep_is_brute_force(problem in problems(8, 5), range in 0usize..4) {
@@ -188,6 +204,34 @@ proptest! {
             for metric in metrics(ties, empty) {
                 check(&problem, &SweepOptions::new(metric, RANGES[range]));
             }
+        }
+    }
+
+    #[test]
+    fn other_gains_and_labels_count_too(problem in problems(6, 3), range in 0usize..4) {
+        let conventions = [
+            Convention { gain: Gain::Linear, ..Convention::default() },
+            Convention { gain: Gain::Table(vec![0.0, 0.5, 0.5, 9.0]), ..Convention::default() },
+            Convention { max_label: Some(12.0), relevant_from: 2.0, ..Convention::default() },
+        ];
+        for convention in conventions {
+            for measure in [Measure::Ndcg, Measure::Dcg, Measure::Err, Measure::Map, Measure::Mrr] {
+                for cut in [Some(2), None] {
+                    let metric = Metric::new(measure, cut, convention.clone()).unwrap();
+                    check(&problem, &SweepOptions::new(metric, RANGES[range]));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn scores_far_from_0_are_no_coarser(problem in problems(8, 5), power in 10i32..30) {
+        let far = |scores: &[f64], by: f64| scores.iter().map(|s| s + by).collect();
+        let by = 2f64.powi(power);
+        let problem =
+            Problem { first: far(&problem.first, by), second: far(&problem.second, -by), ..problem };
+        for name in ["ndcg@3", "err", "map"] {
+            check(&problem, &SweepOptions::new(name.parse().unwrap(), RANGES[2]));
         }
     }
 
@@ -248,14 +292,23 @@ fn large(num_queries: u64, num_docs: u64) -> Problem {
 
 #[test]
 fn no_grid_and_no_ranker_alone_is_better() {
+    let check = |problem: &Problem, range: Range, metric: &Metric| {
+        let found = problem.sweep(&SweepOptions::new(metric.clone(), range)).unwrap();
+        let (low, high) = ends(range);
+        for step in 0..=10_000 {
+            let alpha = low + (high - low) * f64::from(step) / 10_000.0;
+            let value = problem.value(metric, range, alpha);
+            assert!(value <= found.value + 1e-12, "{metric} at {alpha}: {value} > {}", found.value);
+        }
+    };
     let problem = large(40, 25);
     for name in ["ndcg@10", "map", "err@5", "mrr"] {
-        let metric: Metric = name.parse().unwrap();
-        let found = problem.sweep(&SweepOptions::new(metric.clone(), Range::Between)).unwrap();
-        for step in 0..=10_000 {
-            let alpha = f64::from(step) / 10_000.0;
-            let value = problem.value(&metric, Range::Between, alpha);
-            assert!(value <= found.value + 1e-12, "{name} at {alpha}: {value} > {}", found.value);
+        check(&problem, Range::Between, &name.parse().unwrap());
+    }
+    let problem = large(12, 15);
+    for metric in metrics(Ties::Expected, Empty::Skip).iter().skip(2).step_by(3) {
+        for range in [Range::Between, RANGES[2]] {
+            check(&problem, range, metric);
         }
     }
 }
@@ -335,6 +388,80 @@ fn edge_cases_have_clear_answers() {
     let range = Range::Along { from: 1.0, to: 1.0 };
     let empty = one_doc.sweep(&SweepOptions { range, ..options.clone() }).unwrap_err();
     assert_eq!(empty.fault().unwrap().code, "combine.range");
+}
+
+/// One query after the other, with the labels of each.
+fn of_queries(queries: &[[&[f64]; 2]], labels: &[&[f32]]) -> Problem {
+    Problem {
+        first: queries.iter().flat_map(|[first, _]| first.iter().copied()).collect(),
+        second: queries.iter().flat_map(|[_, second]| second.iter().copied()).collect(),
+        labels: labels.concat(),
+        sizes: labels.iter().map(|labels| i64::try_from(labels.len()).unwrap()).collect(),
+        weights: None,
+    }
+}
+
+#[test]
+fn a_small_value_of_many_queries_is_found() {
+    // The best that there is is a ten-thousandth of what there might be.
+    let convention = Convention { max_label: Some(12.0), ..Convention::default() };
+    let err = Metric::new(Measure::Err, None, convention).unwrap();
+    let down = [9.0, 8.0, 1.0, 0.0];
+    let problem = of_queries(&[[&down, &[9.0, 8.0, 0.0, 1.0]]], &[&[0.0, 0.0, 1.0, 0.0]]);
+    let found = problem.sweep(&SweepOptions::new(err, Range::Between)).unwrap();
+    assert_eq!(found.interval, (0.0, 0.5));
+    assert!((found.value * 3.0 * 4096.0 - 1.0).abs() < 1e-12);
+    // One query in five thousand has anything to find.
+    let nothing = [&[1.0, 2.0][..], &[2.0, 1.0]];
+    let mut queries = vec![[&[9.0, 8.0, 0.0, 1.0][..], &down]];
+    queries.extend([nothing; 4999]);
+    let mut labels = vec![&[0.0, 0.0, 1.0, 0.0][..]];
+    labels.extend([&[0.0, 0.0][..]; 4999]);
+    let problem = of_queries(&queries, &labels);
+    let found = problem.sweep(&SweepOptions::new("mrr".parse().unwrap(), Range::Between)).unwrap();
+    assert_eq!((found.interval, found.value), ((0.5, 1.0), 1.0 / 3.0));
+}
+
+#[test]
+fn scores_too_far_apart_are_refused_or_no_worse_than_each_ranker() {
+    let options = SweepOptions::new("ndcg".parse().unwrap(), Range::Between);
+    for far in [-1e30, f64::from(f32::MIN), 1e17] {
+        let problem = of_queries(&[[&[1.0, 2.0, 3.0], &[1.0, 2.0, far]]], &[&[0.0, 1.0, 0.0]]);
+        let refused = problem.sweep(&options).unwrap_err();
+        assert_eq!(refused.fault().unwrap().code, "score.far");
+        assert!(refused.to_string().contains("scores[1][2] = "), "{refused}");
+        // Where few scores are all that there is, they count.
+        let trees = SweepOptions { few_outputs: true, ..options.clone() };
+        let best = [0.0, 1.0].map(|alpha| problem.value(&options.metric, Range::Between, alpha));
+        assert!(problem.sweep(&trees).unwrap().value >= best[0].max(best[1]));
+    }
+    for (a, b) in [([0.0, 1.0], [1e18, 1e18]), ([1e-20, 2e-20], [2.0, 1.0])] {
+        for labels in [[0.0, 1.0], [1.0, 0.0]] {
+            let problem = of_queries(&[[&a, &b]], &[&labels]);
+            let best = [0.0, 1.0].map(|t| problem.value(&options.metric, Range::Between, t));
+            assert!(problem.sweep(&options).unwrap().value >= best[0].max(best[1]));
+        }
+    }
+    // Next to nothing is what rounding leaves of 0.
+    let rounded = of_queries(
+        &[[&[1e-17, 1.0, 2.0, 0.5, 0.7, 0.1], &[1.0, 0.0, -1e-18, 3.0, 2.0, 5.0]]],
+        &[&[0.0, 1.0, 2.0, 0.0, 1.0, 0.0]],
+    );
+    assert!(rounded.sweep(&options).is_ok());
+}
+
+#[test]
+fn a_query_of_many_crossings_takes_many_passes() {
+    let docs = 0..400;
+    let up: Vec<f64> = docs.clone().map(f64::from).collect();
+    let down: Vec<f64> = docs.clone().map(|doc| f64::from(doc * doc) / -100.0).collect();
+    let labels: Vec<f32> = docs.map(|doc| (doc % 3) as f32).collect();
+    let problem = of_queries(&[[&up, &down]], &[&labels]);
+    let mut options = SweepOptions::new("ndcg".parse().unwrap(), Range::Between);
+    let whole = problem.sweep(&options).unwrap();
+    options.most_events = 100;
+    assert!(whole.num_events > 10_000);
+    assert_eq!(problem.sweep(&options).unwrap(), whole);
 }
 
 #[test]

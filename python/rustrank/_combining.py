@@ -183,21 +183,21 @@ def held_out(given: Any, rankers: Any, combining: Combining) -> Scored | None:
             message = "valid needs rankers: the scores of its own docs"
             raise ParamError(message, code="valid")
         theirs = rankers
-    if isinstance(theirs, Mapping) and set(theirs) == set(fitted):
-        theirs = {name: theirs[name] for name in fitted}
-    named = as_rankers(theirs)
-    if list(named) != list(fitted) and isinstance(theirs, Mapping):
-        message = f"valid has rankers {', '.join(named)}: expected {', '.join(fitted)}"
-        raise ParamError(message, code="combine.rankers")
-    check_number(len(named), len(fitted), "valid")
-    return Scored.of(dict(zip(fitted, named.values(), strict=True)), given, combining)
+    return Scored.of(in_order(theirs, list(fitted), "valid"), given, combining)
 
 
-def check_number(got: int, expected: int, what: str) -> None:
-    """Refuse another number of rankers than was fitted."""
-    if got != expected:
-        message = f"{what} has another number of rankers: got {got}, expected {expected}"
+def in_order(rankers: Any, names: Sequence[str], what: str) -> dict[str, Any]:
+    """Return rankers in the order in which they were fitted: by name, or as they come."""
+    named = as_rankers(rankers)
+    if isinstance(rankers, Mapping):
+        if set(named) != set(names):
+            message = f"{what} has rankers {', '.join(named)}: expected {', '.join(names)}"
+            raise ParamError(message, code="combine.rankers")
+        return {name: named[name] for name in names}
+    if len(named) != len(names):
+        message = f"{what} has another number of rankers: got {len(named)}, expected {len(names)}"
         raise DataError(message, code="combine.rankers")
+    return dict(zip(names, named.values(), strict=True))
 
 
 def _scores(
@@ -216,7 +216,7 @@ def _scores(
         row = int(wrong[0])
         message = (
             f"scores of {name}, row {row}: got {float(scores[row])!r}, expected a finite number; "
-            "give docs that a ranker did not retrieve a score below its lowest"
+            "give docs that a ranker did not retrieve a score just below its lowest"
         )
         code = "score.nan" if np.isnan(scores[row]) else "score.infinite"
         raise DataError(message, code=code, row=row)

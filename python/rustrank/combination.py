@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank._combining import Combining, Scored, as_rankers, check_number, held_out
+from rustrank._combining import Combining, Scored, as_rankers, held_out, in_order
 from rustrank._errors import RustrankError
 from rustrank._learned import NETS, features, learn, weights_of
 from rustrank._tables import html_table, interval, number, text_table
@@ -314,10 +314,7 @@ class Combiner:
             return fitted.net.predict(features(scores))
         if of_boosters:
             return self.booster.score(docs, num_threads=threads)
-        named = as_rankers(docs)
-        check_number(len(named), len(fitted.rankers), "docs")
-        if set(named) == set(fitted.rankers):
-            named = {name: named[name] for name in fitted.rankers}
+        named = in_order(docs, list(fitted.rankers), "docs")
         first = np.asarray(next(iter(named.values())))
         # Labels and queries are not looked at.
         nothing = {"y": np.zeros(len(first)), "group": [len(first)]}

@@ -56,7 +56,9 @@ impl ExactStep {
         (options.curve_steps, options.few_outputs) = (0, true);
         let found = sweep(scores, outputs, &judged(dataset), &options, interrupt)?;
         let (low, high) = found.interval;
-        Ok(if low < 1.0 && 1.0 < high { 1.0 } else { found.alpha })
+        let is_all_one = low <= from && to <= high;
+        let is_newton = low < 1.0 && 1.0 < high;
+        Ok(if is_all_one || is_newton { 1f64.clamp(from, to) } else { found.alpha })
     }
 }
 

@@ -10,6 +10,7 @@ const REMEMBERED: usize = 8;
 /// 2^-40 of what there is: well above what rounding in a metric makes of equal values, and well
 /// below what any exchange of docs does.
 const STEP_BITS: u32 = 21;
+pub(super) const STEP: i64 = 1 << STEP_BITS;
 
 /// An open interval of t on which no query changes.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -23,6 +23,15 @@ pub(super) struct Event {
     pub(super) delta: i64,
 }
 
+/// Where a walk ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    /// After all that happens until here, that included.
+    pub(super) until: f64,
+    /// Or as soon as there are so many events.
+    pub(super) most_events: usize,
+}
+
 /// What a walk saw.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Walked {
@@ -92,13 +101,12 @@ impl Front {
         self.slopes.swap(x, y);
     }
 
-    /// Follows the list from where it stands through all that happens until `until`, that included,
-    /// and reports each change of the tally.
+    /// Follows the list from where it stands to the end, and reports each change of the tally.
     #[expect(clippy::inline_always, reason = "compiled for several levels")]
     #[inline(always)]
     pub(super) fn walk(
         &mut self,
-        until: f64,
+        end: End,
         tally: &mut impl Tally,
         events: &mut Vec<Event>,
     ) -> Walked {
@@ -120,7 +128,7 @@ impl Front {
                     value = next;
                 }
             }
-            if t > until || t == f64::INFINITY {
+            if t > end.until || t == f64::INFINITY || events.len() >= end.most_events {
                 return Walked { start, next: t };
             }
             now = t;

@@ -4,7 +4,7 @@
 //! them no result: crossings are one division of whole numbers, and the least of them is exact.
 #![expect(unsafe_code, reason = "a kernel: features behind a run-time check")]
 
-use super::front::{Event, Front, Walked};
+use super::front::{End, Event, Front, Walked};
 use super::tally::Tally;
 use crate::simd::Level;
 
@@ -12,7 +12,7 @@ use crate::simd::Level;
 pub(super) fn walk<T: Tally>(
     level: Level,
     front: &mut Front,
-    until: f64,
+    end: End,
     tally: &mut T,
     events: &mut Vec<Event>,
 ) -> Walked {
@@ -20,39 +20,39 @@ pub(super) fn walk<T: Tally>(
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 if level.is_available() => {
             // SAFETY: the level has these features, and the machine has the level.
-            unsafe { x86::avx512(front, until, tally, events) }
+            unsafe { x86::avx512(front, end, tally, events) }
         }
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 if level.is_available() => {
             // SAFETY: the level has these features, and the machine has the level.
-            unsafe { x86::avx2(front, until, tally, events) }
+            unsafe { x86::avx2(front, end, tally, events) }
         }
-        _ => front.walk(until, tally, events),
+        _ => front.walk(end, tally, events),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Event, Front, Tally, Walked};
+    use super::{End, Event, Front, Tally, Walked};
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,popcnt")]
     pub(super) fn avx512<T: Tally>(
         front: &mut Front,
-        until: f64,
+        end: End,
         tally: &mut T,
         events: &mut Vec<Event>,
     ) -> Walked {
-        front.walk(until, tally, events)
+        front.walk(end, tally, events)
     }
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     pub(super) fn avx2<T: Tally>(
         front: &mut Front,
-        until: f64,
+        end: End,
         tally: &mut T,
         events: &mut Vec<Event>,
     ) -> Walked {
-        front.walk(until, tally, events)
+        front.walk(end, tally, events)
     }
 }
 
@@ -84,7 +84,8 @@ mod tests {
                 front.start(&mut lines.clone(), k, 0.0);
                 let known = Known { labels: &labels, unit: 1e12 };
                 let mut sum = Sum::new(&rules, known, &twins, &mut buffers);
-                let Walked { start, next } = walk(level, &mut front, 1.0, &mut sum, &mut events);
+                let end = End { until: 1.0, most_events: usize::MAX };
+                let Walked { start, next } = walk(level, &mut front, end, &mut sum, &mut events);
                 (start, next.to_bits(), events)
             });
             let walked: Vec<_> = walked.collect();

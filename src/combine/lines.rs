@@ -9,7 +9,9 @@
 //! across queries, and crossings that differ keep their order or become one. That is exact order in
 //! every respect but one: alphas that no float lies between are one alpha.
 //!
-//! Scores become whole numbers by a power of two for each query, which no crossing depends on.
+//! Scores become whole numbers by a power of two for each query, which no crossing depends on. A score
+//! that is so far from the others of its query that these have hardly a bit left makes coarse lines;
+//! [`sweep`](super::sweep) refuses it.
 
 use super::Range;
 use crate::metric::Ties;
@@ -22,6 +24,20 @@ const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
 
 /// Rankers further apart in magnitude than 2^1000 are brought closer, not together.
 const MOST_SHIFT: i32 = 1000;
+
+/// Bits that scores may be below the largest ones and still have some of their own.
+const FAR: i32 = 44;
+
+/// What lines keep of scores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grain {
+    /// All, to their last bits.
+    Fine,
+    /// One ranker's scores are so small that the other's decide nearly everywhere.
+    Coarse,
+    /// Not the order of many docs of a ranker, the first or the second.
+    Lost(usize),
+}
 
 /// A doc of a query.
 #[derive(Debug, Clone, Copy)]
@@ -100,8 +116,9 @@ impl Frame {
     }
 
     /// The lines of a query.
-    pub(super) fn lines(&self, a: &[f64], b: &[f64], lines: &mut Vec<Line>) {
-        let (of_a, of_b) = (largest_exponent(a), largest_exponent(b) + self.shift);
+    pub(super) fn lines(&self, a: &[f64], b: &[f64], lines: &mut Vec<Line>) -> Grain {
+        let reaches = [a, b].map(Reach::of);
+        let (of_a, of_b) = (reaches[0].most, reaches[1].most + self.shift);
         let bits = BITS - of_a.max(of_b);
         let (scale_a, scale_b) = (Scale::new(bits), Scale::new(bits + self.shift));
         lines.clear();
@@ -110,6 +127,14 @@ impl Frame {
             let slope = if self.is_between { b - intercept } else { b };
             Line { intercept, slope, doc: doc as u32 }
         }));
+        let far = [a, b].iter().zip(&reaches).position(|(scores, reach)| reach.is_far(scores));
+        // What is 0 everywhere is exact.
+        let is_coarse = |of: i32, other: i32| of > -1022 && of + FAR < other;
+        match far {
+            Some(ranker) => Grain::Lost(ranker),
+            None if is_coarse(reaches[0].most, of_b) || is_coarse(of_b, of_a) => Grain::Coarse,
+            None => Grain::Fine,
+        }
     }
 }
 
@@ -147,10 +172,40 @@ fn exponent(x: f64) -> i32 {
     (x.to_bits() >> 52) as i32 - 1022
 }
 
-/// The exponent of the largest of some scores, in whole numbers, which vectors take the largest of.
-fn largest_exponent(scores: &[f64]) -> i32 {
-    let exponents = scores.iter().map(|score| (score.to_bits() >> 52) as i32 & 0x7ff);
-    exponents.fold(0, i32::max) - 1022
+/// The exponents of the largest of some scores and of the smallest that is not 0, -1022 if all are.
+#[derive(Debug, Clone, Copy)]
+struct Reach {
+    most: i32,
+    least: i32,
+}
+
+impl Reach {
+    /// In whole numbers, which vectors compare.
+    fn of(scores: &[f64]) -> Self {
+        let (mut most, mut least) = (0, 0x7ff);
+        for score in scores {
+            let bits = score.to_bits();
+            let exponent = (bits >> 52) as i32 & 0x7ff;
+            most = exponent.max(most);
+            least = least.min(if bits << 1 == 0 { 0x7ff } else { exponent });
+        }
+        Self { most: most - 1022, least: least - 1022 }
+    }
+
+    /// Whether the largest scores leave hardly a bit for many of the others: a quarter of them or
+    /// more. A few that are that small next to the others are near 0 by rounding.
+    fn is_far(self, scores: &[f64]) -> bool {
+        if self.least + FAR >= self.most {
+            return false;
+        }
+        let (mut far, mut others) = (0, 0);
+        for score in scores {
+            let exponent = (score.to_bits() >> 52) as i32 & 0x7ff;
+            far += u32::from(exponent - 1022 + FAR < self.most && *score != 0.0);
+            others += u32::from(exponent - 1022 != self.most);
+        }
+        4 * far >= others
+    }
 }
 
 /// Puts the first `k` lines right after `t` to the front, in order.

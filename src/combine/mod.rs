@@ -199,7 +199,20 @@ impl Judged<'_> {
             .row(row)
             .query(self.queries.of_doc(row))
             .expected("a finite number")
-            .hint("give docs that a ranker did not retrieve a score below its lowest"))
+            .hint("give docs that a ranker did not retrieve a score just below its lowest"))
+    }
+
+    /// The error that a score of a query is so large that many others of it are nothing beside it: a
+    /// sweep counts in whole numbers.
+    fn too_far(&self, query: usize, ranker: usize, scores: (&[f64], &[f64])) -> Error {
+        let scores = if ranker == 0 { scores.0 } else { scores.1 };
+        let larger = |x: &usize, y: &usize| scores[*x].abs().total_cmp(&scores[*y].abs());
+        let row = self.queries.range(query).rev().max_by(larger).unwrap_or_default();
+        Error::data("score.far", format!("scores[{ranker}][{row}] = {:e}", scores[row]))
+            .row(row)
+            .query(query)
+            .expected("scores of a query that are not many powers of ten apart")
+            .hint("give docs that a ranker did not retrieve a score just below its lowest")
     }
 
     fn wrong_length(&self, name: &str, got: usize) -> Error {

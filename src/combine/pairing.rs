@@ -83,8 +83,9 @@ pub fn pairing(
             Pairing::Given(_) => false,
         };
         let next = joins.iter().reduce(|x, y| if better(y, x) { y } else { x }).cloned();
-        let Join { pair: (x, y), weights, .. } =
-            next.ok_or_else(|| Error::internal("two rankers that were never joined"))?;
+        let join = next.ok_or_else(|| Error::internal("two rankers that were never joined"))?;
+        let (x, y) = join.pair;
+        let weights = join.weights(&nodes);
         joins.retain(|join| ![x, y].iter().any(|node| [join.pair.0, join.pair.1].contains(node)));
         (nodes[x], nodes[y]) = (None, None);
         nodes.push(team.node(weights)?);
@@ -117,7 +118,8 @@ struct Node {
 #[derive(Debug, Clone)]
 struct Join {
     pair: (usize, usize),
-    weights: Vec<f64>,
+    /// What the scores of each count.
+    shares: [f64; 2],
     value: f64,
     num_events: u64,
 }
@@ -147,11 +149,18 @@ impl Team<'_> {
         let scaled = |node: &Node, by: f64| node.scores.iter().map(|s| s * by).collect();
         let (a, b): (Vec<f64>, Vec<f64>) = (scaled(first, to_first), scaled(second, to_second));
         let found = sweep_checked((&a, &b), self.judged, &options, self.interrupt)?;
-        let weights = [to_first * (1.0 - found.alpha), to_second * found.alpha];
-        let pairs = first.weights.iter().zip(&second.weights);
-        let weights = pairs.map(|(v, w)| weights[0] * v + weights[1] * w).collect();
+        let shares = [to_first * (1.0 - found.alpha), to_second * found.alpha];
         let (value, num_events) = (found.value, found.num_events);
-        Ok(Some(Join { pair: (x, y), weights, value, num_events }))
+        Ok(Some(Join { pair: (x, y), shares, value, num_events }))
+    }
+}
+
+impl Join {
+    /// What each ranker weighs in it.
+    fn weights(&self, nodes: &[Option<Node>]) -> Vec<f64> {
+        let of = |node: usize| nodes[node].iter().flat_map(|node| &node.weights);
+        let pairs = of(self.pair.0).zip(of(self.pair.1));
+        pairs.map(|(v, w)| self.shares[0] * v + self.shares[1] * w).collect()
     }
 }
 

@@ -4,9 +4,9 @@
 //! of all queries are sorted and followed. A pass that finds too much is given up and its window
 //! halved, at the middle of what it found. Windows follow each other: where they meet is no event.
 
-use super::curve::{Follower, Interval, Steps};
-use super::front::{Event, Front, Walked};
-use super::lines::{Frame, Line, Twins};
+use super::curve::{Follower, Interval, STEP, Steps};
+use super::front::{End, Event, Front, Walked};
+use super::lines::{Frame, Grain, Line, Twins};
 use super::tally::{self, Asked, Buffers, Known, Rules, Sum};
 use super::thin::Thinner;
 use super::{Curve, Judged, Step, Sweep, SweepOptions, kernel};
@@ -19,9 +19,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Queries a task takes; also how often the interrupt is looked at.
 const QUERIES_A_TASK: usize = 16;
-/// All queries together stay below 2^61 units, so that no sum of changes overflows.
+/// All queries that count stay below 2^61 units together, so that no sum of changes overflows.
 const UNITS: f64 = (1u64 << 61) as f64;
-/// What a query of weight 1 counts in whole numbers.
+/// What a query of weight 1 counts in whole numbers, so that sums have no order.
 const WEIGHT: f64 = (1u64 << 52) as f64;
 /// Rounding in a metric's own sums is below this share of its value.
 const ROUNDING: f64 = 1e-9;
@@ -44,7 +44,11 @@ pub fn sweep(
     judged.check()?;
     judged.check_scores(0, first)?;
     judged.check_scores(1, second)?;
-    sweep_checked((first, second), judged, options, interrupt)
+    options.check()?;
+    let mut task = Task::new((first, second), *judged, options)?;
+    // A tree's outputs are what they are.
+    task.refuses = !options.few_outputs;
+    task.run(interrupt)
 }
 
 /// [`sweep`] of what has been checked.
@@ -55,9 +59,7 @@ pub(super) fn sweep_checked(
     interrupt: &Interrupt,
 ) -> Result<Sweep> {
     options.check()?;
-    let task = Task::new(scores, *judged, options)?;
-    let found = task.follow(interrupt)?;
-    task.answer(&found, interrupt)
+    Task::new(scores, *judged, options)?.run(interrupt)
 }
 
 /// A sweep made ready.
@@ -72,6 +74,8 @@ struct Task<'a> {
     /// The largest weight, which counts as 1.
     heaviest: f64,
     level: Level,
+    /// Scores too far apart are an error.
+    refuses: bool,
 }
 
 /// What all windows together gave.
@@ -79,7 +83,8 @@ struct Found {
     follower: Follower,
     /// The weight of the queries that count.
     weight: f64,
-    /// Docs that no alpha nearby ties are tied at the ends of the range.
+    /// The ends of the range may be worth more than what is beside them: docs that no alpha nearby
+    /// ties are tied there, or lines are coarse.
     tied: (bool, bool),
 }
 
@@ -101,6 +106,8 @@ struct Part {
     tied: (bool, bool),
     /// Given up: there was too much.
     is_full: bool,
+    /// The first query with scores that leave nothing of others, and which ranker's they are.
+    lost: Option<(usize, usize)>,
 }
 
 /// Alphas after `after`, until `until`, that included.
@@ -130,10 +137,23 @@ impl<'a> Task<'a> {
         let frame = Frame::new(scores.0, scores.1, options.range);
         let heaviest = judged.query_weight.map_or(1.0, |w| w.iter().copied().fold(0.0, f64::max));
         let bounds = judged.queries.ranges().map(|docs| rules.bound(&judged.labels[docs]));
-        let bound = bounds.fold(1.0, f64::max) * judged.queries.len() as f64;
-        let unit = UNITS / (bound * (1.0 + ROUNDING));
+        let bounds: Vec<f64> = bounds.collect();
+        let most = bounds.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        // What all queries together cannot exceed, in whole numbers: the same in any order.
+        let of_query = |(query, bound): (usize, &f64)| {
+            let weight = judged.query_weight.map_or(1.0, |weights| weights[query] / heaviest);
+            (weight * (bound / most) * WEIGHT).ceil() as u128
+        };
+        let total: u128 = bounds.iter().enumerate().map(of_query).sum();
+        let unit = UNITS / (most * (total.max(1) as f64 / WEIGHT) * (1.0 + ROUNDING));
         let level = Level::best();
-        Ok(Self { scores, judged, options, rules, frame, unit, heaviest, level })
+        let refuses = false;
+        Ok(Self { scores, judged, options, rules, frame, unit, heaviest, level, refuses })
+    }
+
+    fn run(&self, interrupt: &Interrupt) -> Result<Sweep> {
+        let found = self.follow(interrupt)?;
+        self.answer(&found, interrupt)
     }
 
     fn weight(&self, query: usize) -> f64 {
@@ -188,7 +208,9 @@ impl<'a> Task<'a> {
                     break;
                 }
                 let before = part.events.len();
-                self.walk(query, window, bench, &mut part);
+                // One more than there may be says that there is too much.
+                let limit = before.saturating_add(most).saturating_add(1);
+                self.walk(query, (window, limit), bench, &mut part);
                 num_events.fetch_add(part.events.len() - before, Ordering::Relaxed);
             }
             Ok(part)
@@ -202,11 +224,22 @@ impl<'a> Task<'a> {
             all.weight += part.weight;
             all.tied = (all.tied.0 | part.tied.0, all.tied.1 | part.tied.1);
             all.is_full |= part.is_full;
+            all.lost = all.lost.or(part.lost);
         }
-        Ok(all)
+        match all.lost.filter(|_| self.refuses) {
+            Some((query, ranker)) => Err(self.judged.too_far(query, ranker, self.scores)),
+            None => Ok(all),
+        }
     }
 
-    fn walk(&self, query: usize, window: Window, bench: &mut Bench, part: &mut Part) {
+    /// One query through a window, or as far as the part has room for a number of events.
+    fn walk(
+        &self,
+        query: usize,
+        (window, most_events): (Window, usize),
+        bench: &mut Bench,
+        part: &mut Part,
+    ) {
         let weight = self.weight(query);
         if weight == 0.0 {
             return;
@@ -222,7 +255,15 @@ impl<'a> Task<'a> {
             }
             return;
         }
-        self.frame.lines(&self.scores.0[docs.clone()], &self.scores.1[docs], lines);
+        let (a, b) = (&self.scores.0[docs.clone()], &self.scores.1[docs]);
+        match self.frame.lines(a, b, lines) {
+            Grain::Fine => {}
+            Grain::Coarse => part.tied = (true, true),
+            Grain::Lost(ranker) => {
+                part.tied = (true, true);
+                part.lost.get_or_insert((query, ranker));
+            }
+        }
         let ranks = self.rules.ranks(labels.len());
         thinner.by_ends(lines, ranks, (self.frame.from, self.frame.to));
         if self.options.few_outputs {
@@ -233,12 +274,13 @@ impl<'a> Task<'a> {
         let is_first = window.after == self.frame.from;
         part.tied.0 |= is_first && front.begins_tied(window.after);
         let (level, events) = (self.level, &mut part.events);
+        let end = End { until: window.until, most_events };
         let Walked { start, next } = if self.rules.is_sum {
             let mut sum = Sum::new(&self.rules, known, twins, buffers);
-            kernel::walk(level, front, window.until, &mut sum, events)
+            kernel::walk(level, front, end, &mut sum, events)
         } else {
             let mut asked = Asked::new(&self.rules, known, twins, buffers);
-            kernel::walk(level, front, window.until, &mut asked, events)
+            kernel::walk(level, front, end, &mut asked, events)
         };
         part.start = part.start.wrapping_add(start);
         part.weight += (weight * WEIGHT) as u128;
@@ -255,13 +297,22 @@ impl<'a> Task<'a> {
         let per_unit = self.unit.recip() / found.weight;
         let value = |interval: &Interval| interval.value as f64 * per_unit;
         let mut best = Best { value: f64::NEG_INFINITY, alpha: 0.0, interval: (0.0, 0.0) };
+        let (mut others, mut is_kept) = (best, false);
+        // Values are rounded to whole steps.
+        let step = STEP as f64 * per_unit;
         for interval in &found.follower.best {
-            if self.try_inside(interval, value(interval), &mut best, interrupt)? {
+            let promised = (value(interval), step);
+            is_kept = self.try_inside(interval, promised, [&mut best, &mut others], interrupt)?;
+            if is_kept {
                 break;
             }
         }
+        if !is_kept && others.value > best.value {
+            // No interval is worth what its lines promise: what was seen counts.
+            best = others;
+        }
         for (is_tied, t) in [(found.tied.0, self.frame.from), (found.tied.1, self.frame.to)] {
-            if is_tied || best.value == f64::NEG_INFINITY {
+            if is_tied || !is_kept {
                 let alpha = self.alpha(t);
                 self.try_alpha(alpha, (alpha, alpha), &mut best, interrupt)?;
             }
@@ -278,12 +329,14 @@ impl<'a> Task<'a> {
     }
 
     /// Tries the middle of an interval, and places beside it if docs happen to tie just there, which
-    /// may be worth more or less; true if one of them is worth what the interval is.
+    /// may be worth more or less; true if one of them is worth what the interval is, to a step.
+    ///
+    /// A place that is worth more than promised is put among the others.
     fn try_inside(
         &self,
         interval: &Interval,
-        promised: f64,
-        best: &mut Best,
+        (promised, step): (f64, f64),
+        [best, others]: [&mut Best; 2],
         interrupt: &Interrupt,
     ) -> Result<bool> {
         let ends = (self.alpha(interval.from), self.alpha(interval.to));
@@ -295,9 +348,10 @@ impl<'a> Task<'a> {
             }
             let mut tried = Best { value: f64::NEG_INFINITY, ..*best };
             self.try_alpha(self.alpha(t), ends, &mut tried, interrupt)?;
-            let (slack, over) = (ROUNDING * promised.abs(), tried.value - promised);
-            if over <= slack && tried.value > best.value {
-                *best = tried;
+            let (slack, over) = (ROUNDING * promised.abs() + step, tried.value - promised);
+            let of_kind = if over <= slack { &mut *best } else { &mut *others };
+            if tried.value > of_kind.value {
+                *of_kind = tried;
             }
             if over.abs() <= slack {
                 return Ok(true);

@@ -11,7 +11,7 @@
 
 use super::lines::Twins;
 use crate::error::Result;
-use crate::metric::{Judge, LabelFacts, Measure, Metric, Ranking, Scratch, Ties};
+use crate::metric::{Empty, Judge, LabelFacts, Measure, Metric, Ranking, Scratch, Ties};
 
 /// What a walk tells of its exchanges.
 pub(super) trait Tally {
@@ -57,11 +57,20 @@ impl Rules {
         self.judge.depth().min(num_docs)
     }
 
-    /// What the metric cannot exceed in a query with these labels.
+    /// What the metric cannot exceed in a query with these labels; 0 if it does not count.
     pub(super) fn bound(&self, labels: &[f32]) -> f64 {
-        match self.judge.metric.measure() {
-            Measure::Dcg => labels.iter().map(|&label| self.judge.gains.of(label)).sum(),
-            _ => 1.0,
+        let metric = &self.judge.metric;
+        let is_found = match metric.measure() {
+            Measure::Pairwise => labels.iter().any(|label| *label != labels[0]),
+            Measure::Ndcg | Measure::Dcg | Measure::Err => {
+                labels.iter().any(|&label| self.judge.gains.of(label) > 0.0)
+            }
+            _ => labels.iter().any(|label| *label >= metric.convention().relevant_from),
+        };
+        match (is_found, metric.measure(), metric.convention().empty) {
+            (true, Measure::Dcg, _) => labels.iter().map(|&label| self.judge.gains.of(label)).sum(),
+            (true, ..) | (false, _, Empty::One) => 1.0,
+            (false, ..) => 0.0,
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! Docs of a query that a ranker gives the same score are put into an order of their own, by a score
 //! that breaks ties or by *jitter*: numbers that look random and depend on the content of docs and a
-//! seed alone. To the scores is added less than 2^-30 of what they range over in the query: docs
-//! that are closer count as tied.
+//! seed alone. To the scores, counted from the lowest of the query, is added less than 2^-30 of what they
+//! range over in it: docs that are closer count as tied.
 //!
 //! Rankers that were all treated so, by the same numbers, keep that order in every mixture of positive
 //! weights, so that sweeps need not know of it.
@@ -47,9 +47,11 @@ pub fn untied(
         let is_flat = ranges.iter().all(|&range| range == 0.0);
         for (scores, range) in shifted.iter_mut().zip(ranges) {
             let of_query = &mut scores[docs.clone()];
-            let range = if is_flat { of_query[0].abs().max(1.0) } else { range };
+            let range = if is_flat { 1.0 } else { range };
+            // Far from 0 there would be no bits for what is added.
+            let lowest = of_query.iter().copied().fold(f64::INFINITY, f64::min);
             for (score, place) in of_query.iter_mut().zip(&places[docs.clone()]) {
-                *score += place * SHARE * range;
+                *score = (*score - lowest) + place * SHARE * range;
             }
         }
     }

@@ -280,6 +280,24 @@ def test_ties_can_be_broken_by_a_score_or_by_jitter(two: Two) -> None:
     assert drawn[0].value == pytest.approx(expected.value, abs=0.02)
     with pytest.raises(rr.DataError, match="scores of tie_break has the wrong length"):
         rr.Combiner().fit(rankers, two.y, qid=two.qid, tie_break=two.y[1:])
+    # Far from 0 there are few bits for what breaks ties.
+    far = [one + 1e9 for one in rankers]
+    assert rr.Combiner().fit(far, two.y, qid=two.qid, tie_break=two.y).value == broken.value
+
+
+def test_rankers_are_known_by_their_names(two: Two) -> None:
+    best = rr.Combiner().fit({"a": two.a, "b": two.b}, two.y, qid=two.qid)
+    scores = best.score({"b": two.b, "a": two.a})
+    np.testing.assert_array_equal(scores, best.score([two.a, two.b]))
+    with pytest.raises(rr.ParamError, match="docs has rankers b, A: expected a, b"):
+        best.score({"b": two.b, "A": two.a})
+
+
+def test_a_score_far_below_all_others_is_refused(two: Two) -> None:
+    lost = two.b.copy()
+    lost[3] = -1e30
+    with pytest.raises(rr.DataError, match="just below its lowest"):
+        rr.Combiner().fit([two.a, lost], two.y, qid=two.qid)
 
 
 def test_a_plot_shows_both_curves_and_the_interval(two: Two, tmp_path: Path) -> None:
@@ -351,6 +369,11 @@ def test_an_exact_step_is_an_option_of_training(
     assert exact.params["step"] == "exact ndcg@10 on train, 0.1 to 100"
     newton = rr.train(train, **options)
     assert newton.params["step"] == "newton"
+    # No order comes of nothing: where no step is better, that of Newton is taken or the nearest.
+    first = [{"num_trees": 1, **one} for one in ({"step": "newton"}, {"step": "exact", "step_min": 1})]
+    assert rr.train(train, **{**options, **first[0]}).score(X).tolist() == (
+        rr.train(train, **{**options, **first[1]}).score(X).tolist()
+    )
     # The trees of the second round are the same, and an exact step of it is at least as good.
     two = [one.truncate(2).evaluate(train)["ndcg@10"] for one in (exact, newton)]
     assert two[0] >= two[1]
