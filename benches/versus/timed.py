@@ -3,7 +3,7 @@
 The same for all: 255 bins, the number of leaves, rate 0.1, at least 20 docs a leaf, no features or
 rows sampled, no metric. Beyond that each engine's defaults, but for these: XGBoost has the pairs of
 LightGBM's default (30 from the top) and no least hessian, since its default stops trees short of
-their leaves; CatBoost's symmetric trees have the depth with at least as many leaves, and its loss
+their leaves; symmetric trees, CatBoost's and ours, have the depth with at least as many leaves, and CatBoost's loss
 is named by the job.
 """
 
@@ -109,6 +109,11 @@ def xgboost(data: Matrix, work: Work, stamp: Callable[[], None]) -> float:
     return float(statistics.mean(tree.count("leaf=") for tree in booster.get_dump()))
 
 
+def depth_for(leaves: int) -> int:
+    """Return the depth with at least as many leaves: 5 for 31, 8 for 255."""
+    return (leaves - 1).bit_length()
+
+
 def catboost(data: Matrix, work: Work, stamp: Callable[[], None]) -> float:
     import catboost as cb
 
@@ -117,8 +122,7 @@ def catboost(data: Matrix, work: Work, stamp: Callable[[], None]) -> float:
             stamp()
             return True
 
-    # The depth with at least as many leaves: 5 for 31, 8 for 255.
-    depth = (work.leaves - 1).bit_length()
+    depth = depth_for(work.leaves)
     params = {
         "iterations": work.rounds,
         "depth": depth,
@@ -142,6 +146,7 @@ def rustrank(data: Matrix, work: Work, stamp: Callable[[], None]) -> float:
     train = rr.Dataset(data.X, data.y, qid=data.qid, num_threads=work.threads)
     stamp()
     sizes: list[int] = []
+    is_symmetric = work.params.get("tree_shape") == "symmetric"
 
     def after_round(done: rr.Round) -> None:
         sizes.append(done.num_leaves)
@@ -150,7 +155,7 @@ def rustrank(data: Matrix, work: Work, stamp: Callable[[], None]) -> float:
     params = {
         "objective": "lambdamart",
         "num_trees": work.rounds,
-        "num_leaves": work.leaves,
+        "num_leaves": 2 ** depth_for(work.leaves) if is_symmetric else work.leaves,
         "learning_rate": RATE,
         "min_leaf_docs": LEAF_DOCS,
         "num_threads": work.threads,
