@@ -53,6 +53,11 @@ class Batches:
         """The names of the columns of the first batch, where it has some."""
         return None if self._first is None else self._first.names
 
+    @property
+    def num_rows(self) -> int:
+        """How many rows the last pass had; 0 before there was one."""
+        return self._num_rows or 0
+
     def read(self) -> Iterator[tuple[Mapping[str, Any], Table]]:
         """Yield each batch by the names of its parts, and its table in the order of the first."""
         num_rows = 0

@@ -53,8 +53,11 @@ class Curve:
         """Return the value at an alpha, that of the nearest interval; NaN for an empty curve."""
         if not len(self):
             return float("nan")
-        place = int(np.searchsorted(self.start, alpha, side="right")) - 1
-        return float(self.value[max(place, 0)])
+        after = int(np.searchsorted(self.start, alpha, side="right"))
+        place = max(after - 1, 0)
+        if after < len(self) and self.start[after] - alpha < alpha - self.end[place]:
+            place = after  # in a gap of a curve that is not whole
+        return float(self.value[place])
 
 
 @dataclass(frozen=True)

@@ -339,7 +339,7 @@ class Dataset:
         content = None
         if isinstance(binning, tuple):
             binning, content = sampled(source, binning, reading)
-        builder = _rustrank.Builder(binning, 0, reading)
+        builder = _rustrank.Builder(binning, source.num_rows, reading)
         columns, scores = Columns(), []
         base = _base(base, like, has_scores=False)
         known = known_categories(like)
