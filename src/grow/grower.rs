@@ -1,7 +1,7 @@
 //! Best-first growth of one tree.
 
 use super::features::{Digit, Digits, Set};
-use super::histogram::{Docs, Gathered, Known, Pool, Shape};
+use super::histogram::{Docs, Known, Pool, Scratch, Shape};
 use super::limits::{Bounds, Rules};
 use super::lines::Lines;
 use super::noise;
@@ -55,10 +55,7 @@ pub struct Grower {
     pub(super) lines: Lines,
     pub(super) pool: Pool,
     pub(super) packed: Vec<u64>,
-    /// What is known of the docs of a node.
-    pub(super) gathered: Gathered,
-    /// Sums that are not kept.
-    pub(super) spare: Vec<u64>,
+    pub(super) scratch: Scratch,
     pub(super) docs: Rows,
     pub(super) rest: Rows,
     pub(super) leaves: Vec<Open>,
@@ -165,8 +162,7 @@ impl Grower {
             lines: lines(table.matrix)?,
             pool: Pool::new(shape),
             packed: vec![0; num_docs],
-            gathered: Gathered::default(),
-            spare: Vec::new(),
+            scratch: Scratch::default(),
             docs: Rows::default(),
             rest: Rows::default(),
             leaves: Vec::new(),
@@ -369,8 +365,7 @@ impl Grower {
         let pair = if is_left_smaller { [left, right] } else { [right, left] };
         let mut smaller = self.pool.take_for(self.leaves[pair[0]].docs.len())?;
         let docs = self.docs.get(self.leaves[pair[0]].docs.clone());
-        let mut gathered = std::mem::take(&mut self.gathered);
-        let mut spare = std::mem::take(&mut self.spare);
+        let mut scratch = std::mem::take(&mut self.scratch);
         let sets = pair.map(|leaf| self.features_of(leaf, growth));
         let bars = [Bar::default(), Bar::default()];
         let node = |i: usize| {
@@ -379,14 +374,13 @@ impl Grower {
             let node = || self.node(of, leaf, (&sets[i], &bars[i]), growth);
             self.may_split(pair[i]).then(node)
         };
-        let docs = Docs::of(docs, self.known(), &mut gathered);
+        let docs = Docs::of(docs, self.known(), &mut scratch.gathered);
         let nodes = [node(0), node(1)];
         let (own, parent_sums) = (smaller.as_deref_mut(), Some(&mut parent[..]));
-        let room = Room { own, parent: parent_sums, spare: &mut spare };
+        let room = Room { own, parent: parent_sums, spare: &mut scratch.spare };
         let found = self.scanner(growth).scan(nodes, docs, room);
-        self.spare = spare;
         let found = self.joined(found, take(&mut growth.trouble), growth.job.round)?;
-        self.gathered = gathered;
+        self.scratch = scratch;
         for ((leaf, found), sums) in pair.into_iter().zip(found).zip([smaller, Some(parent)]) {
             let num_docs = self.leaves[leaf].docs.len();
             let total = self.leaves[leaf].total;
@@ -409,17 +403,15 @@ impl Grower {
         let num_docs = docs.len();
         let total = if is_sampled { sum(&self.packed, docs) } else { leaf.total };
         let mut sums = if is_sampled { None } else { self.pool.take_for(num_docs)? };
-        let mut gathered = std::mem::take(&mut self.gathered);
-        let mut spare = std::mem::take(&mut self.spare);
+        let mut scratch = std::mem::take(&mut self.scratch);
         let features = self.features_of(at, growth);
         let bar = Bar::default();
         let node = self.node((total, num_docs), leaf, (&features, &bar), growth);
-        let docs = Docs::of(docs, self.known(), &mut gathered);
-        let room = Room { own: sums.as_deref_mut(), parent: None, spare: &mut spare };
+        let docs = Docs::of(docs, self.known(), &mut scratch.gathered);
+        let room = Room { own: sums.as_deref_mut(), parent: None, spare: &mut scratch.spare };
         let found = self.scanner(growth).scan([Some(node), None], docs, room);
-        self.spare = spare;
         let [found, _] = self.joined(found, take(&mut growth.trouble), growth.job.round)?;
-        self.gathered = gathered;
+        self.scratch = scratch;
         self.settle(at, found, (total, num_docs), growth);
         self.keep(at, sums);
         Ok(())

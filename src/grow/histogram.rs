@@ -21,9 +21,9 @@ use std::ops::Range;
 pub(super) const BLOCK: usize = 512;
 
 /// Docs below which one thread is faster than waking another.
-const FEW: usize = 1 << 16;
+const FEW: usize = 1 << 14;
 /// Docs that are looked up by one task.
-const DOCS_A_TASK: usize = 1 << 14;
+const DOCS_A_TASK: usize = 1 << 12;
 /// Docs below which it takes longer to find out what quiet docs add than to add it.
 pub(super) const LEAST_LOUD: usize = 512;
 
@@ -132,6 +132,14 @@ impl Gathered {
     pub(super) fn known(&self) -> Known<'_> {
         Known { packed: &self.gradients, loud: &self.loud }
     }
+}
+
+/// What is kept from node to node, to take no memory anew.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    pub(super) gathered: Gathered,
+    /// Sums that are not kept.
+    pub(super) spare: Vec<u64>,
 }
 
 /// Writes what is at the places of docs after what is there.

@@ -22,6 +22,8 @@ pub(super) struct Pair<'a> {
     pub(super) parent: Option<&'a mut [u64]>,
     /// The node and its sibling, where they may be split.
     pub(super) nodes: [Option<Node<'a>>; 2],
+    /// The sums are there already.
+    pub(super) is_made: bool,
 }
 
 /// What is asked, besides the nodes.
@@ -45,10 +47,23 @@ struct Unit<'a> {
 
 impl Scanner<'_> {
     /// The question that takes off most in all nodes together, the first of equals.
-    pub(super) fn scan_level(&self, pairs: Vec<Pair<'_>>, terms: Terms<'_>) -> Option<Asked> {
+    pub(super) fn scan_level(
+        &self,
+        mut pairs: Vec<Pair<'_>>,
+        terms: Terms<'_>,
+        spare: &mut Vec<u64>,
+    ) -> Option<Asked> {
         let sums = |pair: &Pair<'_>| pair.docs.len() + self.shape.stride;
         let work = self.places.len() * pairs.iter().map(sums).sum::<usize>();
         let threads = if work < FEW { 1 } else { rayon::current_num_threads() };
+        for pair in &mut pairs {
+            // Of many docs, threads take some each.
+            let is_large = self.num_parts(pair.docs.len(), threads) > 1;
+            if let Some(own) = pair.own.as_deref_mut().filter(|_| is_large) {
+                self.fill(pair.docs, own, spare);
+                pair.is_made = true;
+            }
+        }
         let units = self.level_units(pairs, threads);
         let scan = |scratch: &mut Vec<u64>, unit| self.scan_level_unit(unit, terms, scratch);
         let better = |a: Option<Asked>, b: Option<Asked>| match (a, b) {
@@ -66,7 +81,8 @@ impl Scanner<'_> {
 
     fn level_units<'s>(&'s self, mut pairs: Vec<Pair<'s>>, threads: usize) -> Vec<Unit<'s>> {
         let places = self.places;
-        let most = self.most_columns(threads);
+        // As few units as threads: each asks for the lines of all small nodes.
+        let most = if threads == 1 { usize::MAX } else { places.len().div_ceil(threads).max(8) };
         let (mut units, mut start) = (Vec::new(), 0);
         while let Some(&place) = places.get(start) {
             let (strip, of_strip) = self.lines.strip(place);
@@ -112,7 +128,9 @@ impl Scanner<'_> {
                 let (strip, places) = (unit.strip, &self.places[columns]);
                 let (level, runs) = (self.level, self.lines.quiet().runs());
                 let part = Part { strip, places, level, runs, is_cold, next: None };
-                part.fill(pair.docs, &self.shape, own);
+                if !pair.is_made {
+                    part.fill(pair.docs, &self.shape, own);
+                }
                 self.add_pair((first, own, parent), &pair.nodes, tables, &mut tally);
             }
         }

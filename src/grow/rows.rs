@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// Docs below which one thread is faster than waking another.
-const FEW: usize = 1 << 15;
+const FEW: usize = 1 << 13;
 
 /// A list of docs in which each node has a run, its docs rising.
 #[derive(Debug, Default)]

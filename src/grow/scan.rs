@@ -210,7 +210,14 @@ impl<'a> Scanner<'a> {
         let num_parts = self.num_parts(docs.len(), threads);
         if num_parts > 1 {
             let more = self.fill_apart(docs, num_parts, own, spare);
-            return more.into_iter().for_each(|more| kernel::join(self.level, own, more));
+            let size = self.places.len() * self.shape.stride;
+            let each = size.div_ceil(2 * threads);
+            own[..size].par_chunks_mut(each).enumerate().for_each(|(number, own)| {
+                for more in &more {
+                    kernel::join(self.level, own, &more[number * each..][..own.len()]);
+                }
+            });
+            return;
         }
         let units = self.units(docs.len(), threads, (Some(own), None), &[]);
         let fill = |unit: Unit<'_>| {
@@ -282,7 +289,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The most columns that a thread takes at a time.
-    pub(super) fn most_columns(&self, threads: usize) -> usize {
+    fn most_columns(&self, threads: usize) -> usize {
         if threads == 1 {
             return usize::MAX;
         }
@@ -426,13 +433,17 @@ mod tests {
                 let found = scanner.scan([None, Some(node)], docs, room);
                 assert_eq!(found[0].best, None);
                 let mut sums = sums.clone();
-                let pair = |sums| Pair { docs, own: None, parent: sums, nodes: [None, Some(node)] };
+                let nodes = [None, Some(node)];
+                let pair = |parent| Pair { docs, own: None, parent, nodes, is_made: false };
                 // Of two nodes alike.
                 let (first, second) = sums.split_at_mut(size / 2);
                 let scanner = Scanner { places: &columns[..width / 2], ..scanner };
                 let pairs = vec![pair(Some(first)), pair(Some(&mut second[..width / 2 * stride]))];
-                let asked = scanner
-                    .scan_level(pairs, Terms { features: &set, base: 1.0, floor: 1.0, noise });
+                let asked = scanner.scan_level(
+                    pairs,
+                    Terms { features: &set, base: 1.0, floor: 1.0, noise },
+                    &mut Vec::new(),
+                );
                 assert!(asked.is_some());
                 (found.map(|found| (found.best, found.dead)), asked)
             });

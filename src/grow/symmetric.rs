@@ -5,7 +5,7 @@
 
 use super::features::{Digit, Set};
 use super::grower::{Best, Grower, Growth, NODE, Open, sum};
-use super::histogram::{Docs, Gathered, Known};
+use super::histogram::{Docs, Gathered, Known, Scratch};
 use super::kernel::{Asked, Side};
 use super::level::{Pair, Terms};
 use super::limits::Bounds;
@@ -67,9 +67,9 @@ impl Grower {
     /// The question that takes off most; the histograms of large leaves are left with them.
     fn search_level(&mut self, features: &Set, growth: &Growth<'_>) -> Result<Option<Asked>> {
         let mut works = self.works(growth)?;
-        let mut gathered = std::mem::take(&mut self.gathered);
-        let asked = self.ask(&mut works, &mut gathered, features, growth);
-        self.gathered = gathered;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let asked = self.ask(&mut works, &mut scratch, features, growth);
+        self.scratch = scratch;
         for work in works {
             for (leaf, sums) in [(Some(work.leaf), work.own), (work.sibling, work.parent)] {
                 let Some(sums) = sums else { continue };
@@ -120,7 +120,7 @@ impl Grower {
     fn ask<'s>(
         &'s self,
         works: &'s mut [Work],
-        gathered: &'s mut Gathered,
+        scratch: &'s mut Scratch,
         features: &'s Set,
         growth: &Growth<'_>,
     ) -> Option<Asked> {
@@ -136,6 +136,7 @@ impl Grower {
             });
             (of.1 > 0).then(|| self.node(of, open, (&eligible, &bar), growth))
         };
+        let Scratch { gathered, spare } = scratch;
         let mut rest = self.gather(works, gathered);
         let mut pairs = Vec::new();
         for work in works {
@@ -150,6 +151,7 @@ impl Grower {
                 own: own.as_deref_mut(),
                 parent: parent.as_deref_mut(),
                 nodes: [of(*leaf), sibling.and_then(of)],
+                is_made: false,
             });
         }
         let base =
@@ -158,7 +160,7 @@ impl Grower {
         let noise = self.noise(base, self.leaves.len() as u64, growth);
         let floor = self.floor(base, growth);
         let terms = Terms { features, base, floor, noise };
-        let asked = self.scanner(growth).scan_level(pairs, terms)?;
+        let asked = self.scanner(growth).scan_level(pairs, terms, spare)?;
         (base + asked.reduction > floor).then_some(asked)
     }
 

@@ -162,14 +162,12 @@ impl Grower {
     ) -> Result<(Box<[u64]>, Facts)> {
         let mut sums = self.pool.take_for(usize::MAX)?.ok_or_else(no_histogram)?;
         let len = growth.places.len() * self.pool.shape().stride;
-        let mut gathered = std::mem::take(&mut self.gathered);
-        let mut spare = std::mem::take(&mut self.spare);
+        let mut scratch = std::mem::take(&mut self.scratch);
         let docs = sample.unwrap_or_else(|| self.docs.get(self.leaves[at].docs.clone()));
         let own = Facts { count: docs.len() as u64, total: sum(&self.packed, docs) };
-        let docs = Docs::of(docs, self.known(), &mut gathered);
-        self.scanner(growth).fill(docs, &mut sums[..len], &mut spare);
-        self.spare = spare;
-        self.gathered = gathered;
+        let docs = Docs::of(docs, self.known(), &mut scratch.gathered);
+        self.scanner(growth).fill(docs, &mut sums[..len], &mut scratch.spare);
+        self.scratch = scratch;
         let room = len - GAP..len - FRAME;
         sums[room.clone()].fill(0);
         sums[room.start] = own.count;
