@@ -414,9 +414,9 @@ fn a_small_value_of_many_queries_is_found() {
     // One query in five thousand has anything to find.
     let nothing = [&[1.0, 2.0][..], &[2.0, 1.0]];
     let mut queries = vec![[&[9.0, 8.0, 0.0, 1.0][..], &down]];
-    queries.extend([nothing; 4999]);
+    queries.resize(5000, nothing);
     let mut labels = vec![&[0.0, 0.0, 1.0, 0.0][..]];
-    labels.extend([&[0.0, 0.0][..]; 4999]);
+    labels.resize(5000, &[0.0, 0.0]);
     let problem = of_queries(&queries, &labels);
     let found = problem.sweep(&SweepOptions::new("mrr".parse().unwrap(), Range::Between)).unwrap();
     assert_eq!((found.interval, found.value), ((0.5, 1.0), 1.0 / 3.0));

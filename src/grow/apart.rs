@@ -78,7 +78,7 @@ mod tests {
         for width in [3, 100] {
             // Half of the columns are quiet in two docs of three.
             let cell = |i: usize| match draw(1, 1, (i / width) as u64) % 3 {
-                1.. if i % width % 2 == 0 => 9,
+                1.. if (i % width).is_multiple_of(2) => 9,
                 _ => draw(2, 2, i as u64) as u8,
             };
             let rows: Vec<u8> = (0..num_docs * width).map(cell).collect();

@@ -41,7 +41,7 @@ unsafe fn run(bytes: &[u8], side: &Side, docs: &mut [u32], right: &mut [u32]) ->
     let words = _mm512_castsi256_si512(words);
     let (last_byte, low) = (_mm512_set1_epi32(255), _mm512_set1_epi32(31));
     let one = _mm512_set1_epi32(1);
-    let last = _mm512_set1_epi32((bytes.len() - 4) as i32);
+    let last = _mm512_set1_epi32(((bytes.len() - 4) as u32).cast_signed());
     let whole = docs.len() / 16 * 16;
     let (mut left, mut at) = (0, 0);
     while at < whole {
