@@ -370,7 +370,9 @@ def test_an_exact_step_is_an_option_of_training(
     newton = rr.train(train, **options)
     assert newton.params["step"] == "newton"
     # No order comes of nothing: where no step is better, that of Newton is taken or the nearest.
-    first = [{"num_trees": 1, **one} for one in ({"step": "newton"}, {"step": "exact", "step_min": 1})]
+    first = [
+        {"num_trees": 1, **one} for one in ({"step": "newton"}, {"step": "exact", "step_min": 1})
+    ]
     assert rr.train(train, **{**options, **first[0]}).score(X).tolist() == (
         rr.train(train, **{**options, **first[1]}).score(X).tolist()
     )
