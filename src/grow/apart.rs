@@ -1,8 +1,8 @@
 //! The sums over many docs by several threads, each of which takes some of the docs.
 //!
 //! Threads that take some columns each would all fetch the same lines, of which each reads a few bytes: a
-//! strip has a line a doc. So where there are many docs, threads take docs, and all columns of a strip.
-//! Each part of the docs has sums of its own; added up they are those of all docs, since they are
+//! strip has a line a doc. So where there are many docs, threads take whole strips, or if there are too few
+//! of these docs, and all columns of a strip. Each part of the docs has sums of its own; added up they are those of all docs, since they are
 //! integers.
 
 use super::histogram::{BLOCK, Docs, Part};
@@ -13,6 +13,8 @@ use rayon::prelude::*;
 const LEAST_DOCS: usize = 8 * BLOCK;
 /// Pieces of work for each thread: one that is held up does not hold up the others for long.
 const PIECES: usize = 8;
+/// Strips for each thread that make dealing out docs needless.
+const STRIPS: usize = 4;
 
 /// Some of the docs and the columns of a strip.
 struct Piece<'a> {
@@ -27,8 +29,16 @@ impl Scanner<'_> {
         if threads == 1 || num_docs < 2 * LEAST_DOCS {
             return 1;
         }
+        if self.are_enough(threads) {
+            return 1;
+        }
         let num_strips = self.by_strip(self.places).count().max(1);
         (PIECES * threads).div_ceil(num_strips).min(num_docs / LEAST_DOCS)
+    }
+
+    /// Whether there are strips enough for each thread to take some.
+    pub(super) fn are_enough(&self, threads: usize) -> bool {
+        self.by_strip(self.places).nth(STRIPS * threads - 1).is_some()
     }
 
     /// Makes the sums of the first part of the docs in `own`, and those of the others in `spare`, which are

@@ -265,6 +265,8 @@ impl<'a> Scanner<'a> {
         // The sums of few docs are searched while they are in the first-level cache.
         let most = match (num_docs, threads) {
             (..=BLOCK, 1) => self.shape.tile(),
+            (_, 1) => usize::MAX,
+            _ if num_docs > BLOCK && self.are_enough(threads) => usize::MAX,
             _ => self.most_columns(threads),
         };
         let mut units = Vec::new();
@@ -288,11 +290,8 @@ impl<'a> Scanner<'a> {
         units
     }
 
-    /// The most columns that a thread takes at a time.
+    /// The most columns that one of several threads takes at a time.
     fn most_columns(&self, threads: usize) -> usize {
-        if threads == 1 {
-            return usize::MAX;
-        }
         // Twice as many units as threads: a thread that is held up does not hold up the others.
         self.places.len().div_ceil(2 * threads).clamp(8, self.shape.tile())
     }
