@@ -337,6 +337,11 @@ def test_the_command_combines_scores(
     found = json.loads(said)
     assert found["weights"] == {"a.txt": best.weights[0], "b.txt": best.weights[1]}
     assert found["values"]["combined"]["mean"] == best.value
+    again = ["--method", "coordinate", "--restarts", 3, "--seed", 5, "--metric", "err@5", "--json"]
+    code, said, _ = run(["combine", data, a, b, *again], capsys)
+    way = rr.Combiner("err@5", method="coordinate", restarts=3, seed=5)
+    way.fit([two.a, two.b], two.y, qid=two.qid)
+    assert (code, json.loads(said)["values"]["combined"]["mean"]) == (0, float(way.value))
     code, _, error = run(["combine", data, a, b, "--save", tmp_path / "no.rrk"], capsys)
     assert (code, "--save needs --models" in error) == (2, True)
 

@@ -49,6 +49,18 @@ examples:
   rustrank combine vali.txt --models a.rrk b.rrk --save both.rrk
 """
 
+_METHODS = (
+    "auto",
+    "sweep",
+    "coordinate",
+    "powell",
+    "best_first",
+    "most_different_first",
+    "average",
+    "lambdarank",
+    "lambdarank_net",
+)
+
 
 def register(commands: Any) -> None:
     """Add the command."""
@@ -76,9 +88,11 @@ def register(commands: Any) -> None:
     method = add(
         "--method", default="auto", metavar="NAME", help="auto, sweep, coordinate, best_first, ..."
     )
-    offer(method, ("auto", "sweep", "coordinate", "best_first"))
+    offer(method, _METHODS)
     add("--alphas", nargs=2, type=float, metavar=("FROM", "TO"), help="A + alpha * B, alpha in it")
     add("--non-negative", action="store_true", help="no weights below 0")
+    add("--restarts", type=int, default=0, metavar="N", help="begin anew so often (0)")
+    add("--seed", type=int, default=0, metavar="N", help="of restarts and jitter (0)")
     add("--save", metavar="MODEL", help="with --models: save all as one model")
     add("--scores", metavar="FILE", help="write the combined score of each line of DATA")
     add("--plot", metavar="FILE", help="draw the metric (png, svg, pdf); needs matplotlib")
@@ -111,6 +125,8 @@ def _combined(options: argparse.Namespace) -> Combiner:
         method=options.method,
         alphas=options.alphas,
         negative=not options.non_negative,
+        restarts=options.restarts,
+        seed=options.seed,
         gain=gain_of(options.gain),
         ties=options.ties,
         empty=options.empty,
