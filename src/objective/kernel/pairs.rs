@@ -100,15 +100,10 @@ pub(super) fn run<L: Lanes, const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
     let last = len.max(1) - 1;
     let end = L::load(&window(2 * LANES - (num_docs - last * LANES)));
     let mut total = L::splat(0.0);
-    let mut own = Own { step: pairs.uppers.start / LANES, ..Own::default() };
     for i in pairs.uppers.clone() {
         let from = pairs.lower_from[i] as usize;
         if from >= num_docs {
             break;
-        }
-        if i / LANES != own.step {
-            own.put::<L>(pairs);
-            own.step = i / LANES;
         }
         let upper = Upper {
             score: L::splat(pairs.score[i]),
@@ -133,34 +128,11 @@ pub(super) fn run<L: Lanes, const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
             }
             sums = step::<L, SHAPE>(&mut steps, last, upper, (Some(end), sums));
         }
-        own.grad[i % LANES] = sums.grad.sum();
-        own.hess[i % LANES] = sums.hess.sum();
+        pairs.grad[i] -= sums.grad.sum();
+        pairs.hess[i] += sums.hess.sum();
         total = sums.magnitude;
     }
-    own.put::<L>(pairs);
     total.sum()
-}
-
-/// The sums of the upper docs of a step, until all of them have been upper ones: written one by one, each
-/// would hold up the step that loads it with its neighbours.
-#[derive(Default)]
-struct Own {
-    step: usize,
-    grad: [f32; LANES],
-    hess: [f32; LANES],
-}
-
-impl Own {
-    /// Adds them to what these docs have as lower ones, and begins anew.
-    #[inline(always)]
-    fn put<L: Lanes>(&mut self, pairs: &mut Pairs<'_>) {
-        let (grad, hess) = (pairs.grad.as_chunks_mut::<LANES>().0, pairs.hess.as_chunks_mut().0);
-        if let (Some(grad), Some(hess)) = (grad.get_mut(self.step), hess.get_mut(self.step)) {
-            L::load(grad).minus(L::load(&self.grad)).store(grad);
-            L::load(hess).plus(L::load(&self.hess)).store(hess);
-        }
-        (self.grad, self.hess) = ([0.0; LANES], [0.0; LANES]);
-    }
 }
 
 #[inline(always)]
