@@ -2,8 +2,8 @@
 //!
 //! Threads that take some columns each would all fetch the same lines, of which each reads a few bytes: a
 //! strip has a line a doc. So where there are many docs, threads take whole strips, or if there are too few
-//! of these docs, and all columns of a strip. Each part of the docs has sums of its own; added up they are those of all docs, since they are
-//! integers.
+//! of these, docs, and all columns of a strip. Each part of the docs has sums of its own; added up they are
+//! those of all docs, since they are integers.
 
 use super::histogram::{BLOCK, Docs, Part};
 use super::scan::{Scanner, cut};
@@ -26,10 +26,7 @@ struct Piece<'a> {
 impl Scanner<'_> {
     /// In how many parts so many docs are taken.
     pub(super) fn num_parts(&self, num_docs: usize, threads: usize) -> usize {
-        if threads == 1 || num_docs < 2 * LEAST_DOCS {
-            return 1;
-        }
-        if self.are_enough(threads) {
+        if threads == 1 || num_docs < 2 * LEAST_DOCS || self.are_enough(threads) {
             return 1;
         }
         let num_strips = self.by_strip(self.places).count().max(1);
