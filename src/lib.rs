@@ -56,6 +56,7 @@ pub mod metric;
 pub mod model;
 pub mod neural;
 pub mod objective;
+mod pages;
 mod progress;
 #[cfg(feature = "python")]
 mod py;

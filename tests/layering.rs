@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Lowest first; modules of one layer do not see each other unless `ALLOWED` says so.
 const LAYERS: &[&[&str]] = &[
     &["error"],
-    &["gradient", "hash", "interrupt", "progress", "simd", "sum"],
+    &["gradient", "hash", "interrupt", "pages", "progress", "simd", "sum"],
     &["queries", "bins", "model", "comm"],
     &["metric", "data"],
     &["grow", "objective", "combine"],

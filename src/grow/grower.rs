@@ -1,5 +1,6 @@
 //! Best-first growth of one tree.
 
+use super::GROWING;
 use super::features::{Digit, Digits, Set};
 use super::histogram::{Docs, Known, Pool, Scratch, Shape};
 use super::limits::{Bounds, Rules};
@@ -17,6 +18,7 @@ use crate::gradient::Gradient;
 use crate::hash::draw;
 use crate::interrupt::Interrupt;
 use crate::model::{Child, Set as CategorySet, Split, Tree};
+use crate::pages::Pages;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -54,7 +56,7 @@ pub struct Grower {
     pub(super) digits: Digits,
     pub(super) lines: Lines,
     pub(super) pool: Pool,
-    pub(super) packed: Vec<u64>,
+    pub(super) packed: Pages<u64>,
     pub(super) scratch: Scratch,
     pub(super) docs: Rows,
     pub(super) rest: Rows,
@@ -157,14 +159,14 @@ impl Grower {
         let num_docs = table.matrix.num_rows();
         // No two leaves have a doc in common; a split needs two histograms.
         let most_kept = options.num_leaves.min(num_docs / shape.least_kept() + 2) as u64;
-        room_for("growing trees", 8 * shape.len() as u64 * most_kept + 32 * num_docs as u64)?;
+        room_for(GROWING, 8 * shape.len() as u64 * most_kept + 32 * num_docs as u64)?;
         Ok(Self {
             lines: lines(table.matrix)?,
             pool: Pool::new(shape),
-            packed: vec![0; num_docs],
+            packed: Pages::zeros(GROWING, num_docs)?,
             scratch: Scratch::default(),
-            docs: Rows::default(),
-            rest: Rows::default(),
+            docs: Rows::with_room(num_docs)?,
+            rest: Rows::with_room(num_docs)?,
             leaves: Vec::new(),
             rules: Rules::of(&options, &digits),
             team: Team::default(),

@@ -7,9 +7,11 @@
 //! The columns may lie in another order than in the table: *places* are counted as they lie here, and those
 //! of a [run](super::quiet) are neighbours.
 
+use super::GROWING;
 use super::quiet::{Plan, Quiet};
 use crate::bins::{Columns, Matrix, to_lines};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::pages::Pages;
 use crate::simd::Level;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -35,9 +37,8 @@ pub(super) struct Strip<'a> {
 /// A doc has a cache line of each strip; of the last, if that is narrow, half a line or less.
 #[derive(Debug)]
 pub(super) struct Lines {
-    /// Strip after strip, from the first byte that begins a cache line.
-    bytes: Vec<u8>,
-    start: usize,
+    /// Strip after strip.
+    bytes: Pages<u8>,
     num_rows: usize,
     /// The first place of each strip, and the end of the last.
     firsts: Vec<u32>,
@@ -65,8 +66,8 @@ impl Lines {
         for (place, &column) in (0..).zip(&order) {
             places[column as usize] = place;
         }
-        let (bytes, start, quiet) = (Vec::new(), 0, Quiet::default());
-        let mut lines = Self { bytes, start, num_rows, firsts, order, places, quiet };
+        let (bytes, quiet) = (Pages::zeros(GROWING, 0)?, Quiet::default());
+        let mut lines = Self { bytes, num_rows, firsts, order, places, quiet };
         lines.copy(matrix)?;
         let mut quiet = Quiet::of(plan, &runs);
         quiet.listen(num_rows, |doc, places| lines.cells(doc, places));
@@ -77,11 +78,8 @@ impl Lines {
     /// Copies the cells of a table to where they lie here.
     fn copy(&mut self, matrix: &Matrix) -> Result<()> {
         let row: usize = (0..self.num_strips()).map(|strip| self.pitch(strip)).sum();
-        let size = self.num_rows.saturating_mul(row).saturating_add(LINE);
-        let bytes = bytemuck::allocation::try_zeroed_vec::<u8>(size);
-        let mut bytes = bytes.map_err(|()| Error::resource("growing trees", size as u64))?;
-        self.start = bytes.as_ptr().align_offset(LINE).min(LINE);
-        let strips = bytes[self.start..].par_chunks_mut((self.num_rows * LINE).max(1));
+        let mut bytes = Pages::zeros(GROWING, self.num_rows.saturating_mul(row))?;
+        let strips = bytes.par_chunks_mut((self.num_rows * LINE).max(1));
         strips.zip(self.firsts.par_windows(2)).enumerate().for_each(|(number, (strip, ends))| {
             let columns = self.order[ends[0] as usize..ends[1] as usize].iter();
             let columns: Vec<_> = columns.map(|&column| matrix.padded(column as usize)).collect();
@@ -137,7 +135,7 @@ impl Lines {
     /// The cells of a doc in some places, as far as they lie in one strip.
     fn cells(&self, doc: usize, places: Range<u32>) -> &[u8] {
         let number = self.number(places.start);
-        let at = self.start + number * LINE * self.num_rows + doc * self.pitch(number);
+        let at = number * LINE * self.num_rows + doc * self.pitch(number);
         let [first, end] = [places.start, places.end.min(self.firsts[number + 1])]
             .map(|place| at + (place - self.firsts[number]) as usize);
         &self.bytes[first..end]
@@ -148,7 +146,7 @@ impl Lines {
         let number = self.number(place);
         let (first, end) = (self.firsts[number], self.firsts[number + 1]);
         let pitch = self.pitch(number);
-        let start = self.start + number * LINE * self.num_rows;
+        let start = number * LINE * self.num_rows;
         let bytes = &self.bytes[start..start + pitch * self.num_rows];
         (Strip { bytes, pitch, first }, first..end)
     }

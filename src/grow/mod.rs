@@ -38,6 +38,9 @@ mod symmetric;
 mod together;
 mod value;
 
+/// What the memory is for.
+const GROWING: &str = "growing trees";
+
 pub use category::CategoryOptions;
 pub use coded::CodedTree;
 pub use grower::{Grower, Job, Table};

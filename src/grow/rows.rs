@@ -1,6 +1,9 @@
 //! The docs of a tree, node by node.
 
+use super::GROWING;
 use super::kernel::{self, Side};
+use crate::error::Result;
+use crate::pages::Pages;
 use crate::simd::Level;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -9,18 +12,22 @@ use std::ops::Range;
 const FEW: usize = 1 << 13;
 
 /// A list of docs in which each node has a run, its docs rising.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Rows {
-    docs: Vec<u32>,
-    right: Vec<u32>,
+    docs: Pages<u32>,
+    right: Pages<u32>,
 }
 
 impl Rows {
+    /// Room for so many docs.
+    pub(super) fn with_room(num_docs: usize) -> Result<Self> {
+        let room = || Pages::zeros(GROWING, num_docs);
+        Ok(Self { docs: room()?, right: room()? })
+    }
+
     /// Starts with all docs at the root.
     pub(super) fn start(&mut self, docs: &[u32]) {
-        self.docs.clear();
-        self.docs.extend_from_slice(docs);
-        self.right.resize(docs.len(), 0);
+        self.docs[..docs.len()].copy_from_slice(docs);
     }
 
     pub(super) fn get(&self, run: Range<usize>) -> &[u32] {
