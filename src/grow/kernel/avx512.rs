@@ -11,10 +11,10 @@ use std::arch::x86_64::{
     _mm512_add_ps, _mm512_alignr_epi64, _mm512_and_si512, _mm512_castsi256_si512,
     _mm512_cmpge_epu32_mask, _mm512_cvtepi32_ps, _mm512_cvtepu32_ps, _mm512_i32gather_epi32,
     _mm512_loadu_si512, _mm512_mask_cmp_ps_mask, _mm512_maskz_compress_epi32, _mm512_min_epu32,
-    _mm512_mul_ps, _mm512_permutex2var_epi32, _mm512_permutexvar_epi32, _mm512_permutexvar_epi64,
-    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set1_ps, _mm512_setr_epi32, _mm512_setzero_si512,
-    _mm512_srli_epi32, _mm512_srlv_epi32, _mm512_storeu_si512, _mm512_sub_epi32,
-    _mm512_test_epi32_mask,
+    _mm512_mul_ps, _mm512_permutex2var_epi32, _mm512_permutexvar_epi8, _mm512_permutexvar_epi32,
+    _mm512_permutexvar_epi64, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set1_ps,
+    _mm512_setr_epi32, _mm512_setzero_si512, _mm512_srli_epi32, _mm512_srlv_epi32,
+    _mm512_storeu_si512, _mm512_sub_epi32, _mm512_test_epi32_mask,
 };
 
 /// Whether all docs of a column can be told from each other by the 31 bits that a gather takes.
@@ -34,7 +34,7 @@ pub(super) fn part(bytes: &[u8], side: &Side, docs: &mut [u32], right: &mut [u32
 
 /// # Safety
 /// `bytes.len()` is above 3 and at most 2³¹; `right` is as long as `docs`.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,popcnt,bmi1,bmi2")]
 unsafe fn run(bytes: &[u8], side: &Side, docs: &mut [u32], right: &mut [u32]) -> usize {
     // SAFETY: eight words of 32 bits are the 32 bytes that are read.
     let words = unsafe { _mm256_loadu_si256(side.words().as_ptr().cast()) };
@@ -47,10 +47,23 @@ unsafe fn run(bytes: &[u8], side: &Side, docs: &mut [u32], right: &mut [u32]) ->
     while at < whole {
         // SAFETY: sixteen docs from `at` on are there.
         let sixteen = unsafe { _mm512_loadu_si512(docs.as_ptr().add(at).cast()) };
-        // No doc is outside of the table; what is not checked elsewhere costs less here than a pass.
-        let places = _mm512_min_epu32(sixteen, last);
-        // SAFETY: each place is an offset into `bytes` with three more bytes after it.
-        let cells = unsafe { _mm512_i32gather_epi32::<1>(places, bytes.as_ptr().cast()) };
+        let (first, end) = (docs[at], docs[at + 15]);
+        let cells = match bytes.get(first as usize..).and_then(<[u8]>::first_chunk::<64>) {
+            // Docs are rising: these lie in one window, which is read at once.
+            Some(window) if end.wrapping_sub(first) < 64 => {
+                // SAFETY: 64 bytes.
+                let window = unsafe { _mm512_loadu_si512(window.as_ptr().cast()) };
+                let places = _mm512_sub_epi32(sixteen, _mm512_set1_epi32(first.cast_signed()));
+                _mm512_permutexvar_epi8(places, window)
+            }
+            _ => {
+                // No doc is outside of the table; what is not checked elsewhere costs less here than a
+                // pass.
+                let places = _mm512_min_epu32(sixteen, last);
+                // SAFETY: each place is an offset into `bytes` with three more bytes after it.
+                unsafe { _mm512_i32gather_epi32::<1>(places, bytes.as_ptr().cast()) }
+            }
+        };
         let cells = _mm512_and_si512(cells, last_byte);
         // The word of the byte is below eight: the upper half of the table is never looked at.
         let word = _mm512_permutexvar_epi32(_mm512_srli_epi32::<5>(cells), words);

@@ -66,16 +66,20 @@ mod tests {
 
     #[test]
     fn docs_are_cut_alike_at_every_level() {
-        for len in [0, 1, 15, 16, 17, 31, 1000] {
+        // Some lie in one window of 64 cells, some in none, the last ones near the end of the column.
+        let lens = [0u32, 1, 15, 16, 17, 31, 1000];
+        for (len, apart) in
+            lens.into_iter().flat_map(|len| [1, 3, 4, 5, 37].map(|apart| (len, apart)))
+        {
             for (seed, few) in [(1, 256), (2, 3), (3, 1)] {
                 let byte = |i: u64| (draw(seed, 0, i) % few) as u8;
-                let mut bytes: Vec<u8> = (0..3000).map(byte).collect();
-                bytes.extend([0; 3]);
+                let mut bytes: Vec<u8> = (0..(len * apart).into()).map(byte).collect();
+                bytes.extend([0; 4]);
                 let mut side = Side::default();
                 (0..=255u8)
                     .filter(|&b| draw(seed, 1, b.into()) < 1 << 63)
                     .for_each(|b| side.insert(b));
-                let all: Vec<u32> = (0..len).map(|i| 3 * i).collect();
+                let all: Vec<u32> = (0..len).map(|i| apart * i).collect();
                 let (left, right): (Vec<u32>, Vec<u32>) =
                     all.iter().partition(|&&doc| side.is_left(bytes[doc as usize]));
                 for level in Level::available() {

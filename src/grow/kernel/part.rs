@@ -24,7 +24,7 @@ impl Side {
     }
 }
 
-/// Moves the docs that go left to the front of `docs`, and the others to the front of `right`,
+/// Moves the docs, which are rising, that go left to the front of `docs`, and the others to the front of `right`,
 /// which is as long. Returns how many go left. `cells` are the bytes of a column, with at least three
 /// more after the last.
 pub(crate) fn part(
