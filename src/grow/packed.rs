@@ -10,10 +10,12 @@
 //! exact; subtracting a child from its parent is exact too. Where there are so many docs that half a
 //! unit each would take most of the room, values are cut towards zero instead of rounded.
 
+use super::kernel::{self, Packing};
 use super::options::Criterion;
 use crate::comm::{Call, Team};
 use crate::error::Result;
 use crate::gradient::Gradient;
+use crate::simd::Level;
 use rayon::prelude::*;
 
 /// The sums over a set of docs, or one doc.
@@ -39,7 +41,7 @@ pub(super) struct Scale {
     pub(super) mass: f64,
 }
 
-/// Docs whose sums are added as floats, exactly, before they join the total.
+/// Docs that are summed up by one task.
 const BLOCK: usize = 4096;
 /// Up to this many docs, rounding takes at most an eighth of the room.
 const MOST_ROUNDED: usize = 1 << 29;
@@ -59,22 +61,13 @@ pub(super) struct Load<'a> {
 pub(super) fn pack(load: Load<'_>, packed: &mut [u64]) -> Result<(Scale, usize)> {
     let Load { gradients, criterion, .. } = load;
     let (scale, num_docs) = scale_of(load)?;
-    let half: f64 = if num_docs <= MOST_ROUNDED { 0.5 } else { 0.0 };
-    let packed_of = |gradient: &Gradient| {
-        let grad = f64::from(gradient.grad) * scale.grad;
-        let grad = (grad + half.copysign(grad)) as i32;
-        let mass = match criterion {
-            Criterion::SecondOrder => (f64::from(gradient.hess) * scale.mass + half) as u32,
-            Criterion::LeastSquares => 1,
-        };
-        u64::from(grad as u32) << 32 | u64::from(mass)
-    };
+    let half = if num_docs <= MOST_ROUNDED { 0.5 } else { 0.0 };
+    let counts = criterion == Criterion::LeastSquares;
+    let packing = Packing { scale: [scale.grad, scale.mass], half, counts };
     // All slots are filled: docs beside `docs` cost little, and their slots are not looked at.
-    let pairs = packed.par_chunks_mut(BLOCK).zip(gradients.par_chunks(BLOCK));
-    pairs.for_each(|(packed, gradients)| {
-        for (packed, gradient) in packed.iter_mut().zip(gradients) {
-            *packed = packed_of(gradient);
-        }
+    let blocks = packed.par_chunks_mut(BLOCK).zip(gradients.par_chunks(BLOCK));
+    blocks.for_each(|(packed, gradients)| {
+        kernel::pack(Level::best(), gradients, packing, packed);
     });
     Ok((Scale { grad: inverse(scale.grad), mass: inverse(scale.mass) }, num_docs))
 }
@@ -85,19 +78,10 @@ fn scale_of(load: Load<'_>) -> Result<(Scale, usize)> {
     let mut most = largest(gradients, docs);
     team.max(Call { what: "the largest gradient", round }, Ok(()), &mut most)?;
     let factors = most.map(factor);
-    let sums: Vec<[f64; 2]> = docs
-        .par_chunks(BLOCK)
-        .map(|docs| {
-            docs.iter().fold([0.0; 2], |[grad, hess], &doc| {
-                let gradient = &gradients[doc as usize];
-                let [g, h] = [gradient.grad.abs(), gradient.hess.max(0.0)].map(f64::from);
-                [grad + whole(g * factors[0]), hess + whole(h * factors[1])]
-            })
-        })
-        .collect();
+    let sums = by_block(gradients, docs, |block| kernel::units(Level::best(), block, factors));
     let mut words = vec![docs.len() as u64];
     for kind in 0..2 {
-        let units: u128 = sums.iter().map(|sums| sums[kind] as u128).sum();
+        let units: u128 = sums.iter().map(|sums| u128::from(sums[kind])).sum();
         let low = u128::from(u32::MAX);
         words.extend([units & low, units >> 32 & low, units >> 64].map(|part| part as u64));
     }
@@ -129,36 +113,37 @@ fn scale_of(load: Load<'_>) -> Result<(Scale, usize)> {
 
 /// The largest absolute gradient and hessian; infinite, where one is no finite number.
 fn largest(gradients: &[Gradient], docs: &[u32]) -> [f64; 2] {
-    const SIGN: u32 = 1 << 31;
-    let join = |a: [u32; 2], b: [u32; 2]| [a[0].max(b[0]), a[1].max(b[1])];
-    // The bits of numbers without a sign are in the order of the numbers.
-    let most = docs.par_chunks(BLOCK).map(|docs| {
-        docs.iter().fold([0; 2], |most, &doc| {
-            let Gradient { grad, hess } = gradients[doc as usize];
-            join(most, [grad, hess].map(|part| part.to_bits() & !SIGN))
-        })
-    });
-    most.reduce(|| [0; 2], join).map(|bits| {
+    let most = by_block(gradients, docs, |block| kernel::largest(Level::best(), block));
+    let most = most.into_iter().fold([0; 2], |a, b| [a[0].max(b[0]), a[1].max(b[1])]);
+    most.map(|bits| {
         let most = f32::from_bits(bits);
         if most.is_nan() { f64::INFINITY } else { f64::from(most) }
     })
 }
 
-/// Makes whole units of numbers, the largest of which is given: 2^39 to 2^40 of that one, so that the
-/// sum of a block is exact in 53 bits.
+/// What is made of the gradients of docs, block by block.
+fn by_block<T: Send>(
+    gradients: &[Gradient],
+    docs: &[u32],
+    one: impl Fn(&[Gradient]) -> T + Sync,
+) -> Vec<T> {
+    if docs.len() == gradients.len() {
+        // All docs, and they are rising.
+        return gradients.par_chunks(BLOCK).map(&one).collect();
+    }
+    let of = |&doc: &u32| gradients[doc as usize];
+    let of_docs = |docs: &[u32]| one(&docs.iter().map(of).collect::<Vec<_>>());
+    docs.par_chunks(BLOCK).map(of_docs).collect()
+}
+
+/// Makes whole units of numbers, the largest of which is given: 2^39 to 2^40 of that one, so that no sum
+/// of a block overflows.
 fn factor(most: f64) -> f64 {
     if most == 0.0 || !most.is_finite() {
         return 1.0;
     }
     let exponent = (most.to_bits() >> 52) as i32 - 1023;
     2f64.powi(39 - exponent)
-}
-
-/// The nearest whole number, of one below 2^51.
-#[inline]
-fn whole(number: f64) -> f64 {
-    const SHIFT: f64 = 6_755_399_441_055_744.0;
-    (number + SHIFT) - SHIFT
 }
 
 fn inverse(scale: f64) -> f64 {

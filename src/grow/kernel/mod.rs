@@ -8,6 +8,7 @@ mod add;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod gradients;
 mod part;
 mod pick;
 mod search;
@@ -15,6 +16,7 @@ mod tally;
 mod whole;
 
 pub(super) use add::{Block, GAP, MOST_COLUMNS, TILE_SUMS, add, fetch};
+pub(super) use gradients::{Packing, largest, pack, units};
 pub(super) use part::{Side, part};
 pub(super) use pick::{Crowd, ROOM, pick};
 pub(super) use search::{Search, Tables, marginal};
