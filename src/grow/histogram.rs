@@ -116,21 +116,12 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    pub(super) fn clear(&mut self) {
-        self.gradients.clear();
-        self.loud.clear();
-    }
-
-    /// Looks up what is known of more docs.
-    pub(super) fn add(&mut self, docs: &[u32], known: Known<'_>) {
-        look_up(docs, known.packed, &mut self.gradients);
-        if !known.loud.is_empty() {
-            look_up(docs, known.loud, &mut self.loud);
-        }
-    }
-
-    pub(super) fn known(&self) -> Known<'_> {
-        Known { packed: &self.gradients, loud: &self.loud }
+    /// Looks up what is known of the docs of some nodes.
+    pub(super) fn look_up(&mut self, lists: &[&[u32]], known: Known<'_>) -> Known<'_> {
+        let packed = look_up(lists, known.packed, &mut self.gradients);
+        let none_is_quiet = known.loud.is_empty();
+        let loud = if none_is_quiet { &[] } else { look_up(lists, known.loud, &mut self.loud) };
+        Known { packed, loud }
     }
 }
 
@@ -142,18 +133,32 @@ pub(super) struct Scratch {
     pub(super) spare: Vec<u64>,
 }
 
-/// Writes what is at the places of docs after what is there.
-fn look_up<T: Copy + Default + Send + Sync>(docs: &[u32], from: &[T], to: &mut Vec<T>) {
-    if docs.len() < FEW {
-        to.extend(docs.iter().map(|&doc| from[doc as usize]));
-        return;
+/// What is at the places of the docs of some lists, one list after another.
+fn look_up<'t, T: Copy + Default + Send + Sync>(
+    lists: &[&[u32]],
+    from: &[T],
+    to: &'t mut Vec<T>,
+) -> &'t [T] {
+    let num_docs = lists.iter().map(|docs| docs.len()).sum();
+    if to.len() < num_docs {
+        to.resize(num_docs, T::default());
     }
-    let start = to.len();
-    to.resize(start + docs.len(), T::default());
-    let tasks = to[start..].par_chunks_mut(DOCS_A_TASK).zip(docs.par_chunks(DOCS_A_TASK));
-    tasks.for_each(|(to, docs)| {
+    let copy = |(docs, to): (&[u32], &mut [T])| {
         to.iter_mut().zip(docs).for_each(|(to, &doc)| *to = from[doc as usize]);
+    };
+    let most = if num_docs < FEW { usize::MAX } else { DOCS_A_TASK };
+    let mut rest = &mut to[..num_docs];
+    let tasks = lists.iter().flat_map(|docs| docs.chunks(most)).map(|docs| {
+        let own;
+        (own, rest) = std::mem::take(&mut rest).split_at_mut(docs.len());
+        (docs, own)
     });
+    if num_docs < FEW {
+        tasks.for_each(copy);
+    } else {
+        tasks.collect::<Vec<_>>().into_par_iter().for_each(copy);
+    }
+    &to[..num_docs]
 }
 
 impl Known<'_> {
@@ -172,11 +177,9 @@ impl<'a> Docs<'a> {
             // All docs, and they are rising.
             return Self { docs, known };
         }
-        to.clear();
         // Of few docs all are added.
         let loud = if docs.len() < LEAST_LOUD { &[] } else { known.loud };
-        to.add(docs, Known { loud, ..known });
-        Self { docs, known: to.known() }
+        Self { docs, known: to.look_up(&[docs], Known { loud, ..known }) }
     }
 
     /// Of no docs the sums are none.

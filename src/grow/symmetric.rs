@@ -15,6 +15,10 @@ use super::value::Eligible;
 use crate::error::Result;
 use crate::hash::draw;
 use crate::interrupt::Interrupt;
+use rayon::prelude::*;
+
+/// Leaves that are looked at by one task.
+const LEAVES_A_TASK: usize = 16;
 
 /// A leaf that is summed from its docs, and what goes with it.
 struct Work {
@@ -166,17 +170,16 @@ impl Grower {
 
     /// What is known of all docs that are to be summed.
     fn gather<'s>(&'s self, works: &[Work], to: &'s mut Gathered) -> Known<'s> {
-        to.clear();
-        for work in works {
-            let docs = self.docs.get(self.leaves[work.leaf].docs.clone());
-            let docs = work.sample.as_deref().unwrap_or(docs);
-            if docs.len() == self.packed.len() {
-                // All docs, and they are rising.
-                return self.known();
-            }
-            to.add(docs, self.known());
+        let lists = works.iter().map(|work| match &work.sample {
+            Some(sample) => &sample[..],
+            None => self.docs.get(self.leaves[work.leaf].docs.clone()),
+        });
+        let lists: Vec<&[u32]> = lists.collect();
+        if lists.iter().any(|docs| docs.len() == self.packed.len()) {
+            // All docs, and they are rising.
+            return self.known();
         }
-        to.known()
+        to.look_up(&lists, self.known())
     }
 
     /// Splits all leaves: left children take their places, right ones come after all, in turn.
@@ -199,8 +202,17 @@ impl Grower {
         });
         let side = digit.side(&asks, missing_left);
         let half = self.leaves.len();
-        for leaf in 0..half {
-            let left = self.left_sum(leaf, &digit, &side, growth);
+        let lefts: Vec<u64> = (0..half)
+            .into_par_iter()
+            .with_min_len(LEAVES_A_TASK)
+            .map(|leaf| self.left_sum(leaf, &digit, &side, growth))
+            .collect();
+        let cells = growth.table.matrix.padded(digit.column as usize);
+        let runs: Vec<_> = self.leaves.iter().map(|leaf| leaf.docs.clone()).collect();
+        let middles = self.docs.part_all(&runs, cells, &side);
+        let runs: Vec<_> = self.leaves.iter().map(|leaf| leaf.rest.clone()).collect();
+        let rest_middles = self.rest.part_all(&runs, cells, &side);
+        for (leaf, left) in lefts.into_iter().enumerate() {
             let choice = Choice {
                 value: 0.0,
                 score: 0.0,
@@ -210,7 +222,8 @@ impl Grower {
                 missing_left,
                 left,
             };
-            self.split_one((leaf, half + leaf), &choice, &side, growth);
+            let middles = [middles[leaf], rest_middles[leaf]];
+            self.split_one((leaf, half + leaf), middles, &choice, growth);
         }
     }
 
@@ -236,15 +249,11 @@ impl Grower {
     fn split_one(
         &mut self,
         (at, right_at): (usize, usize),
+        [middle, rest_middle]: [usize; 2],
         choice: &Choice,
-        side: &Side,
         growth: &mut Growth<'_>,
     ) {
         let digit = self.digits.all()[choice.digit];
-        let cells = growth.table.matrix.padded(digit.column as usize);
-        let leaf = &self.leaves[at];
-        let middle = self.docs.part(leaf.docs.clone(), cells, side);
-        let rest_middle = self.rest.part(leaf.rest.clone(), cells, side);
         let Divided { reduction, heirs, bounds } = self.divided(at, choice, growth);
         let number = growth.splits.len();
         let leaf = &mut self.leaves[at];
