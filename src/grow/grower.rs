@@ -3,6 +3,7 @@
 use super::GROWING;
 use super::features::{Digit, Digits, Set};
 use super::histogram::{Docs, Known, Pool, Scratch, Shape};
+use super::kernel;
 use super::limits::{Bounds, Rules};
 use super::lines::Lines;
 use super::noise;
@@ -19,6 +20,8 @@ use crate::hash::draw;
 use crate::interrupt::Interrupt;
 use crate::model::{Child, Set as CategorySet, Split, Tree};
 use crate::pages::Pages;
+use crate::simd::Level;
+use rayon::prelude::*;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -118,6 +121,9 @@ pub(super) struct Growth<'a> {
     /// The leaves that can be split, by what that takes off the loss, then the oldest.
     pub(super) queue: BTreeSet<(Reduction, Reverse<usize>)>,
 }
+
+/// Docs that are summed up by one task.
+const DOCS_A_TASK: usize = 1 << 15;
 
 /// Streams of draws.
 const TREE: u64 = 1;
@@ -516,5 +522,10 @@ impl PartialOrd for Reduction {
 
 /// The packed sums of docs.
 pub(super) fn sum(packed: &[u64], docs: &[u32]) -> u64 {
+    if docs.len() == packed.len() {
+        // All docs.
+        let parts = packed.par_chunks(DOCS_A_TASK).map(|part| kernel::total(Level::best(), part));
+        return parts.reduce(|| 0, u64::wrapping_add);
+    }
     docs.iter().fold(0, |sum, &doc| sum.wrapping_add(packed[doc as usize]))
 }

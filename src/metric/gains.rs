@@ -6,6 +6,7 @@
 use crate::error::{Error, Result};
 use crate::metric::convention::MAX_EXP2_LABEL;
 use crate::metric::{Convention, Gain};
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// What a label can be at all.
@@ -13,6 +14,9 @@ const USABLE: Range<f32> = 0.0..f32::INFINITY;
 
 /// 2^23: adding it to a smaller number, and taking it away again, rounds that to a whole one.
 const WHOLE_FROM: f32 = 8_388_608.0;
+
+/// Labels that are looked at by one task.
+const LABELS_A_TASK: usize = 1 << 16;
 
 /// What one pass over the labels finds.
 #[derive(Debug, Clone, Copy)]
@@ -27,11 +31,18 @@ impl LabelFacts {
     /// Refuses labels that are NaN, infinite or negative, whatever the metric.
     pub(crate) fn scan(labels: &[f32]) -> Result<Self> {
         // Bits of labels that can be used rise with them; all others are at least infinity's.
-        let (mut max, mut parts) = (0, 0);
-        for &label in labels {
-            max = max.max((label + 0.0).to_bits());
-            parts |= ((label + WHOLE_FROM) - WHOLE_FROM).to_bits() ^ (label + 0.0).to_bits();
-        }
+        let of_some = |labels: &[f32]| {
+            labels.iter().fold((0, 0), |(max, parts): (u32, u32), &label| {
+                let bits = (label + 0.0).to_bits();
+                (max.max(bits), parts | ((label + WHOLE_FROM) - WHOLE_FROM).to_bits() ^ bits)
+            })
+        };
+        let (max, parts) = if labels.len() <= LABELS_A_TASK {
+            of_some(labels)
+        } else {
+            let both = |a: (u32, u32), b: (u32, u32)| (a.0.max(b.0), a.1 | b.1);
+            labels.par_chunks(LABELS_A_TASK).map(of_some).reduce(|| (0, 0), both)
+        };
         if max < f32::INFINITY.to_bits() {
             let max = f32::from_bits(max);
             return Ok(Self { max, whole: parts == 0 && max < WHOLE_FROM });
