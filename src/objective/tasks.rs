@@ -62,13 +62,12 @@ impl Query<'_> {
         factors: [f64; 2],
         gradients: &mut [Gradient],
     ) -> Result<()> {
-        let mut zero = 0.0;
+        let mut all_finite = true;
         let mut put = |gradient: &mut Gradient, [grad, hess]: [f32; 2], weight: f64| {
             // + 0.0: a gradient of 0 has no sign.
             gradient.grad = (f64::from(grad) * (factors[0] * weight)) as f32 + 0.0;
             gradient.hess = (f64::from(hess) * (factors[1] * weight)) as f32 + 0.0;
-            // A number that is not finite makes the sum NaN.
-            zero += gradient.grad * 0.0 + gradient.hess * 0.0;
+            all_finite &= gradient.grad.is_finite() & gradient.hess.is_finite();
         };
         match self.row_weight {
             None => {
@@ -82,8 +81,11 @@ impl Query<'_> {
                 }
             }
         }
+        if all_finite {
+            return Ok(());
+        }
         let finite = |gradient: &&Gradient| gradient.grad.is_finite() && gradient.hess.is_finite();
-        match gradients.iter().find(|gradient| zero != 0.0 && !finite(gradient)) {
+        match gradients.iter().find(|gradient| !finite(gradient)) {
             Some(gradient) => Err(self.not_finite(*gradient)),
             None => Ok(()),
         }

@@ -4,9 +4,6 @@
 use crate::gradient::Gradient;
 use crate::simd::Level;
 
-/// What is kept apart in a loop, so that no step waits for the one before.
-const LANES: usize = 8;
-
 /// How gradients become packed integers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packing {
@@ -61,40 +58,24 @@ pub(crate) fn pack(level: Level, gradients: &[Gradient], packing: Packing, to: &
 
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
 mod plain {
-    use super::{Gradient, LANES, Packing};
+    use super::{Gradient, Packing};
 
     #[inline(always)]
     pub(super) fn largest(gradients: &[Gradient]) -> [u32; 2] {
-        let join = |most: [u32; 2], gradient: &Gradient| {
+        gradients.iter().fold([0; 2], |[grad, hess]: [u32; 2], gradient| {
             let bits = [gradient.grad, gradient.hess].map(|part| part.abs().to_bits());
-            [most[0].max(bits[0]), most[1].max(bits[1])]
-        };
-        let mut most = [[0; 2]; LANES];
-        let (lanes, rest) = gradients.as_chunks::<LANES>();
-        for lanes in lanes {
-            for (most, gradient) in most.iter_mut().zip(lanes) {
-                *most = join(*most, gradient);
-            }
-        }
-        let both = |a: [u32; 2], b: [u32; 2]| [a[0].max(b[0]), a[1].max(b[1])];
-        both(most.into_iter().fold([0; 2], both), rest.iter().fold([0; 2], join))
+            [grad.max(bits[0]), hess.max(bits[1])]
+        })
     }
 
     #[inline(always)]
     pub(super) fn units(gradients: &[Gradient], factors: [f64; 2]) -> [u64; 2] {
-        let both = |a: [u64; 2], b: [u64; 2]| [a[0].wrapping_add(b[0]), a[1].wrapping_add(b[1])];
-        let join = |sum: [u64; 2], gradient: &Gradient| {
-            let [grad, hess] = [gradient.grad.abs(), gradient.hess.max(0.0)].map(f64::from);
-            both(sum, [whole(grad * factors[0]), whole(hess * factors[1])])
-        };
-        let mut sums = [[0; 2]; LANES];
-        let (lanes, rest) = gradients.as_chunks::<LANES>();
-        for lanes in lanes {
-            for (sum, gradient) in sums.iter_mut().zip(lanes) {
-                *sum = join(*sum, gradient);
-            }
-        }
-        both(sums.into_iter().fold([0; 2], both), rest.iter().fold([0; 2], join))
+        gradients.iter().fold([0; 2], |[grad, hess]: [u64; 2], gradient| {
+            let parts = [gradient.grad.abs(), gradient.hess.max(0.0)].map(f64::from);
+            // Where one is infinite, nobody looks at the sum.
+            let add = |sum: u64, kind: usize| sum.wrapping_add(whole(parts[kind] * factors[kind]));
+            [add(grad, 0), add(hess, 1)]
+        })
     }
 
     #[inline(always)]

@@ -2,7 +2,7 @@
 //! of instructions.
 
 use super::Summand;
-use super::search::{Kit, LANES, Tables, marginal, padded, score_all};
+use super::search::{Kit, Tables, marginal, padded, score_all};
 use crate::grow::features::Set;
 use crate::grow::level::Terms;
 use crate::grow::packed::Sums;
@@ -187,17 +187,15 @@ fn add_values(node: &Node<'_>, prefix: &[u64], more: u64, values: &mut [f64]) {
     let Node { total, least, l2, alone, .. } = *node;
     let total = Sums::of(total);
     let (grad, mass) = (f64::from(total.grad), f64::from(total.mass));
-    let prefix = prefix.as_chunks::<LANES>().0;
-    for (prefix, values) in prefix.iter().zip(values.as_chunks_mut::<LANES>().0) {
-        for lane in 0..LANES {
-            let sums = Sums::of(prefix[lane].wrapping_add(more));
-            let (left_grad, left_mass) = (f64::from(sums.grad), f64::from(sums.mass));
-            let (right_grad, right_mass) = (grad - left_grad, mass - left_mass);
-            let (left, right) = (left_mass + l2, right_mass + l2);
-            let value =
-                (left_grad * left_grad * right + right_grad * right_grad * left) / (left * right);
-            let fits = left_mass.min(right_mass) >= least;
-            values[lane] += if fits { value - alone } else { 0.0 };
-        }
+    // Place after place: from steps of eight the compiler makes gathers and scatters.
+    for (prefix, value) in prefix.iter().zip(values) {
+        let sums = Sums::of(prefix.wrapping_add(more));
+        let (left_grad, left_mass) = (f64::from(sums.grad), f64::from(sums.mass));
+        let (right_grad, right_mass) = (grad - left_grad, mass - left_mass);
+        let (left, right) = (left_mass + l2, right_mass + l2);
+        let both =
+            (left_grad * left_grad * right + right_grad * right_grad * left) / (left * right);
+        let fits = left_mass.min(right_mass) >= least;
+        *value += if fits { both - alone } else { 0.0 };
     }
 }
