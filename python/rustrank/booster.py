@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from os import fspath
 from typing import TYPE_CHECKING, Any
 
@@ -11,38 +10,24 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank._arrays import as_doubles
-from rustrank._categories import Categories, numbered
-from rustrank._errors import DataError, ParamError, shown
-from rustrank._features import as_table, in_one_piece
-from rustrank._options import real, text, threads, whole
+from rustrank._errors import ParamError, shown
+from rustrank._nodes import nested, written
+from rustrank._options import real, text, whole
 from rustrank._pictures import Picture, tree_picture
-from rustrank._queries import as_queries
 from rustrank._reading import numbered_names
+from rustrank._rows import Reading, blocks, is_plain, joined, of_queries, row
 from rustrank._tables import count
 from rustrank.dataset import Dataset, as_dataset
 from rustrank.evaluation import Evaluation, Judging, judge, warn_of_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
 
-    from rustrank._features import Table
 
 __all__ = ["Booster"]
-
-# Numbers that the core reads as they are.
-_PLAIN = {np.dtype(np.float32).str, np.dtype(np.float64).str}
-
-
-class _Reading:
-    """How raw values are read."""
-
-    def __init__(self, missing: Any, infinite: Any, num_threads: Any) -> None:
-        self.missing = None if missing is None else real("missing", missing)
-        self.infinite = text("infinite", infinite)
-        self.num_threads = threads(num_threads)
 
 
 class Booster:
@@ -228,20 +213,20 @@ class Booster:
         num_threads : int, optional
             Threads to use; all cores by default. The scores do not depend on it.
         """
-        reading = _Reading(missing, infinite, num_threads)
+        reading = Reading(missing, infinite, num_threads)
         if isinstance(X, Dataset):
             _refuse_queries(qid, group)
             if X._base is None:
                 return self._core.score_dataset(X._core, reading.num_threads)
             return self._core.score_above(X._base._core, X._core, reading.num_threads)
         if qid is not None or group is not None:
-            block, queries = self._of_queries(X, qid, group)
+            block, queries = of_queries(self._core, X, qid, group)
             return self._core.score_queries(block, reading, queries)
-        is_whole = _is_plain(X) and X.shape[1] == self._core.num_raw_features
+        is_whole = is_plain(X) and X.shape[1] == self._core.num_raw_features
         if is_whole and not self._core.category_names():
             return self._core.score(X, reading)
-        parts = [self._core.score(block, reading) for block in self._blocks(X)]
-        return _joined(parts, ())
+        parts = [self._core.score(block, reading) for block in blocks(self._core, X)]
+        return joined(parts, ())
 
     def probabilities(
         self,
@@ -264,10 +249,10 @@ class Booster:
             A column for each of `classes`. A row sums to 1, and the sum of gain times probability
             is the doc's score.
         """
-        reading = _Reading(missing, infinite, num_threads)
-        parts = [self._core.probabilities(block, reading) for block in self._blocks(X)]
+        reading = Reading(missing, infinite, num_threads)
+        parts = [self._core.probabilities(block, reading) for block in blocks(self._core, X)]
         labels = self.classes
-        return _joined(parts, (0 if labels is None else len(labels),))
+        return joined(parts, (0 if labels is None else len(labels),))
 
     def with_gain(self, gain: Any) -> Booster:
         """Return a McRank booster that expects other gains: the same classes, other scores.
@@ -323,12 +308,12 @@ class Booster:
             own. The last column is what every doc starts from: the score of one of which nothing is
             known.
         """
-        reading = _Reading(missing, infinite, num_threads)
+        reading = Reading(missing, infinite, num_threads)
         if qid is not None or group is not None:
-            whole_table, queries = self._of_queries(X, qid, group)
+            whole_table, queries = of_queries(self._core, X, qid, group)
             return self._core.explain(whole_table, reading, queries)
-        parts = [self._core.explain(block, reading, None) for block in self._blocks(X)]
-        return _joined(parts, (self.num_features + 1,))
+        parts = [self._core.explain(block, reading, None) for block in blocks(self._core, X)]
+        return joined(parts, (self.num_features + 1,))
 
     def contrast(
         self, above: Any, below: Any, *, missing: float = math.nan, infinite: str = "error"
@@ -346,46 +331,8 @@ class Booster:
         missing, infinite
             As for `score`.
         """
-        (rows,) = self._blocks(np.stack([_row(above, "above"), _row(below, "below")]))
-        return self._core.contrast(rows, _Reading(missing, infinite, 1))
-
-    def _blocks(self, X: Any) -> Iterator[Any]:
-        """Yield raw features as the core reads them: all at once where that is possible."""
-        table = self._table(X)
-        whole_table = table.whole()
-        if whole_table is None:
-            yield from table.blocks()
-        else:
-            yield whole_table
-
-    def _of_queries(self, X: Any, qid: Any, group: Any) -> tuple[Any, Any]:
-        """Return raw features in one piece, and their queries."""
-        table = self._table(X)
-        queries, _ = as_queries(qid, group, table.num_rows)
-        whole_table = table.whole()
-        return in_one_piece(table) if whole_table is None else whole_table, queries
-
-    def _table(self, X: Any) -> Table:
-        table = as_table(_as_rows(X))
-        self._check_table(table)
-        return numbered(table, Categories([], self._core.category_names()))
-
-    def _check_table(self, table: Table) -> None:
-        if table.num_features != self.num_raw_features:
-            message = (
-                "X has another number of features than the model: got "
-                f"{table.num_features}, expected {self.num_raw_features}"
-            )
-            raise DataError(message, code="features")
-        expected = self._core.feature_names
-        for number, (mine, theirs) in enumerate(
-            zip(table.names or (), expected or (), strict=False)
-        ):
-            if mine != theirs:
-                message = (
-                    f"feature {number} of X has another name: got {mine!r}, expected {theirs!r}"
-                )
-                raise DataError(message, code="features.names", feature=mine)
+        (rows,) = blocks(self._core, np.stack([row(above, "above"), row(below, "below")]))
+        return self._core.contrast(rows, Reading(missing, infinite, 1))
 
     def evaluate(
         self,
@@ -578,7 +525,7 @@ class Booster:
         lines = [f"{self!r}", f"intercept {self._core.intercept!r}"]
         for number, tree in enumerate(self.dump()["trees"]):
             lines.append(f"tree {number}")
-            _write(tree, self.feature_names, 1, lines)
+            lines += written(tree, self.feature_names, 1)
         return "\n".join(lines) + "\n"
 
     def draw_tree(self, number: int) -> Picture:
@@ -591,34 +538,7 @@ class Booster:
         return tree_picture(self._nested(at), self.feature_names, f"tree {at} of {self.num_trees}")
 
     def _nested(self, number: int) -> dict[str, Any]:
-        """Build nested nodes from the bottom up: children stand after their parents."""
-        flat = self._core.tree(number)
-        assert flat is not None  # noqa: S101 - numbers come from our own range
-        leaves = [
-            {"value": value, "docs": docs}
-            for value, docs in zip(flat["leaf_value"], flat["leaf_docs"], strict=True)
-        ]
-        nodes: dict[int, dict[str, Any]] = {}
-        for at in reversed(range(len(flat["feature"]))):
-            ends = (
-                leaves[-1 - end] if end < 0 else nodes.pop(end)
-                for end in (flat["left"][at], flat["right"][at])
-            )
-            fields = ("feature", "threshold", "missing_left", "reduction", "docs")
-            nodes[at] = {name: flat[name][at] for name in fields}
-            if flat["categories"][at] is not None:
-                nodes[at] = self._on_categories(nodes[at], flat["categories"][at])
-            nodes[at]["left"], nodes[at]["right"] = ends
-        return nodes[0] if nodes else leaves[0]
-
-    def _on_categories(self, node: dict[str, Any], categories: list[int]) -> dict[str, Any]:
-        """Return a split on categories: those that go left, by their names where they have some."""
-        if node["threshold"] >= 1:  # Of a foreign model: all that is not missing goes left.
-            return {**node, "threshold": sys.float_info.max}
-        names = self._core.category_names().get(node["feature"])
-        named = categories if names is None else [names[category] for category in categories]
-        kept = {name: value for name, value in node.items() if name != "threshold"}
-        return {**kept, "categories": named}
+        return nested(self._core, number)
 
     def __repr__(self) -> str:
         """Say what is in it in one line."""
@@ -661,56 +581,3 @@ def _refuse_queries(qid: Any, group: Any) -> None:
         if given is not None:
             message = f"{name}: got {shown(given)}, expected none: a Dataset knows its queries"
             raise ParamError(message, code=name)
-
-
-def _is_plain(X: Any) -> bool:
-    """Whether the core takes X as it is: a single query must not wait for Python."""
-    return type(X) is np.ndarray and X.ndim == 2 and X.dtype.str in _PLAIN and X.flags.c_contiguous
-
-
-def _joined(parts: list[NDArray[np.float64]], row: tuple[int, ...]) -> NDArray[np.float64]:
-    """Join the results of blocks; a result has the shape of ``row``."""
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else np.empty((0, *row))
-
-
-def _row(doc: Any, name: str) -> NDArray[Any]:
-    """Take the features of one doc."""
-    row = np.asarray(doc)
-    row = row[0] if row.ndim == 2 and len(row) == 1 else row
-    if row.ndim != 1 or row.dtype.kind not in "fiub":
-        message = f"{name} must be the numbers of one doc: got {row.dtype} of shape {row.shape}"
-        raise DataError(message, code="shape")
-    return row
-
-
-def _as_rows(X: Any) -> Any:
-    """Take one row as a table of one."""
-    if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "fiub":
-        return X[None, :]
-    if isinstance(X, (list, tuple)) and X and all(isinstance(x, (int, float)) for x in X):
-        return [X]
-    return X
-
-
-def _asked(node: dict[str, Any]) -> str:
-    """Return what a split asks of its feature."""
-    if "categories" in node:
-        return f"in {', '.join(map(repr, node['categories']))}"
-    return f"<= {node['threshold']!r}"
-
-
-def _write(node: dict[str, Any], names: Sequence[str], depth: int, lines: list[str]) -> None:
-    """Write a node and all below it."""
-    indent = "  " * depth
-    if "value" in node:
-        lines.append(f"{indent}{node['value']!r} ({count(node['docs'], 'doc')})")
-        return
-    missing = "left" if node["missing_left"] else "right"
-    lines.append(
-        f"{indent}{names[node['feature']]} {_asked(node)}, missing {missing} "
-        f"({count(node['docs'], 'doc')}, reduction {node['reduction']:.6g})"
-    )
-    _write(node["left"], names, depth + 1, lines)
-    _write(node["right"], names, depth + 1, lines)

@@ -31,6 +31,7 @@ from rustrank._look import (
 from rustrank._options import real, text, whole
 from rustrank._pictures import Placed, laid_out, leaf_color, question
 from rustrank._rankers import SideBySide, cells_of, required_booster
+from rustrank._swarms import draw_ramp, draw_swarm
 from rustrank._tables import count, percent
 from rustrank.evaluation import Judging
 
@@ -55,9 +56,8 @@ __all__ = [
 
 #: Draws of a bootstrap interval where there are many intervals.
 _RESAMPLES = 2000
-#: Bins that a density, or a swarm of points, is made of.
+#: Bins that a density is made of.
 _BINS = 200
-_SWARM_BINS = 80
 #: The most labels that have a row of their own.
 _LEVELS = 32
 #: Inches: a row of bars, a leaf's line, a level of a tree.
@@ -470,55 +470,15 @@ def plot_shap(
         # Ranks within queries are features that X does not have; categories have no order.
         is_known = feature < cells.shape[1]
         there = cells[:, feature] if is_known else np.full(len(values), np.nan)
-        _draw_swarm(axes, values[:, feature], there, place, ramp)
+        draw_swarm(axes, values[:, feature], there, place, ramp)
     axes.axvline(0, color=NEUTRAL, linewidth=0.8)
     names = [plain(shortened(booster.feature_names[at])) for at in order[::-1]]
     axes.set_yticks(np.arange(len(order)), names)
     axes.set_ylim(-0.7, len(order) - 0.3)
     tidy(axes, "x")
     axes.set_xlabel("SHAP value: what the feature adds to the score")
-    _draw_ramp(axes, ramp)
+    draw_ramp(axes, ramp)
     return axes
-
-
-def _draw_swarm(axes: Any, values: Floats, cells: Floats, place: int, ramp: Any) -> None:
-    """Draw a dot for each value, and dots above and below one another where there are many."""
-    low, high = values.min(), values.max()
-    bins = np.minimum(
-        ((values - low) / ((high - low) or 1) * _SWARM_BINS).astype(int), _SWARM_BINS - 1
-    )
-    order = np.argsort(bins, kind="stable")
-    sizes = np.bincount(bins, minlength=_SWARM_BINS)
-    within = np.arange(len(values)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    # 0, 1, -1, 2, -2 ... steps from the middle, all within the row.
-    steps = np.where(within % 2, -(within + 1) // 2, within // 2)
-    heights = np.empty(len(values))
-    heights[order] = place + 0.8 * steps / max(sizes.max(), 12)
-    known = ~np.isnan(cells)
-    ranks = np.sort(cells[known])
-    if known.any():
-        sides = [np.searchsorted(ranks, cells[known], side) for side in ("left", "right")]
-        colors = ramp((sides[0] + sides[1]) / 2 / len(ranks))
-        axes.scatter(values[known], heights[known], c=colors, s=7, linewidth=0, rasterized=True)
-    axes.scatter(
-        values[~known],
-        heights[~known],
-        s=7,
-        facecolor="none",
-        edgecolor=NEUTRAL,
-        linewidth=0.6,
-        rasterized=True,
-    )
-
-
-def _draw_ramp(axes: Any, ramp: Any) -> None:
-    """Say what the colours are."""
-    from matplotlib.cm import ScalarMappable
-
-    bar = axes.figure.colorbar(ScalarMappable(cmap=ramp), ax=axes, ticks=[0, 1], aspect=30)
-    bar.ax.set_yticklabels(["low", "high"])
-    bar.set_label("value of the feature", labelpad=-8)
-    bar.outline.set_visible(False)
 
 
 def plot_position_bias(ranker: Any, *, known: Any = None, ax: Any = None) -> Any:
