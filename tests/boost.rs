@@ -2,21 +2,21 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
+mod rows;
+
+use rows::{FEATURES, Rows};
 use rustrank::bins::BinOptions;
 use rustrank::boost::{
     Base, DocSampling, Dropout, DropoutNormaliser, End, Loss, Measured, OtherMetric, Params,
     Patience, Plan, Trainer, Watched, binning_of, permutation_importance, score_dataset,
 };
-use rustrank::data::{Dataset, Policy, RowData, Strided};
+use rustrank::data::{Dataset, Policy, Strided};
 use rustrank::grow::{GrowOptions, TreeShape};
-use rustrank::hash::draw;
 use rustrank::model::Model;
 use rustrank::objective::{Objective, State, Target};
-use rustrank::{Error, Gradient, Grouping, Interrupt, Mean, Metric, Result};
+use rustrank::{Error, Gradient, Interrupt, Mean, Metric, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-const FEATURES: usize = 5;
 
 /// Squared error.
 #[derive(Debug)]
@@ -95,76 +95,6 @@ impl OtherMetric for Failing {
             1 => Err(Error::data("test", "failed")),
             _ => Ok(vec![0.5; dataset.queries().len()]),
         }
-    }
-}
-
-/// Rows in one order or another: labels that two features tell, queries of 1 to 12 docs.
-#[derive(Clone)]
-struct Rows {
-    cells: Vec<f32>,
-    labels: Vec<f32>,
-    codes: Vec<u32>,
-}
-
-impl Rows {
-    fn new(num_queries: u64, seed: u64) -> Self {
-        let mut rows = Self { cells: Vec::new(), labels: Vec::new(), codes: Vec::new() };
-        for query in 0..num_queries {
-            for doc in 0..=draw(seed, 1, query) % 12 {
-                let id = query * 100 + doc;
-                let cell = |f: usize| (draw(seed, 2 + f as u64, id) % 37) as f32;
-                let cells: Vec<f32> = (0..FEATURES).map(cell).collect();
-                let noise = (draw(seed, 99, id) % 8) as f32;
-                rows.labels.push(((cells[0] + cells[1] / 2.0 + noise) / 20.0).floor());
-                rows.cells.extend(cells.iter().map(|&c| if c == 7.0 { f32::NAN } else { c }));
-                rows.codes.push(query as u32);
-            }
-        }
-        rows
-    }
-
-    fn shuffled(&self, seed: u64) -> Self {
-        let mut order: Vec<usize> = (0..self.labels.len()).collect();
-        order.sort_by_key(|&row| draw(seed, 7, row as u64));
-        let cells = |&row: &usize| self.cells[row * FEATURES..][..FEATURES].to_vec();
-        Self {
-            cells: order.iter().flat_map(cells).collect(),
-            labels: order.iter().map(|&row| self.labels[row]).collect(),
-            codes: order.iter().map(|&row| self.codes[row]).collect(),
-        }
-    }
-
-    fn data(&self) -> RowData {
-        let mut seen: Vec<u32> = Vec::new();
-        let codes: Vec<u32> = self
-            .codes
-            .iter()
-            .map(|code| {
-                seen.iter().position(|other| other == code).unwrap_or_else(|| {
-                    seen.push(*code);
-                    seen.len() - 1
-                }) as u32
-            })
-            .collect();
-        RowData::new(self.labels.clone(), Grouping::from_codes(&codes, seen.len()).unwrap())
-    }
-
-    fn table(&self) -> Strided<'_, f32> {
-        Strided::by_row(&self.cells, FEATURES, Policy::default())
-    }
-
-    fn dataset(&self) -> Arc<Dataset> {
-        self.dataset_of(self.data())
-    }
-
-    fn dataset_of(&self, data: RowData) -> Arc<Dataset> {
-        let options = BinOptions::default();
-        Arc::new(Dataset::new(&self.table(), data, &options, &Interrupt::new()).unwrap())
-    }
-
-    fn like(&self, train: &Dataset) -> Arc<Dataset> {
-        let binning = train.binning().clone();
-        Arc::new(Dataset::like(&self.table(), self.data(), binning, &Interrupt::new()).unwrap())
     }
 }
 

@@ -4,20 +4,20 @@
 
 #[expect(dead_code, reason = "shared with the tests of the scorer")]
 mod models;
+mod rows;
 
 use models::{Kind as Shape, Random, native, rich, tree};
-use rustrank::bins::BinOptions;
+use rows::{FEATURES, Rows};
 use rustrank::boost::{
     Base, Dropout, DropoutNormaliser, Loss, Measured, Params, Patience, Plan, Trainer, Watched,
 };
 use rustrank::boost::{binning_of, score_dataset};
-use rustrank::data::{Dataset, Policy, RowData, Strided};
+use rustrank::data::Dataset;
 use rustrank::grow::GrowOptions;
-use rustrank::hash::draw;
 use rustrank::model::{Cells, Class, Classes, Component, Link, Model, Normalisation, Part, Scorer};
 use rustrank::objective::{ClassLink, ClassLoss, Kind, ObjectiveOptions, Target};
 use rustrank::simd::Level;
-use rustrank::{Convention, Gain, Gradient, Grouping, Interrupt, Metric, Queries};
+use rustrank::{Convention, Gain, Gradient, Interrupt, Metric, Queries};
 use std::sync::Arc;
 
 /// Random classes with some rounds.
@@ -226,80 +226,6 @@ fn models_of_classes_are_told_apart_where_they_cannot_go() {
 }
 
 // Training.
-
-const FEATURES: usize = 5;
-
-/// Labels 0 to 3 that two features tell, in queries of 1 to 12 docs.
-#[derive(Clone)]
-struct Rows {
-    cells: Vec<f32>,
-    labels: Vec<f32>,
-    codes: Vec<u32>,
-}
-
-impl Rows {
-    fn new(num_queries: u64, seed: u64) -> Self {
-        let mut rows = Self { cells: Vec::new(), labels: Vec::new(), codes: Vec::new() };
-        for query in 0..num_queries {
-            for doc in 0..=draw(seed, 1, query) % 12 {
-                let id = query * 100 + doc;
-                let cell = |f: usize| (draw(seed, 2 + f as u64, id) % 37) as f32;
-                let cells: Vec<f32> = (0..FEATURES).map(cell).collect();
-                let noise = (draw(seed, 99, id) % 8) as f32;
-                rows.labels.push(((cells[0] + cells[1] / 2.0 + noise) / 20.0).floor());
-                rows.cells.extend(cells.iter().map(|&c| if c == 7.0 { f32::NAN } else { c }));
-                rows.codes.push(query as u32);
-            }
-        }
-        rows
-    }
-
-    fn shuffled(&self, seed: u64) -> Self {
-        let mut order: Vec<usize> = (0..self.labels.len()).collect();
-        order.sort_by_key(|&row| draw(seed, 7, row as u64));
-        let cells = |&row: &usize| self.cells[row * FEATURES..][..FEATURES].to_vec();
-        Self {
-            cells: order.iter().flat_map(cells).collect(),
-            labels: order.iter().map(|&row| self.labels[row]).collect(),
-            codes: order.iter().map(|&row| self.codes[row]).collect(),
-        }
-    }
-
-    fn data(&self) -> RowData {
-        let count = *self.codes.iter().max().unwrap() as usize + 1;
-        let mut number = vec![None; count];
-        let mut next = 0;
-        let codes: Vec<u32> = self
-            .codes
-            .iter()
-            .map(|&code| {
-                *number[code as usize].get_or_insert_with(|| {
-                    next += 1;
-                    next - 1
-                })
-            })
-            .collect();
-        RowData::new(self.labels.clone(), Grouping::from_codes(&codes, next as usize).unwrap())
-    }
-
-    fn table(&self) -> Strided<'_, f32> {
-        Strided::by_row(&self.cells, FEATURES, Policy::default())
-    }
-
-    fn dataset(&self) -> Arc<Dataset> {
-        self.dataset_of(self.data())
-    }
-
-    fn dataset_of(&self, data: RowData) -> Arc<Dataset> {
-        let options = BinOptions::default();
-        Arc::new(Dataset::new(&self.table(), data, &options, &Interrupt::new()).unwrap())
-    }
-
-    fn like(&self, train: &Dataset) -> Arc<Dataset> {
-        let binning = train.binning().clone();
-        Arc::new(Dataset::like(&self.table(), self.data(), binning, &Interrupt::new()).unwrap())
-    }
-}
 
 const KINDS: [Kind; 2] = [Kind::McRank, Kind::OrdinalMcRank];
 
