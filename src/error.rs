@@ -176,6 +176,23 @@ impl Error {
         self.with(|f| f.place.query = Some(query.to_string()))
     }
 
+    /// Counts rows and queries as the caller does: `rows` and `queries` have the caller's numbers of
+    /// those that the error names.
+    #[must_use]
+    pub(crate) fn of_caller(self, rows: &[u32], queries: &[u32]) -> Self {
+        let number = |query: &String| query.parse().ok().and_then(|at: usize| queries.get(at));
+        self.with(|f| {
+            if let Some((row, own)) = f.place.row.and_then(|row| Some((row, *rows.get(row)?))) {
+                // What is wrong may say so, too: `label[3] is NaN`.
+                f.what = f.what.replace(&format!("[{row}]"), &format!("[{own}]"));
+                f.place.row = Some(own as usize);
+            }
+            if let Some(own) = f.place.query.as_ref().and_then(number) {
+                f.place.query = Some(own.to_string());
+            }
+        })
+    }
+
     /// Adds the feature.
     #[must_use]
     pub fn feature(self, feature: impl fmt::Display) -> Self {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from os import fspath
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
@@ -22,8 +23,23 @@ if TYPE_CHECKING:
 
     from rustrank import _rustrank
 
+#: Asked between rounds: whether all that this thread does is to end. A thread other than the first hears
+#: of Ctrl-C by it.
+ENDED: ContextVar[Callable[[], bool] | None] = ContextVar("ENDED", default=None)
+
 #: Lines that a whole training prints where there is no terminal, and the least time between two.
 _LINES, _SECONDS = 20, 1.0
+
+
+class Ended(Exception):  # noqa: N818 - no error: something else went wrong, or it was Ctrl-C
+    """What this thread does is to end."""
+
+
+def end_if_told() -> None:
+    """End a training between two rounds if its results are not wanted any more."""
+    ended = ENDED.get()
+    if ended is not None and ended():
+        raise Ended
 
 
 @dataclass(frozen=True)
@@ -137,6 +153,7 @@ class Reporting:
     ) -> None:
         keys = trainer.names()
         while (told := trainer.next_round()) is not None:
+            end_if_told()
             number, flat, is_best, num_leaves = told
             values: dict[str, dict[str, float]] = {}
             for (name, metric), value in zip(keys, flat, strict=True):

@@ -15,6 +15,7 @@ from rustrank._options import real, seed_of, whole
 from rustrank._parts import eval_sets, training_part
 from rustrank._plans import Losing
 from rustrank._ranker import Ranker
+from rustrank._rounds import end_if_told
 from rustrank.booster import Booster
 from rustrank.evaluation import Judging
 
@@ -157,7 +158,7 @@ class LambdaBoost(Ranker):
         trainer = _rustrank.FeatureTrainer(values.core, plan)
         try:
             while trainer.next_round() is not None:
-                pass
+                end_if_told()
         except BaseException as error:
             # What is raised is what went wrong first.
             with contextlib.suppress(Exception):

@@ -13,7 +13,7 @@ from rustrank._learning import NetPlan, as_values, refuse_dataset
 from rustrank._options import flag
 from rustrank._parts import training_part
 from rustrank._ranker import Ranker
-from rustrank._rounds import showing
+from rustrank._rounds import end_if_told, showing
 from rustrank.booster import Booster
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class _Net(Ranker):
             ) as show:
                 keys = trainer.names()
                 while (told := trainer.next_epoch()) is not None:
+                    end_if_told()
                     number, flat, is_best, _, _ = told
                     by_set: dict[str, dict[str, float]] = {}
                     for (name, metric), value in zip(keys, flat, strict=True):

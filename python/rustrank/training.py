@@ -370,12 +370,20 @@ def trained(
     if found is None:
         found = _found(reporting.checkpoint, flag("resume", options["resume"]))
     plan = Plan.of(dataset, options, found)
+    num_trees = plan.boosting.num_trees
     if workers is None:
         trainer = _rustrank.Trainer(dataset._core, plan)
     else:
         trainer = _rustrank.Trainer(dataset._core, plan, workers.team, workers.mode)
         reporting = reporting if workers.is_first else reporting.silent()
-    reporting.run(trainer, dataset._names, plan.boosting.num_trees)
+    done = len(trainer.history())
+    if found is not None and done > num_trees:
+        message = (
+            f"num_trees: got {num_trees}, expected at least {done}, the rounds of the checkpoint; "
+            "Booster.truncate takes trees off"
+        )
+        raise ParamError(message, code="num_trees")
+    reporting.run(trainer, dataset._names, num_trees)
     if trainer.end == "nothing":
         message = (
             f"training ended early: the latest of {len(trainer.history())} rounds split nothing"

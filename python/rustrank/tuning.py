@@ -22,6 +22,7 @@ from rustrank._mixing import halves
 from rustrank._options import flag, text, threads, whole
 from rustrank._progress import progress_of_steps
 from rustrank._ranker import Ranker
+from rustrank._rounds import ENDED, Ended
 from rustrank._tables import count, html_table, interval, number, p_value, text_table
 from rustrank._trials import Course, Records
 from rustrank.comparison import Comparison
@@ -384,11 +385,12 @@ class _Sweep:
         self, batch: list[dict[str, Any]], step: Callable[[], object]
     ) -> list[NDArray[np.float64]]:
         def one(setting: dict[str, Any]) -> NDArray[np.float64]:
+            ENDED.set(self.ended.is_set)
             values = self.records.get(setting)
             if values is None:
                 values = self.course.tried(setting, self.ended.is_set)
                 if values is None:
-                    raise _Ended
+                    raise Ended
                 self.records.put(setting, values)
             step()
             return values
@@ -399,14 +401,10 @@ class _Sweep:
             try:
                 return list(pool.map(one, batch))
             except BaseException:
-                # Ctrl-C comes here, too: what runs ends with its fit, what waits is dropped.
+                # Ctrl-C comes here, too: what runs ends with its round, what waits is dropped.
                 self.ended.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-
-
-class _Ended(Exception):  # noqa: N818 - no error: another trial had one, or somebody pressed Ctrl-C
-    """All trials are to end."""
 
 
 @dataclass(eq=False)

@@ -237,7 +237,9 @@ impl FeatureTrainer {
         }
         let state = State { round: self.path.len() as u64, scores: &self.train.scores };
         let target = self.train.target();
-        self.plan.loss.of_scores()?.gradients(&target, state, &mut self.gradients, interrupt)?;
+        let loss = &self.plan.loss;
+        let said = loss.of_scores()?.gradients(&target, state, &mut self.gradients, interrupt);
+        loss.told(self.train.data.rows(), self.train.data.query_of(), said)?;
         let downhill = |doc: usize| -f64::from(self.gradients[doc].grad);
         let products = self.train.sums(downhill, |x| x, interrupt)?;
         let Some((feature, coefficient)) = self.fit(&products) else {

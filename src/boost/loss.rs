@@ -20,6 +20,8 @@ pub struct Loss {
     pub(super) notes: Vec<(&'static str, String)>,
     /// The score that training starts from, where the training set alone does not tell.
     pub(super) start: Option<f64>,
+    /// Whether its errors name docs of the dataset; another's name the caller's rows already.
+    is_ours: bool,
 }
 
 /// What trees are grown for.
@@ -42,7 +44,13 @@ pub(super) struct ClassGoal {
 impl ClassGoal {
     fn new(link: ClassLink, convention: &Convention, dataset: &Dataset) -> Result<Self> {
         let loss = ClassLoss::new(link, &target(dataset))?;
-        let gains = convention.gains_of(loss.labels())?;
+        let gains = convention.gains_of(loss.labels()).map_err(|error| {
+            // It names one of the labels that there are: the first row that has it.
+            let by_row = dataset.by_row(dataset.labels());
+            let first = |label: &f32| by_row.iter().position(|of_row| of_row == label);
+            let rows = loss.labels().iter().map(|label| first(label).unwrap_or_default() as u32);
+            error.of_caller(&rows.collect::<Vec<_>>(), &[])
+        })?;
         let labels = loss.labels().iter();
         let class = |(&label, gain)| Class { label: f64::from(label), gain };
         let link = match link {
@@ -116,7 +124,7 @@ impl Loss {
             notes.push(("convention", format!("{:?}", metric.convention())));
         }
         notes.push(("objective_seed", lambda.seed.to_string()));
-        Ok(Self { learned, notes, start: None })
+        Ok(Self { learned, notes, start: None, is_ours: true })
     }
 
     /// What a training on this dataset is to learn of classes, if it is about classes.
@@ -127,6 +135,12 @@ impl Loss {
             }
             Learned::Scores(_) => Ok(None),
         }
+    }
+
+    /// What the objective says of a dataset: where it is one of ours, its errors name docs and queries of
+    /// the dataset, and here the caller's, `rows` and `query_of`.
+    pub(super) fn told<T>(&self, rows: &[u32], query_of: &[u32], said: Result<T>) -> Result<T> {
+        if self.is_ours { said.map_err(|error| error.of_caller(rows, query_of)) } else { said }
     }
 
     /// The objective of the score, for what can learn nothing else.
@@ -163,19 +177,22 @@ impl Loss {
                 .fold(pair, |h, &x| hash::mix(h ^ x))
         };
         let content = preferences.iter().map(parts).fold(0u64, u64::wrapping_add);
-        let objective = PreferenceNet::new(&preferences, dataset.queries(), sigma)?;
+        let objective = PreferenceNet::new(&preferences, dataset.queries(), sigma);
+        let objective =
+            objective.map_err(|error| error.of_caller(dataset.rows(), dataset.query_of()))?;
         let notes = vec![
             ("objective", "ranknet".to_owned()),
             ("sigma", sigma.to_string()),
             ("preferences", format!("{} pairs, {content:016x}", by_row.len())),
         ];
-        Ok(Self { learned: Learned::Scores(Box::new(objective)), notes, start: None })
+        let learned = Learned::Scores(Box::new(objective));
+        Ok(Self { learned, notes, start: None, is_ours: true })
     }
 
     /// Somebody else's; the name must tell it from any other.
     pub fn other(name: impl Into<String>, objective: Box<dyn Objective>) -> Self {
         let notes = vec![("objective", name.into())];
-        Self { learned: Learned::Scores(objective), notes, start: None }
+        Self { learned: Learned::Scores(objective), notes, start: None, is_ours: false }
     }
 }
 

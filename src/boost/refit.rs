@@ -116,7 +116,8 @@ pub fn refit(
     let mut gradients = vec![Gradient::default(); dataset.num_docs()];
     for (round, (tree, sets)) in model.trees_with_sets().enumerate() {
         let state = State { round: round as u64, scores: &scores };
-        objective.gradients(&target(dataset), state, &mut gradients, interrupt)?;
+        let said = objective.gradients(&target(dataset), state, &mut gradients, interrupt);
+        loss.told(dataset.rows(), dataset.query_of(), said)?;
         let leaf_of = leaves_of(tree, sets, dataset, interrupt)?;
         let sums = sums_of(&gradients, &leaf_of, tree.leaves().len());
         let leaves = tree.leaves().iter().zip(sums);

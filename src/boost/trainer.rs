@@ -369,10 +369,13 @@ impl Trainer {
                 let (round, scores) = (self.model.num_rounds() as u64, self.standing.scores());
                 let Some(bias) = &mut self.bias else {
                     let state = State { round, scores };
-                    return objective.gradients(&target, state, &mut self.gradients[0], interrupt);
+                    let said =
+                        objective.gradients(&target, state, &mut self.gradients[0], interrupt);
+                    return self.plan.loss.told(self.dataset.rows(), self.dataset.query_of(), said);
                 };
                 let state = State { round, scores: bias.shifted(scores) };
-                objective.gradients(&target, state, &mut self.gradients[0], interrupt)?;
+                let said = objective.gradients(&target, state, &mut self.gradients[0], interrupt);
+                self.plan.loss.told(self.dataset.rows(), self.dataset.query_of(), said)?;
                 bias.step(&self.gradients[0]);
                 Ok(())
             }

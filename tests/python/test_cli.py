@@ -408,3 +408,23 @@ def test_queries_that_a_run_lacks_are_said(trec: tuple[Path, Path]) -> None:
     value = json.loads(compared.stdout)["metrics"]["map"]
     assert value["num_queries"] == num_all
     assert value["difference"] > 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "train {data} {data}",
+        "train {data} {a} --valid {a}",
+        "train {data} model.rrk --checkpoint {data}",
+        "tune {data} {data} --try num_leaves=2,3",
+        "combine {data} {a} {b} --scores {b}",
+    ],
+)
+def test_an_input_is_not_written_over(data: Path, arguments: str) -> None:
+    names = {"data": data, "a": data.parent / "a.txt", "b": data.parent / "b.txt"}
+    before = [path.read_bytes() for path in names.values()]
+    done = run(*arguments.format_map(names).split(), cwd=data.parent)
+    assert done.returncode == 2
+    assert "is read and would be written over: name another file to write" in done.stderr
+    assert [path.read_bytes() for path in names.values()] == before
+    assert not (data.parent / "model.rrk").exists()

@@ -174,6 +174,38 @@ def test_resuming_is_as_if_never_interrupted(
         )
 
 
+@pytest.mark.parametrize(
+    ("options", "label", "what"),
+    [
+        ({}, 31.0, r"label\[57\] = 31.* \(query 11\)"),
+        ({"gain": [0, 1, 2]}, 3.0, r"label\[57\] = 3"),
+        ({"objective": "logistic"}, -1.0, r"label\[57\] = -1"),
+        ({"objective": "err_logistic"}, 31.0, r"label\[57\] = 31"),
+        ({"objective": "mcrank"}, 1.5, r"label\[57\] = 1.5"),
+    ],
+)
+def test_errors_of_training_name_the_callers_rows(
+    raw: rr.datasets.Ranking, options: dict[str, Any], label: float, what: str
+) -> None:
+    X, y, qid = raw.X[:200], np.zeros(200, np.float32), np.arange(200) // 5
+    y[::3] = 1
+    y[57] = label
+    with pytest.raises(rr.DataError, match=what) as caught:
+        rr.train(rr.Dataset(X, y, qid=qid), num_trees=3, progress=False, **options)
+    assert caught.value.row == 57
+    assert caught.value.query in (11, "11", None)
+
+
+def test_a_gradient_that_overflows_names_its_query(raw: rr.datasets.Ranking) -> None:
+    weight = np.ones(200)
+    weight[57] = 1e300
+    dataset = rr.Dataset(
+        raw.X[:200], np.arange(200) % 3, qid=np.arange(200) // 5, row_weight=weight
+    )
+    with pytest.raises(rr.DataError, match=r"a gradient overflows \(query 11\)"):
+        rr.train(dataset, num_trees=3, progress=False)
+
+
 def test_only_the_same_training_is_resumed(
     train: rr.Dataset, valid: rr.Dataset, tmp_path: Path
 ) -> None:
@@ -181,6 +213,8 @@ def test_only_the_same_training_is_resumed(
     first = _trained(train, checkpoint=path, resume=True)
     more = _trained(train, checkpoint=path, resume=True, num_trees=ROUNDS + 2)
     assert more.truncate(ROUNDS) == first
+    with pytest.raises(rr.ParamError, match=f"num_trees: got 3, expected at least {ROUNDS + 2}"):
+        _trained(train, checkpoint=path, resume=True, num_trees=3)
     with pytest.raises(rr.DataError, match=r"another learning_rate: got 0\.1, expected 0\.2"):
         _trained(train, checkpoint=path, resume=True, learning_rate=0.2)
     with pytest.raises(rr.DataError, match="another training set"):

@@ -216,6 +216,35 @@ def test_a_killed_sweep_goes_on(tmp_path: Path) -> None:
     assert killed.read_bytes() == whole.read_bytes()
 
 
+_ENDLESS = """
+import os, signal, threading
+import rustrank as rr
+
+docs = rr.datasets.make_web(30, 10, seed=0)
+threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+ranker = rr.{ranker}
+try:
+    rr.tune(ranker, docs, {space}, folds=2, n_jobs=2)
+except KeyboardInterrupt:
+    print("ended")
+"""
+
+
+@pytest.mark.parametrize(
+    ("ranker", "space"),
+    [
+        ("LambdaMART(n_estimators=10**6, num_leaves=2)", '{"l2": [1.0, 2.0]}'),
+        ("RankNet(epochs=10**6)", '{"learning_rate": [0.1, 0.2]}'),
+    ],
+)
+def test_ctrl_c_ends_fits_between_rounds(ranker: str, space: str) -> None:
+    script = _ENDLESS.format(ranker=ranker, space=space)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (0, "ended\n"), done.stderr
+
+
 def test_records_of_something_else_are_refused(docs: Ranking, tmp_path: Path) -> None:
     path = tmp_path / "sweep.jsonl"
     rr.tune(trees(), docs, {"num_leaves": [3]}, folds=2, records=path, refit=False)

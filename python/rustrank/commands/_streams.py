@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from rustrank._errors import ParamError
+
 if TYPE_CHECKING:
     from rustrank.booster import Booster
 
@@ -58,10 +60,16 @@ def telling(*outputs: str | None) -> TextIO:
     return sys.stderr if piped else sys.stdout
 
 
-def require_place(output: str | None) -> None:
-    """Refuse an output that cannot be written before the work for it is done, not after."""
+def require_place(output: str | None, *inputs: str | None) -> None:
+    """Refuse an output that cannot be written, or is an input, before the work for it is done."""
     if output is None or output == PIPE:
         return
+    for name in inputs:
+        if name and Path(name).exists() and Path(output).exists():
+            if not Path(name).samefile(output):
+                continue
+            message = f"{output} is read and would be written over: name another file to write"
+            raise ParamError(message, code="output")
     folder = Path(output).parent
     if not folder.is_dir():
         kind = NotADirectoryError if folder.exists() else FileNotFoundError

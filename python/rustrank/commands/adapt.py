@@ -96,7 +96,8 @@ def register(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     for output in (options.save, options.plot):
-        require_place(output)
+        data = (options.target, options.background, options.held_out)
+        require_place(output, *data, options.valid_closed, options.valid_open)
     found = _adapted(options)
     stream = telling(options.save)
     if options.json:

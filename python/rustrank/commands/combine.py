@@ -103,7 +103,7 @@ def register(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     for output in (options.save, options.scores, options.plot):
-        require_place(output)
+        require_place(output, options.data, *options.files, *(options.valid or ()))
     found = _combined(options)
     stream = telling(options.save, options.scores)
     if options.json:

@@ -91,7 +91,7 @@ def _run(options: argparse.Namespace) -> int:
     from rustrank.reporting import METRICS as BY_DEFAULT
     from rustrank.reporting import report
 
-    require_place(options.out)
+    require_place(options.out, options.data)
     # Before a large file is read.
     files = _named(options.rankers)
     if options.baseline is not None and options.baseline not in files:

@@ -146,7 +146,8 @@ def _said_in_docstring() -> dict[str, tuple[str, str]]:
 
 
 def _run(options: argparse.Namespace) -> int:
-    require_place(options.model)
+    for output in (options.model, options.checkpoint):
+        require_place(output, options.data, *(options.valid or ()))
     told = _trained(options)
     if not told:
         return 0

@@ -99,7 +99,7 @@ def register(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     for output in (options.model, options.plot, options.records):
-        require_place(output)
+        require_place(output, options.data, options.valid)
     found = _tuned(options)
     save_model(found.booster, options.model)
     if options.plot:
