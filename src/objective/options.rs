@@ -176,9 +176,9 @@ impl LambdaOptions {
         check_range("gap_offset", self.gap_offset, 1e-6, 1e6)?;
         self.augment.map_or(Ok(()), Augment::check)?;
         if let Some(noise) = self.noise {
-            check_range("noise.scale", noise.scale, 1e-6, 1e6)?;
+            check_range("noise_scale", noise.scale, 1e-6, 1e6)?;
             if !(1..=64).contains(&noise.copies) {
-                return Err(Error::param("objective.noise.copies", "noise.copies")
+                return Err(Error::param("objective.noise.copies", "noise_copies")
                     .got(noise.copies)
                     .expected("a whole number from 1 to 64"));
             }

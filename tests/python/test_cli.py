@@ -428,3 +428,21 @@ def test_an_input_is_not_written_over(data: Path, arguments: str) -> None:
     assert "is read and would be written over: name another file to write" in done.stderr
     assert [path.read_bytes() for path in names.values()] == before
     assert not (data.parent / "model.rrk").exists()
+
+
+def test_text_that_begins_with_feature_0_is_read_by_all(data: Path) -> None:
+    path, model = data.parent / "from0.txt", data.parent / "model.rrk"
+    lines = [f"{i % 3} qid:{i // 6} 0:{i % 3}.5 1:{i * 7 % 5}" for i in range(60)]
+    path.write_text("\n".join(lines) + "\n", "ascii")
+    few = ("--num-trees", 2, "--min-leaf-docs", 1, "--no-progress")
+    done = run("train", path, model, *few)
+    assert done.returncode == 65
+    assert "zero_based" in done.stderr
+    good("train", path, model, *few, "--zero-based", "--max-features", 2)
+    scores = [float(score) for score in good("score", model, path, "--zero-based").splitlines()]
+    assert len(scores) == 60
+    assert scores[0] < scores[2], "feature 0 says what is relevant"
+    assert run("score", model, path).returncode == 65
+    told = good("combine", path, model, model, "--models", "--zero-based")
+    assert told.splitlines()[-1].split()[:2] == ["combined", "1.0000"]
+    assert run("train", path, model, "--max-features", 0).returncode == 2

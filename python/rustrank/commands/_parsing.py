@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rustrank._errors import ParamError
+from rustrank._options import whole
 from rustrank.commands._streams import PIPE, complain, require_output
 
 if TYPE_CHECKING:
@@ -148,6 +149,24 @@ def require_one_pipe(options: argparse.Namespace) -> None:
     if named.count(PIPE) > 1:
         message = f"files: got {PIPE} for {named.count(PIPE)} of them, expected it for one at most"
         raise ParamError(message, code="files")
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add ``--zero-based`` and ``--max-features``: how text is read."""
+    parser.add_argument("--zero-based", action="store_true", help="the first feature of text is 0")
+    parser.add_argument(
+        "--max-features",
+        type=int,
+        default=1 << 20,
+        metavar="N",
+        help=f"believe no feature above N ({1 << 20})",
+    )
+
+
+def reading_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return how text is read, as `Dataset.from_letor` and `read_letor` take it."""
+    most = whole("--max-features", options.max_features, 1, 2**31)
+    return {"max_features": most, "zero_based": options.zero_based}
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:

@@ -13,9 +13,11 @@ from rustrank.commands._parsing import (
     METRIC_NAMES,
     add_json,
     add_progress,
+    add_reading,
     add_threads,
     command,
     offer,
+    reading_of,
 )
 from rustrank.commands._streams import path_of, print_json, require_place, save_model, telling
 
@@ -90,6 +92,7 @@ def register(commands: Any) -> None:
     add("--level", type=float, default=0.95, metavar="P", help="level of intervals (0.95)")
     add("--seed", type=int, default=0, metavar="N", help="seed of everything random (0)")
     add_progress(parser)
+    add_reading(parser)
     add_threads(parser)
     add_json(parser)
 
@@ -115,7 +118,8 @@ def _adapted(options: argparse.Namespace) -> Adaptation:
     width = next(iter(bases.values())).num_features
 
     def docs(name: str | None) -> Any:
-        return None if name is None else _docs(path_of(name), width, options.threads)
+        reading = {"num_threads": options.threads, **reading_of(options)}
+        return None if name is None else _docs(path_of(name), width, reading)
 
     given = {"num_trees", "num_leaves", "learning_rate"}
     found = adapt(
@@ -153,11 +157,11 @@ def _bases(options: argparse.Namespace) -> Mapping[str, Booster]:
     return {name: Booster.load(path_of(file)) for name, file in zip(names, files, strict=True)}
 
 
-def _docs(path: str, width: int, num_threads: int | None) -> tuple[Any, Any, Any]:
+def _docs(path: str, width: int, reading: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     """Read a file; features that none of its lines mentions are 0."""
     from rustrank.datasets import read_letor
 
-    X, y, qid = read_letor(path, num_threads=num_threads)
+    X, y, qid = read_letor(path, **reading)
     if X.shape[1] < width:
         X = np.pad(X, ((0, 0), (0, width - X.shape[1])))
     return X, y, qid

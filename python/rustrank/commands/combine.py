@@ -13,9 +13,11 @@ from rustrank.commands._parsing import (
     METRIC_NAMES,
     add_json,
     add_judging,
+    add_reading,
     add_threads,
     command,
     offer,
+    reading_of,
 )
 from rustrank.commands._streams import (
     PIPE,
@@ -97,6 +99,7 @@ def register(commands: Any) -> None:
     add("--scores", metavar="FILE", help="write the combined score of each line of DATA")
     add("--plot", metavar="FILE", help="draw the metric (png, svg, pdf); needs matplotlib")
     add_judging(parser)
+    add_reading(parser)
     add_threads(parser)
     add_json(parser)
 
@@ -167,7 +170,7 @@ def _models(data: str, files: Sequence[str], options: argparse.Namespace) -> dic
     for name in files:
         booster = Booster.load(name)
         dataset = Dataset.from_letor(
-            path_of(data), like=booster, num_threads=threads, progress=None
+            path_of(data), like=booster, num_threads=threads, progress=None, **reading_of(options)
         )
         rankers.append(booster.score(dataset, num_threads=threads))
     labels, sizes, _ = _rustrank.read_labels(path_of(data), threads)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
-from rustrank._options import threads, whole
+from rustrank._options import threads
 from rustrank.commands._inspection import NO_FEATURES, inspection
 from rustrank.commands._model_inspection import facts_of, model_inspection
-from rustrank.commands._parsing import add_json, add_threads, command
+from rustrank.commands._parsing import add_json, add_reading, add_threads, command, reading_of
 from rustrank.commands._streams import PIPE, path_of, print_json
 
 if TYPE_CHECKING:
@@ -55,10 +55,7 @@ def register(commands: Any) -> None:
     )
     parser.add_argument("file", metavar="FILE", help="data or a model; - for data from a pipe")
     parser.add_argument("--features", action="store_true", help="print a line a feature")
-    parser.add_argument("--zero-based", action="store_true", help="the first feature is 0")
-    parser.add_argument(
-        "--max-features", type=int, default=1 << 20, metavar="N", help="believe no feature above N"
-    )
+    add_reading(parser)
     add_json(parser)
     add_threads(parser)
 
@@ -86,8 +83,8 @@ def _model(options: argparse.Namespace) -> int:
 
 
 def _data(options: argparse.Namespace) -> int:
-    most = whole("--max-features", options.max_features, 1, 2**31)
-    looking = _Looking(most, options.zero_based, threads(options.threads, "--threads"))
+    num_threads = threads(options.threads, "--threads")
+    looking = _Looking(**reading_of(options), num_threads=num_threads)
     summary = _rustrank.inspect_letor(path_of(options.file), looking)
     if summary["rows"] and not summary["features"]:
         summary["findings"].append(NO_FEATURES)

@@ -17,9 +17,11 @@ from rustrank.commands._parsing import (
     METRICS,
     add_json,
     add_judging,
+    add_reading,
     add_threads,
     command,
     offer,
+    reading_of,
 )
 from rustrank.commands._streams import PIPE, path_of, print_json, require_place, telling
 
@@ -83,6 +85,7 @@ def register(commands: Any) -> None:
     add("--level", type=float, default=0.95, metavar="P", help="level of intervals (0.95)")
     add("--resamples", type=int, default=10_000, metavar="N", help="random replicates (10000)")
     add("--seed", type=int, default=0, metavar="N", help="seed of the replicates (0)")
+    add_reading(parser)
     add_threads(parser)
     add_json(parser)
 
@@ -202,7 +205,7 @@ def _docs(rankers: dict[str, Any], options: argparse.Namespace) -> dict[str, Any
     widths = [one.num_raw_features for one in rankers.values() if isinstance(one, Booster)]
     X = None
     if widths:
-        looking = _Looking(1 << 20, False, options.threads)
+        looking = _Looking(**reading_of(options), num_threads=options.threads)
         X, labels, sizes, ids = _rustrank.read_table(path, looking)
         # Features that no line mentions are 0.
         X = np.pad(X, ((0, 0), (0, max(0, max(widths) - X.shape[1]))))

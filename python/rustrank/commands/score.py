@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rustrank.commands._parsing import add_threads, command
+from rustrank.commands._parsing import add_reading, add_threads, command, reading_of
 from rustrank.commands._streams import path_of
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def register(commands: Any) -> None:
     )
     parser.add_argument("model", metavar="MODEL", help="a model file")
     parser.add_argument("data", metavar="DATA", help="LETOR or SVMlight text, plain or gzip")
+    add_reading(parser)
     add_threads(parser)
 
 
@@ -43,7 +44,9 @@ def _run(options: argparse.Namespace) -> int:
     from rustrank.dataset import Dataset
 
     booster = Booster.load(path_of(options.model))
-    dataset = Dataset.from_letor(path_of(options.data), like=booster, num_threads=options.threads)
+    dataset = Dataset.from_letor(
+        path_of(options.data), like=booster, num_threads=options.threads, **reading_of(options)
+    )
     scores = booster.score(dataset, num_threads=options.threads)
     sys.stdout.writelines(f"{score!r}\n" for score in scores.tolist())
     return 0

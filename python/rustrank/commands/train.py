@@ -15,9 +15,11 @@ from rustrank.commands._parsing import (
     METRIC_NAMES,
     add_json,
     add_progress,
+    add_reading,
     add_threads,
     command,
     offer,
+    reading_of,
 )
 from rustrank.commands._streams import path_of, print_json, require_place, save_model, telling
 
@@ -95,6 +97,7 @@ def register(commands: Any) -> None:
         help="rank values within queries, as features of their own",
     )
     add("--resume", action="store_true", help="go on from --checkpoint, if that file exists")
+    add_reading(parser)
     add_progress(parser)
     add_threads(parser)
     add_json(parser)
@@ -169,6 +172,7 @@ def _trained(options: argparse.Namespace) -> dict[str, Any]:
     if given.get("workers") is not None or world_size_said() is not None:
         return _trained_together(options, given)
     reading: dict[str, Any] = {
+        **reading_of(options),
         "num_threads": options.threads,
         "progress": None if options.progress else False,
     }
@@ -197,6 +201,9 @@ def _trained_together(options: argparse.Namespace, given: dict[str, Any]) -> dic
     if options.query_ranks:
         message = "--query-ranks: not with several workers, which have parts of the data"
         raise ParamError(message, code="query_ranks")
+    if options.zero_based:
+        message = "--zero-based: not with several workers: rustrank shard writes parts that are not"
+        raise ParamError(message, code="zero_based")
     booster = train(
         options.data,
         valid={name: name for name in options.valid or ()} or None,

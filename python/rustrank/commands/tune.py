@@ -12,9 +12,11 @@ from rustrank.commands._parsing import (
     METRIC_NAMES,
     add_json,
     add_progress,
+    add_reading,
     add_threads,
     command,
     offer,
+    reading_of,
     suggestion,
 )
 from rustrank.commands._streams import path_of, print_json, require_place, save_model, telling
@@ -87,6 +89,7 @@ def register(commands: Any) -> None:
     add("--seed", type=int, default=0, metavar="N", help="seed of everything random (0)")
     add("--jobs", type=int, metavar="N", help="settings to try at once (as many as cores)")
     add("--plot", metavar="FILE", help="draw values (png, svg, pdf); needs matplotlib")
+    add_reading(parser)
     add_progress(parser)
     add_threads(parser)
     add_json(parser)
@@ -120,10 +123,11 @@ def _tuned(options: argparse.Namespace) -> Any:
     gain = gain_of(options.gain)
     ranker = _ranker(options, gain)
     space = _space(options)
-    docs = read_letor(path_of(options.data), num_threads=options.threads)
+    reading = {"num_threads": options.threads, **reading_of(options)}
+    docs = read_letor(path_of(options.data), **reading)
     valid = None
     if options.valid is not None:
-        valid = read_letor(path_of(options.valid), num_threads=options.threads)
+        valid = read_letor(path_of(options.valid), **reading)
     return tune(
         ranker,
         docs,
