@@ -2,7 +2,8 @@
 //!
 //! A doc's cells are fetched from all over a table, and each fetch has to find out where the page lies;
 //! with pages of 4 KB the processor knows those of 16 MB by heart and looks up the others. Pages of
-//! 2 MB take a tenth off the time of a tree. Many systems give them only to those who ask.
+//! 2 MB take 1 to 7 % off the time of a tree, most on wide tables. Many systems give them only to
+//! those who ask.
 
 use crate::error::{Error, Result};
 use bytemuck::{AnyBitPattern, NoUninit};

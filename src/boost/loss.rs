@@ -177,9 +177,7 @@ impl Loss {
                 .fold(pair, |h, &x| hash::mix(h ^ x))
         };
         let content = preferences.iter().map(parts).fold(0u64, u64::wrapping_add);
-        let objective = PreferenceNet::new(&preferences, dataset.queries(), sigma);
-        let objective =
-            objective.map_err(|error| error.of_caller(dataset.rows(), dataset.query_of()))?;
+        let objective = dataset.told(PreferenceNet::new(&preferences, dataset.queries(), sigma))?;
         let notes = vec![
             ("objective", "ranknet".to_owned()),
             ("sigma", sigma.to_string()),

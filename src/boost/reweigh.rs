@@ -140,7 +140,7 @@ impl Job<'_> {
     }
 
     fn value(&self, dataset: &Dataset, weights: &[f64]) -> Result<f64> {
-        self.mean(&self.scores(dataset, weights)?, &judged(dataset))
+        dataset.told(self.mean(&self.scores(dataset, weights)?, &judged(dataset)))
     }
 
     fn mean(&self, scores: &[f64], judged: &Judged<'_>) -> Result<f64> {

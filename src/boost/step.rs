@@ -54,7 +54,8 @@ impl ExactStep {
         let (from, to) = (self.from, self.to);
         let mut options = SweepOptions::new(self.metric.clone(), Range::Along { from, to });
         (options.curve_steps, options.few_outputs) = (0, true);
-        let found = sweep(scores, outputs, &judged(dataset), &options, interrupt)?;
+        let found = sweep(scores, outputs, &judged(dataset), &options, interrupt);
+        let found = dataset.told(found)?;
         let (low, high) = found.interval;
         let is_all_one = low <= from && to <= high;
         let is_newton = low < 1.0 && 1.0 < high;

@@ -360,6 +360,11 @@ impl Trainer {
 
     /// The gradients of this round.
     fn set_gradients(&mut self, interrupt: &Interrupt) -> Result<()> {
+        let said = self.ask_gradients(interrupt);
+        self.plan.loss.told(self.dataset.rows(), self.dataset.query_of(), said)
+    }
+
+    fn ask_gradients(&mut self, interrupt: &Interrupt) -> Result<()> {
         let target = target(&self.dataset);
         match (&self.plan.loss.learned, &self.goal) {
             (Learned::Classes(..), Some(goal)) => {
@@ -369,13 +374,10 @@ impl Trainer {
                 let (round, scores) = (self.model.num_rounds() as u64, self.standing.scores());
                 let Some(bias) = &mut self.bias else {
                     let state = State { round, scores };
-                    let said =
-                        objective.gradients(&target, state, &mut self.gradients[0], interrupt);
-                    return self.plan.loss.told(self.dataset.rows(), self.dataset.query_of(), said);
+                    return objective.gradients(&target, state, &mut self.gradients[0], interrupt);
                 };
                 let state = State { round, scores: bias.shifted(scores) };
-                let said = objective.gradients(&target, state, &mut self.gradients[0], interrupt);
-                self.plan.loss.told(self.dataset.rows(), self.dataset.query_of(), said)?;
+                objective.gradients(&target, state, &mut self.gradients[0], interrupt)?;
                 bias.step(&self.gradients[0]);
                 Ok(())
             }

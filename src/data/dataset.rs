@@ -185,6 +185,11 @@ impl Dataset {
         &self.query_of
     }
 
+    /// What was said of the docs and queries as they stand here: errors name the caller's instead.
+    pub(crate) fn told<T>(&self, said: Result<T>) -> Result<T> {
+        said.map_err(|error| error.of_caller(&self.rows, &self.query_of))
+    }
+
     /// A hash of each doc's content: its identity for everything random.
     pub fn doc_hash(&self) -> &[u64] {
         &self.doc_hash

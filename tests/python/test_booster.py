@@ -1,0 +1,140 @@
+"""Boosters from Python: values that can be kept and copied, that score what datasets take, and explain."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import rustrank as rr
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+ROUNDS = 12
+
+
+@pytest.fixture(scope="module")
+def raw() -> rr.datasets.Ranking:
+    return rr.datasets.make_polynomial(num_queries=60, seed=1)
+
+
+@pytest.fixture(scope="module")
+def train(raw: rr.datasets.Ranking) -> rr.Dataset:
+    return rr.Dataset(raw.X, raw.y, qid=raw.qid)
+
+
+@pytest.fixture(scope="module")
+def booster(train: rr.Dataset) -> rr.Booster:
+    return rr.train(train, num_trees=ROUNDS, num_leaves=7)
+
+
+def test_boosters_are_values(raw: rr.datasets.Ranking, train: rr.Dataset, tmp_path: Path) -> None:
+    other = rr.datasets.make_polynomial(num_queries=25, seed=2)
+    valid = rr.Dataset(other.X, other.y, qid=other.qid, like=train)
+    booster = rr.train(train, num_trees=ROUNDS, num_leaves=7, valid=valid, early_stopping=5)
+    again = pickle.loads(pickle.dumps(booster))  # noqa: S301 - our own
+    assert again == booster
+    assert again.best_round == booster.best_round
+    assert (
+        again.history["valid"]["ndcg@10"].tolist() == booster.history["valid"]["ndcg@10"].tolist()
+    )
+    assert copy.deepcopy(booster) == copy.copy(booster) == booster
+    assert {booster: 1}[again] == 1
+    booster.save(tmp_path / "a.rrk")
+    loaded = rr.Booster.load(tmp_path / "a.rrk")
+    assert loaded == booster
+    assert np.array_equal(loaded.score(raw.X), booster.score(raw.X))
+    assert loaded != booster.truncate(0)
+    with pytest.raises(TypeError, match=r"made by rustrank\.train"):
+        rr.Booster()
+
+
+def test_scoring_takes_what_datasets_take(raw: rr.datasets.Ranking, booster: rr.Booster) -> None:
+    expected = booster.score(raw.X)
+    assert np.array_equal(booster.score(raw.X.astype(np.float64)), expected)
+    assert np.array_equal(booster.score(np.asfortranarray(raw.X)), expected)
+    assert np.array_equal(booster.score(raw.X[:5].tolist()), expected[:5])
+    assert np.array_equal(booster.score(raw.X[3]), expected[3:4])
+    assert np.array_equal(booster.score(raw.X[3].tolist()), expected[3:4])
+    assert np.array_equal(booster.score(raw.X, num_threads=1), expected)
+    assert len(booster.score(raw.X[:0])) == 0
+    for width in (3, 60):
+        with pytest.raises(rr.DataError, match=f"got {width}, expected 50"):
+            booster.score(np.zeros((2, width)))
+    with pytest.raises(rr.DataError, match="has another number of features"):
+        booster.evaluate(rr.Dataset(raw.X[:, :5], raw.y, qid=raw.qid))
+    names = [f"x{i}" for i in range(50)]
+    dataset = rr.Dataset(raw.X, raw.y, qid=raw.qid, feature_names=names)
+    named = rr.train(dataset, num_trees=ROUNDS, num_leaves=7)
+    assert named.feature_names == names
+    assert booster.feature_names[:2] == ["f0", "f1"]
+    with pytest.raises(rr.DataError, match="feature 0 of X has another name"):
+        named.score({name: raw.X[:, i] for i, name in enumerate(reversed(names))})
+
+
+def test_importance_finds_the_features_that_matter(train: rr.Dataset) -> None:
+    booster = rr.train(train, num_trees=20, num_leaves=7)
+    reduction = booster.feature_importance()
+    number = booster.feature_importance("count")
+    lost = booster.feature_importance("permutation", dataset=train)
+    assert number.sum() == 20 * 6
+    assert ((reduction > 0) == (number > 0)).all()
+    assert (lost[number == 0] == 0).all()
+    assert lost.argmax() in np.argsort(-reduction)[:3]
+    again = booster.feature_importance("permutation", dataset=train, num_threads=1)
+    assert np.array_equal(again, lost)
+    with pytest.raises(rr.ParamError, match="kind: got 'gain'"):
+        booster.feature_importance("gain")
+    with pytest.raises(rr.ParamError, match="dataset: got None"):
+        booster.feature_importance("permutation")
+
+
+def _walk(node: dict[str, Any], row: NDArray[np.float32]) -> float:
+    while "value" not in node:
+        cell = row[node["feature"]]
+        left = node["missing_left"] if np.isnan(cell) else cell <= node["threshold"]
+        node = node["left"] if left else node["right"]
+    value: float = node["value"]
+    return value
+
+
+def test_the_dump_holds_the_trees(raw: rr.datasets.Ranking, booster: rr.Booster) -> None:
+    dump = booster.dump()
+    walked = []
+    for row in raw.X[:50]:
+        total = dump["intercept"]
+        for tree in dump["trees"]:
+            total += _walk(tree, row)
+        walked.append(total)
+    assert np.array_equal(walked, booster.score(raw.X[:50]))
+    text = booster.dump_text()
+    assert text.count("\ntree ") == ROUNDS
+    assert "f" in text
+    assert dump["params"]["learning_rate"] == "0.1"
+
+
+def test_scores_do_not_depend_on_how_a_table_lies_in_memory(
+    raw: rr.datasets.Ranking, booster: rr.Booster
+) -> None:
+    X = np.tile(raw.X, (4, 1)).astype(np.float64)
+    X[::7, 3] = math.nan
+    expected = np.concatenate([booster.score(part) for part in np.array_split(X, 40)])
+    columns = {f"c{i}": X[:, i].astype(np.float32 if i % 2 else np.float64) for i in range(50)}
+    for table in (X, np.asfortranarray(X), X.astype(np.float32), columns, X.tolist()):
+        assert np.array_equal(booster.score(table), expected)
+    marked = np.where(np.isnan(X), -999, X)
+    assert np.array_equal(booster.score(marked, missing=-999), expected)
+    assert np.array_equal(
+        booster.score(np.where(np.isnan(X), np.inf, X), infinite="missing"), expected
+    )
+    infinite = X.copy()
+    infinite[10002, 7] = -math.inf
+    with pytest.raises(rr.DataError, match=r"infinite \(row 10002, feature 7\)"):
+        booster.score(infinite)
