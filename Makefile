@@ -139,6 +139,10 @@ bench-score: tools-cargo $(PEERS)/.stamp ## time to score against LightGBM, XGBo
 golden: $(PEERS)/.stamp ## make the golden metric values again, with the other tools
 	$(PEERS)/bin/python tests/golden/make_metrics.py
 
+.PHONY: golden-results
+golden-results: build ## write the table of our own results again (ARGS='--note WHY' where rows changed)
+	$(BIN)/python tests/golden/make_results.py $(ARGS)
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf $(VENV) $(PEERS) $(OPENMPI) target demo dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
