@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import rustrank as rr
-from rustrank._docs import as_docs
+from rustrank.adaptation.neighbours import label_entropy
+from rustrank.data.raw_rows import as_docs
 from rustrank.datasets import Domains, Ranking, make_domains
-from rustrank.neighbours import label_entropy
 
 TREES = {"num_trees": 20, "num_leaves": 6}
 

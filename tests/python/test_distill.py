@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import rustrank as rr
-from rustrank._docs import as_docs
+from rustrank.data.raw_rows import as_docs
 from rustrank.datasets import Ranking, make_web
-from rustrank.distillation import ranked
+from rustrank.ensembles.distillation import ranked
 
 pytestmark = pytest.mark.filterwarnings("ignore:4 of 136 features:rustrank.RustrankWarning")
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import rustrank as rr
-from rustrank._bagging import Fitting
-from rustrank._docs import Docs, as_docs
-from rustrank._mixing import Rated, Way
+from rustrank.data.raw_rows import Docs, as_docs
 from rustrank.datasets import Ranking, make_polynomial
-from rustrank.evaluation import Judging
+from rustrank.ensembles._member_fitting import Fitting
+from rustrank.ensembles._weighting import Rated, Way
+from rustrank.metrics.evaluation import Judging
 
 
 def small(**more: Any) -> rr.LambdaMART:
