@@ -323,7 +323,7 @@ def plot_cuts(
     several = [f"{name}@{cut}" for cut in places]
     judging = Judging.of(several, gain, ties, empty, relevant_from, max_label, num_threads)
     given = {"y": y, "X": X, "qid": qid, "group": group, "query_weight": query_weight}
-    found = SideBySide.of(rankers, given, judging.num_threads).evaluate(judging)
+    found = SideBySide.of(rankers, given, judging.num_threads).evaluate_all(judging)
     axes = new_axes() if ax is None else ax
     for look, (ranker, values) in zip(looks(len(found)), found.items(), strict=True):
         axes.plot(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.data.raw_rows import Docs, as_docs, check_features
+from rustrank.data.raw_rows import RawRows, as_raw_rows, check_features
 from rustrank.errors import DataError, ParamKindError
 from rustrank.inputs.scalars import whole
 
@@ -26,11 +26,11 @@ _FOLDS = 1000
 class Sets:
     """All docs, checked."""
 
-    fit: Docs
-    choosing: Docs
+    fit: RawRows
+    choosing: RawRows
     folds: list[tuple[NDArray[np.int64], NDArray[np.int64]]]
-    background: Docs | None
-    valid: dict[str, Docs]
+    background: RawRows | None
+    valid: dict[str, RawRows]
 
     @classmethod
     def of(
@@ -43,7 +43,7 @@ class Sets:
             num_folds = whole("held_out", held, 2, _FOLDS, ", or docs")
             held = None
         docs = {
-            name: None if one is None else as_docs(one, name)
+            name: None if one is None else as_raw_rows(one, name)
             for name, one in {**given, "held_out": held, **valid}.items()
         }
         first = next(iter(bases.values()))
@@ -60,7 +60,7 @@ class Sets:
             raise ParamKindError(message, code="held_out")
         _check_number(fit, choosing is None, closed is None)
         if closed is None:
-            fit, closed = fit.parts([_FIT, _CLOSED], seed)
+            fit, closed = fit.split([_FIT, _CLOSED], seed)
         judged = {"closed": closed}
         if docs["valid_open"] is not None:
             judged["open"] = docs["valid_open"]
@@ -71,16 +71,18 @@ class Sets:
         return cls(fit, choosing, one_fold, docs["background"], judged)
 
 
-def _folds(docs: Docs, count: int, seed: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _folds(
+    docs: RawRows, count: int, seed: int
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Return the rows to fit to and the rows to judge by, of each fold."""
     usable = int(docs.has_pairs().sum())
     count = min(count, usable)
-    dealt = docs.dealt([1.0] * count, seed)
+    dealt = docs.split_queries([1.0] * count, seed)
     masks = [np.isin(docs.query, queries) for queries in dealt]
     return [(np.flatnonzero(~mask), np.flatnonzero(mask)) for mask in masks]
 
 
-def _check_labels(docs: Docs, name: str) -> None:
+def _check_labels(docs: RawRows, name: str) -> None:
     if not len(docs.y):
         message = f"{name} has no docs"
         raise DataError(message, code="labels.one")
@@ -95,7 +97,7 @@ def _check_labels(docs: Docs, name: str) -> None:
         raise DataError(message, code="labels.one")
 
 
-def _check_number(target: Docs, has_folds: bool, is_judged: bool) -> None:
+def _check_number(target: RawRows, has_folds: bool, is_judged: bool) -> None:
     """Refuse a target with fewer queries than there are parts to make of it."""
     usable = int(target.has_pairs().sum())
     uses = ["fit to"] + ["choose by"] * has_folds + ["judge by"] * is_judged

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rustrank.data.dataset import Dataset
-    from rustrank.data.raw_rows import Docs
+    from rustrank.data.raw_rows import RawRows
     from rustrank.model.booster import Booster
 
     Scores = NDArray[np.float64]
@@ -77,12 +77,12 @@ class Kitchen:
 
     bases: dict[str, Booster]
     #: What rankers are fitted to.
-    fit: Docs
+    fit: RawRows
     #: What is chosen by.
-    choosing: Docs
+    choosing: RawRows
     #: Rows to fit to while choosing, and the rows of `choosing` that are judged.
     folds: list[tuple[NDArray[np.int64], NDArray[np.int64]]]
-    background: Docs | None
+    background: RawRows | None
     judging: Judging
     trees: dict[str, Any]
     #: How more than two rankers are mixed: a method of `Combiner`.
@@ -101,16 +101,19 @@ class Kitchen:
         """Name what a recipe makes of one base."""
         return recipe if len(self.bases) == 1 else f"{recipe} ({base})"
 
-    def value(self, scores: Scores, docs: Docs) -> MetricValue:
+    def value(self, scores: Scores, docs: RawRows) -> MetricValue:
         """Return the metric of scores."""
         return judge(scores, docs.y, docs.queries, self.judging, None)[self.metric]
 
-    def score(self, booster: Booster, docs: Docs) -> Scores:
+    def score(self, booster: Booster, docs: RawRows) -> Scores:
         """Score docs."""
         return booster.score(docs.X, num_threads=self.num_threads)
 
     def train(
-        self, base: Booster | None = None, more: Docs | None = None, most_folds: int | None = None
+        self,
+        base: Booster | None = None,
+        more: RawRows | None = None,
+        most_folds: int | None = None,
     ) -> Ranker:
         """Train on the target, and more docs, from the scores of a base.
 
@@ -142,12 +145,17 @@ class Kitchen:
         return Ranker(final, unseen, f"{best} rounds")
 
     def _trained(
-        self, docs: Docs, base: Booster | None, more: Docs | None, held: Docs | None, **options: Any
+        self,
+        docs: RawRows,
+        base: Booster | None,
+        more: RawRows | None,
+        held: RawRows | None,
+        **options: Any,
     ) -> tuple[Booster, NDArray[np.float64]]:
         """Train; also return the metric on held-out docs before the first round and after each."""
-        docs = docs if more is None else docs.and_those(more)
+        docs = docs if more is None else docs.joined(more)
 
-        def scores(of: Docs) -> dict[str, Any]:
+        def scores(of: RawRows) -> dict[str, Any]:
             return {} if base is None else {"base_score": self.score(base, of)}
 
         # Of few docs, leaves may have fewer.
@@ -244,7 +252,7 @@ def _features(kitchen: Kitchen) -> dict[str, Made]:
 
 
 def _by_features(
-    kitchen: Kitchen, base: Booster, docs: Docs, rounds: int, held: Docs | None = None
+    kitchen: Kitchen, base: Booster, docs: RawRows, rounds: int, held: RawRows | None = None
 ) -> LambdaBoost:
     ranker = LambdaBoost(
         n_estimators=rounds,
@@ -366,14 +374,14 @@ def _pool(kitchen: Kitchen) -> dict[str, Made]:
     return {"pool": Made(pooled.booster, pooled.chosen)}
 
 
-def _background(kitchen: Kitchen) -> Docs:
+def _background(kitchen: Kitchen) -> RawRows:
     if kitchen.background is None:
         message = "it needs the docs of the background: pass background="
         raise NotPossible(message)
     return kitchen.background
 
 
-def _binned(kitchen: Kitchen, docs: Docs, base: Booster) -> Dataset:
+def _binned(kitchen: Kitchen, docs: RawRows, base: Booster) -> Dataset:
     """Return docs in the bins of a base."""
     binned: Dataset = _or_skip(docs.dataset, like=base, num_threads=kitchen.num_threads)
     return binned

@@ -26,12 +26,13 @@ from rustrank.inputs.scalars import flag, real, text, threads, whole
 from rustrank.metrics.comparison import Comparison, MetricComparison
 from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, MetricValue, judge
 from rustrank.model.booster import Booster
+from rustrank.plotting.results import plot_adaptation
 from rustrank.progress import progress_of_steps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rustrank.data.raw_rows import Docs
+    from rustrank.data.raw_rows import RawRows
 
 __all__ = ["Adaptation", "adapt"]
 
@@ -175,8 +176,6 @@ class Adaptation:
         -------
         matplotlib axes
         """
-        from rustrank.plotting.results import plot_adaptation
-
         return plot_adaptation(self, ax)
 
 
@@ -378,7 +377,7 @@ def _made(
 
 def _judged(
     kitchen: Kitchen,
-    valid: dict[str, Docs],
+    valid: dict[str, RawRows],
     made: dict[str, Made],
     skipped: dict[str, str],
     level: float,
@@ -399,7 +398,7 @@ def _judged(
             for recipe, one in found.items()
             if recipe != first
         }
-    parts = {name: docs.parts([1.0, 1.0], kitchen.seed) for name, docs in valid.items()}
+    parts = {name: docs.split([1.0, 1.0], kitchen.seed) for name, docs in valid.items()}
     return Adaptation(
         best=_best(values),
         boosters=boosters,
@@ -428,7 +427,7 @@ def _best(values: dict[str, dict[str, Any]]) -> str:
 
 
 def _choosing(
-    values: dict[str, dict[str, MetricValue]], parts: dict[str, list[Docs]]
+    values: dict[str, dict[str, MetricValue]], parts: dict[str, list[RawRows]]
 ) -> dict[str, MetricValue]:
     """Return by set what the recipe is worth that is best on the halves it is not judged on."""
     masks = {

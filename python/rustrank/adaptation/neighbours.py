@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.data.raw_rows import Docs, as_docs, check_features
+from rustrank.data.raw_rows import RawRows, as_raw_rows, check_features
 from rustrank.errors import DataError, ParamError, RustrankError
 from rustrank.inputs.scalars import flag, real, threads, whole
 
@@ -100,7 +100,7 @@ def expand(
     >>> len(more.rows) < len(markets.background.y)
     True
     """
-    here, there = as_docs(target, "target"), as_docs(background, "background")
+    here, there = as_raw_rows(target, "target"), as_raw_rows(background, "background")
     check_features(there, here.X.shape[1], here.names, "background")
     share = real("queries", queries)
     if not 0 < share <= 1:
@@ -118,8 +118,8 @@ def expand(
 
 
 def expanded(
-    here: Docs,
-    there: Docs,
+    here: RawRows,
+    there: RawRows,
     share: float,
     neighbours: int,
     most: float | None,
@@ -163,12 +163,12 @@ def label_entropy(y: NDArray[Any], query: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(-(p * logs).sum(axis=1) + 0.0)
 
 
-def _seeds(docs: Docs, share: float) -> NDArray[np.int64]:
+def _seeds(docs: RawRows, share: float) -> NDArray[np.int64]:
     """Return the rows of the queries whose labels have the least entropy."""
     usable = np.flatnonzero(docs.has_pairs())
     entropy = label_entropy(docs.y, docs.query)[usable]
     # Queries of the same entropy in an order that no order of rows can change.
-    order = np.lexsort((docs.content()[usable], entropy))
+    order = np.lexsort((docs.query_hashes()[usable], entropy))
     chosen = usable[order[: int(np.ceil(share * len(usable)))]]
     return np.flatnonzero(np.isin(docs.query, chosen))
 

@@ -14,17 +14,18 @@ from rustrank.estimators.nets import LambdaRank
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rustrank.combining._scored_rows import Combining, Scored
+    from rustrank.combining._fit_input import CombinerOptions
+    from rustrank.data.scored_rows import ScoredRows
 
 #: The methods, with the hidden units of their nets.
 NETS: dict[str, tuple[int, ...]] = {"lambdarank": (), "lambdarank_net": (10,)}
 
 
-def learn(scored: Scored, other: Scored | None, combining: Combining) -> LambdaRank:
+def learn(scored: ScoredRows, other: ScoredRows | None, options: CombinerOptions) -> LambdaRank:
     """Fit a net to the scores of rankers; a held-out set says which epoch is kept."""
-    judging = combining.judging
+    judging = options.judging
     net = LambdaRank(
-        hidden=NETS[combining.method],
+        hidden=NETS[options.method],
         epochs=60,
         learning_rate=0.01,
         inputs="plain",
@@ -35,7 +36,7 @@ def learn(scored: Scored, other: Scored | None, combining: Combining) -> LambdaR
         gain=judging.gain,
         relevant_from=judging.relevant_from,
         max_label=judging.max_label,
-        random_state=combining.seed,
+        random_state=options.seed,
         n_jobs=judging.num_threads,
     )
     valid = None if other is None else {"X": features(other.scores), **_given(other)}
@@ -47,7 +48,7 @@ def features(scores: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return np.column_stack(scores)
 
 
-def _given(scored: Scored) -> dict[str, Any]:
+def _given(scored: ScoredRows) -> dict[str, Any]:
     queries = scored.queries
     by = {"qid": queries[0]} if isinstance(queries, tuple) else {"group": queries}
     return {"y": scored.labels, "query_weight": scored.query_weight, **by}

@@ -8,18 +8,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
+from rustrank.combining._fit_input import (
+    CombinerOptions,
+    as_rankers,
+    held_out,
+    in_order,
+    scored_rows,
+)
 from rustrank.combining._net_combiner import NETS, features, learn, weights_of
-from rustrank.combining._scored_rows import Combining, Scored, as_rankers, held_out, in_order
 from rustrank.errors import RustrankError
 from rustrank.formatting import html_table, interval, number, text_table
 from rustrank.metrics.evaluation import Judging, MetricValue
 from rustrank.model.booster import Booster
+from rustrank.plotting.results import plot_combiner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from rustrank.data.scored_rows import ScoredRows
     from rustrank.estimators.nets import LambdaRank
 
 __all__ = ["Combiner", "Curve"]
@@ -153,7 +161,7 @@ class Combiner:
         options = dict(locals())
         of_metric = "expected" if ties == "jitter" else ties
         judging = Judging.of(metric, gain, of_metric, empty, relevant_from, max_label, num_threads)
-        self._combining = Combining.of(judging, options)
+        self._options = CombinerOptions.of(judging, options)
         self._fitted: _Fitted | None = None
 
     def fit(
@@ -202,12 +210,12 @@ class Combiner:
             "query_weight": query_weight,
             "tie_break": tie_break,
         }
-        scored = Scored.of(rankers, given, self._combining)
-        other = held_out(valid, rankers, self._combining)
-        method = self._combining.method
+        scored = scored_rows(rankers, given, self._options)
+        other = held_out(valid, rankers, self._options)
+        method = self._options.method
         is_sweep = method == "sweep" or (method == "auto" and len(scored.scores) == 2)
         find = _swept if is_sweep else _learned if method in NETS else _walked
-        self._fitted = find(as_rankers(rankers), scored, other, self._combining)
+        self._fitted = find(as_rankers(rankers), scored, other, self._options)
         return self
 
     def _found(self) -> _Fitted:
@@ -310,7 +318,7 @@ class Combiner:
             What `fit` got: the scores of all rankers; or, for boosters, features.
         """
         fitted = self._found()
-        threads = self._combining.judging.num_threads
+        threads = self._options.judging.num_threads
         of_boosters = all(isinstance(one, Booster) for one in fitted.rankers.values())
         if of_boosters and fitted.net is not None:
             scores = [one.score(docs, num_threads=threads) for one in fitted.rankers.values()]
@@ -321,7 +329,7 @@ class Combiner:
         first = np.asarray(next(iter(named.values())))
         # Labels and queries are not looked at.
         nothing = {"y": np.zeros(len(first)), "group": [len(first)]}
-        scored = Scored.of(named, nothing, replace(self._combining, jitter=False))
+        scored = scored_rows(named, nothing, replace(self._options, jitter=False))
         if fitted.net is not None:
             return fitted.net.predict(features(scored.scores))
         return _rustrank.mix(scored.scores, fitted.weights.tolist())
@@ -340,8 +348,6 @@ class Combiner:
         -------
         matplotlib axes
         """
-        from rustrank.plotting.results import plot_combiner
-
         self._found()
         return plot_combiner(self, ax)
 
@@ -352,7 +358,7 @@ class Combiner:
         if fitted.held_out is not None:
             values["held out"] = fitted.held_out
         return {
-            "metric": self._combining.judging.metrics[0],
+            "metric": self._options.judging.metrics[0],
             "weights": dict(zip(fitted.rankers, fitted.weights.tolist(), strict=True)),
             "alpha": fitted.alpha,
             "interval": None if fitted.interval is None else list(fitted.interval),
@@ -364,7 +370,7 @@ class Combiner:
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         fitted = self._found()
-        head = ["", "weight", self._combining.judging.metrics[0], "95% interval"]
+        head = ["", "weight", self._options.judging.metrics[0], "95% interval"]
         rows = [
             [name, _shown(weight), number(value), interval(value.interval)]
             for weight, (name, value) in zip(fitted.weights, fitted.alone.items(), strict=True)
@@ -379,7 +385,7 @@ class Combiner:
     def __repr__(self) -> str:
         """Show weights and values; of a combiner that is not fitted, the metric."""
         if self._fitted is None:
-            return f"<Combiner: {self._combining.judging.metrics[0]}, not fitted>"
+            return f"<Combiner: {self._options.judging.metrics[0]}, not fitted>"
         return text_table(*self._table())
 
     def _repr_html_(self) -> str:
@@ -398,49 +404,50 @@ def merged(boosters: Sequence[Booster], weights: NDArray[np.float64]) -> Booster
 
 
 def _swept(
-    rankers: dict[str, Any], scored: Scored, other: Scored | None, combining: Combining
+    rankers: dict[str, Any], scored: ScoredRows, other: ScoredRows | None, options: CombinerOptions
 ) -> _Fitted:
     """Find the best mixture of two."""
-    (alpha, _, ends), curve = _rustrank.sweep(scored, combining)
-    first = 1.0 - alpha if combining.alphas is None else 1.0
+    (alpha, _, ends), curve = _rustrank.sweep(scored, options)
+    first = 1.0 - alpha if options.alphas is None else 1.0
     weights = np.array([first, alpha])
-    theirs = None if other is None else Curve(*_rustrank.sweep(other, combining)[1])
+    theirs = None if other is None else Curve(*_rustrank.sweep(other, options)[1])
     swept = {
         "alpha": alpha,
         "interval": ends,
         "curve": Curve(*curve),
         "held_out_curve": theirs,
     }
-    return _fitted(rankers, (scored, other), combining, [weights.tolist()], swept)
+    return _fitted(rankers, (scored, other), options, [weights.tolist()], swept)
 
 
 def _walked(
-    rankers: dict[str, Any], scored: Scored, other: Scored | None, combining: Combining
+    rankers: dict[str, Any], scored: ScoredRows, other: ScoredRows | None, options: CombinerOptions
 ) -> _Fitted:
     """Find weights step by step, and take the last, or those that are best held out."""
-    path, _ = _rustrank.combine_rankers(scored, combining)
-    return _fitted(rankers, (scored, other), combining, path, {})
+    path, _ = _rustrank.combine_rankers(scored, options)
+    return _fitted(rankers, (scored, other), options, path, {})
 
 
-def _alone(scored: Scored, judging: Judging) -> dict[str, MetricValue]:
-    return {
-        name: scored.evaluate(scores, judging)
-        for name, scores in zip(scored.names, scored.scores, strict=True)
-    }
+def _alone(scored: ScoredRows, judging: Judging) -> dict[str, MetricValue]:
+    return {name: _value(scored, scores, judging) for name, scores in scored.by_ranker.items()}
+
+
+def _value(scored: ScoredRows, scores: NDArray[np.float64], judging: Judging) -> MetricValue:
+    return next(iter(scored.evaluate(scores, judging).values()))
 
 
 def _learned(
-    rankers: dict[str, Any], scored: Scored, other: Scored | None, combining: Combining
+    rankers: dict[str, Any], scored: ScoredRows, other: ScoredRows | None, options: CombinerOptions
 ) -> _Fitted:
     """Learn a mixture, or a net on the scores."""
-    net = learn(scored, other, combining)
-    if not NETS[combining.method]:
+    net = learn(scored, other, options)
+    if not NETS[options.method]:
         weights = weights_of(net, scored.scores)
-        return _fitted(rankers, (scored, other), combining, [weights], {})
-    judging = combining.judging
+        return _fitted(rankers, (scored, other), options, [weights], {})
+    judging = options.judging
 
-    def value(of: Scored) -> MetricValue:
-        return of.evaluate(net.predict(features(of.scores)), judging)
+    def value(of: ScoredRows) -> MetricValue:
+        return _value(of, net.predict(features(of.scores)), judging)
 
     theirs = None if other is None else value(other)
     return _Fitted(
@@ -462,13 +469,13 @@ def _learned(
 
 def _fitted(
     rankers: dict[str, Any],
-    sets: tuple[Scored, Scored | None],
-    combining: Combining,
+    sets: tuple[ScoredRows, ScoredRows | None],
+    options: CombinerOptions,
     path: list[list[float]],
     swept: dict[str, Any],
 ) -> _Fitted:
     scored, other = sets
-    judging = combining.judging
+    judging = options.judging
     history = np.array(_rustrank.values_of_weights(scored, judging, path))
     theirs = None
     chosen = len(path) - 1
@@ -478,8 +485,8 @@ def _fitted(
             chosen = int(np.nanargmax(theirs))
     weights = path[chosen]
 
-    def value(of: Scored) -> MetricValue:
-        return of.evaluate(_rustrank.mix(of.scores, weights), judging)
+    def value(of: ScoredRows) -> MetricValue:
+        return _value(of, _rustrank.mix(of.scores, weights), judging)
 
     return _Fitted(
         rankers=rankers,

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.combining._scored_rows import as_rankers
+from rustrank.combining._fit_input import as_rankers
 from rustrank.combining.combiner import Combiner
 from rustrank.data.dataset import Dataset
 from rustrank.data.dataset_building import with_ranks
+from rustrank.data.scored_rows import ScoredRows, judged_rows
 from rustrank.errors import DataError, ParamError, ParamKindError, RustrankError, shown
-from rustrank.inputs.queries import as_query_weight
 from rustrank.inputs.tables import as_names, as_table, in_one_piece
-from rustrank.inputs.vectors import as_labels, as_scores, check_length, library
-from rustrank.metrics.evaluation import Evaluation, Judging, judge, queries_of
+from rustrank.inputs.vectors import as_scores, check_length, library
 from rustrank.model.booster import Booster
 
 if TYPE_CHECKING:
@@ -26,24 +25,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rustrank.inputs.queries import Queries
-
-#: What describes docs, besides the rankers.
-_FIELDS = ("y", "X", "qid", "group", "query_weight")
+    from rustrank.metrics.evaluation import Evaluation, Judging
 
 
-@dataclass(frozen=True, eq=False)
-class SideBySide:
-    """Docs, and the scores that each ranker gives them."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SideBySide(ScoredRows):
+    """Scored documents with the rankers that can be looked into and the features that they score."""
 
-    scores: dict[str, NDArray[np.float64]]
-    #: Those rankers that can be looked into.
+    #: The rankers that are boosters, or hold one, by name.
     boosters: dict[str, Booster]
-    labels: NDArray[np.float32]
     #: What rankers score: raw features, a dataset, or nothing.
     X: Any
-    queries: Queries
-    query_ids: NDArray[Any]
-    query_weight: NDArray[np.float64] | None
     num_threads: int | None
     #: What docs are called; None for their rows.
     doc_ids: list[str] | None = None
@@ -54,30 +46,21 @@ class SideBySide:
     def of(cls, rankers: Any, given: Mapping[str, Any], num_threads: int | None) -> SideBySide:
         """Read docs as `Combiner.fit` does, and let the rankers score them."""
         named = as_rankers(rankers)
-        y, X, qid, group, weight = (given.get(field) for field in _FIELDS)
-        if isinstance(y, Dataset):
-            for field in _FIELDS[2:]:
-                if given.get(field) is not None:
-                    message = f"{field} is given twice: the dataset has it"
-                    raise ParamError(message, code=field)
-            core = y._core
-            labels, ids, weight = y.labels, y.query_ids, core.query_weight()
-            queries: Queries = (core.query_codes(), core.num_queries)
-            X = y if X is None else X
-        else:
-            labels = as_labels(y)
-            queries, ids = queries_of(qid, group, len(labels))
-            weight = as_query_weight(weight, ids)
+        judged = judged_rows(given)
+        y, X = given.get("y"), given.get("X")
+        X = y if X is None and isinstance(y, Dataset) else X
         boosters = {
             name: found
             for name, ranker in named.items()
             if (found := booster_of(ranker)) is not None
         }
-        asking = _Asking(X, (queries, ids), len(labels), num_threads)
+        asking = _Asking(
+            X, (judged["queries"], judged["query_ids"]), len(judged["labels"]), num_threads
+        )
         scores = {
             name: asking.scores(name, boosters.get(name, ranker)) for name, ranker in named.items()
         }
-        return cls(scores, boosters, labels, X, queries, ids, weight, num_threads)
+        return cls(**judged, by_ranker=scores, boosters=boosters, X=X, num_threads=num_threads)
 
     @property
     def query(self) -> NDArray[np.int64]:
@@ -137,14 +120,9 @@ class SideBySide:
                     return one.feature_names
         return booster.feature_names
 
-    def evaluate(self, judging: Judging) -> dict[str, Evaluation]:
+    def evaluate_all(self, judging: Judging) -> dict[str, Evaluation]:
         """Measure each ranker."""
-        return {name: self.judge(scores, judging) for name, scores in self.scores.items()}
-
-    def judge(self, scores: NDArray[np.float64], judging: Judging) -> Evaluation:
-        """Measure some scores of these docs."""
-        queries = self.queries, self.query_ids
-        return judge(scores, self.labels, queries, judging, self.query_weight)
+        return {name: self.evaluate(scores, judging) for name, scores in self.by_ranker.items()}
 
     def score(self, booster: Booster) -> NDArray[np.float64]:
         """Return the scores that a booster gives."""

@@ -13,7 +13,7 @@ from rustrank import _rustrank
 from rustrank.data.batches import Batches, Columns, ParquetFiles, paths_of
 from rustrank.data.dataset_building import (
     Choosing,
-    Reading,
+    ReadOptions,
     Rows,
     Text,
     built,
@@ -178,7 +178,7 @@ class Dataset:
         num_threads: int | None = None,
         categorical: Sequence[str | int] | None = None,
     ) -> None:
-        reading = Reading.of(missing, infinite, num_threads)
+        reading = ReadOptions(missing, infinite, num_threads)
         base = _base(base, like, has_scores=base_score is not None)
         if base is not None:
             ids, sizes = (qid, group) if base.query_ranks else (None, None)
@@ -272,7 +272,7 @@ class Dataset:
             As for `Dataset`; categories are numbers here, and features are numbered from 0. Features
             that a line leaves out are 0.
         """
-        reading = Reading.of(missing, infinite, num_threads)
+        reading = ReadOptions(missing, infinite, num_threads)
         names = as_names(feature_names)
         known = known_categories(like)
         if known is not None and known.names:
@@ -330,7 +330,7 @@ class Dataset:
             their features gives ``feature_names``.
         """
         source = Batches(batches)
-        reading = Reading.of(missing, infinite, num_threads)
+        reading = ReadOptions(missing, infinite, num_threads)
         given = as_names(feature_names)
         categories = Categories(numbers_of(categorical, given, None))
         more = {"categorical": None if like is None else categorical}

@@ -22,19 +22,14 @@ if TYPE_CHECKING:
     from rustrank.inputs.queries import Queries
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How raw values are read."""
+class ReadOptions:
+    """How raw values are read: what is missing, what infinite values are, and the threads to use."""
 
-    missing: float | None
-    infinite: str
-    num_threads: int | None
-
-    @classmethod
-    def of(cls, missing: Any, infinite: Any, num_threads: Any) -> Reading:
-        """Check the kinds of options."""
-        number = None if missing is None else real("missing", missing)
-        return cls(number, text("infinite", infinite), threads(num_threads))
+    # Not a frozen dataclass, which takes longer to make: a model may score one row at a time.
+    def __init__(self, missing: Any, infinite: Any, num_threads: Any) -> None:
+        self.missing = None if missing is None else real("missing", missing)
+        self.infinite = text("infinite", infinite)
+        self.num_threads = threads(num_threads)
 
 
 #: How to choose bins: how many, from how many rows, with ranks or not, and the categorical features.
@@ -87,7 +82,7 @@ def numbered_names(num_features: int, query_ranks: bool) -> list[str]:
 
 
 def built(
-    table: Table, rows: Rows, bins: _rustrank.Binning | Choosing, reading: Reading
+    table: Table, rows: Rows, bins: _rustrank.Binning | Choosing, reading: ReadOptions
 ) -> _rustrank.Dataset:
     """Bin a table, with bins that are given or chosen from its rows."""
     whole = table.whole()
@@ -115,7 +110,9 @@ def checked_names(given: list[str] | None, table: Table) -> list[str] | None:
     return names
 
 
-def sampled(source: Batches, options: Choosing, reading: Reading) -> tuple[_rustrank.Binning, int]:
+def sampled(
+    source: Batches, options: Choosing, reading: ReadOptions
+) -> tuple[_rustrank.Binning, int]:
     """Choose bins in a pass over all batches; returns a number for what was read, too."""
     sampler = None
     for _, table in source.read():

@@ -1,4 +1,4 @@
-"""Docs with their raw features, checked: what adaptation looks at, for a dataset keeps bins alone."""
+"""Documents with raw features: for what divides or changes them before they are binned."""
 
 from __future__ import annotations
 
@@ -25,12 +25,15 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, eq=False)
-class Docs:
-    """Docs, with the number of the query of each."""
+class RawRows:
+    """Documents with raw features, labels and queries, checked.
+
+    A `Dataset` keeps only bins: what takes rows out, adds features or looks at values needs these.
+    """
 
     X: NDArray[np.float32]
     y: NDArray[np.float32]
-    #: From 0, in order of first appearance.
+    #: The number of the query of each row, from 0 in order of first appearance.
     query: NDArray[np.int64]
     query_ids: NDArray[Any]
     names: list[str] | None
@@ -42,98 +45,101 @@ class Docs:
 
     @property
     def queries(self) -> tuple[tuple[NDArray[np.uint32], int], NDArray[Any]]:
-        """The queries as metrics take them."""
+        """The queries as `judge` takes them."""
         return (self.query.astype(np.uint32), self.num_queries), self.query_ids
 
-    def take(self, rows: NDArray[Any]) -> Docs:
-        """Return some rows, with the queries that these have."""
+    def take(self, rows: NDArray[Any]) -> RawRows:
+        """Return some rows, with the queries that they are in."""
         kept, query = np.unique(self.query[rows], return_inverse=True)
-        return Docs(self.X[rows], self.y[rows], query, self.query_ids[kept], self.names)
+        return RawRows(self.X[rows], self.y[rows], query, self.query_ids[kept], self.names)
 
-    def of_queries(self, queries: NDArray[Any]) -> Docs:
-        """Return the docs of some queries."""
+    def of_queries(self, queries: NDArray[Any]) -> RawRows:
+        """Return the rows of some queries, by number."""
         return self.take(np.flatnonzero(np.isin(self.query, queries)))
 
-    def and_those(self, more: Docs) -> Docs:
-        """Return these docs and more, whose queries are others whatever their ids."""
+    def joined(self, more: RawRows) -> RawRows:
+        """Return these rows and more rows, whose queries count as others even if ids are equal."""
         ids = np.arange(self.num_queries + more.num_queries)
         query = np.concatenate([self.query, more.query + self.num_queries])
         X, y = np.concatenate([self.X, more.X]), np.concatenate([self.y, more.y])
-        return Docs(X, y, query, ids, self.names)
+        return RawRows(X, y, query, ids, self.names)
 
     def dataset(self, **options: Any) -> Dataset:
-        """Return them binned."""
+        """Return the rows binned."""
         return Dataset(self.X, self.y, qid=self.query, feature_names=self.names, **options)
 
     def table(self) -> Any:
-        """Return the features, by name where they have names."""
+        """Return the features: a mapping from names to columns where they have names."""
         return self.X if self.names is None else dict(zip(self.names, self.X.T, strict=True))
 
     def has_pairs(self) -> NDArray[np.bool_]:
-        """Return of each query whether two of its labels differ."""
+        """Return for each query whether it has two different labels."""
         low = np.full(self.num_queries, np.inf, np.float32)
         high = np.full(self.num_queries, -np.inf, np.float32)
         np.minimum.at(low, self.query, self.y)
         np.maximum.at(high, self.query, self.y)
         return low < high
 
-    def content(self) -> NDArray[np.uint64]:
-        """Return a number for each query: of its docs, in whatever order they are."""
-        content = np.zeros(self.num_queries, np.uint64)
-        np.add.at(content, self.query, self.content_of_rows())
-        return content
+    def query_hashes(self) -> NDArray[np.uint64]:
+        """Return a hash of each query's rows, which does not depend on their order."""
+        hashes = np.zeros(self.num_queries, np.uint64)
+        np.add.at(hashes, self.query, self.row_hashes())
+        return hashes
 
-    def content_of_rows(self) -> NDArray[np.uint64]:
-        """Return a number for each doc: of its label and its cells."""
+    def row_hashes(self) -> NDArray[np.uint64]:
+        """Return a hash of each row: of its label and its features."""
         cells = np.ascontiguousarray(self.X + np.float32(0)).view(np.uint32).astype(np.uint64)
-        hashed = mixed(self.y.view(np.uint32).astype(np.uint64))
+        hashed = spread_bits(self.y.view(np.uint32).astype(np.uint64))
         for feature in range(cells.shape[1]):
-            hashed = mixed(hashed ^ cells[:, feature])
+            hashed = spread_bits(hashed ^ cells[:, feature])
         return hashed
 
     def checksum(self) -> str:
         """Return a checksum of all documents, whatever their order and the ids of their queries."""
-        whole = hashlib.sha256(np.sort(self.content()).tobytes())
+        whole = hashlib.sha256(np.sort(self.query_hashes()).tobytes())
         whole.update(str(self.names).encode())
         return whole.hexdigest()
 
     def halves(self, seed: int) -> list[tuple[NDArray[Any], NDArray[Any]]]:
         """Return two folds of rows (fit, judge); one fold of all rows where a half has no queries."""
-        first, _ = self.dealt([1.0, 1.0], seed)
+        first, _ = self.split_queries([1.0, 1.0], seed)
         mask = np.isin(self.query, first)
         rows = np.flatnonzero(mask), np.flatnonzero(~mask)
         if not len(rows[0]) or not len(rows[1]):
             return [(np.arange(len(mask)), np.arange(len(mask)))]
         return [rows, rows[::-1]]
 
-    def parts(self, shares: list[float], seed: int) -> list[Docs]:
-        """Divide the queries as `dealt` says."""
-        return [self.of_queries(queries) for queries in self.dealt(shares, seed)]
+    def split(self, shares: list[float], seed: int) -> list[RawRows]:
+        """Split the rows by queries, as `split_queries` does."""
+        return [self.of_queries(queries) for queries in self.split_queries(shares, seed)]
 
-    def dealt(self, shares: list[float], seed: int) -> list[NDArray[Any]]:
-        """Divide the numbers of the queries; which goes where depends on seed and content."""
-        drawn = mixed(self.content() ^ mixed(np.full(1, seed, np.uint64)))
-        # Parts are as alike as can be: those that teach something are dealt out by themselves.
-        teaches = self.has_pairs()
+    def split_queries(self, shares: list[float], seed: int) -> list[NDArray[Any]]:
+        """Split the queries at random in proportion to the shares; returns their numbers.
+
+        Where a query goes depends on the seed and on its rows, not on their order or its id. Queries with
+        two different labels, from which something can be learned, are split apart from the others.
+        """
+        drawn = spread_bits(self.query_hashes() ^ spread_bits(np.full(1, seed, np.uint64)))
+        has_pairs = self.has_pairs()
         parts: list[list[NDArray[Any]]] = [[] for _ in shares]
-        for some in (np.flatnonzero(teaches), np.flatnonzero(~teaches)):
-            dealt = some[np.argsort(drawn[some], kind="stable")]
-            ends = np.rint(np.cumsum(shares) / sum(shares) * len(dealt)).astype(int)
-            for part, queries in zip(parts, np.split(dealt, ends[:-1]), strict=True):
+        for some in (np.flatnonzero(has_pairs), np.flatnonzero(~has_pairs)):
+            shuffled = some[np.argsort(drawn[some], kind="stable")]
+            ends = np.rint(np.cumsum(shares) / sum(shares) * len(shuffled)).astype(int)
+            for part, queries in zip(parts, np.split(shuffled, ends[:-1]), strict=True):
                 part.append(queries)
         return [np.concatenate(part) for part in parts]
 
 
-def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread every bit over all: SplitMix64's last steps."""
+def spread_bits(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return hashes of numbers: the last steps of SplitMix64."""
     bits = numbers * _SPREAD + _SPREAD
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(bits ^ (bits >> np.uint64(31)), np.uint64)
 
 
-def as_docs(given: Any, name: str) -> Docs:
-    """Take docs as ``(X, y, qid)``, or a mapping with ``X``, ``y`` and ``qid`` or ``group``."""
+def as_raw_rows(given: Any, name: str) -> RawRows:
+    """Read ``(X, y, qid)``, a `Ranking`, or a mapping with ``X``, ``y`` and ``qid`` or ``group``."""
     fields = _fields(given, name)
     table = as_table(fields["X"])
     blocks = [_by_row(block) for block in table.blocks()]
@@ -146,11 +152,11 @@ def as_docs(given: Any, name: str) -> Docs:
     names = table.names
     if names is None and isinstance(given, Ranking) and given.feature_names:
         names = list(given.feature_names)
-    return Docs(X, y, codes.astype(np.int64), ids, names)
+    return RawRows(X, y, codes.astype(np.int64), ids, names)
 
 
 def _by_row(block: Any) -> NDArray[np.float32]:
-    """Return a block as rows; a value counts as the nearest float32, as in a dataset."""
+    """Return a block in C order; a value counts as the nearest float32, as in a dataset."""
     table = np.stack(block, axis=1) if isinstance(block, list) else block
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(table, np.float32)
@@ -177,8 +183,8 @@ def _fields(given: Any, name: str) -> Mapping[str, Any]:
     raise ParamKindError(message, code=name)
 
 
-def check_features(docs: Docs, expected: int, names: list[str] | None, what: str) -> None:
-    """Refuse docs of other features than the base's."""
+def check_features(docs: RawRows, expected: int, names: list[str] | None, what: str) -> None:
+    """Raise `DataError` unless the features are those of the base, by number and name."""
     if docs.X.shape[1] != expected:
         message = (
             f"{what} has another number of features than the base: got {docs.X.shape[1]}, "

@@ -11,14 +11,18 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rustrank import _rustrank
-from rustrank.data.dataset import Dataset
-from rustrank.distributed._shard_datasets import names_of, nothing_like, share_of
+from rustrank.data.batches import Batches, Columns, ParquetFiles
+from rustrank.data.dataset import Dataset, _bins
+from rustrank.data.dataset_building import ReadOptions, Rows, Text
 from rustrank.distributed.jobs import Job, tell
 from rustrank.distributed.mpi import Ranks, Workers, require_world, world
 from rustrank.distributed.shards import Shards
 from rustrank.errors import CommError
 from rustrank.exit_codes import INTERNAL, INTERRUPTED, exit_code_of
+from rustrank.inputs.queries import as_queries, numbers_if_all
 from rustrank.model.booster import Booster
 
 if TYPE_CHECKING:
@@ -30,6 +34,10 @@ if TYPE_CHECKING:
     Train = Callable[[Dataset, dict[str, Any], Workers, _rustrank.Booster | None], Booster]
 
 __all__ = ["main", "work"]
+
+#: As `Dataset.from_letor` has them by default.
+_MOST_FEATURES, _BUFFER = 1 << 20, 1 << 30
+_ROWS = 65_536
 
 
 def main(arguments: Sequence[str], train: Train) -> int:
@@ -78,8 +86,8 @@ def _arguments(job: Job, comm: Any, ranks: Ranks) -> tuple[Dataset, dict[str, An
     if whole:
         dataset = shards.dataset(numbers, **reading)
     else:
-        dataset = share_of(shards, numbers, team, reading["num_threads"])
-    team.check_queries(dataset._core, names_of(dataset), whole or job.overlap > 0)
+        dataset = _read_shards(shards, numbers, team, reading["num_threads"])
+    team.check_queries(dataset._core, _query_names(dataset), whole or job.overlap > 0)
     options = job.train_options() | {
         "valid": {name: _valid(path, job, comm, dataset) for name, path in job.valid.items()},
         "base": None if job.base is None else Booster.load(job.base),
@@ -140,7 +148,7 @@ def _valid(path: str, job: Job, comm: Any, like: Dataset) -> Dataset:
             return shards.dataset(own, like=like, num_threads=job.num_threads)
     elif job.mode == "features" or comm.rank == 0:
         return Dataset.from_letor(path, like=like, num_threads=job.num_threads)
-    return nothing_like(like)
+    return _empty_like(like)
 
 
 def _watching(job: Job, ranks: Ranks) -> Any:
@@ -193,3 +201,71 @@ def _failed(error: BaseException, notes: Path, rank: int) -> int:
     part.write_text(json.dumps(noted))
     part.replace(notes / f"error-{rank}")
     return code
+
+
+def _read_shards(
+    shards: Shards, numbers: Sequence[int], team: _rustrank.Team, num_threads: int | None
+) -> Dataset:
+    """Read the shards of this worker; all workers call this. A worker may have none."""
+    full = [number for number in numbers if shards.shards[number].docs]
+    files = shards.paths(full)
+    reading = ReadOptions(None, "error", num_threads)
+    if shards.kind == "letor":
+        return _of_letor(files, team, reading)
+    return _of_parquet(shards, files, team, reading)
+
+
+def _of_letor(files: list[Path], team: _rustrank.Team, reading: ReadOptions) -> Dataset:
+    plan = Text(_MOST_FEATURES, False, _BUFFER, None)
+    bins = _bins(None, None, None, None)
+    paths = [str(file) for file in files]
+    core, ids = _rustrank.Dataset.from_letor(paths, plan, bins, reading, team)
+    made = Dataset.__new__(Dataset)
+    made._settle(core, None, numbers_if_all(ids))
+    return made
+
+
+def _of_parquet(
+    shards: Shards, files: list[Path], team: _rustrank.Team, reading: ReadOptions
+) -> Dataset:
+    roles = {"y": shards.columns["label"], "qid": shards.columns["qid"]}
+    # A file without docs has columns, too.
+    parquet = ParquetFiles.of(files or shards.paths([0]), roles, None, _ROWS)
+    source = Batches(parquet)
+    bins = _bins(None, None, None, None)
+    assert isinstance(bins, tuple)  # noqa: S101 - there are no bins to be like
+    sampler = _rustrank.Sampler(len(parquet.features), bins[:2], bins[3:], reading)
+    columns = Columns()
+    for batch, table in source.read() if files else ():
+        columns.add(batch, table.num_rows)
+        for block in table.blocks():
+            sampler.push(block)
+    binning = sampler.choose(team)
+    if not files:
+        return _empty(binning, parquet.features)
+    labels = np.concatenate(columns.y)
+    builder = _rustrank.Builder(binning, len(labels), reading)
+    for _, table in source.read():
+        for block in table.blocks():
+            builder.push(block)
+    queries, ids = as_queries(columns.joined_qid(), None, len(labels))
+    rows = Rows(labels, queries, None, None, None)
+    made = Dataset.__new__(Dataset)
+    made._settle(builder.finish(rows), parquet.features, ids)
+    return made
+
+
+def _empty_like(dataset: Dataset) -> Dataset:
+    """Return a data set without docs, with the bins of another."""
+    return _empty(dataset._core.binning, dataset._names)
+
+
+def _empty(binning: _rustrank.Binning, names: list[str] | None) -> Dataset:
+    made = Dataset.__new__(Dataset)
+    made._settle(_rustrank.Dataset.empty(binning), names, np.empty(0, np.int64))
+    return made
+
+
+def _query_names(dataset: Dataset) -> list[Any]:
+    """Return what the queries of a share are known by."""
+    return [str(one) for one in dataset.query_ids]

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.data.raw_rows import Docs, as_docs
+from rustrank.data.raw_rows import RawRows, as_raw_rows
 from rustrank.ensembles._member_fitting import Fitting, Made
 from rustrank.ensembles._member_models import score
 from rustrank.ensembles._saved_models import Ledger
-from rustrank.ensembles._weighting import DEFAULTS, Mixture, Rated, Way, spread_of
+from rustrank.ensembles._weighting import DEFAULTS, MemberScores, Mixture, Way, spread_of
 from rustrank.errors import (
     DataError,
     ParamError,
@@ -75,17 +75,17 @@ class Row:
 class Parts:
     """The docs, divided."""
 
-    whole: Docs
-    fit: Docs
+    whole: RawRows
+    fit: RawRows
     #: None: the docs of the fit, by models that have not seen them.
-    held_out: Docs | None
-    valid: Docs
+    held_out: RawRows | None
+    valid: RawRows
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Parts:
         """Check docs, and deal out the parts that are shares."""
         seed = whole("seed", given["seed"], 0, 2**31)
-        docs = as_docs(given["docs"], "docs")
+        docs = as_raw_rows(given["docs"], "docs")
         shares, others = {}, {}
         for name in ("held_out", "valid"):
             one = given[name]
@@ -97,11 +97,11 @@ class Parts:
                     message = f"{name}: got {one}, expected docs, or a share between 0 and 1"
                     raise ParamError(message, code=name)
             else:
-                others[name] = as_docs(one, name)
+                others[name] = as_raw_rows(one, name)
         if sum(shares.values()) >= 1:
             message = f"held_out and valid take {sum(shares.values()):g} of the docs, expected less"
             raise ParamError(message, code="held_out")
-        fit, *dealt = docs.parts([1 - sum(shares.values()), *shares.values()], seed)
+        fit, *dealt = docs.split([1 - sum(shares.values()), *shares.values()], seed)
         others.update(zip(shares, dealt, strict=True))
         for name, one in {"docs": fit, **others}.items():
             _check(one, name, docs.X.shape[1])
@@ -113,7 +113,7 @@ class Parts:
         return max(float(part.y.max()) for part in (self.whole, self.held_out, self.valid) if part)
 
 
-def _check(docs: Docs, name: str, num_features: int) -> None:
+def _check(docs: RawRows, name: str, num_features: int) -> None:
     if docs.X.shape[1] != num_features:
         message = (
             f"{name} has another number of features: got {docs.X.shape[1]}, expected {num_features}"
@@ -179,7 +179,7 @@ class Plan:
             whole("n_jobs", jobs, 1, 1024),
         )
 
-    def fit(self, docs: Docs, where: str, progress: bool) -> dict[str, Made]:
+    def fit(self, docs: RawRows, where: str, progress: bool) -> dict[str, Made]:
         """Fit all members."""
         usable = int(docs.has_pairs().sum())
         if usable < self.num_folds:
@@ -189,7 +189,7 @@ class Plan:
             )
             raise ParamError(message, code="folds")
         folds = np.zeros(docs.num_queries, np.int64)
-        for fold, queries in enumerate(docs.dealt([1.0] * self.num_folds, self.seed + 1)):
+        for fold, queries in enumerate(docs.split_queries([1.0] * self.num_folds, self.seed + 1)):
             folds[queries] = fold
         most = self.judging.num_threads
         cores = _rustrank.num_threads() if most is None else most
@@ -221,11 +221,14 @@ class Plan:
         }
         spreads = {name: spread_of(scores) for name, scores in unseen.items()}
         scores = {name: score(one.booster, parts.valid, most) for name, one in made.items()}
-        rated = Rated.of(held, unseen, spreads), Rated.of(parts.valid, scores, spreads)
-        table = _Table(self, rated)
+        scored = (
+            MemberScores.of(held, unseen, spreads),
+            MemberScores.of(parts.valid, scores, spreads),
+        )
+        table = _Table(self, scored)
         alone = table.members()
         best = max(alone, key=lambda name: mean_of(alone[name][1]))
-        mixtures = {way.name: way.find(rated[0], self.judging, self.seed) for way in self.ways}
+        mixtures = {way.name: way.find(scored[0], self.judging, self.seed) for way in self.ways}
         members = table.rows(alone, alone[best][2])
         combinations = table.rows(table.combinations(mixtures), alone[best][2])
         return {
@@ -265,24 +268,24 @@ class _Table:
 
     plan: Plan
     #: The held-out docs, and those that nothing has seen.
-    rated: tuple[Rated, Rated]
+    scored: tuple[MemberScores, MemberScores]
 
     def members(self) -> dict[str, Figures]:
         """Measure each member alone."""
         recipe = self.plan.recipe
-        held, valid = self.rated
+        held, valid = self.scored
         return {
             name: (
                 recipe.descriptions.get(name, member.description()),
-                self._of(held, held.scores[name]),
-                self._of(valid, valid.scores[name]),
+                self._of(held, held.by_ranker[name]),
+                self._of(valid, valid.by_ranker[name]),
             )
             for name, member in recipe.members.items()
         }
 
     def combinations(self, mixtures: Mapping[str, Mixture]) -> dict[str, Figures]:
         """Measure each combination."""
-        held, valid = self.rated
+        held, valid = self.scored
         return {
             way.name: (
                 mixtures[way.name].said(),
@@ -294,7 +297,7 @@ class _Table:
 
     def averages(self, subsets: Mapping[str, Sequence[str]]) -> dict[str, Figures]:
         """Measure the average of each subset."""
-        held, valid = self.rated
+        held, valid = self.scored
         figures = {}
         for name, some in subsets.items():
             mixture = Mixture(dict.fromkeys(some, 1.0))
@@ -303,8 +306,8 @@ class _Table:
             figures[name] = said, self._of(held, scores[0]), self._of(valid, scores[1])
         return figures
 
-    def _of(self, rated: Rated, scores: Scores) -> Evaluation:
-        return rated.evaluate(scores, self.plan.judging)
+    def _of(self, scored: MemberScores, scores: Scores) -> Evaluation:
+        return scored.evaluate(scores, self.plan.judging)
 
     def rows(self, figures: Mapping[str, Figures], best: Evaluation) -> dict[str, Row]:
         """Compare each with the best member."""

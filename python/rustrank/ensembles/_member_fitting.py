@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.data.raw_rows import Docs
+from rustrank.data.raw_rows import RawRows
 from rustrank.ensembles._member_models import member_booster, normalised, score, with_derived
 from rustrank.ensembles.members import needs_of, order_of
 from rustrank.errors import ParamError, RustrankError
@@ -57,7 +57,7 @@ class Made:
 class Fitting:
     """What members are fitted to, and how."""
 
-    docs: Docs
+    docs: RawRows
     #: The fold of each query.
     folds: NDArray[np.int64]
     num_folds: int
@@ -139,7 +139,7 @@ class Fitting:
             return score(theirs.fits[0], self.docs, self.num_threads)
         return self._out_of_fold(self._features(member), theirs.fits)
 
-    def _features(self, member: Member) -> Docs:
+    def _features(self, member: Member) -> RawRows:
         """Return the docs of the fit with all features that the member learns from."""
         if not member.stack:
             return self.docs
@@ -152,7 +152,7 @@ class Fitting:
         ]
         return with_derived(self.docs, [one.booster for one in below], scores, member.derive)
 
-    def _out_of_fold(self, docs: Docs, boosters: list[Booster]) -> Scores:
+    def _out_of_fold(self, docs: RawRows, boosters: list[Booster]) -> Scores:
         """Score each doc by the model whose fit and whose choice of rounds left its fold out."""
         unseen = np.empty(len(docs.y))
         for bag, booster in enumerate(boosters):
@@ -160,7 +160,7 @@ class Fitting:
             unseen[rows] = score(booster, docs.take(rows), self.num_threads)
         return unseen
 
-    def _fit_bag(self, name: str, docs: Docs, bag: int) -> Booster:
+    def _fit_bag(self, name: str, docs: RawRows, bag: int) -> Booster:
         member = self.members[name]
         recipe = {} if self.ledger is None else self._recipe(name, bag)
         called = f"{name} {bag}"
@@ -174,7 +174,7 @@ class Fitting:
             raise
         return booster if self.ledger is None else self.ledger.keep(called, recipe, booster)
 
-    def _parts(self, name: str, docs: Docs, bag: int) -> tuple[Docs, Docs | None]:
+    def _parts(self, name: str, docs: RawRows, bag: int) -> tuple[RawRows, RawRows | None]:
         """Return what a model is fitted to, and what says when to stop."""
         stops = _stops_early(self.members[name].ranker)
         if self.bags(name) == 0:
@@ -188,7 +188,7 @@ class Fitting:
         kept = docs.take(np.flatnonzero((fold != bag) & (fold != judge)))
         return kept, docs.take(np.flatnonzero(fold == judge)) if stops else None
 
-    def _fitted(self, member: Member, train: Docs, valid: Docs | None, bag: int) -> Booster:
+    def _fitted(self, member: Member, train: RawRows, valid: RawRows | None, bag: int) -> Booster:
         options = {**member.ranker.get_params(), "n_jobs": self.num_threads}
         options["random_state"] = seed_of(options.get("random_state")) + bag
         if member.augment is not None:
@@ -315,11 +315,11 @@ class Fitting:
                 raise
 
 
-def augmented(docs: Docs, augment: tuple[float, int], seed: int) -> Docs:
+def augmented(docs: RawRows, augment: tuple[float, int], seed: int) -> RawRows:
     """Return docs and copies of queries with some of theirs, for rankers that learn doc by doc."""
     rows, qid, _ = docs.dataset().augmented(augment, seed=seed)
     ids, query = np.unique(qid, return_inverse=True)
-    return Docs(docs.X[rows], docs.y[rows], query, ids, docs.names)
+    return RawRows(docs.X[rows], docs.y[rows], query, ids, docs.names)
 
 
 def _stops_early(ranker: Any) -> bool:

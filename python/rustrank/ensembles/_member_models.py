@@ -8,7 +8,7 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.combining.combiner import merged
-from rustrank.data.raw_rows import Docs
+from rustrank.data.raw_rows import RawRows
 from rustrank.model.mixture import mix
 from rustrank.model.stacking import Stacking
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     Scores = NDArray[np.float64]
 
 
-def score(booster: Booster, docs: Docs, num_threads: int | None) -> Scores:
+def score(booster: Booster, docs: RawRows, num_threads: int | None) -> Scores:
     """Score docs; some models look at whole queries."""
     return booster.score(docs.X, qid=docs.query, num_threads=num_threads)
 
 
 def with_derived(
-    docs: Docs, below: Sequence[Booster], scores: Sequence[Scores], derive: Sequence[str]
-) -> Docs:
+    docs: RawRows, below: Sequence[Booster], scores: Sequence[Scores], derive: Sequence[str]
+) -> RawRows:
     """Return docs with more features: what is derived of the scores of other members."""
     stacking = Stacking(below, derive)
     X = stacking.table(docs.X, qid=docs.query, scores=list(scores))
     names = None
     if docs.names is not None:
         names = [*docs.names, *stacking.names[len(docs.names) :]]
-    return Docs(np.asarray(X, np.float32), docs.y, docs.query, docs.query_ids, names)
+    return RawRows(np.asarray(X, np.float32), docs.y, docs.query, docs.query_ids, names)
 
 
-def normalised(scores: Scores, docs: Docs, how: str) -> Scores:
+def normalised(scores: Scores, docs: RawRows, how: str) -> Scores:
     """Normalise scores as a model does."""
     if how == "none":
         return scores

@@ -15,17 +15,18 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.combining.combiner import Combiner
+from rustrank.data.scored_rows import ScoredRows
 from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown
 from rustrank.inputs.scalars import real
-from rustrank.metrics.evaluation import Evaluation, Judging, judge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from rustrank.data.raw_rows import Docs
+    from rustrank.data.raw_rows import RawRows
     from rustrank.estimators.nets import LambdaRank
+    from rustrank.metrics.evaluation import Evaluation, Judging
 
     Scores = NDArray[np.float64]
 
@@ -53,24 +54,24 @@ _MOST_STEPS = 50
 
 
 @dataclass(frozen=True, eq=False)
-class Rated:
-    """Docs with the scores of all members, each divided by its spread."""
+class MemberScores(ScoredRows):
+    """Documents with the scores of all members, each divided by its standard deviation."""
 
-    docs: Docs
-    scores: dict[str, Scores]
+    raw: RawRows
 
     @classmethod
-    def of(cls, docs: Docs, scores: Mapping[str, Scores], spreads: Mapping[str, float]) -> Rated:
-        """Divide scores by spreads."""
-        return cls(docs, {name: one / spreads[name] for name, one in scores.items()})
+    def of(
+        cls, raw: RawRows, scores: Mapping[str, Scores], spreads: Mapping[str, float]
+    ) -> MemberScores:
+        """Divide the scores of each member by its spread."""
+        scaled = {name: one / spreads[name] for name, one in scores.items()}
+        return cls(raw.y, *raw.queries, None, scaled, raw)
 
-    def take(self, rows: NDArray[Any]) -> Rated:
+    def take(self, rows: NDArray[Any]) -> MemberScores:
         """Return some rows."""
-        return Rated(self.docs.take(rows), {name: one[rows] for name, one in self.scores.items()})
-
-    def evaluate(self, scores: Scores, judging: Judging) -> Evaluation:
-        """Return the metrics of some scores of these docs."""
-        return judge(scores, self.docs.y, self.docs.queries, judging, None)
+        raw = self.raw.take(rows)
+        scores = {name: one[rows] for name, one in self.by_ranker.items()}
+        return MemberScores(raw.y, *raw.queries, None, scores, raw)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +81,12 @@ class Mixture:
     weights: dict[str, float] | None
     net: LambdaRank | None = None
 
-    def score(self, rated: Rated) -> Scores:
+    def score(self, scored: MemberScores) -> Scores:
         """Score docs."""
         if self.net is not None:
-            return self.net.predict(np.column_stack(list(rated.scores.values())))
+            return self.net.predict(np.column_stack(list(scored.by_ranker.values())))
         assert self.weights is not None  # noqa: S101 - it is one or the other
-        return weighted(rated, self.weights)
+        return weighted(scored, self.weights)
 
     def said(self) -> str:
         """Name the members with the heaviest weights."""
@@ -100,10 +101,10 @@ class Mixture:
         return said if len(shares) <= len(first) else f"{said}, ..."
 
 
-def weighted(rated: Rated, weights: Mapping[str, float]) -> Scores:
+def weighted(scored: MemberScores, weights: Mapping[str, float]) -> Scores:
     """Return the weighted sum of scores."""
     used = [name for name, weight in weights.items() if weight] or list(weights)[:1]
-    scores = [np.ascontiguousarray(rated.scores[name]) for name in used]
+    scores = [np.ascontiguousarray(scored.by_ranker[name]) for name in used]
     return _rustrank.mix(scores, [weights[name] for name in used])
 
 
@@ -144,9 +145,9 @@ class Way:
         """Whether it depends on labels."""
         return not (isinstance(self.given, Mapping) or self.given == "average")
 
-    def find(self, rated: Rated, judging: Judging, seed: int) -> Mixture:
+    def find(self, scored: MemberScores, judging: Judging, seed: int) -> Mixture:
         """Find the weights that are best on some docs."""
-        names = list(rated.scores)
+        names = list(scored.by_ranker)
         if self.given == "average":
             return Mixture(dict.fromkeys(names, 1.0))
         if isinstance(self.given, Mapping):
@@ -154,10 +155,9 @@ class Way:
         if len(names) == 1:
             return Mixture({names[0]: 1.0})
         if self.given == "forward":
-            return _forward(rated, judging)
+            return _forward(scored, judging)
         combiner = self._combiner(judging, seed)
-        docs = rated.docs
-        combiner.fit(rated.scores, docs.y, qid=docs.query)
+        combiner.fit(scored.by_ranker, scored.raw.y, qid=scored.raw.query)
         net = combiner.net
         if net is not None:
             return Mixture(None, net)
@@ -178,15 +178,15 @@ class Way:
             num_threads=judging.num_threads,
         )
 
-    def crossed(self, rated: Rated, judging: Judging, seed: int) -> Evaluation:
+    def crossed(self, scored: MemberScores, judging: Judging, seed: int) -> Evaluation:
         """Return its metrics on docs that it was not fitted to: of each half by the other."""
         if not self.is_fitted:
-            return rated.evaluate(self.find(rated, judging, seed).score(rated), judging)
-        scores = np.zeros(len(rated.docs.y))
-        for fit, held in rated.docs.halves(seed):
-            found = self.find(rated.take(fit), judging, seed)
-            scores[held] = found.score(rated.take(held))
-        return rated.evaluate(scores, judging)
+            return scored.evaluate(self.find(scored, judging, seed).score(scored), judging)
+        scores = np.zeros(len(scored.raw.y))
+        for fit, held in scored.raw.halves(seed):
+            found = self.find(scored.take(fit), judging, seed)
+            scores[held] = found.score(scored.take(held))
+        return scored.evaluate(scores, judging)
 
 
 def spread_of(scores: Scores) -> float:
@@ -195,49 +195,49 @@ def spread_of(scores: Scores) -> float:
     return spread if spread > 0 and np.isfinite(spread) else 1.0
 
 
-def _forward(rated: Rated, judging: Judging) -> Mixture:
+def _forward(scored: MemberScores, judging: Judging) -> Mixture:
     """Add the member that helps the average most, again and again, while it helps docs not looked at.
 
     A member may be added more than once. How many steps are taken is what is best for each half on average
     where the other half chose the members.
     """
     curves = []
-    for fit, held in rated.docs.halves(1):
-        chosen = _path(rated.take(fit), judging)
-        curves.append(_along(rated.take(held), chosen, judging))
+    for fit, held in scored.raw.halves(1):
+        chosen = _path(scored.take(fit), judging)
+        curves.append(_along(scored.take(held), chosen, judging))
     length = min(map(len, curves))
     mean = np.mean([curve[:length] for curve in curves], axis=0)
     steps = int(np.argmax(np.nan_to_num(mean, nan=-1.0))) + 1
-    chosen = _path(rated, judging, steps)
-    return Mixture({name: float(chosen.count(name)) for name in rated.scores})
+    chosen = _path(scored, judging, steps)
+    return Mixture({name: float(chosen.count(name)) for name in scored.by_ranker})
 
 
-def _path(rated: Rated, judging: Judging, steps: int | None = None) -> list[str]:
+def _path(scored: MemberScores, judging: Judging, steps: int | None = None) -> list[str]:
     """Return the members in the order in which they are added."""
-    names = list(rated.scores)
+    names = list(scored.by_ranker)
     most = min(_MOST_STEPS, 4 * len(names)) if steps is None else steps
-    total = np.zeros(len(rated.docs.y))
+    total = np.zeros(len(scored.raw.y))
     chosen: list[str] = []
     for _ in range(most):
-        values = [_value(rated, total + rated.scores[name], judging) for name in names]
+        values = [_value(scored, total + scored.by_ranker[name], judging) for name in names]
         best = int(np.argmax(np.nan_to_num(values, nan=-1.0)))
         chosen.append(names[best])
-        total = total + rated.scores[names[best]]
+        total = total + scored.by_ranker[names[best]]
     return chosen
 
 
-def _along(rated: Rated, chosen: list[str], judging: Judging) -> list[float]:
+def _along(scored: MemberScores, chosen: list[str], judging: Judging) -> list[float]:
     """Return the metric after each member that is added."""
-    total = np.zeros(len(rated.docs.y))
+    total = np.zeros(len(scored.raw.y))
     values = []
     for name in chosen:
-        total = total + rated.scores[name]
-        values.append(_value(rated, total, judging))
+        total = total + scored.by_ranker[name]
+        values.append(_value(scored, total, judging))
     return values
 
 
-def _value(rated: Rated, scores: Scores, judging: Judging) -> float:
-    return float(rated.evaluate(scores, judging)[judging.metrics[0]])
+def _value(scored: MemberScores, scores: Scores, judging: Judging) -> float:
+    return float(scored.evaluate(scores, judging)[judging.metrics[0]])
 
 
 def _numbered(what: str, given: Any, members: list[str]) -> Any:

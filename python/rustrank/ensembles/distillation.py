@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.data.raw_rows import Docs, as_docs
+from rustrank.data.raw_rows import RawRows, as_raw_rows
 from rustrank.ensembles._member_models import score
 from rustrank.ensembles.ensemble import Ensemble
 from rustrank.errors import DataError, ParamError, ParamKindError, RustrankWarning, shown
@@ -176,7 +176,7 @@ def distill(
     labels = ranks if told == "ranks" else (scores - scores.min()) / _spread(scores)
     # What is held out must not depend on whether there are labels.
     as_told = replace(docs, y=ranks.astype(np.float32))
-    kept, held = as_told.dealt([1 - share, share], whole("seed", seed, 0, 2**31))
+    kept, held = as_told.split_queries([1 - share, share], whole("seed", seed, 0, 2**31))
     fit, judged = (np.flatnonzero(np.isin(docs.query, some)) for some in (kept, held))
     with warnings.catch_warnings():
         # Parts have features of one value: nothing that a caller could change.
@@ -227,14 +227,14 @@ def _targets(given: Any, student: Ranker) -> str:
 
 def _docs(
     teacher: Any, X: Any, y: Any, queries: tuple[Any, Any], num_threads: int | None
-) -> tuple[Docs, Scores]:
+) -> tuple[RawRows, Scores]:
     """Return docs, and what the teacher says of them."""
     from rustrank.estimators.fitting import checked, queries_within
 
     taken, qid, group = queries_within(checked(X), *queries)
     size = len(y) if y is not None else _num_rows(taken)
     labels = np.zeros(size, np.float32) if y is None else y
-    docs = as_docs({"X": taken, "y": labels, "qid": qid, "group": group}, "X")
+    docs = as_raw_rows({"X": taken, "y": labels, "qid": qid, "group": group}, "X")
     if isinstance(teacher, Ensemble):
         teacher = teacher.booster
     if isinstance(teacher, Booster):
@@ -259,7 +259,7 @@ def _num_rows(X: Any) -> int:
     return as_table(X).num_rows
 
 
-def ranked(scores: Scores, docs: Docs, depth: int) -> Scores:
+def ranked(scores: Scores, docs: RawRows, depth: int) -> Scores:
     """Return labels that say a doc's rank in its query: of the best ``depth``, and 0 of those below.
 
     Docs with equal scores share their labels.

@@ -15,6 +15,7 @@ from rustrank.ensembles.members import as_recipe
 from rustrank.errors import RustrankWarning, UnknownNameError, shown
 from rustrank.formatting import html_table, interval, number, p_value, percent, text_table
 from rustrank.inputs.scalars import flag
+from rustrank.plotting.results import plot_ensemble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -141,8 +142,6 @@ class EnsembleTables:
         -------
         matplotlib axes
         """
-        from rustrank.ensembles._ensemble_plot import plot_ensemble
-
         return plot_ensemble(self, ax)
 
 

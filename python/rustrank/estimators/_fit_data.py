@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.data.dataset import Dataset
-from rustrank.data.raw_rows import as_docs
+from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown
 from rustrank.estimators.fitting import check_training, check_weight, checked, queries_within
 from rustrank.inputs.queries import as_query_weight
@@ -53,8 +53,8 @@ class Part:
 
     def divided(self, share: float, seed: int) -> tuple[Part, Part]:
         """Hold a share of the queries out; which these are depends on seed and content alone."""
-        docs = as_docs({"X": self.X, "y": self.y, "qid": self.qid, "group": self.group}, "X")
-        kept, held = docs.dealt([1 - share, share], seed)
+        docs = as_raw_rows({"X": self.X, "y": self.y, "qid": self.qid, "group": self.group}, "X")
+        kept, held = docs.split_queries([1 - share, share], seed)
         if len(kept) == 0 or len(held) == 0:
             message = (
                 f"validation_fraction: got {share} of {docs.num_queries} queries, expected enough "

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rustrank import _rustrank
 from rustrank.data.dataset import Dataset
+from rustrank.data.dataset_building import ReadOptions, Rows
 from rustrank.errors import ParamError, ParamKindError
 from rustrank.estimators._fit_data import eval_sets
 from rustrank.inputs.queries import as_queries, as_query_weight
 from rustrank.inputs.scalars import as_augment, real, seed_of, text, threads, whole
-from rustrank.inputs.tables import as_table
+from rustrank.inputs.tables import as_block, as_table
 from rustrank.inputs.vectors import as_doubles, as_labels, check_length
 from rustrank.metrics.evaluation import Judging
 from rustrank.parameters.plan import Losing, check_same_names, loss_metric, preferences_of
@@ -23,31 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rustrank.estimators._fit_data import Part
-    from rustrank.inputs.queries import Queries
-    from rustrank.inputs.tables import Table
 
 _MOST = 2**32 - 1
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """How raw values are read."""
-
-    missing: None
-    infinite: str
-    num_threads: int | None
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """What is known of rows besides their features."""
-
-    labels: NDArray[np.float32]
-    queries: Queries
-    row_weight: NDArray[np.float64] | None
-    query_weight: NDArray[np.float64] | None
-    base_score: None
-    position: None = None
 
 
 @dataclass(frozen=True)
@@ -66,15 +42,14 @@ def as_values(part: Part, num_threads: int | None) -> Values:
     check_length("y", len(labels), table.num_rows, "rows")
     queries, ids = as_queries(part.qid, part.group, table.num_rows)
     weight = part.row_weight
-    rows = _Rows(
+    rows = Rows(
         labels,
         queries,
         None if weight is None else as_doubles(weight, "sample_weight"),
         as_query_weight(part.query_weight, ids),
-        None,
     )
-    reading = _Reading(None, "error", num_threads)
-    return Values(_rustrank.RawDataset(_block(table), rows, reading), table.names, ids)
+    reading = ReadOptions(None, "error", num_threads)
+    return Values(_rustrank.RawDataset(as_block(table), rows, reading), table.names, ids)
 
 
 def refuse_dataset(X: Any) -> None:
@@ -85,17 +60,6 @@ def refuse_dataset(X: Any) -> None:
             "from values, not from bins"
         )
         raise ParamKindError(message, code="X")
-
-
-def _block(table: Table) -> _rustrank._Block:
-    """Return all rows as one block, made of several where they are of different types."""
-    whole = table.whole()
-    if whole is not None:
-        return whole
-    blocks = []
-    for block in table.blocks():
-        blocks.append(np.column_stack(block) if isinstance(block, list) else block)
-    return np.ascontiguousarray(np.concatenate(blocks))
 
 
 @dataclass(frozen=True)

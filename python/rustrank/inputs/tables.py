@@ -53,8 +53,14 @@ def _rows_at_a_time(num_rows: int, num_features: int) -> Iterator[slice]:
         yield slice(start, min(start + step, num_rows))
 
 
+def as_block(table: Table) -> Block:
+    """Return all rows as one block, a copy only where the table is not one already."""
+    whole = table.whole()
+    return in_one_piece(table) if whole is None else whole
+
+
 def in_one_piece(table: Table) -> Block:
-    """Copy a table that is no block into one, for what must see all rows at once."""
+    """Copy all rows into one array."""
     blocks = [
         np.stack(block, axis=1) if isinstance(block, list) else block for block in table.blocks()
     ]

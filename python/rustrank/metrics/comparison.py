@@ -26,6 +26,7 @@ from rustrank.metrics.evaluation import (
     unknown_metric,
     warn_of_nothing,
 )
+from rustrank.plotting.results import plot_comparison
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,8 +119,6 @@ class MetricComparison:
         -------
         matplotlib axes
         """
-        from rustrank.plotting.results import plot_comparison
-
         return plot_comparison(self, ax)
 
     def _shown_p(self, p: float) -> str:

@@ -1,4 +1,4 @@
-"""Raw rows as a model reads them."""
+"""Raw features as a model scores them: rows, tables and their queries."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 from rustrank.errors import DataError
 from rustrank.inputs.categories import Categories, numbered
 from rustrank.inputs.queries import as_queries
-from rustrank.inputs.scalars import real, text, threads
-from rustrank.inputs.tables import as_table, in_one_piece
+from rustrank.inputs.tables import as_block, as_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,36 +23,21 @@ if TYPE_CHECKING:
 _PLAIN = {np.dtype(np.float32).str, np.dtype(np.float64).str}
 
 
-class Reading:
-    """How raw values are read."""
-
-    def __init__(self, missing: Any, infinite: Any, num_threads: Any) -> None:
-        self.missing = None if missing is None else real("missing", missing)
-        self.infinite = text("infinite", infinite)
-        self.num_threads = threads(num_threads)
-
-
 def is_plain(X: Any) -> bool:
     """Whether the core takes X as it is: a single query must not wait for Python."""
     return type(X) is np.ndarray and X.ndim == 2 and X.dtype.str in _PLAIN and X.flags.c_contiguous
 
 
 def blocks(core: _rustrank.Booster, X: Any) -> Iterator[Any]:
-    """Yield raw features as the core reads them: all at once where that is possible."""
-    table = _table(core, X)
-    whole_table = table.whole()
-    if whole_table is None:
-        yield from table.blocks()
-    else:
-        yield whole_table
+    """Yield raw features as the extension reads them: all at once where that needs no copy."""
+    yield from _table(core, X).blocks()
 
 
 def of_queries(core: _rustrank.Booster, X: Any, qid: Any, group: Any) -> tuple[Any, Any]:
     """Return raw features in one piece, and their queries."""
     table = _table(core, X)
     queries, _ = as_queries(qid, group, table.num_rows)
-    whole_table = table.whole()
-    return in_one_piece(table) if whole_table is None else whole_table, queries
+    return as_block(table), queries
 
 
 def joined(parts: list[NDArray[np.float64]], of_row: tuple[int, ...]) -> NDArray[np.float64]:

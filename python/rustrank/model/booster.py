@@ -10,13 +10,14 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.data.dataset import Dataset, as_dataset
-from rustrank.data.dataset_building import numbered_names
+from rustrank.data.dataset_building import ReadOptions, numbered_names
 from rustrank.errors import ParamError, shown
 from rustrank.formatting import count
 from rustrank.inputs.scalars import real, text, whole
 from rustrank.inputs.vectors import as_doubles
 from rustrank.metrics.evaluation import Evaluation, Judging, judge, warn_of_nothing
-from rustrank.model._model_input import Reading, blocks, is_plain, joined, of_queries, row
+from rustrank.model._model_input import blocks, is_plain, joined, of_queries, row
+from rustrank.model._refitting import Refitting
 from rustrank.model._tree_text import nested, written
 from rustrank.plotting.tree_layout import Picture, tree_picture
 
@@ -213,7 +214,7 @@ class Booster:
         num_threads : int, optional
             Threads to use; all cores by default. The scores do not depend on it.
         """
-        reading = Reading(missing, infinite, num_threads)
+        reading = ReadOptions(missing, infinite, num_threads)
         if isinstance(X, Dataset):
             _refuse_queries(qid, group)
             if X._base is None:
@@ -249,7 +250,7 @@ class Booster:
             A column for each of `classes`. A row sums to 1, and the sum of gain times probability
             is the doc's score.
         """
-        reading = Reading(missing, infinite, num_threads)
+        reading = ReadOptions(missing, infinite, num_threads)
         parts = [self._core.probabilities(block, reading) for block in blocks(self._core, X)]
         labels = self.classes
         return joined(parts, (0 if labels is None else len(labels),))
@@ -308,7 +309,7 @@ class Booster:
             own. The last column is what every doc starts from: the score of one of which nothing is
             known.
         """
-        reading = Reading(missing, infinite, num_threads)
+        reading = ReadOptions(missing, infinite, num_threads)
         if qid is not None or group is not None:
             whole_table, queries = of_queries(self._core, X, qid, group)
             return self._core.explain(whole_table, reading, queries)
@@ -332,7 +333,7 @@ class Booster:
             As for `score`.
         """
         (rows,) = blocks(self._core, np.stack([row(above, "above"), row(below, "below")]))
-        return self._core.contrast(rows, Reading(missing, infinite, 1))
+        return self._core.contrast(rows, ReadOptions(missing, infinite, 1))
 
     def evaluate(
         self,
@@ -467,8 +468,6 @@ class Booster:
         >>> bool(adapted.evaluate(docs)["ndcg@10"] > booster.evaluate(docs)["ndcg@10"])
         True
         """
-        from rustrank.model._refitting import Refitting  # Which is made of this module.
-
         options = dict(locals())
         core = as_dataset(dataset, "dataset")._core
         return Booster._of(self._core.refit(core, Refitting.of(options, of_objective, self.params)))

@@ -13,6 +13,7 @@ from rustrank.errors import ParamError, shown
 from rustrank.inputs.scalars import real, whole
 from rustrank.metrics.evaluation import evaluate
 from rustrank.model.booster import Booster
+from rustrank.plotting.results import plot_optimum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,8 +95,6 @@ class LocalOptimum:
         -------
         pair of matplotlib axes
         """
-        from rustrank.plotting.results import plot_optimum
-
         return plot_optimum(self, ax)
 
     def __repr__(self) -> str:

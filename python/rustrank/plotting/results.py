@@ -1,4 +1,4 @@
-"""The pictures that results draw of themselves: what their ``plot`` methods do."""
+"""The plots of result objects: what their ``plot`` methods draw."""
 
 from __future__ import annotations
 
@@ -24,10 +24,14 @@ from rustrank.plotting.style import (
 if TYPE_CHECKING:
     from rustrank.adaptation.adaptation import Adaptation
     from rustrank.combining.combiner import Combiner, Curve
+    from rustrank.ensembles.ensemble import EnsembleTables
     from rustrank.estimators.lambdaboost import LambdaBoost
     from rustrank.metrics.comparison import MetricComparison
     from rustrank.model.local_optimum import LocalOptimum
+    from rustrank.selection.tuning import Tuning
 
+#: Marker and colour of each kind of row of an ensemble: shapes differ too, for colour-blind readers.
+_MARKS = {"member": ("s", NEUTRAL), "combination": ("o", FIRST), "subset": ("^", SECOND)}
 #: Ranges of alpha that span more are drawn on a logarithmic axis.
 _WIDE = 50
 #: So many bars have a line of their own; of more, neighbours share one.
@@ -65,11 +69,11 @@ def _plot_sweep(combiner: Combiner, curve: Curve, axes: Any) -> None:
         axes.plot(*_line(theirs), color=SECOND, linewidth=1.4, label=said)
         axes.plot([alpha], [held_out], "o", color=SECOND, markersize=6)
     first, second = combiner.names
-    start, end = combiner._combining.alphas or (0.0, 1.0)
+    start, end = combiner._options.alphas or (0.0, 1.0)
     if start > 0 and end / start > _WIDE:
         axes.set_xscale("log")
     axes.set_xlim(start, end)
-    share = "(1 - alpha) * " if combiner._combining.alphas is None else ""
+    share = "(1 - alpha) * " if combiner._options.alphas is None else ""
     axes.set_xlabel(f"alpha, where the score is  {share}{first} + alpha * {second}")
 
 
@@ -199,3 +203,78 @@ def plot_comparison(compared: MetricComparison, ax: Any = None) -> Any:
     axes.set_ylabel(f"{compared.metric} of {second} minus {first}")
     legend_above(axes, 1)
     return axes
+
+
+def plot_ensemble(ensemble: EnsembleTables, ax: Any = None) -> Any:
+    """Draw the first metric of everything that was measured, with its interval."""
+    metric = ensemble.metrics[0]
+    parts = {
+        "combination": ensemble.combinations,
+        "member": ensemble.members,
+        "subset": ensemble.subsets,
+    }
+    names = [name for rows in parts.values() for name in rows]
+    axes = new_axes(8.5, max(3.0, 0.24 * len(names) + 1.2)) if ax is None else ax
+    place = len(names)
+    for kind, rows in parts.items():
+        if not rows:
+            continue
+        values = [row.valid[metric] for row in rows.values()]
+        means = np.array([float(value) for value in values])
+        ends = np.array([value.bootstrap(ensemble.level) for value in values])
+        places = np.arange(place - 1, place - 1 - len(rows), -1)
+        place -= len(rows)
+        mark, color = _MARKS[kind]
+        bars = np.abs(ends.T - means)
+        axes.errorbar(
+            means, places, xerr=bars, fmt=mark, color=color, markersize=5, linewidth=1, label=kind
+        )
+    best = float(ensemble.members[ensemble.best_member].valid[metric])
+    axes.axvline(best, color=_MARKS["member"][1], linewidth=0.8, linestyle=":")
+    marked = {ensemble.chosen, ensemble.best_member}
+    labels = [plain(f"{name} *" if name in marked else name) for name in names]
+    axes.set_yticks(np.arange(len(names) - 1, -1, -1), labels, fontsize="small")
+    said = f"{metric} with {percent(ensemble.level)} intervals; dotted: {ensemble.best_member}"
+    axes.set_xlabel(said)
+    tidy(axes, "x")
+    legend_above(axes, 3)
+    return axes
+
+
+def plot_tuning(tuning: Tuning, axes: Any = None) -> Any:
+    """Draw the metric over each parameter, the best setting marked."""
+    names = list(tuning.best)
+    if axes is None:
+        from matplotlib import pyplot as plt
+
+        size = (3.2 * len(names) + 0.8, 3.2)
+        _, axes = plt.subplots(
+            1, len(names), figsize=size, sharey=True, squeeze=False, layout="constrained"
+        )
+    panels = np.ravel(np.asarray(axes, object))
+    means = np.array([float(trial.value) for trial in tuning.trials])
+    best = int(np.nanargmax(means)) if not np.isnan(means).all() else 0
+    for panel, name in zip(panels, names, strict=True):
+        places = _places(panel, [trial.setting[name] for trial in tuning.trials])
+        panel.plot(places, means, "o", color=FIRST, markersize=4, alpha=0.7)
+        panel.plot(places[best], means[best], "D", color=SECOND, markersize=8, label="best")
+        panel.set_xlabel(plain(name))
+        tidy(panel)
+    panels[0].set_ylabel(tuning.metric)
+    panels[0].legend(frameon=False)
+    return panels
+
+
+def _places(panel: Any, values: list[Any]) -> Any:
+    """Return where values go: numbers where they are, on a logarithmic axis if they span much."""
+    is_number = all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) for value in values
+    )
+    if is_number:
+        places = np.array(values, float)
+        if places.min() > 0 and places.max() / places.min() >= 10:
+            panel.set_xscale("log")
+        return places
+    said = list(dict.fromkeys(map(str, values)))
+    panel.set_xticks(range(len(said)), said, rotation=45)
+    return np.array([said.index(str(value)) for value in values])

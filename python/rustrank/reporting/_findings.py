@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: The metric is drawn at all cuts up to here; its intervals are made of so many draws.
 _CUTS, _CUT_DRAWS = 20, 2000
-#: Docs whose SHAP values are averaged, at most.
+#: Documents whose SHAP values are averaged, at most.
 _EXPLAINED = 1000
 #: Relative difference of scores up to which two ways of adding them up are the same.
 _ROUNDING = 1e-6
@@ -95,7 +95,7 @@ class Findings:
 def found(side: SideBySide, choices: Choices, baseline: str) -> Findings:
     """Compare rankers."""
     judging, metric = choices.judging, choices.metric
-    evaluations = side.evaluate(judging)
+    evaluations = side.evaluate_all(judging)
     against = {
         name: _comparison(evaluations, (baseline, name), choices)
         for name in evaluations
@@ -194,7 +194,7 @@ def _cuts(
     judging = replace(choices.judging, metrics=[f"{name}@{cut}" for cut in places])
     drawn = min(choices.drawing.resamples, _CUT_DRAWS)
     try:
-        by_cut = side.evaluate(judging)
+        by_cut = side.evaluate_all(judging)
     except RustrankError:
         # A metric that has no cut.
         return {}
@@ -236,7 +236,7 @@ def by_rounds(side: SideBySide, name: str, judging: Judging) -> list[tuple[int, 
     if rounds < 2 or side.X is None:
         return None
     places = sorted({*(2**power for power in range(rounds.bit_length())), rounds})
-    last = side.scores[name]
+    last = side.by_ranker[name]
     scores = []
     try:
         for at in places:
@@ -248,5 +248,5 @@ def by_rounds(side: SideBySide, name: str, judging: Judging) -> list[tuple[int, 
         return None
     metric = judging.metrics[0]
     alone = replace(judging, metrics=[metric])
-    values = [side.judge(one, alone)[metric] for one in scores]
+    values = [side.evaluate(one, alone)[metric] for one in scores]
     return [(at, float(value)) for at, value in zip(places, values, strict=True)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from rustrank.formatting import count, number
 from rustrank.reporting._html import Markup, joined, tag
-from rustrank.reporting._html_parts import drawn, folded, note, plain, said, table
+from rustrank.reporting._html_elements import drawn, folded, note, plain, said, table
 from rustrank.reporting._svg_charts import two_sided_bar
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def _case(findings: Findings, case: Case, is_open: bool) -> Markup:
             str(case.ranks[second][row]),
             str(case.ranks[first][row]),
             _moved(case.ranks[first][row] - case.ranks[second][row]),
-            number(side.scores[second][row]),
-            number(side.scores[first][row]),
+            number(side.by_ranker[second][row]),
+            number(side.by_ranker[first][row]),
         ]
         for row in case.shown
     ]
@@ -127,7 +127,7 @@ def _reasons(side: SideBySide, case: Case, swap: Swap) -> Markup:
     query = str(side.query_ids[case.query])
     head = ["feature", docs[0], docs[1], *(f"in {name}" for name in names)]
     differences = [
-        f"{name} {side.scores[name][swap.better] - side.scores[name][swap.worse]:+.4f}"
+        f"{name} {side.by_ranker[name][swap.better] - side.by_ranker[name][swap.worse]:+.4f}"
         for name in case.values
     ]
     explained = (

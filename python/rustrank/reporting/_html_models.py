@@ -10,7 +10,7 @@ import numpy as np
 from rustrank.formatting import count, number, percent
 from rustrank.reporting._findings import by_rounds, shap_means
 from rustrank.reporting._html import Markup, joined, tag
-from rustrank.reporting._html_parts import drawn, facts, figure, folded, note, said, table
+from rustrank.reporting._html_elements import drawn, facts, figure, folded, note, said, table
 from rustrank.reporting._svg_charts import Axes, Line, bar, line_chart
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from rustrank._rustrank import __version__
 from rustrank.formatting import count, interval, number, p_value, percent
 from rustrank.reporting._html import Markup, joined, tag
 from rustrank.reporting._html_cases import cases, extremes
-from rustrank.reporting._html_models import data, importance, learning, settings
-from rustrank.reporting._html_parts import (
+from rustrank.reporting._html_elements import (
     drawn,
     emphasised,
     figure,
@@ -23,6 +22,7 @@ from rustrank.reporting._html_parts import (
     section,
     table,
 )
+from rustrank.reporting._html_models import data, importance, learning, settings
 from rustrank.reporting._svg_charts import (
     Axes,
     Line,

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-#: Docs of either ranking that pairs are made of, and pairs of which the exchange is measured.
+#: Documents of either ranking that pairs are made of, and pairs of which the exchange is measured.
 _DEEP, _PAIRS = 20, 24
-#: Docs of either ranking that are shown, and features.
+#: Documents of either ranking that are shown, and features.
 _SHOWN, _FEATURES = 8, 8
 
 
@@ -92,7 +92,7 @@ class Casebook:
         return [self._case(at, order[ends[at] : ends[at + 1]]) for at in chosen.tolist()]
 
     def _case(self, query: int, rows: Ints) -> Case:
-        ranks = {name: _ranks(self.side.scores[name][rows]) for name in self.names}
+        ranks = {name: _ranks(self.side.by_ranker[name][rows]) for name in self.names}
         values = {name: float(self.values[name][query]) for name in self.names}
         first, second = self.names
         winner = second if values[second] > values[first] else first
@@ -134,7 +134,7 @@ class Casebook:
         weight *= sum(np.abs(one[better] - one[worse]) for one in discounts)
         likely = np.argsort(-weight, kind="stable")[:_PAIRS]
         better, worse = better[likely], worse[likely]
-        deltas = self._deltas(self.side.scores[winner][rows], labels, better, worse)
+        deltas = self._deltas(self.side.by_ranker[winner][rows], labels, better, worse)
         best = int(np.argmax(deltas))
         return int(better[best]), int(worse[best]), float(deltas[best])
 

@@ -154,7 +154,7 @@ def report(
     )
     given = {"y": y, "X": X, "qid": qid, "group": group, "query_weight": query_weight}
     side = SideBySide.of(rankers, given, num_threads).called(doc_ids, feature_names)
-    first = _baseline(baseline, list(side.scores))
+    first = _baseline(baseline, list(side.by_ranker))
     findings = found(side, choices, first)
     warn_of_nothing(findings.evaluations[first])
     made = Report(findings)

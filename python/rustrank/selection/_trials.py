@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rustrank.data.raw_rows import Docs
+    from rustrank.data.raw_rows import RawRows
     from rustrank.estimators.ranker import Ranker
 
 _FORMAT = 1
@@ -95,8 +95,8 @@ class Course:
     """What every setting is fitted to and judged by."""
 
     ranker: Ranker
-    docs: Docs
-    valid: Docs | None
+    docs: RawRows
+    valid: RawRows | None
     #: The fold of each query, where there is no validation set.
     folds: NDArray[np.intp]
     judging: Judging
@@ -104,7 +104,7 @@ class Course:
     num_threads: int | None
 
     @property
-    def judged(self) -> Docs:
+    def judged(self) -> RawRows:
         """The docs whose queries have values."""
         return self.docs if self.valid is None else self.valid
 
@@ -142,8 +142,8 @@ class Course:
     def _fit(
         self,
         setting: Mapping[str, Any],
-        train: Docs,
-        valid: Docs | None = None,
+        train: RawRows,
+        valid: RawRows | None = None,
         num_threads: int | None = None,
     ) -> Ranker:
         options = {**self.ranker.get_params(), **setting}

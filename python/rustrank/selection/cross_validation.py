@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.data.raw_rows import as_docs
+from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import ParamKindError, RustrankWarning, UnknownNameError, shown
 from rustrank.estimators.fitting import checked, queries_within
 from rustrank.estimators.ranker import Ranker
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rustrank.data.raw_rows import Docs
+    from rustrank.data.raw_rows import RawRows
 
 __all__ = ["CrossValidation", "cross_validate"]
 
@@ -192,8 +192,8 @@ def cross_validate(
     """
     named = _named(rankers)
     taken, ids, sizes = queries_within(checked(X), qid, group)
-    docs = as_docs({"X": taken, "y": y, "qid": ids, "group": sizes}, "X")
-    dealt = QueryFolds(folds, n_repeats=repeats, random_state=seed).dealt(docs)
+    docs = as_raw_rows({"X": taken, "y": y, "qid": ids, "group": sizes}, "X")
+    dealt = QueryFolds(folds, n_repeats=repeats, random_state=seed).fold_numbers(docs)
     given = _Given(
         taken,
         docs,
@@ -220,7 +220,7 @@ class _Given:
     """What rankers are fitted to."""
 
     X: Any
-    docs: Docs
+    docs: RawRows
     sample_weight: NDArray[np.float64] | None
     query_weight: NDArray[np.float64] | None
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.data.raw_rows import as_docs
+from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import DataError, ParamError
 from rustrank.estimators.fitting import checked, queries_within
 from rustrank.inputs.scalars import whole
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rustrank.data.raw_rows import Docs
+    from rustrank.data.raw_rows import RawRows
 
 __all__ = ["QueryFolds"]
 
@@ -91,13 +91,13 @@ class QueryFolds:
         if y is None:
             message = "QueryFolds requires y to be passed, but the target y is None"
             raise DataError(message, code="y")
-        docs = as_docs({"X": taken, "y": y, "qid": within}, "X")
-        for repeat in self.dealt(docs):
+        docs = as_raw_rows({"X": taken, "y": y, "qid": within}, "X")
+        for repeat in self.fold_numbers(docs):
             for fold in range(self.n_splits):
                 held = repeat[docs.query] == fold
                 yield np.flatnonzero(~held), np.flatnonzero(held)
 
-    def dealt(self, docs: Docs) -> NDArray[np.intp]:
+    def fold_numbers(self, docs: RawRows) -> NDArray[np.intp]:
         """Return the fold of each query, for each repeat."""
         num_folds = self.get_n_splits() // self.n_repeats
         if docs.num_queries < num_folds:
@@ -107,7 +107,7 @@ class QueryFolds:
         seed = 0 if given is None else whole("random_state", given, 0, 2**32 - 1)
         folds = np.zeros((self.n_repeats, docs.num_queries), np.intp)
         for repeat in range(self.n_repeats):
-            parts = docs.dealt([1.0] * num_folds, seed * _APART + repeat)
+            parts = docs.split_queries([1.0] * num_folds, seed * _APART + repeat)
             for fold, queries in enumerate(parts):
                 folds[repeat, queries] = fold
         return folds

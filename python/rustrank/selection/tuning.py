@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.data.raw_rows import as_docs
+from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import ParamError, ParamKindError, RustrankWarning, UnknownNameError, shown
 from rustrank.estimators.ranker import Ranker, option_record
 from rustrank.formatting import count, html_table, interval, number, p_value, text_table
 from rustrank.inputs.scalars import flag, text, threads, whole
 from rustrank.metrics.comparison import Comparison
 from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, MetricValue
+from rustrank.plotting.results import plot_tuning
 from rustrank.progress import progress_of_steps
 from rustrank.selection._trials import Course, Records
 from rustrank.selection.folds import QueryFolds
@@ -172,8 +173,6 @@ class Tuning:
         -------
         array of matplotlib axes
         """
-        from rustrank.selection._tuning_plot import plot_tuning
-
         return plot_tuning(self, axes)
 
 
@@ -287,8 +286,8 @@ def tune(
 def _course(options: Mapping[str, Any], num_threads: int) -> Course:
     """Check docs and what is measured."""
     ranker = options["ranker"]
-    docs = as_docs(options["docs"], "docs")
-    valid = None if options["valid"] is None else as_docs(options["valid"], "valid")
+    docs = as_raw_rows(options["docs"], "docs")
+    valid = None if options["valid"] is None else as_raw_rows(options["valid"], "valid")
     own = ranker._judged_by()
     top = own[3] if options["max_label"] is None else options["max_label"]
     judging = Judging.of(
@@ -303,7 +302,7 @@ def _course(options: Mapping[str, Any], num_threads: int) -> Course:
     folds = np.zeros(docs.num_queries, np.intp)
     seed = whole("seed", options["seed"], 0, 2**31)
     if valid is None:
-        folds = QueryFolds(options["folds"], random_state=seed).dealt(docs)[0]
+        folds = QueryFolds(options["folds"], random_state=seed).fold_numbers(docs)[0]
     return Course(ranker, docs, valid, folds, judging, num_threads)
 
 

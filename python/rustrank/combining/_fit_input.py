@@ -1,4 +1,4 @@
-"""What a combiner is fitted to, checked: the scores of rankers on one set of docs."""
+"""The arguments of `Combiner` and its `fit`, checked: options, rankers, labels and queries."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.data.dataset import Dataset
+from rustrank.data.scored_rows import ScoredRows, judged_rows
 from rustrank.errors import DataError, ParamError, ParamKindError, UnknownNameError, shown
-from rustrank.inputs.queries import as_query_weight
 from rustrank.inputs.scalars import flag, real, text, whole
-from rustrank.inputs.vectors import as_labels, as_scores, check_length
-from rustrank.metrics.evaluation import Judging, MetricValue, judge, queries_of
+from rustrank.inputs.vectors import as_scores, check_length
 from rustrank.model.booster import Booster
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rustrank.inputs.queries import Queries
+    from rustrank.metrics.evaluation import Judging
 
 #: What `fit` takes besides the rankers, and so what a held-out set is described by.
 _FIELDS = ("rankers", "y", "X", "qid", "group", "query_weight", "tie_break")
 
 
 @dataclass(frozen=True)
-class Combining:
-    """How weights are looked for."""
+class CombinerOptions:
+    """The metric to maximise, and the search for weights."""
 
     judging: Judging
     method: str
@@ -43,7 +42,7 @@ class Combining:
     jitter: bool
 
     @classmethod
-    def of(cls, judging: Judging, options: Mapping[str, Any]) -> Combining:
+    def of(cls, judging: Judging, options: Mapping[str, Any]) -> CombinerOptions:
         """Check the kinds of options; the core checks names and ranges."""
         if len(judging.metrics) != 1:
             message = f"metric: got {len(judging.metrics)} metrics, expected one"
@@ -98,51 +97,20 @@ def _leaves(tree: Any) -> int:
     return sum(map(_leaves, tree)) if isinstance(tree, (tuple, list)) else 1
 
 
-@dataclass(frozen=True)
-class Scored:
-    """Docs with the scores of all rankers, as the core reads them."""
-
-    names: list[str]
-    scores: list[NDArray[np.float64]]
-    labels: NDArray[np.float32]
-    queries: Queries
-    query_ids: NDArray[Any]
-    query_weight: NDArray[np.float64] | None
-
-    @classmethod
-    def of(cls, rankers: Any, given: Mapping[str, Any], combining: Combining) -> Scored:
-        """Read rankers, and labels and queries in their own right or from a dataset."""
-        named = as_rankers(rankers)
-        y, X = given.get("y"), given.get("X")
-        if isinstance(y, Dataset):
-            for field in ("qid", "group", "query_weight"):
-                if given.get(field) is not None:
-                    message = f"{field} is given twice: the dataset has it"
-                    raise ParamError(message, code=field)
-            core = y._core
-            labels, ids, weight = y.labels, y.query_ids, core.query_weight()
-            queries: Queries = (core.query_codes(), core.num_queries)
-            X = y if X is None else X
-        else:
-            labels = as_labels(y)
-            queries, ids = queries_of(given.get("qid"), given.get("group"), len(labels))
-            weight = as_query_weight(given.get("query_weight"), ids)
-        threads = combining.judging.num_threads
-        scores = [_scores(name, one, X, len(labels), threads) for name, one in named.items()]
-        scored = cls(list(named), scores, labels, queries, ids, weight)
-        tie_break = given.get("tie_break")
-        if tie_break is not None:
-            by = _scores("tie_break", tie_break, X, len(labels), threads)
-            return replace(scored, scores=_rustrank.untied(scored, by, 0))
-        if combining.jitter:
-            return replace(scored, scores=_rustrank.untied(scored, None, combining.seed))
+def scored_rows(rankers: Any, given: Mapping[str, Any], options: CombinerOptions) -> ScoredRows:
+    """Read labels and queries, and the scores of rankers; break ties in the scores where asked to."""
+    named = as_rankers(rankers)
+    judged = judged_rows(given)
+    y, X, tie_break = (given.get(name) for name in ("y", "X", "tie_break"))
+    X = y if X is None and isinstance(y, Dataset) else X
+    num_docs, threads = len(judged["labels"]), options.judging.num_threads
+    scores = {name: _scores(name, one, X, num_docs, threads) for name, one in named.items()}
+    scored = ScoredRows(**judged, by_ranker=scores)
+    if tie_break is None and not options.jitter:
         return scored
-
-    def evaluate(self, scores: NDArray[np.float64], judging: Judging) -> MetricValue:
-        """Return the metric of some scores of these docs."""
-        queries = self.queries, self.query_ids
-        result = judge(scores, self.labels, queries, judging, self.query_weight)
-        return next(iter(result.values()))
+    by = None if tie_break is None else _scores("tie_break", tie_break, X, num_docs, threads)
+    untied = _rustrank.untied(scored, by, 0 if by is not None else options.seed)
+    return replace(scored, by_ranker=dict(zip(named, untied, strict=True)))
 
 
 def as_rankers(rankers: Any) -> dict[str, Any]:
@@ -163,7 +131,7 @@ def as_rankers(rankers: Any) -> dict[str, Any]:
     return named
 
 
-def held_out(given: Any, rankers: Any, combining: Combining) -> Scored | None:
+def held_out(given: Any, rankers: Any, options: CombinerOptions) -> ScoredRows | None:
     """Read a held-out set: a dataset, or the arguments of `fit` in a mapping."""
     if given is None:
         return None
@@ -183,7 +151,7 @@ def held_out(given: Any, rankers: Any, combining: Combining) -> Scored | None:
             message = "valid needs rankers: the scores of its own docs"
             raise ParamError(message, code="valid")
         theirs = rankers
-    return Scored.of(in_order(theirs, list(fitted), "valid"), given, combining)
+    return scored_rows(in_order(theirs, list(fitted), "valid"), given, options)
 
 
 def in_order(rankers: Any, names: Sequence[str], what: str) -> dict[str, Any]:
