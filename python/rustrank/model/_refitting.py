@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: The parameters of `train` that describe its objective, with the same defaults.
 OF_OBJECTIVE: dict[str, Any] = {
     "objective_metric": None,
-    "pairs_to": None,
+    "pairs_to": 30,
     "sigma": 1.0,
     "pair_normaliser": "auto",
     "gap_offset": 0.3,
