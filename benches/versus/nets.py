@@ -41,8 +41,8 @@ def add_nets(command: argparse.ArgumentParser) -> None:
 def measure(job: dict[str, Any]) -> dict[str, Any]:
     """Train ours, an epoch at a time."""
     from rustrank import _rustrank
-    from rustrank._learning import NetPlan, as_values
-    from rustrank._parts import Part
+    from rustrank.estimators._fit_data import Part
+    from rustrank.estimators._net_options import NetPlan, as_values
 
     folder = Path(job["folder"])
     X, y, sizes = (np.load(folder / f"{name}.npy") for name in ("X", "y", "sizes"))

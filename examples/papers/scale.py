@@ -190,9 +190,9 @@ class Job:
 
 def work(job: Job) -> None:
     """Be one of the workers: count and time what each round brings to the messages."""
-    from rustrank import _mpi, _worker
+    from rustrank.distributed import mpi, worker
 
-    class Ranks(_mpi.Ranks):
+    class Ranks(mpi.Ranks):
         """Collectives that are counted, and late."""
 
         said = (0, 0)
@@ -218,14 +218,14 @@ def work(job: Job) -> None:
             self.count(len(own))
             return super().allgather(own)
 
-    rank = _mpi.world().rank
+    rank = mpi.world().rank
     rounds: list[tuple[float, int, int]] = []
 
     def watching(*_: Any) -> Any:
         return lambda _: rounds.append((time.perf_counter(), *Ranks.said))
 
     # Seams that only a measurement needs: no option of `train` slows messages down.
-    vars(_worker).update(Ranks=Ranks, _watching=watching)
+    vars(worker).update(Ranks=Ranks, _watching=watching)
     rr.train(
         job.folder,
         workers=job.workers,
@@ -245,7 +245,7 @@ def work(job: Job) -> None:
 
 def worked(job: Job, where: tuple[str, ...] = ()) -> Any:
     """Return the seconds, the bytes and the messages of a tree on workers."""
-    from rustrank.launching import Launcher
+    from rustrank.distributed.launching import Launcher
 
     own = [sys.executable, "-m", "mpi4py", str(Path(__file__).resolve())]
     own += ["--work", json.dumps(asdict(job))]

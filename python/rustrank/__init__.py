@@ -6,7 +6,8 @@ is imported when the name is first asked for, so that importing the package take
 
 from typing import TYPE_CHECKING
 
-from rustrank._errors import (
+from rustrank._rustrank import __version__
+from rustrank.errors import (
     CommError,
     CommTimeout,
     DataError,
@@ -19,36 +20,35 @@ from rustrank._errors import (
     RustrankError,
     RustrankWarning,
 )
-from rustrank._rustrank import __version__
 
 if TYPE_CHECKING:
     from rustrank import datasets, plots
-    from rustrank.adaptation import Adaptation, adapt
-    from rustrank.booster import Booster
-    from rustrank.combination import Combiner, Curve
-    from rustrank.comparison import Comparison, MetricComparison, compare
-    from rustrank.dataset import Augmented, Dataset
-    from rustrank.distillation import Distillation, distill
-    from rustrank.ensembles import Ensemble, EnsembleTables, ensemble
-    from rustrank.evaluation import Evaluation, MetricValue, evaluate
-    from rustrank.folds import QueryFolds
-    from rustrank.lambdaboost import LambdaBoost
-    from rustrank.lambdamart import XENDCGMART, LambdaMART, RankNetMART
-    from rustrank.mart import MART, McRank
-    from rustrank.members import Member, Recipe, recipe
-    from rustrank.mixture import mix
-    from rustrank.neighbours import Expansion, expand
-    from rustrank.nets import LambdaRank, RankNet
-    from rustrank.optimality import LocalOptimum, local_optimum
+    from rustrank.adaptation.adaptation import Adaptation, adapt
+    from rustrank.adaptation.neighbours import Expansion, expand
+    from rustrank.combining.combiner import Combiner, Curve
+    from rustrank.data.dataset import Augmented, Dataset
+    from rustrank.distributed.shards import Shards, shard
+    from rustrank.ensembles.distillation import Distillation, distill
+    from rustrank.ensembles.ensemble import Ensemble, EnsembleTables, ensemble
+    from rustrank.ensembles.members import Member, Recipe, recipe
+    from rustrank.estimators.lambdaboost import LambdaBoost
+    from rustrank.estimators.lambdamart import XENDCGMART, LambdaMART, RankNetMART
+    from rustrank.estimators.mart import MART, McRank
+    from rustrank.estimators.nets import LambdaRank, RankNet
+    from rustrank.metrics.comparison import Comparison, MetricComparison, compare
+    from rustrank.metrics.evaluation import Evaluation, MetricValue, evaluate
+    from rustrank.metrics.relevance import err_relevance
+    from rustrank.model.booster import Booster
+    from rustrank.model.local_optimum import LocalOptimum, local_optimum
+    from rustrank.model.mixture import mix
+    from rustrank.model.stacking import Stacking
     from rustrank.plots import plot_importance, plot_metric, plot_tree
-    from rustrank.relevance import err_relevance
-    from rustrank.reporting import Report, report
-    from rustrank.sharding import Shards, shard
-    from rustrank.spaces import Between, grids
-    from rustrank.stacking import Stacking
-    from rustrank.training import EarlyStopping, Round, train
-    from rustrank.tuning import Trial, Tuning, tune
-    from rustrank.validation import CrossValidation, cross_validate
+    from rustrank.reporting.report import Report, report
+    from rustrank.selection.cross_validation import CrossValidation, cross_validate
+    from rustrank.selection.folds import QueryFolds
+    from rustrank.selection.search_spaces import Between, grids
+    from rustrank.selection.tuning import Trial, Tuning, tune
+    from rustrank.training.train import EarlyStopping, Round, train
 
 __all__ = [
     "MART",
@@ -123,32 +123,32 @@ __all__ = [
 
 #: The names that are in each module, and not imported yet.
 _NAMES = {
-    "adaptation": "Adaptation adapt",
-    "booster": "Booster",
-    "combination": "Combiner Curve",
-    "comparison": "Comparison MetricComparison compare",
-    "dataset": "Augmented Dataset",
-    "distillation": "Distillation distill",
-    "ensembles": "Ensemble EnsembleTables ensemble",
-    "evaluation": "Evaluation MetricValue evaluate",
-    "folds": "QueryFolds",
-    "lambdaboost": "LambdaBoost",
-    "lambdamart": "XENDCGMART LambdaMART RankNetMART",
-    "mart": "MART McRank",
-    "members": "Member Recipe recipe",
-    "mixture": "mix",
-    "neighbours": "Expansion expand",
-    "nets": "LambdaRank RankNet",
-    "optimality": "LocalOptimum local_optimum",
+    "adaptation.adaptation": "Adaptation adapt",
+    "adaptation.neighbours": "Expansion expand",
+    "combining.combiner": "Combiner Curve",
+    "data.dataset": "Augmented Dataset",
+    "distributed.shards": "Shards shard",
+    "ensembles.distillation": "Distillation distill",
+    "ensembles.ensemble": "Ensemble EnsembleTables ensemble",
+    "ensembles.members": "Member Recipe recipe",
+    "estimators.lambdaboost": "LambdaBoost",
+    "estimators.lambdamart": "XENDCGMART LambdaMART RankNetMART",
+    "estimators.mart": "MART McRank",
+    "estimators.nets": "LambdaRank RankNet",
+    "metrics.comparison": "Comparison MetricComparison compare",
+    "metrics.evaluation": "Evaluation MetricValue evaluate",
+    "metrics.relevance": "err_relevance",
+    "model.booster": "Booster",
+    "model.local_optimum": "LocalOptimum local_optimum",
+    "model.mixture": "mix",
+    "model.stacking": "Stacking",
     "plots": "plot_importance plot_metric plot_tree",
-    "relevance": "err_relevance",
-    "reporting": "Report report",
-    "sharding": "Shards shard",
-    "spaces": "Between grids",
-    "stacking": "Stacking",
-    "training": "EarlyStopping Round train",
-    "tuning": "Trial Tuning tune",
-    "validation": "CrossValidation cross_validate",
+    "reporting.report": "Report report",
+    "selection.cross_validation": "CrossValidation cross_validate",
+    "selection.folds": "QueryFolds",
+    "selection.search_spaces": "Between grids",
+    "selection.tuning": "Trial Tuning tune",
+    "training.train": "EarlyStopping Round train",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 #: Modules that are names themselves.

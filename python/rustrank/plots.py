@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank._arrays import as_doubles, as_labels, as_scores, check_length
-from rustrank._errors import ParamError, ParamKindError, UnknownNameError, shown
-from rustrank._look import (
+from rustrank.combining.side_by_side import SideBySide, cells_of, required_booster
+from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown
+from rustrank.formatting import count, percent
+from rustrank.inputs.scalars import real, text, whole
+from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
+from rustrank.metrics.evaluation import Judging
+from rustrank.plotting.beeswarm import draw_ramp, draw_swarm
+from rustrank.plotting.style import (
     FAINT,
     FIRST,
     NEUTRAL,
@@ -28,19 +33,14 @@ from rustrank._look import (
     shortened,
     tidy,
 )
-from rustrank._options import real, text, whole
-from rustrank._pictures import Placed, laid_out, leaf_color, question
-from rustrank._rankers import SideBySide, cells_of, required_booster
-from rustrank._swarms import draw_ramp, draw_swarm
-from rustrank._tables import count, percent
-from rustrank.evaluation import Judging
+from rustrank.plotting.tree_layout import Placed, laid_out, leaf_color, question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from rustrank.booster import Booster
+    from rustrank.model.booster import Booster
 
     Floats = NDArray[np.float64]
 
@@ -323,7 +323,7 @@ def plot_cuts(
     several = [f"{name}@{cut}" for cut in places]
     judging = Judging.of(several, gain, ties, empty, relevant_from, max_label, num_threads)
     given = {"y": y, "X": X, "qid": qid, "group": group, "query_weight": query_weight}
-    found = SideBySide.of(rankers, given, judging.num_threads).evaluate(judging)
+    found = SideBySide.of(rankers, given, judging.num_threads).evaluate_all(judging)
     axes = new_axes() if ax is None else ax
     for look, (ranker, values) in zip(looks(len(found)), found.items(), strict=True):
         axes.plot(

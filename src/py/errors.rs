@@ -1,4 +1,4 @@
-//! From the core's error to Python's exceptions, which are defined in `rustrank/_errors.py`.
+//! From the core's error to Python's exceptions, which are defined in `rustrank/errors.py`.
 
 use crate::error::{Error, ErrorKind, Fault};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
@@ -30,7 +30,7 @@ pub(super) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
 }
 
 fn exception(py: Python<'_>, class: &str, text: &str, fault: Option<&Fault>) -> PyResult<PyErr> {
-    let class = py.import("rustrank._errors")?.getattr(class)?;
+    let class = py.import("rustrank.errors")?.getattr(class)?;
     let facts = PyDict::new(py);
     if let Some(fault) = fault {
         facts.set_item("code", fault.code)?;

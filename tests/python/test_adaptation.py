@@ -1,5 +1,6 @@
 """Moving a ranker to another market: data for it, refitted leaves, neighbours, all recipes."""
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,10 @@ import numpy as np
 import pytest
 
 import rustrank as rr
-from rustrank._docs import as_docs
+from rustrank.adaptation.neighbours import label_entropy
+from rustrank.data.raw_rows import as_raw_rows
 from rustrank.datasets import Domains, Ranking, make_domains
-from rustrank.neighbours import label_entropy
+from rustrank.model import _refitting
 
 TREES = {"num_trees": 20, "num_leaves": 6}
 
@@ -140,6 +142,13 @@ def test_the_learning_rate_is_that_of_training(base: rr.Booster, markets: Domain
     assert base.refit(here) == base.refit(here, learning_rate=0.1)
     assert base.refit(here) != base.refit(here, learning_rate=0.2)
     assert base.refit(here) != base.refit(here, sigma=2.0)
+
+
+def test_refitting_has_the_defaults_of_training() -> None:
+    parameters = inspect.signature(rr.train).parameters
+    theirs = {name: parameters[name].default for name in _refitting.OF_OBJECTIVE}
+    assert theirs == _refitting.OF_OBJECTIVE
+    assert parameters["learning_rate"].default == _refitting.LEARNING_RATE
 
 
 def test_what_cannot_be_refitted_is_told(base: rr.Booster, markets: Domains) -> None:
@@ -443,8 +452,8 @@ def test_names_of_features_must_be_those_of_the_base(base: rr.Booster, markets: 
 def test_parts_depend_on_what_is_in_queries(markets: Domains) -> None:
     X, y, qid = markets.background
     order = np.random.default_rng(9).permutation(len(y))
-    ours = as_docs((X, y, qid), "docs").parts([0.5, 0.3, 0.2], 7)
-    theirs = as_docs((X[order], y[order], qid[order]), "docs").parts([0.5, 0.3, 0.2], 7)
+    ours = as_raw_rows((X, y, qid), "docs").split([0.5, 0.3, 0.2], 7)
+    theirs = as_raw_rows((X[order], y[order], qid[order]), "docs").split([0.5, 0.3, 0.2], 7)
     for mine, other in zip(ours, theirs, strict=True):
         assert sorted(mine.query_ids) == sorted(other.query_ids)
     assert sum(part.num_queries for part in ours) == 150

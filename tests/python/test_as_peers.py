@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import rustrank as rr
-from rustrank import _elsewhere
+from rustrank.parameters import hints
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -218,10 +218,10 @@ def test_an_estimator_says_what_is_called_otherwise() -> None:
 
 def test_hints_name_what_there_is() -> None:
     known = {*inspect.signature(rr.train).parameters, *rr.LambdaMART().get_params()}
-    for ours in _elsewhere._HERE.values():
+    for ours in hints._HERE.values():
         assert set(ours) <= known
     of_data = set(inspect.signature(rr.Dataset).parameters)
-    assert set(_elsewhere._OF_DATA.values()) - {"categorical"} <= of_data
+    assert set(hints._OF_DATA.values()) - {"categorical"} <= of_data
     X, y, qid = classes()
-    for name in _elsewhere.OBJECTIVES:
+    for name in hints.OBJECTIVES:
         assert rr.train(rr.Dataset(X, y, qid=qid), objective=name, num_trees=1).num_trees >= 1

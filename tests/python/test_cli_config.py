@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rustrank.cli import main, parser
-from rustrank.commands import train
-from rustrank.commands._config import with_config
+from rustrank.cli.commands import train
+from rustrank.cli.config import with_config
 
 if TYPE_CHECKING:
     import argparse

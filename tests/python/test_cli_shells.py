@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 import rustrank as rr
-from rustrank import commands
-from rustrank._progress import progress_of_steps
-from rustrank.cli import main, parser
+from rustrank.cli import commands, main, parser
+from rustrank.progress import progress_of_steps
 
 BASH = shutil.which("bash")
 COMMANDS: dict[str, Any] = vars(parser())["commands"]
@@ -298,7 +297,7 @@ def test_every_kind_of_fault_has_its_exit_code(
 
     # What cannot be written to standard output would be closed.
     monkeypatch.setattr("rustrank.cli.close_output", lambda: None)
-    monkeypatch.setattr("rustrank.commands.inspect._run", fails)
+    monkeypatch.setattr("rustrank.cli.commands.inspect._run", fails)
     assert main(["inspect", "x.txt"]) == code
     told = capfd.readouterr().err
     assert told.startswith("rustrank: error: ")

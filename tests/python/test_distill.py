@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import rustrank as rr
-from rustrank._docs import as_docs
+from rustrank.data.raw_rows import as_raw_rows
 from rustrank.datasets import Ranking, make_web
-from rustrank.distillation import ranked
+from rustrank.ensembles.distillation import ranked
 
 pytestmark = pytest.mark.filterwarnings("ignore:4 of 136 features:rustrank.RustrankWarning")
 
@@ -84,7 +84,7 @@ def test_an_ensemble_teaches() -> None:
 
 
 def test_ranks_are_labels_and_ties_share_them() -> None:
-    docs = as_docs((np.zeros((7, 1)), np.zeros(7), [0, 0, 0, 0, 1, 1, 1]), "docs")
+    docs = as_raw_rows((np.zeros((7, 1)), np.zeros(7), [0, 0, 0, 0, 1, 1, 1]), "docs")
     scores = np.array([0.5, 2.0, 2.0, 1.0, 3.0, 3.0, 3.0])
     assert ranked(scores, docs, 3).tolist() == [0, 2.5, 2.5, 1, 2, 2, 2]
 

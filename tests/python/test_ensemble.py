@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import rustrank as rr
-from rustrank._bagging import Fitting
-from rustrank._docs import Docs, as_docs
-from rustrank._mixing import Rated, Way
+from rustrank.data.raw_rows import RawRows, as_raw_rows
 from rustrank.datasets import Ranking, make_polynomial
-from rustrank.evaluation import Judging
+from rustrank.ensembles._member_fitting import Fitting
+from rustrank.ensembles._weighting import MemberScores, Way
+from rustrank.metrics.evaluation import Judging
 
 
 def small(**more: Any) -> rr.LambdaMART:
@@ -40,15 +40,17 @@ def found(docs: Ranking) -> rr.Ensemble:
     return rr.ensemble(two(), docs, folds=3)
 
 
-def noise(num_queries: int = 60, seed: int = 0) -> Docs:
+def noise(num_queries: int = 60, seed: int = 0) -> RawRows:
     """Make docs whose labels have nothing to do with their features."""
     rng = np.random.default_rng(seed)
     rows = 10 * num_queries
     X = rng.random((rows, 3), np.float32)
-    return as_docs((X, rng.integers(0, 3, rows), np.arange(rows) // 10), "docs")
+    return as_raw_rows((X, rng.integers(0, 3, rows), np.arange(rows) // 10), "docs")
 
 
-def fitting(docs: Docs, members: dict[str, rr.Member], folds: Any = None, **more: Any) -> Fitting:
+def fitting(
+    docs: RawRows, members: dict[str, rr.Member], folds: Any = None, **more: Any
+) -> Fitting:
     given: dict[str, Any] = {
         "docs": docs,
         "folds": np.arange(docs.num_queries) % 4 if folds is None else folds,
@@ -95,7 +97,7 @@ def test_every_combination_is_one_model(docs: Ranking, found: rr.Ensemble) -> No
     for name, mixture in found._mixtures.items():
         booster = rr.Booster.from_text(found.combined(name).to_text())
         scores = {one: made.score(docs.X) for one, made in found.boosters.items()}
-        taken = Rated.of(as_docs(docs, "docs"), scores, found._spreads)
+        taken = MemberScores.of(as_raw_rows(docs, "docs"), scores, found._spreads)
         expected = mixture.score(taken)
         np.testing.assert_allclose(booster.score(docs.X, qid=docs.qid), expected, rtol=1e-5)
     with pytest.raises(rr.ParamError, match="no combination 'best': expected one of average"):
@@ -194,7 +196,7 @@ def test_labels_of_a_fold_change_no_bit_of_its_out_of_fold_scores(ranker: Any) -
     own = folds[docs.query] == 2
     other = docs.y.copy()
     other[own] = 2 - other[own]
-    changed = Docs(docs.X, other, docs.query, docs.query_ids, None)
+    changed = RawRows(docs.X, other, docs.query, docs.query_ids, None)
     for name in members:
         before, after = (run(fitting(one, members))[name].unseen for one in (docs, changed))
         np.testing.assert_array_equal(before[own], after[own])
@@ -217,7 +219,7 @@ def test_features_of_other_members_are_out_of_fold_unless_as_in_the_paper() -> N
 
 
 def test_validation_folds_of_members_nobody_asks_are_their_own(docs: Ranking) -> None:
-    taken = as_docs(docs, "docs")
+    taken = as_raw_rows(docs, "docs")
     one = fitting(taken, {"trees": rr.Member(small(early_stopping=3))}, asked=set())
     train, valid = one._parts("trees", taken, 1)
     assert valid is not None
@@ -232,7 +234,7 @@ def test_validation_folds_of_members_nobody_asks_are_their_own(docs: Ranking) ->
 
 
 def test_rankers_that_can_count_queries_again_copy_nothing(docs: Ranking) -> None:
-    taken = as_docs(docs, "docs")
+    taken = as_raw_rows(docs, "docs")
     member = rr.Member(small(), bags=0, augment=(0.7, 5))
     made = run(fitting(taken, {"a": member}, asked=set()))["a"]
     own = small(augment=(0.7, 5), max_label=4.0).fit(taken.table(), taken.y, qid=taken.query)
@@ -240,7 +242,7 @@ def test_rankers_that_can_count_queries_again_copy_nothing(docs: Ranking) -> Non
 
 
 def test_others_learn_from_rows_of_the_same_copies(docs: Ranking) -> None:
-    taken = as_docs(docs, "docs")
+    taken = as_raw_rows(docs, "docs")
     mart = rr.MART(n_estimators=5, num_leaves=4)
     made = run(fitting(taken, {"a": rr.Member(mart, bags=0, augment=(0.5, 3))}, asked=set()))["a"]
     rows, qid, _ = rr.Dataset(docs.X, docs.y, qid=docs.qid).augmented((0.5, 3), seed=0)
@@ -252,14 +254,14 @@ def test_others_learn_from_rows_of_the_same_copies(docs: Ranking) -> None:
 # Combinations.
 
 
-def rated(useful: float = 1.0, num_queries: int = 80) -> Rated:
+def rated(useful: float = 1.0, num_queries: int = 80) -> MemberScores:
     """Make docs with a good ranker, a worse one, and three that know nothing."""
     docs = noise(num_queries, seed=5)
     rng = np.random.default_rng(6)
     scores = {"good": docs.y + useful * rng.standard_normal(len(docs.y))}
     scores["worse"] = docs.y + 2 * useful * rng.standard_normal(len(docs.y))
     scores.update({f"noise {at}": rng.standard_normal(len(docs.y)) for at in range(3)})
-    return Rated.of(docs, scores, dict.fromkeys(scores, 1.0))
+    return MemberScores.of(docs, scores, dict.fromkeys(scores, 1.0))
 
 
 def judging() -> Judging:
@@ -268,7 +270,7 @@ def judging() -> Judging:
 
 def test_forward_selection_leaves_most_noise_out() -> None:
     docs = rated(num_queries=300)
-    ways = {name: Way.of(name, name, list(docs.scores)) for name in ("forward", "average")}
+    ways = {name: Way.of(name, name, list(docs.by_ranker)) for name in ("forward", "average")}
     weights = ways["forward"].find(docs, judging(), 0).weights
     assert weights is not None
     total = sum(weights.values())
@@ -281,9 +283,9 @@ def test_forward_selection_leaves_most_noise_out() -> None:
 def test_fitted_combinations_are_judged_on_the_other_half() -> None:
     docs = rated(useful=1e9)
     judge = judging()
-    way = Way.of("exact", "coordinate", list(docs.scores))
+    way = Way.of("exact", "coordinate", list(docs.by_ranker))
     fitted = docs.evaluate(way.find(docs, judge, 0).score(docs), judge)["ndcg@10"]
-    chance = Way.of("average", "average", list(docs.scores)).crossed(docs, judge, 0)["ndcg@10"]
+    chance = Way.of("average", "average", list(docs.by_ranker)).crossed(docs, judge, 0)["ndcg@10"]
     assert fitted > chance + 0.02, "on the docs it was fitted to, noise looks good"
     assert way.crossed(docs, judge, 0)["ndcg@10"] < fitted - 0.02
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import rustrank as rr
-from rustrank import _look, plots
+from rustrank import plots
+from rustrank.plotting import style
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -265,7 +266,7 @@ def lab(light: Any) -> Any:
 
 @pytest.mark.parametrize("eyes", EYES)
 def test_colours_are_told_apart_by_all_eyes(eyes: str) -> None:
-    seen = [lab(np.clip(np.array(EYES[eyes]) @ linear(one), 0, 1)) for one in _look.COLORS]
+    seen = [lab(np.clip(np.array(EYES[eyes]) @ linear(one), 0, 1)) for one in style.COLORS]
     for first, second in itertools.combinations(seen, 2):
         assert np.linalg.norm(first - second) > 15
 
@@ -274,13 +275,13 @@ def test_colours_are_told_apart_by_all_eyes(eyes: str) -> None:
 def test_colours_stand_on_light_and_dark(background: str) -> None:
     luminance = np.array([0.2126, 0.7152, 0.0722])
     behind = linear(background) @ luminance
-    for color in _look.COLORS:
+    for color in style.COLORS:
         light = linear(color) @ luminance
         assert (max(light, behind) + 0.05) / (min(light, behind) + 0.05) >= 3
 
 
 def test_looks_differ() -> None:
-    first = list(_look.looks(20))
+    first = list(style.looks(20))
     assert len({(look.color, look.dashes) for look in first}) == 20
 
 

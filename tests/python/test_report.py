@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 import rustrank as rr
-from rustrank import _charts, _findings
-from rustrank._markup import Markup, joined, tag
-from rustrank._swaps import contrast
 from rustrank.cli import main
+from rustrank.reporting import _findings, _svg_charts
+from rustrank.reporting._html import Markup, joined, tag
+from rustrank.reporting._swapped_docs import contrast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -222,7 +222,7 @@ def test_colours_have_contrast_in_light_dark_and_on_paper() -> None:
     # Every colour of text and shapes is one of those.
     body = re.sub(r":root \{[^}]*\}", "", css)
     assert not re.search(r"#[0-9a-f]{3,8}\b", body)
-    assert set(re.findall(r"--c(\d)", css)) == {str(at) for at in range(_charts.SERIES)}
+    assert set(re.findall(r"--c(\d)", css)) == {str(at) for at in range(_svg_charts.SERIES)}
 
 
 def test_figures_are_those_of_the_package(made: rr.Report, booster: rr.Booster) -> None:
@@ -262,8 +262,8 @@ def test_swaps_are_what_the_metric_loses(booster: rr.Booster) -> None:
     scores = booster.score(TEST.X)
     rankers = {"feature": TEST.X[:, 0], "trees": booster}
     given = {"y": TEST.y, "X": TEST.X, "qid": TEST.qid}
-    from rustrank._rankers import SideBySide
-    from rustrank.evaluation import Drawing, Judging
+    from rustrank.combining.side_by_side import SideBySide
+    from rustrank.metrics.evaluation import Drawing, Judging
 
     judging = Judging.of("err@10", "exp2", "expected", "skip", 1, None, None)
     choices = _findings.Choices(judging, Drawing.of(50, 0, None), 0.95, "", 3)
@@ -423,15 +423,15 @@ def test_p_values_among_several_are_holms() -> None:
     ],
 )
 def test_ticks_are_round(low: float, high: float, expected: list[float]) -> None:
-    assert _charts.ticks(low, high) == pytest.approx(expected)
+    assert _svg_charts.ticks(low, high) == pytest.approx(expected)
 
 
 def test_many_lines_have_looks_of_their_own() -> None:
     lines = [
-        _charts.Line(f"line {at}", np.array([1.0, 2]), np.array([at, at + 1.0]), at)
+        _svg_charts.Line(f"line {at}", np.array([1.0, 2]), np.array([at, at + 1.0]), at)
         for at in range(12)
     ]
-    chart = _charts.line_chart(lines, _charts.Axes("said", "x", "y"))
+    chart = _svg_charts.line_chart(lines, _svg_charts.Axes("said", "x", "y"))
     strokes = re.findall(r'class="(line c\d)"(?: stroke-dasharray="([^"]*)")?', chart)
     assert len(set(strokes)) == 12
 

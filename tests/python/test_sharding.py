@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import rustrank as rr
 from rustrank.cli import main
-from rustrank.sharding import _homes
+from rustrank.distributed.shards import _homes
 
 if TYPE_CHECKING:
     from pathlib import Path

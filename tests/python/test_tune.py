@@ -12,7 +12,7 @@ import pytest
 
 import rustrank as rr
 from rustrank.datasets import Ranking, make_web
-from rustrank.spaces import as_space, grid_of, random_of
+from rustrank.selection.search_spaces import as_space, grid_of, random_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:4 of 136 features:rustrank.RustrankWarning")
 

@@ -21,8 +21,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import rustrank as rr
-from rustrank import _jobs, launching
-from rustrank.launching import Launcher
+from rustrank.distributed import jobs, launching
+from rustrank.distributed.launching import Launcher
+from rustrank.distributed.shards import _digest
 
 ROOT = Path(__file__).parents[2]
 #: An environment with the other MPI, which `make test` sets up.
@@ -176,7 +177,7 @@ class Faulty:
         given.pop("unknown", None)
         given.pop("preset", None)
         notes.mkdir(exist_ok=True)
-        self.notes, self.job = notes, _jobs.Job.of(given, notes)
+        self.notes, self.job = notes, jobs.Job.of(given, notes)
 
     def run(self, what: str, rank: int, at: int) -> tuple[int, str, float]:
         """Return the exit code, the error, and the seconds from the fault to the end."""
@@ -317,7 +318,7 @@ def test_a_query_in_two_shards_is_named(folder: Path, tmp_path: Path) -> None:
     for told, path, lines in zip(manifest["shards"], made.paths(), texts, strict=True):
         path.write_text("".join(lines))
         with path.open("rb") as stream:
-            told.update(bytes=path.stat().st_size, sha256=rr.sharding._digest(stream))
+            told.update(bytes=path.stat().st_size, sha256=_digest(stream))
     (tmp_path / "s" / "manifest.json").write_text(json.dumps(manifest))
     query = torn.split()[1].removeprefix("qid:")
     with pytest.raises(rr.DataError, match=rf"query .?{query}\b"):

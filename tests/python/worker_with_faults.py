@@ -1,6 +1,6 @@
 """A worker that fails where it is told to: ``python -m mpi4py worker_with_faults.py JOB WHAT RANK ROUND``.
 
-Not a test: the tests of workers start it in place of `rustrank._worker`.
+Not a test: the tests of workers start it in place of `rustrank.training.worker`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rustrank import _worker
-from rustrank._jobs import Job
+from rustrank.distributed import worker
+from rustrank.distributed.jobs import Job
+from rustrank.training.train import trained
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def main(path: str, what: str, rank: int, at: int) -> int:
     """Do the job of a worker, with a fault in the given round of the given rank."""
-    watching = _worker._watching
+    watching = worker._watching
 
     def with_fault(job: Job, ranks: Any) -> Any:
         note = watching(job, ranks)
@@ -46,10 +47,10 @@ def main(path: str, what: str, rank: int, at: int) -> int:
             job.options["learning_rate"] = 0.35
         return job
 
-    _worker._watching = with_fault
+    worker._watching = with_fault
     if what == "differ":
         load, Job.load = Job.load, with_other_options  # type: ignore[method-assign,assignment]
-    return _worker.main([path])
+    return worker.main([path], trained)
 
 
 if __name__ == "__main__":

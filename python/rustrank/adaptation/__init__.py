@@ -1,0 +1,1 @@
+"""Adaptation of a ranker to another market that has little data."""

@@ -1,0 +1,454 @@
+"""Adaptation: a ranker of one market, made to serve another that there is little data of."""
+
+from __future__ import annotations
+
+import html
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.adaptation._data_sets import Sets
+from rustrank.adaptation._recipes import RECIPES, Kitchen, Made, NotPossible, check_trees
+from rustrank.errors import (
+    DataError,
+    ParamError,
+    ParamKindError,
+    RustrankWarning,
+    UnknownNameError,
+    shown,
+)
+from rustrank.formatting import html_table, interval, number, percent, text_table
+from rustrank.inputs.scalars import flag, real, text, threads, whole
+from rustrank.metrics.comparison import Comparison, MetricComparison
+from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, MetricValue, judge
+from rustrank.model.booster import Booster
+from rustrank.plotting.results import plot_adaptation
+from rustrank.progress import progress_of_steps
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rustrank.data.raw_rows import RawRows
+
+__all__ = ["Adaptation", "adapt"]
+
+
+@dataclass(frozen=True, eq=False)
+class Adaptation:
+    """What each recipe makes of a base, judged on docs that nothing was fitted to or chosen by.
+
+    Attributes
+    ----------
+    best : str
+        The recipe with the highest mean over the validation sets: its value there is flattered by
+        that choice, which `choosing` is not.
+    boosters : dict
+        The ranker of each recipe, and the bases.
+    chosen : dict
+        What each recipe has chosen on the held-out part of the target: rounds, weights.
+    values : dict
+        The metric by set (``closed``, ``open``) and recipe, each with its interval.
+    comparisons : dict
+        Each recipe against the first base, by set and recipe.
+    choosing : dict
+        By set, what it brings to take the best recipe: each half of the queries is ranked by the
+        recipe that is best on the other halves.
+    skipped : dict
+        Recipes that were not possible, and why.
+    """
+
+    best: str
+    boosters: dict[str, Booster]
+    chosen: dict[str, str]
+    values: dict[str, dict[str, MetricValue]]
+    comparisons: dict[str, dict[str, MetricComparison]]
+    choosing: dict[str, MetricValue]
+    skipped: dict[str, str]
+    metric: str
+    level: float
+    _base: str = field(repr=False)
+
+    @property
+    def booster(self) -> Booster:
+        """The ranker of the best recipe."""
+        return self.boosters[self.best]
+
+    @property
+    def statements(self) -> list[str]:
+        """What the figures say: which recipe to use, and how sure that is."""
+        if self.best == self._base:
+            said = f"keep {self._base}: no recipe has a higher mean {self.metric}"
+            return [said, *self._notes()]
+        verdicts = [self._verdict(name) for name in self.values]
+        is_clear = any(" better" in one and "not" not in one for one in verdicts)
+        is_worse = any(" worse" in one for one in verdicts)
+        said = f"use {self.best}" if is_clear and not is_worse else f"{self.best} looks best"
+        return [f"{said}: " + "; ".join(verdicts), *self._notes()]
+
+    def _verdict(self, name: str) -> str:
+        """Say how the best compares with the base on a set; its p-value counts all that were tried."""
+        compared = self.comparisons[name][self.best]
+        tried = len(self.boosters) - 1
+        p = min(1.0, tried * compared.p_randomisation)
+        difference = f"{number(compared.difference, '+')} on the {name} set"
+        if math.isnan(compared.difference):
+            return f"nothing counts on the {name} set"
+        if p >= 1 - self.level:
+            return f"{difference}, which is not clear"
+        way = "better" if compared.difference > 0 else "worse"
+        return f"{difference}, clearly {way} (p {'<' if p < 0.0001 else '='} {max(p, 0.0001):.4f})"
+
+    def _notes(self) -> list[str]:
+        values = ", ".join(
+            f"{number(value)} [{interval(value.interval)}] {name}"
+            for name, value in self.choosing.items()
+        )
+        notes = [f"taking the best of {len(self.boosters)} on other queries gives {values}"]
+        notes += [f"skipped {name}: {why}" for name, why in self.skipped.items()]
+        return notes
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        head = ["recipe"]
+        for name in self.values:
+            head += [f"{name} {self.metric}", f"{percent(self.level)} interval", "over base", "p"]
+        head.append("chosen")
+        rows = []
+        for recipe in self.boosters:
+            row = [f"{recipe} *" if recipe == self.best else recipe]
+            for name, values in self.values.items():
+                compared = self.comparisons[name].get(recipe)
+                row += [number(values[recipe]), interval(values[recipe].bootstrap(self.level))]
+                row.append("" if compared is None else number(compared.difference, "+"))
+                row.append("" if compared is None else compared._shown_p(compared.p_randomisation))
+            rows.append([*row, self.chosen.get(recipe, "")])
+        return head, rows
+
+    def __repr__(self) -> str:
+        return "\n".join([text_table(*self._table()), "", *self.statements])
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{html.escape(statement)}</p>" for statement in self.statements)
+        return html_table(*self._table()) + said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "metric": self.metric,
+            "best": self.best,
+            "statements": self.statements,
+            "recipes": {
+                recipe: {
+                    "chosen": self.chosen.get(recipe, ""),
+                    "values": {name: self._plain(name, recipe) for name in self.values},
+                }
+                for recipe in self.boosters
+            },
+            "choosing": {
+                name: {"mean": float(value), "interval": list(value.interval)}
+                for name, value in self.choosing.items()
+            },
+            "skipped": self.skipped,
+        }
+
+    def _plain(self, name: str, recipe: str) -> dict[str, Any]:
+        value = self.values[name][recipe]
+        plain = {"mean": float(value), "interval": list(value.bootstrap(self.level))}
+        compared = self.comparisons[name].get(recipe)
+        if compared is not None:
+            plain["difference"] = compared.difference
+            plain["difference_interval"] = list(compared.interval)
+            plain["p"] = compared.p_randomisation
+        return plain
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw each recipe's metric on each set with its interval; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; new axes by default.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        return plot_adaptation(self, ax)
+
+
+def adapt(
+    base: Booster | Mapping[str, Booster],
+    target: Any,
+    background: Any = None,
+    *,
+    held_out: Any = 5,
+    valid_closed: Any = None,
+    valid_open: Any = None,
+    recipes: Sequence[str] | None = None,
+    metric: str = "ndcg@10",
+    trees: Mapping[str, Any] | None = None,
+    mixing: str = "powell",
+    level: float = 0.95,
+    seed: int = 0,
+    gain: Any = "exp2",
+    max_label: float | None = None,
+    progress: bool = False,
+    num_threads: int | None = None,
+) -> Adaptation:
+    """Try all recipes of moving a ranker to another market, and say which to use.
+
+    Every recipe is fitted to the target's queries, and chooses what it leaves open on some that it
+    was not fitted to. What it is worth is measured on others, of the same time (*closed*), and
+    if there are any on some of another time or place (*open*), where what is special to the
+    few docs it saw may no longer hold.
+
+    Docs come with raw features, as a `rustrank.datasets.Ranking`, as ``(X, y, qid)``, or as a mapping
+    with ``X``, ``y`` and ``qid`` or ``group``.
+
+    Parameters
+    ----------
+    base : Booster, or mapping from names to Boosters
+        What is there: rankers of other markets, of any kind that `Booster.load` reads.
+    target : docs
+        The little there is of the market that a ranker is wanted for.
+    background : docs, optional
+        What a base was trained on: for recipes that look for docs like the target's, or train on
+        both.
+    held_out : int or docs, default 5
+        What recipes choose by: as many folds of the target's queries, each judged by what was fitted
+        to the others; or docs of their own.
+    valid_closed : docs, optional
+        More queries of the target's own kind and time; by default three tenths of the target's.
+    valid_open : docs, optional
+        Queries of the market as it is elsewhere, or later.
+    recipes : sequence of str, optional
+        Which to try; by default all that are possible:
+
+        - ``target``: a ranker of the target alone;
+        - ``trees``: keep boosting the base with trees (LambdaSMART);
+        - ``features``: keep boosting it with single features (`LambdaBoost`);
+        - ``interpolate``: the mixture of base and ``target`` that is best on the held-out part: by an
+          exact sweep for two rankers, by ``mixing`` for more;
+        - ``refit``: new values for the leaves of the base (`Booster.refit`);
+        - ``reweigh``: new weights for the trees of the base (`Booster.reweigh`);
+        - ``grow``: train on the background's docs that are like the target's, too (`expand`; needs
+          scikit-learn), alone and mixed with the others;
+        - ``pool``: train on background and target together.
+    metric : str, default "ndcg@10"
+        What should be as high as possible.
+    trees : mapping, optional
+        Parameters of `train` for all trees that recipes grow. By default they are shallow and
+        random, as papers advise: 8 leaves, a learning rate of 0.05, 0.7 of rows and features a node; and where
+        there are few docs, fewer than 20 in a leaf.
+    mixing : {"powell", "lambdarank", "coordinate"}
+        How more than two rankers are mixed: along Powell's directions, by a linear `LambdaRank` on
+        their scores, or one after the other.
+    level : float, default 0.95
+        The level of intervals, and of what is called clear.
+    seed : int, default 0
+        The seed of everything random: which queries are held out, and trees.
+    gain, max_label
+        As for `rustrank.evaluate`.
+    progress : bool, default False
+        Whether to show a progress bar; lines of text where standard error is no terminal.
+    num_threads : int, optional
+        Threads to use; all cores by default.
+
+    Returns
+    -------
+    Adaptation
+        What each recipe is worth, its ranker, and the best.
+
+    Raises
+    ------
+    DataError
+        The target has too few queries, or one label; docs have other features than the base.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> markets = rr.datasets.make_domains(num_background=200, num_target=40, seed=1)
+    >>> there = markets.background
+    >>> base = rr.train(rr.Dataset(there.X, there.y, qid=there.qid), num_trees=30)
+    >>> found = rr.adapt(
+    ...     base,
+    ...     markets.target,
+    ...     valid_closed=markets.valid_closed,
+    ...     valid_open=markets.valid_open,
+    ...     recipes=["trees", "interpolate"],
+    ...     trees={"num_trees": 30},
+    ... )
+    >>> sorted(found.boosters)
+    ['base', 'interpolate', 'trees']
+    """
+    judging = Judging.of(
+        text("metric", metric), gain, "expected", "skip", 1, max_label, threads(num_threads)
+    )
+    bases = _bases(base)
+    drawn = whole("seed", seed, 0, 2**63 - 1)
+    docs = Sets.of(
+        bases,
+        {"target": target, "background": background, "held_out": held_out},
+        {"valid_closed": valid_closed, "valid_open": valid_open},
+        drawn,
+    )
+    kitchen = Kitchen(
+        bases=bases,
+        fit=docs.fit,
+        choosing=docs.choosing,
+        folds=docs.folds,
+        background=docs.background,
+        judging=judging,
+        trees=check_trees(trees),
+        mixing=_mixing(mixing),
+        seed=drawn,
+        num_threads=judging.num_threads,
+    )
+    wanted = _recipes(recipes)
+    with warnings.catch_warnings():
+        # Small sets have features of one value: nothing that a caller could change.
+        warnings.simplefilter("ignore", RustrankWarning)
+        made, skipped = _made(kitchen, wanted, recipes is not None, flag("progress", progress))
+        return _judged(kitchen, docs.valid, made, skipped, real("level", level))
+
+
+def _bases(given: Any) -> dict[str, Booster]:
+    named = {"base": given} if isinstance(given, Booster) else given
+    good = isinstance(named, Mapping) and named
+    if not good or not all(isinstance(one, Booster) for one in named.values()):
+        message = (
+            f"base: got {shown(given)}, expected a Booster, or a mapping from names to Boosters"
+        )
+        raise ParamKindError(message, code="base")
+    bases = {text("base", name): one for name, one in named.items()}
+    widths = {one.num_features for one in bases.values()}
+    if len(widths) > 1:
+        message = f"bases have different numbers of features: {sorted(widths)}"
+        raise DataError(message, code="features")
+    for name in bases:
+        if name in RECIPES or name == "grown":
+            message = f"base: {name!r} is the name of a recipe, call it otherwise"
+            raise ParamError(message, code="base")
+    return bases
+
+
+def _mixing(given: Any) -> str:
+    known = ("powell", "lambdarank", "coordinate")
+    if given not in known:
+        message = f"mixing: got {shown(given)}, expected one of {', '.join(known)}"
+        raise UnknownNameError(message, code="mixing")
+    return str(given)
+
+
+def _recipes(given: Any) -> list[str]:
+    if given is None:
+        return list(RECIPES)
+    listed = [given] if isinstance(given, str) else list(given)
+    for name in listed:
+        if name not in RECIPES:
+            message = f"recipes: got {shown(name)}, expected some of {', '.join(RECIPES)}"
+            raise UnknownNameError(message, code="recipes")
+    return [name for name in RECIPES if name in listed]
+
+
+def _made(
+    kitchen: Kitchen, wanted: list[str], asked: bool, progress: bool
+) -> tuple[dict[str, Made], dict[str, str]]:
+    """Try the recipes; one that was asked for by name must be possible."""
+    made: dict[str, Made] = {}
+    skipped: dict[str, str] = {}
+    with progress_of_steps(len(wanted), "recipe", progress) as step:
+        for name in wanted:
+            try:
+                made.update(RECIPES[name](kitchen))
+            except NotPossible as why:
+                if asked:
+                    message = f"recipe {name} is not possible: {why}"
+                    raise ParamError(message, code="recipes") from None
+                skipped[name] = str(why)
+            except ImportError as why:
+                skipped[name] = str(why)
+            step(name)
+    return made, skipped
+
+
+def _judged(
+    kitchen: Kitchen,
+    valid: dict[str, RawRows],
+    made: dict[str, Made],
+    skipped: dict[str, str],
+    level: float,
+) -> Adaptation:
+    boosters = {**kitchen.bases, **{name: one.booster for name, one in made.items()}}
+    first = next(iter(kitchen.bases))
+    values: dict[str, dict[str, MetricValue]] = {}
+    comparisons: dict[str, dict[str, MetricComparison]] = {}
+    drawing = Drawing.of(10_000, kitchen.seed, kitchen.num_threads)
+    for name, docs in valid.items():
+        found = {
+            recipe: judge(kitchen.score(booster, docs), docs.y, docs.queries, kitchen.judging, None)
+            for recipe, booster in boosters.items()
+        }
+        values[name] = {recipe: one[kitchen.metric] for recipe, one in found.items()}
+        comparisons[name] = {
+            recipe: _compared((first, recipe), (found[first], one), drawing, level)
+            for recipe, one in found.items()
+            if recipe != first
+        }
+    parts = {name: docs.split([1.0, 1.0], kitchen.seed) for name, docs in valid.items()}
+    return Adaptation(
+        best=_best(values),
+        boosters=boosters,
+        chosen={name: one.chosen for name, one in made.items()},
+        values=values,
+        comparisons=comparisons,
+        choosing=_choosing(values, parts),
+        skipped=skipped,
+        metric=kitchen.metric,
+        level=level,
+        _base=first,
+    )
+
+
+def _compared(
+    names: tuple[str, str], found: tuple[Evaluation, Evaluation], drawing: Drawing, level: float
+) -> MetricComparison:
+    return next(iter(Comparison.of(*found, names, drawing, level).values()))
+
+
+def _best(values: dict[str, dict[str, Any]]) -> str:
+    """Return the recipe with the highest mean over the sets; of equals the first."""
+    recipes = list(next(iter(values.values())))
+    means = [np.mean([float(one[recipe]) for one in values.values()]) for recipe in recipes]
+    return recipes[int(np.argmax(np.nan_to_num(means, nan=-np.inf)))]
+
+
+def _choosing(
+    values: dict[str, dict[str, MetricValue]], parts: dict[str, list[RawRows]]
+) -> dict[str, MetricValue]:
+    """Return by set what the recipe is worth that is best on the halves it is not judged on."""
+    masks = {
+        name: np.isin(next(iter(values[name].values())).query_ids, halves[0].query_ids)
+        for name, halves in parts.items()
+    }
+    joined = {name: np.full(len(mask), np.nan) for name, mask in masks.items()}
+    for here in (True, False):
+        there: dict[str, dict[str, Any]] = {
+            name: {recipe: _mean(one.per_query[masks[name] != here]) for recipe, one in of.items()}
+            for name, of in values.items()
+        }
+        best = _best(there)
+        for name, mask in masks.items():
+            joined[name][mask == here] = values[name][best].per_query[mask == here]
+    return {
+        name: MetricValue(next(iter(values[name].values())).name, one, np.arange(len(one)))
+        for name, one in joined.items()
+    }
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    counted = values[~np.isnan(values)]
+    return float(counted.mean()) if len(counted) else math.nan

@@ -1,0 +1,225 @@
+"""More docs like the few there are: the background's docs that lie near those of the target.
+
+The method of Gao, Wu and others (2009), section 3: the target's least noisy queries are *seeds*, by
+the entropy of their labels; a doc of the background is taken if its nearest seeds lie near enough,
+and one of them has its label. The nearest neighbours come from scikit-learn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.data.raw_rows import RawRows, as_raw_rows, check_features
+from rustrank.errors import DataError, ParamError, RustrankError
+from rustrank.inputs.scalars import flag, real, threads, whole
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Expansion", "expand", "label_entropy"]
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """Docs of the background that are like those of the target.
+
+    Attributes
+    ----------
+    rows : ndarray of int64
+        The rows of the background that were taken, rising.
+    distance : ndarray of float64
+        How far the farthest of the nearest seeds is from each.
+    max_distance : float
+        How far it may be.
+    seeds : ndarray of int64
+        The rows of the target that neighbours are looked for among.
+    X, y, qid : ndarray
+        The docs that were taken, each with its own query of the background.
+    """
+
+    rows: NDArray[np.int64]
+    distance: NDArray[np.float64]
+    max_distance: float
+    seeds: NDArray[np.int64]
+    X: NDArray[np.float32]
+    y: NDArray[np.float32]
+    qid: NDArray[Any]
+
+    def __repr__(self) -> str:
+        """Say how many in one line."""
+        return (
+            f"<Expansion: {len(self.rows):,} docs of {len(np.unique(self.qid)):,} queries, within "
+            f"{self.max_distance:.4g} of {len(self.seeds):,} seeds>"
+        )
+
+
+def expand(
+    target: Any,
+    background: Any,
+    *,
+    queries: float = 0.5,
+    neighbours: int = 3,
+    max_distance: float | None = None,
+    scale: bool = True,
+    num_threads: int | None = None,
+) -> Expansion:
+    """Find docs of the background that are like the target's: needs scikit-learn.
+
+    Parameters
+    ----------
+    target, background : Ranking, tuple or mapping
+        Docs with raw features: ``(X, y, qid)``, or a mapping with ``X``, ``y`` and ``qid`` or
+        ``group``.
+    queries : float, default 0.5
+        The share of the target's queries that are seeds: those whose labels have the least entropy.
+        Queries in which all labels are equal are none: their entropy says nothing of the judges.
+    neighbours : int, default 3
+        How many nearest seeds are looked at, by the cosine of the angle between docs.
+    max_distance : float, optional
+        How far, as 1 minus the cosine, all of them may lie; by default the median distance of a
+        seed to its own nearest seeds of other queries, the farthest of as many.
+    scale : bool, default True
+        Whether features are first brought to the same mean and spread, those of the target; if not,
+        features of large numbers decide alone. A missing value counts as the mean.
+    num_threads : int, optional
+        Threads to use; all cores by default.
+
+    Returns
+    -------
+    Expansion
+        The docs that were taken.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> markets = rr.datasets.make_domains(num_background=50, num_target=20, seed=1)
+    >>> more = rr.expand(markets.target, markets.background)
+    >>> len(more.rows) < len(markets.background.y)
+    True
+    """
+    here, there = as_raw_rows(target, "target"), as_raw_rows(background, "background")
+    check_features(there, here.X.shape[1], here.names, "background")
+    share = real("queries", queries)
+    if not 0 < share <= 1:
+        message = f"queries: got {share}, expected a share above 0, up to 1"
+        raise ParamError(message, code="queries")
+    return expanded(
+        here,
+        there,
+        share,
+        whole("neighbours", neighbours, 1, 2**16),
+        None if max_distance is None else real("max_distance", max_distance),
+        scale=flag("scale", scale),
+        num_threads=threads(num_threads),
+    )
+
+
+def expanded(
+    here: RawRows,
+    there: RawRows,
+    share: float,
+    neighbours: int,
+    most: float | None,
+    *,
+    scale: bool = True,
+    num_threads: int | None = None,
+) -> Expansion:
+    """Do what `expand` does, with docs that are checked."""
+    seeds = _seeds(here, share)
+    if len(seeds) <= neighbours:
+        message = (
+            f"the target has {len(seeds)} docs in queries with different labels: expected more than "
+            f"{neighbours}, the number of neighbours"
+        )
+        raise DataError(message, code="expand.seeds")
+    places, others = _unit(here.X, here.X[seeds], scale), _unit(here.X, there.X, scale)
+    if most is None:
+        most = _usual_distance(places, here.query[seeds], neighbours, num_threads)
+    distance, near = _nearest(places, others, neighbours, num_threads)
+    is_near = distance[:, -1] <= most
+    same = (here.y[seeds][near] == there.y[:, None]).any(axis=1)
+    rows = np.flatnonzero(is_near & same)
+    return Expansion(
+        rows=rows,
+        distance=distance[rows, -1],
+        max_distance=float(most),
+        seeds=seeds,
+        X=there.X[rows],
+        y=there.y[rows],
+        qid=there.query_ids[there.query[rows]],
+    )
+
+
+def label_entropy(y: NDArray[Any], query: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the entropy of the labels of each query, in nats; queries are numbered from 0."""
+    labels, label = np.unique(y, return_inverse=True)
+    counts = np.zeros((int(query.max()) + 1, len(labels)))
+    np.add.at(counts, (query, label), 1)
+    p = counts / counts.sum(axis=1, keepdims=True)
+    logs = np.log(p, out=np.zeros_like(p), where=p > 0)
+    return np.asarray(-(p * logs).sum(axis=1) + 0.0)
+
+
+def _seeds(docs: RawRows, share: float) -> NDArray[np.int64]:
+    """Return the rows of the queries whose labels have the least entropy."""
+    usable = np.flatnonzero(docs.has_pairs())
+    entropy = label_entropy(docs.y, docs.query)[usable]
+    # Queries of the same entropy in an order that no order of rows can change.
+    order = np.lexsort((docs.query_hashes()[usable], entropy))
+    chosen = usable[order[: int(np.ceil(share * len(usable)))]]
+    return np.flatnonzero(np.isin(docs.query, chosen))
+
+
+def _unit(like: NDArray[np.float32], X: NDArray[np.float32], scale: bool) -> NDArray[np.float64]:
+    """Return docs in the places between which angles are measured."""
+    table: NDArray[np.float64] = X.astype(np.float64)
+    if not scale:
+        table[np.isnan(table)] = 0.0
+        return table
+    # Sums of sorted values: no order of rows can change them.
+    wide = np.sort(like.astype(np.float64), axis=0)
+    known = np.maximum((~np.isnan(wide)).sum(axis=0), 1)
+    mean = np.nansum(wide, axis=0) / known
+    spread = np.sqrt(np.nansum((wide - mean) ** 2, axis=0) / known)
+    table = (table - mean) / np.where(spread > 0, spread, 1.0)
+    table[np.isnan(table)] = 0.0
+    return table
+
+
+def _nearest(
+    places: NDArray[np.float64], docs: NDArray[np.float64], count: int, num_threads: int | None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the distances and the numbers of the nearest places of each doc, nearest first."""
+    try:
+        from sklearn.neighbors import NearestNeighbors
+    except ImportError:
+        message = "nearest neighbours need scikit-learn: pip install 'rustrank[adapt]'"
+        raise RustrankError(message, code="adapt.sklearn") from None
+    if not len(docs):
+        return np.empty((0, count)), np.empty((0, count), np.int64)
+    jobs = -1 if num_threads is None else num_threads
+    finder = NearestNeighbors(n_neighbors=count, metric="cosine", algorithm="brute", n_jobs=jobs)
+    distance, near = finder.fit(places).kneighbors(docs)
+    return np.asarray(distance), np.asarray(near)
+
+
+def _usual_distance(
+    places: NDArray[np.float64],
+    query: NDArray[np.int64],
+    count: int,
+    num_threads: int | None,
+) -> float:
+    """Return how far seeds usually are from their nearest seeds of other queries."""
+    farthest = []
+    for one in np.unique(query):
+        others = places[query != one]
+        if len(others) >= count:
+            distance, _ = _nearest(others, places[query == one], count, num_threads)
+            farthest.append(distance[:, -1])
+    if not farthest:
+        message = "one query of the target alone tells no usual distance: pass max_distance="
+        raise DataError(message, code="expand.distance")
+    return float(np.median(np.concatenate(farthest)))

@@ -1,0 +1,128 @@
+"""The command line: ``rustrank COMMAND``. The commands are in `rustrank.cli.commands`.
+
+Exit codes follow sysexits: 0, 2 (usage), 65 (data), 66 (no input), 70 (a bug, or no memory), 74
+(input or output failed), 75 (a worker was lost: starting again makes sense), 130 (interrupted). An
+error is one line on standard error.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING, TextIO
+
+from rustrank import _rustrank
+from rustrank.cli import commands
+from rustrank.cli.config import with_config
+from rustrank.cli.parsing import Parser, new_parser, require_one_pipe
+from rustrank.cli.streams import close_output, complain, flush_output, require_output
+from rustrank.errors import CommError
+from rustrank.exit_codes import INTERRUPTED, exit_code_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+__all__ = ["main", "parser"]
+
+_EPILOG = """\
+examples:
+  rustrank inspect train.txt                      what is in a file, and what is wrong with it
+  rustrank train train.txt model.rrk              a ranker of boosted trees
+  rustrank score model.rrk test.txt > scores.txt  the scores of docs
+  rustrank convert model.rrk model.onnx           the model for another library
+  rustrank evaluate test.txt scores.txt           how good is a ranking?
+  rustrank compare test.txt a.txt b.txt           which is better, and is that more than chance?
+  rustrank report test.txt bm25.txt model.rrk     rankers compared, as one page to look at
+  rustrank combine vali.txt a.txt b.txt           which mixture of both is best?
+  rustrank adapt base.rrk little.txt              a ranker for another market, from little data
+  rustrank tune train.txt best.rrk --try num_leaves=7,15    which settings are best?
+
+`rustrank COMMAND --help` says more.
+Exit codes: 0; 2 wrong usage; 65 data or a model that cannot be used; 66 no such file; 70 a bug, or not
+enough memory; 74 input or output failed; 75 a worker was lost; 130 interrupted.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    # A query id may hold what the terminal cannot show.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        return _done(sys.argv[1:] if arguments is None else arguments)
+    except BrokenPipeError:
+        # Whoever reads has had enough, as `head` does.
+        close_output()
+        return 0
+    except KeyboardInterrupt:
+        return _failed(INTERRUPTED, "interrupted")
+    except Exception as error:
+        is_of_system = isinstance(error, OSError) and not isinstance(error, CommError)
+        if is_of_system and getattr(error, "filename", None) is None:
+            close_output()  # A stream has failed, and a flush at exit would fail again.
+        return _failed(*exit_code_of(error))
+
+
+def parser() -> Parser:
+    """Return the parser of the whole command line."""
+    says = "Train, measure, compare and inspect rankings."
+    made = new_parser(Parser, "rustrank", says, _EPILOG)
+    version = f"rustrank {_rustrank.__version__}"
+    made.add_argument("--version", action="version", version=version)
+    found = made.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    commands.register(found)
+    vars(made)["commands"] = found.choices
+    assert isinstance(made, Parser)  # noqa: S101 - it is what was asked for
+    return made
+
+
+def _done(arguments: Sequence[str]) -> int:
+    """Run a command; all it printed has arrived when this returns."""
+    try:
+        options = _options(list(arguments))
+    except SystemExit as end:
+        # After --help, --version or a usage error.
+        if not end.code:
+            flush_output()
+        return int(end.code or 0)
+    require_output()
+    require_one_pipe(options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = _warn
+        code: int = options.run(options)
+    flush_output()
+    return code
+
+
+def _options(arguments: list[str]) -> argparse.Namespace:
+    made = parser()
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:2], "--help"]
+    of_command = vars(made)["commands"].get(arguments[0]) if arguments else None
+    if of_command is not None:
+        arguments[1:] = with_config(of_command, arguments[1:])
+    return made.parse(arguments)
+
+
+def _failed(code: int, message: str) -> int:
+    line = " ".join(message.split())
+    complain(f"error: {line}")
+    return code
+
+
+def _warn(
+    message: Warning | str,
+    category: type[Warning],  # noqa: ARG001
+    filename: str,  # noqa: ARG001
+    lineno: int,  # noqa: ARG001
+    file: TextIO | None = None,  # noqa: ARG001
+    line: str | None = None,  # noqa: ARG001
+) -> None:
+    complain(f"warning: {message}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""The command `compare`: what `rustrank.compare` does, on files."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rustrank.cli.commands._judged import (
+    add_metric_options,
+    evaluations,
+    judging_of,
+    require_files,
+    require_qrels,
+)
+from rustrank.cli.parsing import FILES, METRICS, command
+from rustrank.cli.streams import print_json
+
+if TYPE_CHECKING:
+    import argparse
+
+_EPILOG = f"""\
+{FILES}
+{METRICS}
+Differences are B minus A: the mean, its bootstrap interval, Student's paired t-test and the paired
+randomisation test. With --qrels, queries for which a run has nothing count as they are: 0.
+
+examples:
+  rustrank compare test.txt bm25.txt mine.txt --metric ndcg@10,map
+  rustrank compare --qrels qrels.txt bm25.run mine.run --json
+"""
+
+
+def register(commands: Any) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "compare",
+        "which of two rankings is better?",
+        usage="[options] {DATA A B | --qrels QRELS A B}",
+        epilog=_EPILOG,
+        run=_run,
+        reads=("files", "qrels"),
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="DATA A B, or A B (runs)")
+    add_metric_options(parser)
+    parser.set_defaults(all_queries=True)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from rustrank.metrics.comparison import Comparison
+    from rustrank.metrics.evaluation import Drawing, warn_of_nothing
+
+    runs = options.qrels is not None
+    require_qrels(options, "single_precision")
+    wanted = "two runs" if runs else "DATA A B, or --qrels QRELS A B"
+    require_files(options, wanted, len(options.files) == (2 if runs else 3))
+    judging = judging_of(options)
+    drawing = Drawing.of(options.resamples, options.seed, options.threads)
+    first, second = options.files[-2:]
+    names = (first, second) if first != second else ("a", "b")
+    a, b = evaluations(options, judging, options.files)
+    warn_of_nothing(a)
+    compared = Comparison.of(a, b, names, drawing, options.level)
+    if options.json:
+        data = options.qrels if runs else options.files[0]
+        print_json({"data": data, "a": first, "b": second, "metrics": compared.to_dict()})
+    else:
+        sys.stdout.write(f"{compared}\n")
+    return 0

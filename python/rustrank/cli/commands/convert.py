@@ -1,0 +1,69 @@
+"""The command `convert`: a model from or for another library."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rustrank.cli.parsing import command, offer
+from rustrank.cli.streams import PIPE, path_of
+from rustrank.errors import ParamError
+
+if TYPE_CHECKING:
+    import argparse
+
+_EPILOG = """\
+MODEL is a file of rustrank, LightGBM (text), XGBoost (JSON, UBJSON) or CatBoost (JSON).
+The ending of OUT says what is written, unless --to does:
+  .rrk rustrank, .txt lightgbm, .json xgboost, .xml ranklib, .onnx onnx
+What the format cannot hold is an error. A - stands for standard input, or output.
+
+examples:
+  rustrank convert lightgbm.txt web.rrk
+  rustrank convert web.rrk plugin.xml
+  rustrank convert web.rrk - --to ranklib | gzip > plugin.xml.gz
+"""
+
+_ENDINGS = {
+    ".rrk": "rustrank",
+    ".txt": "lightgbm",
+    ".json": "xgboost",
+    ".xml": "ranklib",
+    ".onnx": "onnx",
+}
+
+
+def register(commands: Any) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "convert",
+        "a model from or for another library",
+        usage="[options] MODEL OUT",
+        epilog=_EPILOG,
+        run=_run,
+        has_config=False,
+    )
+    parser.add_argument("model", metavar="MODEL", help="a model file of any library")
+    parser.add_argument("out", metavar="OUT", help="where to write it")
+    to = parser.add_argument("--to", metavar="LIBRARY", help=", ".join(_ENDINGS.values()))
+    offer(to, _ENDINGS.values())
+
+
+def _run(options: argparse.Namespace) -> int:
+    from rustrank.model.booster import Booster
+
+    library = options.to
+    if library is None:
+        ending = Path(options.out).suffix
+        library = _ENDINGS.get(ending)
+        if library is None:
+            expected = ", ".join(_ENDINGS)
+            message = f"OUT: got the ending {ending!r}, expected {expected}, or --to LIBRARY"
+            raise ParamError(message, code="to")
+    booster = Booster.load(path_of(options.model))
+    written = booster.export(library, None if options.out == PIPE else options.out)
+    if options.out == PIPE:
+        sys.stdout.buffer.write(written)
+    return 0

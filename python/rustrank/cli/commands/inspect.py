@@ -1,0 +1,94 @@
+"""The command `inspect`: what is in a data file, or in a model file."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rustrank import _rustrank
+from rustrank.cli.inspection import NO_FEATURES, data_inspection, facts_of, model_inspection
+from rustrank.cli.parsing import add_json, add_reading, add_threads, command, reading_of
+from rustrank.cli.streams import PIPE, path_of, print_json
+from rustrank.inputs.scalars import threads
+
+if TYPE_CHECKING:
+    import argparse
+
+_EPILOG = """\
+FILE is LETOR or SVMlight text, plain or gzip, or a model of rustrank, LightGBM, XGBoost or CatBoost.
+The exit code is 65 if lines cannot be read, the docs of a query do not stand together, or no line
+has a feature: such a file cannot be loaded; and if a model is not whole.
+
+examples:
+  rustrank inspect train.txt.gz
+  rustrank inspect train.txt --features | head -n 20
+  rustrank inspect web.rrk
+  rustrank inspect web.rrk --json > web.json
+"""
+_DATA = 65
+#: What model files of all libraries start with; no line of data does.
+_STARTS = (b"rustrank model", b"tree", b"{")
+
+
+@dataclass(frozen=True)
+class _Looking:
+    """How a LETOR file is looked at."""
+
+    max_features: int
+    zero_based: bool
+    num_threads: int | None
+
+
+def register(commands: Any) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "inspect",
+        "what is in a file of data, or of a model?",
+        usage="[options] FILE",
+        epilog=_EPILOG,
+        run=_run,
+        has_config=False,
+    )
+    parser.add_argument("file", metavar="FILE", help="data or a model; - for data from a pipe")
+    parser.add_argument("--features", action="store_true", help="print a line a feature")
+    add_reading(parser)
+    add_json(parser)
+    add_threads(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    return _model(options) if _is_model(options.file) else _data(options)
+
+
+def _is_model(name: str) -> bool:
+    if name == PIPE or not Path(name).is_file():
+        return False
+    with Path(name).open("rb") as file:
+        return file.read(16).lstrip().startswith(_STARTS)
+
+
+def _model(options: argparse.Namespace) -> int:
+    from rustrank.model.booster import Booster
+
+    facts = facts_of(Booster.load(options.file), Path(options.file).stat().st_size)
+    if options.json:
+        print_json({"model": options.file, **facts})
+    else:
+        sys.stdout.write(model_inspection(options.file, facts, options.features) + "\n")
+    return 0
+
+
+def _data(options: argparse.Namespace) -> int:
+    num_threads = threads(options.threads, "--threads")
+    looking = _Looking(**reading_of(options), num_threads=num_threads)
+    summary = _rustrank.inspect_letor(path_of(options.file), looking)
+    if summary["rows"] and not summary["features"]:
+        summary["findings"].append(NO_FEATURES)
+    if options.json:
+        print_json({"data": options.file, **summary})
+    else:
+        sys.stdout.write(data_inspection(options.file, summary, options.features) + "\n")
+    return 0 if summary["rows"] and not summary["findings"] else _DATA

@@ -1,0 +1,52 @@
+"""The command `score`: what `Booster.score` does, on files."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rustrank.cli.parsing import add_reading, add_threads, command, reading_of
+from rustrank.cli.streams import path_of
+
+if TYPE_CHECKING:
+    import argparse
+
+_EPILOG = """\
+Prints one score a line, for the lines of DATA in their order. MODEL may be a file of LightGBM, XGBoost
+or CatBoost too. A - stands for standard input.
+
+examples:
+  rustrank score web.rrk test.txt.gz > scores.txt
+  zcat test.txt.gz | rustrank score web.rrk - | head -n 3
+"""
+
+
+def register(commands: Any) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "score",
+        "score docs with a model",
+        usage="[options] MODEL DATA",
+        epilog=_EPILOG,
+        run=_run,
+        reads=("model", "data"),
+        has_config=False,
+    )
+    parser.add_argument("model", metavar="MODEL", help="a model file")
+    parser.add_argument("data", metavar="DATA", help="LETOR or SVMlight text, plain or gzip")
+    add_reading(parser)
+    add_threads(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from rustrank.data.dataset import Dataset
+    from rustrank.model.booster import Booster
+
+    booster = Booster.load(path_of(options.model))
+    dataset = Dataset.from_letor(
+        path_of(options.data), like=booster, num_threads=options.threads, **reading_of(options)
+    )
+    scores = booster.score(dataset, num_threads=options.threads)
+    sys.stdout.writelines(f"{score!r}\n" for score in scores.tolist())
+    return 0

@@ -1,0 +1,300 @@
+"""The command `train`: parameters are those of `rustrank.train`, by their own names."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from rustrank.cli.parsing import (
+    METRIC_NAMES,
+    add_json,
+    add_progress,
+    add_reading,
+    add_threads,
+    command,
+    offer,
+    reading_of,
+)
+from rustrank.cli.streams import path_of, print_json, require_place, save_model, telling
+from rustrank.errors import ParamError
+from rustrank.formatting import number, text_table
+from rustrank.parameters.hints import OBJECTIVES
+
+if TYPE_CHECKING:
+    from rustrank.model.booster import Booster
+
+_EPILOG = """\
+Parameters are those of `rustrank.train` in Python, with their names and defaults; `none` is None.
+The model is saved at the end, whole or not at all. With --checkpoint and --resume, training goes on
+where it was interrupted, and the model is the same as without the interruption.
+A - stands for standard input, or output.
+
+examples:
+  rustrank train train.txt.gz web.rrk --valid vali.txt.gz --num-trees 500 --early-stopping 50
+  rustrank train train.txt err.rrk --metric err@20,ndcg@10 --num-leaves 63 --learning-rate 0.05
+  rustrank train train.txt web.rrk --config train.toml --seed 7
+  rustrank train train.txt web.rrk --checkpoint web.part --resume
+  rustrank train train.txt web.rrk --monotone '{"f3": 1, "f7": -1}' --num-trees 20
+  rustrank train shards web.rrk --workers 4 --checkpoint web.part --max-restarts 3
+  rustrank train train.txt - --num-trees 20 | rustrank score - test.txt > scores.txt
+
+train.toml, or the same as JSON:
+  valid = ["vali.txt"]
+  metric = ["ndcg@10", "map"]
+  num_trees = 500
+  early_stopping = 50
+"""
+
+#: Parameters of `train` that are no options of the command, or not by that name.
+_OTHERWISE = (
+    "dataset",
+    "valid",
+    "callbacks",
+    "progress",
+    "num_threads",
+    "preferences",
+    "resume",
+    "unknown",
+)
+#: What parameters take whose default does not say it.
+_KINDS: dict[str, type] = {
+    "early_stopping": int,
+    "workers": int,
+    "max_depth": int,
+    "noise_scale": float,
+    "augment": str,
+    "relevant_from": float,
+    "top_docs": float,
+    "max_label": float,
+}
+#: Parameters that are lists or mappings: JSON, the brackets of a plain list left out.
+_JSON = ("monotone", "interactions", "feature_weight")
+#: A sentence that is longer is cut where its first part ends.
+_LONG = 120
+
+
+def register(commands: Any) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "train",
+        "train a ranker",
+        usage="[options] DATA MODEL",
+        epilog=_EPILOG,
+        run=_run,
+        reads=("data", "valid", "base"),
+    )
+    add = parser.add_argument
+    add("data", metavar="DATA", help="the training set: LETOR or SVMlight text, plain or gzip")
+    add("model", metavar="MODEL", help="where to save the model")
+    add("--valid", action="append", metavar="DATA", help="a validation set; may be repeated")
+    add(
+        "--query-ranks",
+        action="store_true",
+        help="rank values within queries, as features of their own",
+    )
+    add("--resume", action="store_true", help="go on from --checkpoint, if that file exists")
+    add_reading(parser)
+    add_progress(parser)
+    add_threads(parser)
+    add_json(parser)
+    group = parser.add_argument_group("parameters of rustrank.train")
+    for name, parameter in _parameters().items():
+        _add_parameter(group, name, parameter.default)
+
+
+def _parameters() -> dict[str, inspect.Parameter]:
+    """Return the parameters of `train` that are options of the command, by their names."""
+    from rustrank.training.train import train
+
+    every = inspect.signature(train).parameters
+    return {name: one for name, one in every.items() if name not in _OTHERWISE}
+
+
+def _add_parameter(group: Any, name: str, default: Any) -> None:
+    kind, says = _said_in_docstring().get(name, ("", ""))
+    if isinstance(default, bool):
+        how: dict[str, Any] = {"action": argparse.BooleanOptionalAction}
+        shown = "yes" if default else "no"
+    else:
+        how = {"metavar": "X"}
+        shown = "none" if default is None else str(default)
+    named = re.findall(r'"([\w-]+)"', kind) if "{" in kind else []
+    one_of = f": {', '.join(named)}" if named else ""
+    text = f"{says}{one_of} ({shown})".replace("%", "%%")
+    action = group.add_argument(f"--{name.replace('_', '-')}", default=None, help=text, **how)
+    offered = {"objective": OBJECTIVES, "metric": METRIC_NAMES, "gain": ("exp2", "linear")}
+    offer(action, offered.get(name, named))
+
+
+def _said_in_docstring() -> dict[str, tuple[str, str]]:
+    """Return what kind each parameter of `train` is, and the first sentence about it."""
+    from rustrank.training.train import train
+
+    text = inspect.getdoc(train) or ""
+    section = text.partition("\nParameters\n")[2].partition("\nReturns\n")[0]
+    said = {}
+    # A name, or several, at the start of a line; what they are is indented.
+    entry = re.compile(r"^([a-z_0-9, ]+?)(?: : (.+))?\n((?:    .*\n|\n)+)", re.MULTILINE)
+    for names, kind, body in entry.findall(section):
+        first = re.split(r"(?<=[\w)`][.;])\s", " ".join(body.split()), maxsplit=1)[0]
+        if len(first) > _LONG:
+            first = re.split(r":\s| \(", first, maxsplit=1)[0]
+        for name in names.split(", "):
+            said[name] = kind, first.rstrip(".:;").replace("`", "")
+    return said
+
+
+def _run(options: argparse.Namespace) -> int:
+    for output in (options.model, options.checkpoint):
+        require_place(output, options.data, *(options.valid or ()))
+    told = _trained(options)
+    if not told:
+        return 0
+    stream = telling(options.model)
+    if options.json:
+        print_json(told, stream)
+    else:
+        stream.write(f"{_table_of(told)}\n")
+    return 0
+
+
+def _trained(options: argparse.Namespace) -> dict[str, Any]:
+    """Train and save; return what can be said of it."""
+    from rustrank.data.dataset import Dataset
+    from rustrank.distributed.mpi import world_size_said
+    from rustrank.training.train import train
+
+    given = _given(options)
+    if given.get("workers") is not None or world_size_said() is not None:
+        return _trained_together(options, given)
+    reading: dict[str, Any] = {
+        **reading_of(options),
+        "num_threads": options.threads,
+        "progress": None if options.progress else False,
+    }
+    dataset = Dataset.from_letor(path_of(options.data), query_ranks=options.query_ranks, **reading)
+    valid = {
+        name: Dataset.from_letor(path_of(name), like=dataset, **reading)
+        for name in options.valid or ()
+    }
+    booster = train(
+        dataset,
+        valid=valid,
+        progress=options.progress,
+        resume=options.resume,
+        num_threads=options.threads,
+        **given,
+    )
+    save_model(booster, options.model)
+    return _told(options, booster)
+
+
+def _trained_together(options: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    """Train on several workers, which are started here, or of which this is one."""
+    from rustrank.distributed import mpi
+    from rustrank.training.train import train
+
+    if options.query_ranks:
+        message = "--query-ranks: not with several workers, which have parts of the data"
+        raise ParamError(message, code="query_ranks")
+    if options.zero_based:
+        message = "--zero-based: not with several workers: rustrank shard writes parts that are not"
+        raise ParamError(message, code="zero_based")
+    booster = train(
+        options.data,
+        valid={name: name for name in options.valid or ()} or None,
+        progress=options.progress,
+        resume=options.resume,
+        num_threads=options.threads,
+        **given,
+    )
+    if mpi.world_size_said() is not None and mpi.world().rank > 0:
+        return {}
+    save_model(booster, options.model)
+    return _told(options, booster)
+
+
+def _told(options: argparse.Namespace, booster: Booster) -> dict[str, Any]:
+    """Return what can be said of a training."""
+    return {
+        "model": options.model,
+        "num_trees": booster.num_trees,
+        "rounds": booster.all_rounds.num_rounds,
+        "best_round": booster.best_round,
+        "valid": _values(booster),
+    }
+
+
+def _values(booster: Booster) -> dict[str, dict[str, float]]:
+    """Return the metrics of the rounds that the booster has."""
+    rounds = booster.all_rounds.num_rounds
+    last = booster.num_rounds if booster.best_round is None else booster.best_round
+    return {
+        name: {
+            metric: float(values[last - (rounds - len(values)) - 1])
+            for metric, values in metrics.items()
+        }
+        for name, metrics in booster.history.items()
+    }
+
+
+def _table_of(told: dict[str, Any]) -> str:
+    """Show what was trained."""
+    trees, rounds = told["num_trees"], told["rounds"]
+    said = f"{trees} trees" if trees == rounds else f"{trees} trees, the best of {rounds}"
+    lines = [f"{told['model']}: {said}"]
+    rows = [
+        [name, metric, number(value)]
+        for name, metrics in told["valid"].items()
+        for metric, value in metrics.items()
+    ]
+    if rows:
+        lines.append(text_table(["data", "metric", "mean"], rows, left=2))
+    return "\n".join(lines)
+
+
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of `train` that are among the arguments."""
+    from rustrank.model.booster import Booster
+
+    given: dict[str, Any] = {}
+    for name, parameter in _parameters().items():
+        text = getattr(options, name)
+        if text is not None:
+            given[name] = _value(name, text, parameter.default)
+    if "base" in given:
+        given["base"] = Booster.load(path_of(given["base"]))
+    if isinstance(given.get("metric"), str):
+        given["metric"] = [name.strip() for name in given["metric"].split(",")]
+    if isinstance(given.get("gain"), str) and given["gain"][:1].isdigit():
+        given["gain"] = [_value("gain", part, 0.0) for part in given["gain"].split(",")]
+    return given
+
+
+def _value(name: str, text: str | bool, default: Any) -> Any:
+    """Read a value of the kind that the parameter takes."""
+    if isinstance(text, bool):
+        return text
+    if text == "none" and (default is None or name == "pairs_to"):
+        return None
+    if name in _JSON:
+        return _json(name, text if text[:1] in ("[", "{") else f"[{text}]")
+    kind = _KINDS.get(name, str if default is None else type(default))
+    try:
+        return kind(text)
+    except ValueError:
+        wanted = "a whole number" if kind is int else "a number"
+        message = f"--{name.replace('_', '-')}: got {text!r}, expected {wanted}"
+        raise ParamError(message, code=name) from None
+
+
+def _json(name: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        message = f"--{name.replace('_', '-')}: got {text!r}, expected JSON: {error}"
+        raise ParamError(message, code=name) from None

@@ -1,0 +1,161 @@
+"""Options from a file: ``--config FILE``.
+
+The file is TOML, or JSON where its name ends so. Its names are those of the options (and of the
+arguments, such as ``data``), with ``_`` or ``-``; its values become arguments as if they had been
+typed. What is typed wins. A table by the name of a command holds what is for that command alone, so
+that one file can serve several.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rustrank.cli.commands import NAMES
+from rustrank.cli.parsing import suggestion
+from rustrank.errors import DataError, ParamError, UnknownNameError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Sequence
+
+_OPTION = "--config"
+
+
+def with_config(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> list[str]:
+    """Return the arguments of a command with those of its ``--config`` file among them.
+
+    An argument that needs no option, such as ``data``, becomes the default of the parser's.
+    """
+    ours, rest = _before_dashes(arguments)
+    path = _path(ours)
+    if path is None:
+        return list(arguments)
+    command = parser.prog.split()[-1]
+    actions = {
+        action.dest: action
+        for action in parser._actions
+        if action.dest not in ("help", "config", "json")
+    }
+    typed = {one.partition("=")[0] for one in ours}
+    made: list[str] = []
+    for key, value in _of_command(_read(path), command, path).items():
+        action = actions.get(key.replace("-", "_"))
+        if action is None:
+            hint = suggestion(key.replace("-", "_"), actions)
+            message = f"{path}: `rustrank {command}` has no option {key}{hint}"
+            raise UnknownNameError(message, code="config")
+        if not action.option_strings:
+            _let_default(action, value, f"{path}: {key}")
+        elif typed.isdisjoint(action.option_strings):
+            made += _arguments(action, value, f"{path}: {key}")
+    return [*ours, *made, *rest]
+
+
+def _before_dashes(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Part arguments where ``--`` says that options end."""
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    return list(arguments[:at]), list(arguments[at:])
+
+
+def _path(arguments: Sequence[str]) -> str | None:
+    """Return the last file that is named; what is wrong with it, the parser will say."""
+    found = None
+    for at, argument in enumerate(arguments):
+        name, is_joined, value = argument.partition("=")
+        if name == _OPTION:
+            found = value if is_joined else next(iter(arguments[at + 1 :]), None)
+    return found
+
+
+def _read(path: str) -> dict[str, Any]:
+    text = Path(path).read_bytes()
+    try:
+        read = json.loads(text) if path.endswith(".json") else _toml(text.decode(), path)
+    except ParamError:
+        raise
+    except ValueError as error:
+        message = f"{path}: cannot be read: {error}"
+        raise DataError(message, code="config", path=path) from None
+    if not isinstance(read, dict):
+        message = f"{path}: got a {type(read).__name__}, expected names and values"
+        raise DataError(message, code="config", path=path)
+    return read
+
+
+def _toml(text: str, path: str) -> Any:
+    try:
+        import tomllib
+    except ImportError:  # Python 3.10, for which the package of the same code may be installed.
+        try:
+            import tomli as tomllib  # type: ignore[import-not-found,no-redef,unused-ignore]
+        except ImportError:
+            message = f"{path}: TOML needs Python 3.11 or the package tomli; JSON (.json) does not"
+            raise ParamError(message, code="config") from None
+    return tomllib.loads(text)
+
+
+def _of_command(read: dict[str, Any], command: str, path: str) -> dict[str, Any]:
+    """Return what is for all commands, or for this one."""
+    tables = {name: value for name, value in read.items() if isinstance(value, dict)}
+    for name in tables:
+        if name not in NAMES:
+            message = f"{path}: there is no command [{name}]{suggestion(name, NAMES)}"
+            raise UnknownNameError(message, code="config")
+    general = {name: value for name, value in read.items() if name not in tables}
+    return general | tables.get(command, {})
+
+
+def _let_default(action: argparse.Action, value: Any, where: str) -> None:
+    """Let an argument that must be typed be left out."""
+    several = action.nargs == "+"
+    texts = _texts(value if several and isinstance(value, list) else [value], where)
+    action.nargs = "*" if several else "?"
+    action.required = False
+    action.default = texts if several else texts[0]
+
+
+def _arguments(action: argparse.Action, value: Any, where: str) -> list[str]:
+    """Return what would have been typed."""
+    name = action.option_strings[0]
+    if action.nargs == 0:
+        if not isinstance(value, bool):
+            message = f"{where}: got {value!r}, expected true or false"
+            raise ParamError(message, code="config")
+        off = [one for one in action.option_strings if one.startswith("--no-")]
+        return [name] if value else off[:1]
+    if isinstance(value, bool):
+        message = f"{where}: got {str(value).lower()}, expected a value for {name}"
+        raise ParamError(message, code="config")
+    if _is_nested(value):
+        return [f"{name}={json.dumps(value)}"]
+    values = value if isinstance(value, list) else [value]
+    texts = _texts(values, where)
+    if action.nargs is not None:
+        return [name, *texts]
+    if type(action).__name__ == "_AppendAction":
+        return [f"{name}={text}" for text in texts]
+    return [f"{name}={','.join(texts)}"]
+
+
+def _is_nested(value: Any) -> bool:
+    """Whether a value is a table, or a list of other than numbers and text."""
+    return isinstance(value, dict) or (
+        isinstance(value, list) and any(isinstance(one, (list, dict)) for one in value)
+    )
+
+
+def _texts(values: Iterable[Any], where: str) -> list[str]:
+    return [_text(value, where) for value in values]
+
+
+def _text(value: Any, where: str) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return repr(value)
+    message = f"{where}: got {value!r}, expected text or a number"
+    raise ParamError(message, code="config")

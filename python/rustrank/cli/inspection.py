@@ -1,0 +1,214 @@
+"""The text that `rustrank inspect` prints: the summary of a data file, or the facts of a model."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.formatting import count, size, text_table
+
+if TYPE_CHECKING:
+    from rustrank.model.booster import Booster
+
+#: The longest bar, in characters.
+_BAR = 40
+#: Labels that are counted one by one.
+_LABELS = 32
+#: Features that are named one by one.
+_NAMED = 8
+
+#: Features that are shown without ``--features``.
+_SHOWN = 10
+#: Parameters that say what a model is; the others stand in the JSON.
+_TELLING = ("objective", "objective_metric", "learning_rate", "num_leaves", "tree_shape", "seed")
+
+#: A finding about the file as a whole.
+NO_FEATURES = {
+    "line": None,
+    "column": None,
+    "code": "features",
+    "message": "no line has a feature: expected index:value after the qid",
+}
+
+
+def data_inspection(path: str, summary: dict[str, Any], with_features: bool) -> str:
+    """Tell a summary to people."""
+    if with_features:
+        return _feature_table(summary)
+    parts = [_head(path, summary)]
+    if summary["rows"]:
+        parts += [_labels(summary), "\n".join(_facts(summary))]
+    if summary["findings"]:
+        parts.append(_findings(path, summary))
+    return "\n\n".join(parts)
+
+
+def _head(path: str, summary: dict[str, Any]) -> str:
+    if not summary["rows"]:
+        return f"{path}: no docs"
+    return (
+        f"{path}: {count(summary['rows'], 'doc')} in "
+        f"{count(summary['queries'], 'query', 'queries')}, "
+        f"{count(len(summary['features']), 'feature')}, {size(summary['bytes'])} of text"
+    )
+
+
+def _labels(summary: dict[str, Any]) -> str:
+    labels = [label for label, _ in summary["labels"]]
+    if len(labels) > _LABELS:
+        return f"{len(labels):,} labels from {labels[0]:g} to {labels[-1]:g}"
+    bar = "█" if _can_print("█") else "#"
+    most = max(count for _, count in summary["labels"])
+    rows = [
+        [f"{label:g}", f"{count:,}", f"{100 * count / summary['rows']:.1f}%"]
+        for label, count in summary["labels"]
+    ]
+    table = text_table(["label", "docs", "share"], rows).split("\n")
+    bars = [bar * max(1, round(_BAR * count / most)) for _, count in summary["labels"]]
+    return "\n".join(
+        f"{line}  {bar}".rstrip() for line, bar in zip(table, ["", *bars], strict=True)
+    )
+
+
+def _can_print(text: str) -> bool:
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _facts(summary: dict[str, Any]) -> list[str]:
+    features = summary["features"]
+    constant = [str(one["index"]) for one in features if one["constant"]]
+    missing = [
+        f"{one['index']} ({100 * one['missing'] / summary['rows']:.1f}%)"
+        for one in features
+        if one["missing"]
+    ]
+    facts = [
+        (
+            "docs a query",
+            f"{summary['min_docs']:,} to {summary['max_docs']:,}, median {summary['median_docs']:,}",
+        ),
+        (
+            "queries",
+            f"{summary['queries_without_relevant']:,} without a relevant doc, "
+            f"{summary['queries_with_one_label']:,} with one label only",
+        ),
+        ("repeated rows", f"{summary['repeated_rows']:,}"),
+        ("constant features", _some(constant)),
+        ("missing values in", _some(missing)),
+    ]
+    if features:
+        facts.insert(0, ("features", f"{features[0]['index']} to {features[-1]['index']}"))
+    if not summary["sorted_by_qid"]:
+        facts.append(("order", "the docs of a query do not stand together"))
+    width = max(len(name) for name, _ in facts)
+    return [f"{name.ljust(width)}  {value}" for name, value in facts]
+
+
+def _some(names: list[str]) -> str:
+    """Name the first few, and count the others."""
+    if not names:
+        return "none"
+    more = len(names) - _NAMED
+    shown = ", ".join(names[:_NAMED])
+    return f"{len(names):,}: {shown}" + (f" and {more:,} more" if more > 0 else "")
+
+
+def _findings(path: str, summary: dict[str, Any]) -> str:
+    bad = summary["bad_lines"]
+    head = f"{count(bad, 'line')} cannot be read" if bad else "the file cannot be loaded"
+    lines = [head + ":"]
+    for finding in summary["findings"]:
+        place = "" if finding["line"] is None else f":{finding['line']}:{finding['column']}"
+        message = finding["message"].replace(f" (line {place[1:]})", "")
+        lines.append(f"  {path}{place}: {message}")
+    if bad > len(summary["findings"]):
+        lines.append("  ...")
+    return "\n".join(lines)
+
+
+def _feature_table(summary: dict[str, Any]) -> str:
+    rows = [
+        [
+            str(one["index"]),
+            f"{one['rows']:,}",
+            f"{one['missing']:,}",
+            f"{one['min']:.6g}",
+            f"{one['max']:.6g}",
+            "constant" if one["constant"] else "",
+        ]
+        for one in summary["features"]
+    ]
+    return text_table(["feature", "docs", "missing", "min", "max", ""], rows)
+
+
+def facts_of(booster: Booster, num_bytes: int) -> dict[str, Any]:
+    """Return what can be said of a model, as plain values."""
+    reduction = booster.feature_importance("reduction")
+    splits = booster.feature_importance("count")
+    # Those that matter most first; of equals, the first.
+    order = np.lexsort((np.arange(len(splits)), -splits, -reduction))
+    names = booster.feature_names
+    return {
+        "what": repr(booster).strip("<>").removeprefix("Booster: "),
+        "bytes": num_bytes,
+        "num_trees": booster.num_trees,
+        "num_rounds": booster.num_rounds,
+        "num_features": booster.num_features,
+        "num_raw_features": booster.num_raw_features,
+        "num_used_features": int(np.count_nonzero(splits)),
+        "query_ranks": booster.query_ranks,
+        "intercept": booster._core.intercept,
+        "classes": None if booster.classes is None else booster.classes.tolist(),
+        "params": booster.params,
+        "features": [
+            {"name": names[at], "reduction": float(reduction[at]), "splits": int(splits[at])}
+            for at in order.tolist()
+        ],
+    }
+
+
+def model_inspection(path: str, facts: dict[str, Any], with_features: bool) -> str:
+    """Tell facts to people."""
+    if with_features:
+        return _model_features(facts["features"], facts)
+    parts = [f"{path}: {facts['what']}, {size(facts['bytes'])}", "\n".join(_model_facts(facts))]
+    used = [one for one in facts["features"] if one["splits"]]
+    if used:
+        table = _model_features(used[:_SHOWN], facts)
+        more = len(used) - _SHOWN
+        parts.append(table + (f"\nand {more:,} more, see --features" if more > 0 else ""))
+    return "\n\n".join(parts)
+
+
+def _model_facts(facts: dict[str, Any]) -> list[str]:
+    said = [("intercept", f"{facts['intercept']:g}")]
+    if facts["num_trees"]:
+        used, whole = facts["num_used_features"], count(facts["num_features"], "feature")
+        said.append(("in splits", f"{used:,} of {whole}"))
+    if facts["query_ranks"]:
+        said.append(("ranks", f"within queries, beside {facts['num_raw_features']:,} raw values"))
+    if facts["classes"] is not None:
+        said.append(("classes", ", ".join(f"{label:g}" for label in facts["classes"])))
+    said += [(name, facts["params"][name]) for name in _TELLING if name in facts["params"]]
+    width = max(len(name) for name, _ in said)
+    return [f"{name.ljust(width)}  {value}" for name, value in said]
+
+
+def _model_features(shown: list[dict[str, Any]], facts: dict[str, Any]) -> str:
+    whole = sum(one["reduction"] for one in facts["features"])
+    rows = [
+        [
+            one["name"],
+            f"{one['reduction']:.6g}",
+            f"{100 * one['reduction'] / whole:.1f}%" if whole else "-",
+            f"{one['splits']:,}",
+        ]
+        for one in shown
+    ]
+    return text_table(["feature", "reduction", "share", "splits"], rows)

@@ -1,0 +1,105 @@
+"""What commands read and write besides files: standard input, output and error."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import math
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from rustrank.errors import ParamError
+
+if TYPE_CHECKING:
+    from rustrank.model.booster import Booster
+
+#: What stands for standard input, or output.
+PIPE = "-"
+
+
+def path_of(name: str) -> str:
+    """Return the path to read for a name on the command line."""
+    return "/dev/stdin" if name == PIPE else name
+
+
+def require_output() -> None:
+    """Refuse to go on where nothing can be printed."""
+    # Python has no stream where the shell closed it.
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "standard output is closed")
+
+
+def flush_output() -> None:
+    """Let all that was printed arrive."""
+    require_output()
+    sys.stdout.flush()
+
+
+def close_output() -> None:
+    """Let what is still buffered go nowhere, so that the interpreter can end in peace."""
+    if sys.stdout is None:
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def complain(what: str) -> None:
+    """Write to standard error; where that cannot be, the exit code must do."""
+    with contextlib.suppress(OSError, ValueError):
+        if sys.stderr is not None:
+            sys.stderr.write(f"rustrank: {what}\n")
+
+
+def telling(*outputs: str | None) -> TextIO:
+    """Return where to tell what was done: not in the midst of an output that is piped."""
+    piped = PIPE in outputs and sys.stderr is not None
+    return sys.stderr if piped else sys.stdout
+
+
+def require_place(output: str | None, *inputs: str | None) -> None:
+    """Refuse an output that cannot be written, or is an input, before the work for it is done."""
+    if output is None or output == PIPE:
+        return
+    for name in inputs:
+        if name and Path(name).exists() and Path(output).exists():
+            if not Path(name).samefile(output):
+                continue
+            message = f"{output} is read and would be written over: name another file to write"
+            raise ParamError(message, code="output")
+    folder = Path(output).parent
+    if not folder.is_dir():
+        kind = NotADirectoryError if folder.exists() else FileNotFoundError
+        code = errno.ENOTDIR if folder.exists() else errno.ENOENT
+        raise kind(code, os.strerror(code), output)
+    if Path(output).is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), output)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), output)
+
+
+def save_model(booster: Booster, output: str) -> None:
+    """Write a model to a file, whole or not at all, or to standard output."""
+    if output == PIPE:
+        sys.stdout.write(booster.to_text())
+    else:
+        booster.save(output)
+
+
+def print_json(value: Any, stream: TextIO | None = None) -> None:
+    """Print a value as JSON."""
+    (stream or sys.stdout).write(json.dumps(_without_nan(value), indent=2) + "\n")
+
+
+def _without_nan(value: Any) -> Any:
+    """Replace NaN, which JSON does not have, by null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _without_nan(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(one) for one in value]
+    return value

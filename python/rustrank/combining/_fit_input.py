@@ -1,0 +1,191 @@
+"""The arguments of `Combiner` and its `fit`, checked: options, rankers, labels and queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank import _rustrank
+from rustrank.data.dataset import Dataset
+from rustrank.data.scored_rows import ScoredRows, judged_rows
+from rustrank.errors import DataError, ParamError, ParamKindError, UnknownNameError, shown
+from rustrank.inputs.scalars import flag, real, text, whole
+from rustrank.inputs.vectors import as_scores, check_length
+from rustrank.model.booster import Booster
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rustrank.metrics.evaluation import Judging
+
+#: What `fit` takes besides the rankers, and so what a held-out set is described by.
+_FIELDS = ("rankers", "y", "X", "qid", "group", "query_weight", "tie_break")
+
+
+@dataclass(frozen=True)
+class CombinerOptions:
+    """The metric to maximise, and the search for weights."""
+
+    judging: Judging
+    method: str
+    alphas: tuple[float, float] | None
+    negative: bool
+    reach: float
+    most_passes: int
+    restarts: int
+    seed: int
+    tree: list[tuple[int, int]] | None
+    curve_steps: int
+    jitter: bool
+
+    @classmethod
+    def of(cls, judging: Judging, options: Mapping[str, Any]) -> CombinerOptions:
+        """Check the kinds of options; the core checks names and ranges."""
+        if len(judging.metrics) != 1:
+            message = f"metric: got {len(judging.metrics)} metrics, expected one"
+            raise ParamError(message, code="metric.name")
+        listed = isinstance(options["method"], (tuple, list))
+        return cls(
+            judging,
+            "tree" if listed else text("method", options["method"]),
+            _alphas(options["alphas"]),
+            flag("negative", options["negative"]),
+            real("reach", options["reach"]),
+            whole("most_passes", options["most_passes"], 1, 2**31),
+            whole("restarts", options["restarts"], 0, 2**31),
+            whole("seed", options["seed"], 0, 2**64 - 1),
+            _tree(options["method"]) if listed else None,
+            whole("curve_steps", options["curve_steps"], 0, 2**31),
+            options["ties"] == "jitter",
+        )
+
+
+def _alphas(given: Any) -> tuple[float, float] | None:
+    if given is None:
+        return None
+    try:
+        low, high = given
+    except (TypeError, ValueError):
+        message = f"alphas: got {shown(given)}, expected two numbers, or None"
+        raise ParamKindError(message, code="combine.range") from None
+    return real("alphas[0]", low), real("alphas[1]", high)
+
+
+def _tree(given: Any) -> list[tuple[int, int]]:
+    """Return the joins of a tree of pairs of numbers, leaves first."""
+    joins: list[tuple[int, int]] = []
+    leaves = _leaves(given)
+
+    def node(one: Any) -> int:
+        if not isinstance(one, (tuple, list)):
+            return whole("method", one, 0, 2**31)
+        if len(one) != 2:
+            message = f"method: got {shown(one)}, expected a pair of rankers, or of such pairs"
+            raise ParamError(message, code="combine.tree")
+        first, second = node(one[0]), node(one[1])
+        joins.append((first, second))
+        return leaves + len(joins) - 1
+
+    node(given)
+    return joins
+
+
+def _leaves(tree: Any) -> int:
+    return sum(map(_leaves, tree)) if isinstance(tree, (tuple, list)) else 1
+
+
+def scored_rows(rankers: Any, given: Mapping[str, Any], options: CombinerOptions) -> ScoredRows:
+    """Read labels and queries, and the scores of rankers; break ties in the scores where asked to."""
+    named = as_rankers(rankers)
+    judged = judged_rows(given)
+    y, X, tie_break = (given.get(name) for name in ("y", "X", "tie_break"))
+    X = y if X is None and isinstance(y, Dataset) else X
+    num_docs, threads = len(judged["labels"]), options.judging.num_threads
+    scores = {name: _scores(name, one, X, num_docs, threads) for name, one in named.items()}
+    scored = ScoredRows(**judged, by_ranker=scores)
+    if tie_break is None and not options.jitter:
+        return scored
+    by = None if tie_break is None else _scores("tie_break", tie_break, X, num_docs, threads)
+    untied = _rustrank.untied(scored, by, 0 if by is not None else options.seed)
+    return replace(scored, by_ranker=dict(zip(named, untied, strict=True)))
+
+
+def as_rankers(rankers: Any) -> dict[str, Any]:
+    """Return rankers by their names; without names they are numbered."""
+    if isinstance(rankers, Mapping):
+        named = {text("rankers", name): ranker for name, ranker in rankers.items()}
+    elif isinstance(rankers, (Sequence, np.ndarray)) and not isinstance(rankers, (str, bytes)):
+        named = {f"ranker {at}": ranker for at, ranker in enumerate(rankers)}
+    else:
+        message = (
+            f"rankers: got {shown(rankers)}, expected a sequence of scores of all docs or of "
+            "Boosters, one a ranker, or a mapping from names to these"
+        )
+        raise ParamKindError(message, code="combine.rankers")
+    if not named:
+        message = "rankers: got none, expected at least one"
+        raise ParamError(message, code="combine.rankers")
+    return named
+
+
+def held_out(given: Any, rankers: Any, options: CombinerOptions) -> ScoredRows | None:
+    """Read a held-out set: a dataset, or the arguments of `fit` in a mapping."""
+    if given is None:
+        return None
+    if isinstance(given, Dataset):
+        given = {"y": given}
+    if not isinstance(given, Mapping):
+        message = f"valid: got {shown(given)}, expected a Dataset or a mapping of fit's arguments"
+        raise ParamKindError(message, code="valid")
+    for name in given:
+        if name not in _FIELDS:
+            message = f"valid has {shown(name)}: expected {', '.join(_FIELDS)}"
+            raise UnknownNameError(message, code="valid")
+    fitted = as_rankers(rankers)
+    theirs = given.get("rankers")
+    if theirs is None:
+        if not all(isinstance(ranker, Booster) for ranker in fitted.values()):
+            message = "valid needs rankers: the scores of its own docs"
+            raise ParamError(message, code="valid")
+        theirs = rankers
+    return scored_rows(in_order(theirs, list(fitted), "valid"), given, options)
+
+
+def in_order(rankers: Any, names: Sequence[str], what: str) -> dict[str, Any]:
+    """Return rankers in the order in which they were fitted: by name, or as they come."""
+    named = as_rankers(rankers)
+    if isinstance(rankers, Mapping):
+        if set(named) != set(names):
+            message = f"{what} has rankers {', '.join(named)}: expected {', '.join(names)}"
+            raise ParamError(message, code="combine.rankers")
+        return {name: named[name] for name in names}
+    if len(named) != len(names):
+        message = f"{what} has another number of rankers: got {len(named)}, expected {len(names)}"
+        raise DataError(message, code="combine.rankers")
+    return dict(zip(names, named.values(), strict=True))
+
+
+def _scores(
+    name: str, ranker: Any, X: Any, num_docs: int, num_threads: int | None
+) -> NDArray[np.float64]:
+    if isinstance(ranker, Booster):
+        if X is None:
+            message = f"{name} is a Booster, which needs features to score: pass X="
+            raise ParamError(message, code="combine.rankers")
+        scores = ranker.score(X, num_threads=num_threads)
+    else:
+        scores = as_scores(ranker, f"scores of {name}")
+    check_length(f"scores of {name}", len(scores), num_docs, "rows")
+    wrong = np.flatnonzero(~np.isfinite(scores))
+    if len(wrong):
+        row = int(wrong[0])
+        message = (
+            f"scores of {name}, row {row}: got {float(scores[row])!r}, expected a finite number; "
+            "give docs that a ranker did not retrieve a score just below its lowest"
+        )
+        code = "score.nan" if np.isnan(scores[row]) else "score.infinite"
+        raise DataError(message, code=code, row=row)
+    return scores

@@ -1,0 +1,65 @@
+"""Combinations that are learned: LambdaRank nets whose features are the scores of rankers.
+
+Burges (2010) names them beside the exact sweep: without its guarantee, and easy to extend.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.estimators.nets import LambdaRank
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rustrank.combining._fit_input import CombinerOptions
+    from rustrank.data.scored_rows import ScoredRows
+
+#: The methods, with the hidden units of their nets.
+NETS: dict[str, tuple[int, ...]] = {"lambdarank": (), "lambdarank_net": (10,)}
+
+
+def learn(scored: ScoredRows, other: ScoredRows | None, options: CombinerOptions) -> LambdaRank:
+    """Fit a net to the scores of rankers; a held-out set says which epoch is kept."""
+    judging = options.judging
+    net = LambdaRank(
+        hidden=NETS[options.method],
+        epochs=60,
+        learning_rate=0.01,
+        inputs="plain",
+        weight_decay=0.0,
+        # So far beyond what scores are that a linear net is linear.
+        limit=1e6,
+        metric=judging.metrics[0],
+        gain=judging.gain,
+        relevant_from=judging.relevant_from,
+        max_label=judging.max_label,
+        random_state=options.seed,
+        n_jobs=judging.num_threads,
+    )
+    valid = None if other is None else {"X": features(other.scores), **_given(other)}
+    return net.fit(features(scored.scores), **_given(scored), eval_set=valid)
+
+
+def features(scores: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return scores as features: a column a ranker."""
+    return np.column_stack(scores)
+
+
+def _given(scored: ScoredRows) -> dict[str, Any]:
+    queries = scored.queries
+    by = {"qid": queries[0]} if isinstance(queries, tuple) else {"group": queries}
+    return {"y": scored.labels, "query_weight": scored.query_weight, **by}
+
+
+def weights_of(net: LambdaRank, scores: list[NDArray[np.float64]]) -> list[float]:
+    """Return what a linear net multiplies each ranker's scores by."""
+    # Sorted: sums over rows must not know their order.
+    table = np.sort(features(scores), axis=0)
+    mean, spread = table.mean(axis=0), table.std(axis=0)
+    spread[spread == 0] = 1.0
+    rows = mean + np.vstack([np.zeros_like(mean), np.diag(spread)])
+    found = net.predict(rows)
+    return [float(weight) for weight in (found[1:] - found[0]) / spread]

@@ -1,0 +1,202 @@
+"""Rankers of any kind side by side on one set of docs: ours, other libraries', or their scores."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.combining._fit_input import as_rankers
+from rustrank.combining.combiner import Combiner
+from rustrank.data.dataset import Dataset
+from rustrank.data.dataset_building import with_ranks
+from rustrank.data.scored_rows import ScoredRows, judged_rows
+from rustrank.errors import DataError, ParamError, ParamKindError, RustrankError, shown
+from rustrank.inputs.tables import as_names, as_table, in_one_piece
+from rustrank.inputs.vectors import as_scores, check_length, library
+from rustrank.model.booster import Booster
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from rustrank.inputs.queries import Queries
+    from rustrank.metrics.evaluation import Evaluation, Judging
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SideBySide(ScoredRows):
+    """Scored documents with the rankers that can be looked into and the features that they score."""
+
+    #: The rankers that are boosters, or hold one, by name.
+    boosters: dict[str, Booster]
+    #: What rankers score: raw features, a dataset, or nothing.
+    X: Any
+    num_threads: int | None
+    #: What docs are called; None for their rows.
+    doc_ids: list[str] | None = None
+    #: What features are called, where a booster does not know.
+    feature_names: list[str] | None = None
+
+    @classmethod
+    def of(cls, rankers: Any, given: Mapping[str, Any], num_threads: int | None) -> SideBySide:
+        """Read docs as `Combiner.fit` does, and let the rankers score them."""
+        named = as_rankers(rankers)
+        judged = judged_rows(given)
+        y, X = given.get("y"), given.get("X")
+        X = y if X is None and isinstance(y, Dataset) else X
+        boosters = {
+            name: found
+            for name, ranker in named.items()
+            if (found := booster_of(ranker)) is not None
+        }
+        asking = _Asking(
+            X, (judged["queries"], judged["query_ids"]), len(judged["labels"]), num_threads
+        )
+        scores = {
+            name: asking.scores(name, boosters.get(name, ranker)) for name, ranker in named.items()
+        }
+        return cls(**judged, by_ranker=scores, boosters=boosters, X=X, num_threads=num_threads)
+
+    @property
+    def query(self) -> NDArray[np.int64]:
+        """The number of each doc's query, in the order of ``query_ids``."""
+        if isinstance(self.queries, tuple):
+            return self.queries[0].astype(np.int64)
+        return np.repeat(np.arange(len(self.query_ids)), self.queries)
+
+    @property
+    def has_features(self) -> bool:
+        """Whether there are raw features, which a dataset does not keep, and all of them numbers."""
+        if self.X is None or isinstance(self.X, Dataset):
+            return False
+        return self._is_plain or self._all_cells is not None
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether rows can be taken without reading the others."""
+        return isinstance(self.X, np.ndarray) and self.X.dtype.kind in "fiub"
+
+    def cells(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the raw features of some docs."""
+        cells = cells_of(self.X[rows]) if self._is_plain else self._all_cells
+        assert cells is not None  # noqa: S101 - `has_features` was asked before
+        return cells if self._is_plain else cells[rows]
+
+    @cached_property
+    def _all_cells(self) -> NDArray[np.float64] | None:
+        return cells_of(self.X)
+
+    def called(self, doc_ids: Any, feature_names: Any) -> SideBySide:
+        """Return the same with names of docs and features."""
+        listed = None if doc_ids is None else [str(one) for one in doc_ids]
+        if listed is not None:
+            check_length("doc_ids", len(listed), len(self.labels), "rows")
+        names = as_names(feature_names)
+        for name, booster in self.boosters.items():
+            if names is not None and len(names) != booster.num_raw_features:
+                message = (
+                    f"feature_names has {len(names)} names, expected {booster.num_raw_features}: the "
+                    f"features of {name}"
+                )
+                raise DataError(message, code="features.names")
+        return replace(self, doc_ids=listed, feature_names=names)
+
+    def doc(self, row: int) -> str:
+        """Return what a doc is called."""
+        return f"row {row}" if self.doc_ids is None else self.doc_ids[row]
+
+    def names_of(self, booster: Booster) -> list[str]:
+        """Return the names of a booster's features: its own, or else what another calls them."""
+        if booster._names is None:
+            if self.feature_names is not None:
+                return (with_ranks if booster.query_ranks else list)(self.feature_names)
+            for one in self.boosters.values():
+                if one._names is not None and one.num_features == booster.num_features:
+                    return one.feature_names
+        return booster.feature_names
+
+    def evaluate_all(self, judging: Judging) -> dict[str, Evaluation]:
+        """Measure each ranker."""
+        return {name: self.evaluate(scores, judging) for name, scores in self.by_ranker.items()}
+
+    def score(self, booster: Booster) -> NDArray[np.float64]:
+        """Return the scores that a booster gives."""
+        queries = self.queries, self.query_ids
+        return _Asking(self.X, queries, len(self.labels), self.num_threads).of_booster(booster)
+
+
+def booster_of(ranker: Any) -> Booster | None:
+    """Return the booster that a ranker is, has learned or is the file of; None of other rankers."""
+    if isinstance(ranker, (str, os.PathLike)):
+        return Booster.load(ranker)
+    if isinstance(ranker, Booster):
+        return ranker
+    if isinstance(ranker, Combiner):
+        return ranker.booster
+    learned = getattr(ranker, "booster_", None)
+    return learned if isinstance(learned, Booster) else None
+
+
+def required_booster(ranker: Any) -> Booster:
+    """Return the booster that a ranker is or has learned."""
+    found = booster_of(ranker)
+    if found is None:
+        message = f"ranker: got {shown(ranker)}, expected a Booster or a fitted estimator"
+        raise ParamKindError(message, code="ranker")
+    return found
+
+
+def cells_of(X: Any) -> NDArray[np.float64] | None:
+    """Return raw features as one table of doubles.
+
+    None if some are text or categories, which a ranker may read all the same.
+    """
+    try:
+        return np.asarray(in_one_piece(as_table(X)), np.float64)
+    except (TypeError, RustrankError):
+        return None
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """What rankers are asked to score."""
+
+    X: Any
+    queries: tuple[Queries, NDArray[Any]]
+    num_docs: int
+    num_threads: int | None
+
+    def scores(self, name: str, ranker: Any) -> NDArray[np.float64]:
+        """Return the scores that a ranker gives, or is."""
+        ask = self._ask(ranker)
+        if ask is not None and self.X is None:
+            message = f"{name} is {shown(ranker)}, which needs features to score: pass X="
+            raise ParamError(message, code="rankers")
+        scores = as_scores(ranker if ask is None else ask(self.X), f"scores of {name}")
+        check_length(f"scores of {name}", len(scores), self.num_docs, "rows")
+        return scores
+
+    def _ask(self, ranker: Any) -> Any:
+        """Return the function that scores; None of what are scores already."""
+        if isinstance(ranker, Booster):
+            return lambda _: self.of_booster(ranker)
+        # An xgboost.Booster's predict wants a matrix of its own kind, this method any.
+        if library(ranker) == "xgboost" and hasattr(ranker, "inplace_predict"):
+            return ranker.inplace_predict
+        predict = getattr(ranker, "predict", None)
+        if callable(predict):
+            return predict
+        return ranker if callable(ranker) else None
+
+    def of_booster(self, booster: Booster) -> NDArray[np.float64]:
+        """Return the scores that a booster gives."""
+        if isinstance(self.X, Dataset):
+            return booster.score(self.X, num_threads=self.num_threads)
+        of_rows, _ = self.queries
+        known = {"qid": of_rows[0]} if isinstance(of_rows, tuple) else {"group": of_rows}
+        return booster.score(self.X, num_threads=self.num_threads, **known)

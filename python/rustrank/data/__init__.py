@@ -1,0 +1,1 @@
+"""Data sets: binned (`Dataset`), with raw features (`RawRows`), and read in batches."""

@@ -1,0 +1,272 @@
+"""Batches: tables that arrive a part at a time, twice, with the same columns each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from os import fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from rustrank.errors import DataError, ParamError, ParamKindError, shown
+from rustrank.inputs.queries import as_ids
+from rustrank.inputs.scalars import whole
+from rustrank.inputs.tables import Table, as_table
+from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+#: One batch of rows: a mapping with ``X``, ``y``, ``qid`` and perhaps ``row_weight`` and
+#: ``base_score``, or the first three as a tuple.
+Batch: TypeAlias = Mapping[str, Any] | tuple[Any, Any, Any]
+
+_NEEDED = ("X", "y", "qid")
+_OPTIONAL = ("row_weight", "base_score")
+
+
+class Batches:
+    """A source of batches, and what its first batch and its last pass were like."""
+
+    def __init__(self, source: Callable[[], Iterable[Batch]] | Iterable[Batch]) -> None:
+        if isinstance(source, Iterator):
+            message = (
+                "batches can be read only once: pass a function that returns a new iterator, "
+                "as in `Dataset.from_batches(lambda: read_my_files())`"
+            )
+            raise TypeError(message)
+        if not callable(source) and (
+            isinstance(source, (str, Mapping)) or not hasattr(source, "__iter__")
+        ):
+            message = f"batches: got {shown(source)}, expected a list of batches or a function"
+            raise TypeError(message)
+        self._make = source if callable(source) else lambda: source
+        self._first: Table | None = None
+        self._num_rows: int | None = None
+
+    @property
+    def names(self) -> list[str] | None:
+        """The names of the columns of the first batch, where it has some."""
+        return None if self._first is None else self._first.names
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows the last pass had; 0 before there was one."""
+        return self._num_rows or 0
+
+    def read(self) -> Iterator[tuple[Mapping[str, Any], Table]]:
+        """Yield each batch by the names of its parts, and its table in the order of the first."""
+        num_rows = 0
+        number = -1
+        for number, batch in enumerate(self._made()):
+            given = _by_name(batch, number)
+            table = as_table(given["X"])
+            if self._first is None:
+                self._first = table
+            table = _like(self._first, table, number)
+            num_rows += table.num_rows
+            yield given, table
+        if number < 0:
+            message = "the data have no rows: there is no batch"
+            raise DataError(message, code="data.empty")
+        if self._num_rows not in (None, num_rows):
+            message = (
+                f"the batches are read twice and were not the same: got {num_rows} rows, expected "
+                f"{self._num_rows}, as in the first pass"
+            )
+            raise DataError(message, code="batch")
+        self._num_rows = num_rows
+
+    def _made(self) -> Iterable[Batch]:
+        made = self._make()
+        if not hasattr(made, "__iter__"):
+            message = f"batches: the function returned {shown(made)}, expected an iterator"
+            raise TypeError(message)
+        return made
+
+
+def _by_name(batch: Any, number: int) -> Mapping[str, Any]:
+    if isinstance(batch, (tuple, list)):
+        if len(batch) != len(_NEEDED):
+            message = f"batch {number} has {len(batch)} parts, expected 3: X, y, qid"
+            raise DataError(message, code="batch")
+        return dict(zip(_NEEDED, batch, strict=True))
+    if not isinstance(batch, Mapping):
+        message = f"batch {number}: got {shown(batch)}, expected a mapping or (X, y, qid)"
+        raise TypeError(message)
+    unknown = [shown(key) for key in batch if key not in (*_NEEDED, *_OPTIONAL)]
+    absent = [name for name in _NEEDED if batch.get(name) is None]
+    if unknown or absent:
+        what = f"has {unknown[0]}" if unknown else f"has no {absent[0]}"
+        expected = "X, y, qid and perhaps row_weight and base_score"
+        message = f"batch {number} {what}: expected {expected}"
+        raise DataError(message, code="batch")
+    return batch
+
+
+def _like(first: Table, table: Table, number: int) -> Table:
+    """Return the columns in the order of the first batch's."""
+    if table.num_features != first.num_features:
+        message = (
+            f"batch {number} has another number of features: got {table.num_features}, "
+            f"expected {first.num_features}"
+        )
+        raise DataError(message, code="features")
+    mine, theirs = table.names, first.names
+    if mine is None or theirs is None or mine == theirs:
+        return table
+    place = {name: at for at, name in enumerate(mine)}
+    absent = [name for name in theirs if name not in place]
+    if absent or len(place) < len(mine):
+        other = [name for name in mine if name not in set(theirs)]
+        got = f"got {shown(other[0])}, " if other else ""
+        missed = absent[0] if absent else theirs[0]
+        message = f"batch {number} has other features than the first: {got}expected {shown(missed)}"
+        raise DataError(message, code="features.names", feature=missed)
+    return table.in_order([place[name] for name in theirs])
+
+
+@dataclass
+class Columns:
+    """All of the batches but their features."""
+
+    y: list[NDArray[np.float32]] = field(default_factory=list)
+    qid: list[NDArray[Any]] = field(default_factory=list)
+    row_weight: list[NDArray[np.float64]] = field(default_factory=list)
+    base_score: list[NDArray[np.float64]] = field(default_factory=list)
+
+    def add(self, given: Mapping[str, Any], num_rows: int) -> None:
+        """Keep these parts of a batch."""
+        self.y.append(as_labels(given["y"]))
+        self.qid.append(as_ids(given["qid"]))
+        for name in ("y", "qid"):
+            part = getattr(self, name)[-1]
+            check_length(f"{name} of batch {len(self.y) - 1}", len(part), num_rows, "rows")
+        if given.get("row_weight") is not None:
+            self.row_weight.append(as_doubles(given["row_weight"], "row_weight"))
+        if given.get("base_score") is not None:
+            self.base_score.append(as_scores(given["base_score"], "base_score"))
+
+    def joined_qid(self) -> NDArray[Any]:
+        """Return all query ids; those of different kinds stay different."""
+        if len({part.dtype.kind for part in self.qid}) == 1:
+            return np.concatenate(self.qid)
+        return np.concatenate([part.astype(object) for part in self.qid])
+
+    def joined(self, name: str) -> NDArray[np.float64] | None:
+        """Return an optional part of all batches, or None where no batch has it."""
+        parts: list[NDArray[np.float64]] = getattr(self, name)
+        if not parts:
+            return None
+        joined = np.concatenate(parts)
+        check_length(name, len(joined), sum(map(len, self.y)), "rows of all batches")
+        return joined
+
+
+@dataclass(frozen=True)
+class ParquetFiles:
+    """Parquet files as batches."""
+
+    paths: list[str]
+    roles: dict[str, str]
+    features: list[str]
+    batch_rows: int
+
+    @classmethod
+    def of(
+        cls, path: Any, roles: Mapping[str, Any], features: Any, batch_rows: Any
+    ) -> ParquetFiles:
+        """Check what is asked for; ``roles`` are the columns that are no features, by their use."""
+        paths = paths_of(path)
+        rows = whole("batch_rows", batch_rows, 1, 2**31 - 1)
+        taken = {role: name for role, name in roles.items() if name is not None}
+        _check_different(taken)
+        if features is None:
+            with opened(paths[0]) as file:
+                columns = file.schema_arrow.names
+            features = [name for name in columns if name not in taken.values()]
+        return cls(paths, taken, _chosen(features, taken), rows)
+
+    def __call__(self) -> Iterator[Batch]:
+        """Read all files once more."""
+        wanted = [*self.features, *self.roles.values()]
+        for one in self.paths:
+            with opened(one) as file:
+                require_columns(wanted, file.schema_arrow.names, one)
+                for rows in file.iter_batches(self.batch_rows, columns=wanted):
+                    batch = {role: rows.column(name) for role, name in self.roles.items()}
+                    yield {**batch, "X": rows.select(self.features)}
+
+
+def paths_of(path: Any) -> list[str]:
+    """Take one path or several."""
+    try:
+        paths = [fspath(one) for one in (path if isinstance(path, (list, tuple)) else [path])]
+    except TypeError:
+        message = f"path: got {shown(path)}, expected a path, or a list of them"
+        raise ParamKindError(message, code="path") from None
+    if not paths:
+        message = "path: got no files, expected one or more"
+        raise ParamError(message, code="path")
+    return paths
+
+
+def _check_different(roles: Mapping[str, Any]) -> None:
+    uses: dict[str, str] = {}
+    for role, name in roles.items():
+        parameter = "label" if role == "y" else role
+        if not isinstance(name, str):
+            message = f"{parameter}: got {shown(name)}, expected the name of a column"
+            raise ParamKindError(message, code=parameter)
+        if name in uses:
+            message = f"column {shown(name)} is both {uses[name]} and {parameter}"
+            raise ParamError(message, code=parameter)
+        uses[name] = parameter
+
+
+def _chosen(features: Any, roles: Mapping[str, str]) -> list[str]:
+    if isinstance(features, (str, bytes)) or not hasattr(features, "__iter__"):
+        message = f"features: got {shown(features)}, expected a list of names of columns"
+        raise ParamKindError(message, code="features")
+    chosen = list(features)
+    for name in chosen:
+        if not isinstance(name, str):
+            message = f"features: got {shown(name)}, expected the name of a column"
+            raise ParamKindError(message, code="features")
+        for role, taken in roles.items():
+            if name == taken:
+                message = (
+                    f"features: column {shown(name)} is the {'label' if role == 'y' else role}, "
+                    "and cannot be a feature too"
+                )
+                raise ParamError(message, code="features")
+    return chosen
+
+
+def opened(path: Any) -> Any:
+    """Open a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # pyarrow's own error for a file that is not there does not say its name.
+    if isinstance(path, (str, Path)) and "://" not in str(path):
+        Path(path).open("rb").close()
+    try:
+        return pq.ParquetFile(path)
+    except pa.ArrowException as error:
+        message = f"{path}: not a Parquet file that can be read ({error})"
+        raise DataError(message[:400], code="parquet", path=str(path)) from error
+
+
+def require_columns(wanted: Iterable[str], present: Sequence[str], path: Any) -> None:
+    """Refuse a file that lacks a column."""
+    for name in wanted:
+        if name not in present:
+            message = (
+                f"column {shown(name)} is not there ({path}): the file has {', '.join(present)}"
+            )
+            raise DataError(message[:400], code="columns", path=str(path))

@@ -1,0 +1,653 @@
+"""Datasets: docs with features, labels and queries, checked once and binned."""
+
+from __future__ import annotations
+
+import math
+import operator
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeGuard
+
+import numpy as np
+
+from rustrank import _rustrank
+from rustrank.data.batches import Batches, Columns, ParquetFiles, paths_of
+from rustrank.data.dataset_building import (
+    Choosing,
+    ReadOptions,
+    Rows,
+    Text,
+    built,
+    checked_names,
+    numbered_names,
+    positions_of,
+    sampled,
+    with_ranks,
+)
+from rustrank.errors import (
+    DataError,
+    ParamError,
+    ParamKindError,
+    UnknownNameError,
+    shown,
+    warn_caller,
+)
+from rustrank.formatting import count, size
+from rustrank.inputs.categories import Categories, encoded, numbered, numbers_of
+from rustrank.inputs.queries import as_queries, as_query_weight, numbers_if_all
+from rustrank.inputs.scalars import as_augment, flag, whole, whole_or
+from rustrank.inputs.tables import as_names, as_table, check_different
+from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
+from rustrank.progress import progress_of_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from rustrank.data.batches import Batch
+    from rustrank.model.booster import Booster
+
+__all__ = ["Augmented", "Dataset"]
+
+
+class Augmented(NamedTuple):
+    """The rows of a set that holds queries and copies of them.
+
+    Attributes
+    ----------
+    rows : array
+        The rows of the docs, those of the queries themselves first.
+    qid : array
+        The query, or the copy of one, that each is in: numbers from 0.
+    query_ids : array
+        The query that each of those is, or is a copy of: what folds must keep together.
+    """
+
+    rows: NDArray[np.int64]
+    qid: NDArray[np.int64]
+    query_ids: NDArray[Any]
+
+
+class Dataset:
+    """Docs with features, labels and queries: checked once, binned, immutable.
+
+    Only binned features are kept, a byte or less each; ``X`` is not. A value counts as the nearest
+    ``float32``, whatever type it comes in. The result does not depend on the order of rows or
+    queries, nor on the number of threads.
+
+    Parameters
+    ----------
+    X : array-like of shape (num_docs, num_features)
+        A numpy array, pandas or polars DataFrame, Arrow table, scipy sparse matrix, lists, or a
+        mapping from names to columns. Arrays of ``float32`` and ``float64`` in C or Fortran order
+        are read where they lie.
+    y : array-like of shape (num_docs,)
+        Labels: finite numbers from 0.
+    qid : array-like of shape (num_docs,), optional
+        The query of each row: ids of any type, in any order.
+    group : array-like of shape (num_queries,), optional
+        Instead of ``qid``: the number of rows of each query, in row order.
+    query_weight : array-like or mapping, optional
+        A weight for each query, in order of first appearance, or by id: a mapping, or a pandas
+        Series with an index of its own.
+    row_weight : array-like of shape (num_docs,), optional
+        A factor on each doc's gradients.
+    base_score : array-like of shape (num_docs,), optional
+        Scores that training starts from.
+    position : array-like of shape (num_docs,), optional
+        Where labels are clicks: the place at which each doc was shown, from 1, whatever the order of
+        rows. Training then learns how much more some places are looked at than others together with
+        the ranker, whose scores are cleared of it; `Booster.position_bias` has what was learned.
+        Validation sets are better judged than clicked: metrics know no positions.
+    base : Booster, optional
+        Any booster that training is to go on from: its scores of ``X`` are the base scores, and
+        `rustrank.train` adds trees to it. By default that of ``like``.
+    feature_names : sequence of str, optional
+        Names; taken from the columns of a frame by default.
+    like : Dataset or Booster, optional
+        A training set whose bins this one shares: how validation and test sets are made. Or a
+        booster that is to score the docs.
+    query_ranks : bool, optional
+        Whether the rank of each value among those of its query is a feature too: a doc's place from
+        the smallest value, less a half, over the number of docs that have one; equal values share
+        the mean of their places. Ranks come after all features, as ``rank(NAME)``. What is trained
+        on them works them out itself, and needs to know the queries: ``booster.score(X, qid=...)``.
+        By default as in ``like``, else not. While the dataset is made, they take 4 bytes a value.
+    max_bins : int, optional
+        The most bins a feature may have, besides the one for missing values: 2 to 255, by default
+        255. Not together with ``like``, whose bins are chosen already.
+    sample_rows : int, optional
+        The most distinct rows from which bins are chosen, by default 65,536. Not with ``like``.
+    missing : float, default NaN
+        A value that means "missing", besides NaN.
+    infinite : {"error", "missing"}, default "error"
+        What infinite values are.
+    num_threads : int, optional
+        Threads to use; all cores by default.
+    categorical : sequence of str or int, optional
+        The features, by name or number, that hold categories: whole numbers from 0, or texts, which
+        the model numbers and remembers, so that it scores tables with the same texts. Columns that
+        are categorical in pandas, polars or Arrow are among them anyway. A split asks for some of
+        the categories. The 254 most frequent ones have bins; the rest, and those that turn up
+        later, share one, and go together. Missing values stay missing. Not with ``like``, whose
+        categories these are.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> data = rr.datasets.make_polynomial(num_queries=20, seed=0)
+    >>> train = rr.Dataset(data.X, data.y, qid=data.qid)
+    >>> train.num_queries
+    20
+
+    With ranks within queries:
+
+    >>> ranked = rr.Dataset(data.X, data.y, qid=data.qid, query_ranks=True)
+    >>> ranked.num_features == 2 * train.num_features
+    True
+    >>> rr.train(ranked, num_trees=5).score(data.X, qid=data.qid).shape == data.y.shape
+    True
+    """
+
+    _core: _rustrank.Dataset
+    _names: list[str] | None
+    _query_ids: NDArray[Any]
+    #: The booster whose scores the base scores are.
+    _base: Booster | None
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        query_weight: Any = None,
+        row_weight: Any = None,
+        base_score: Any = None,
+        position: Any = None,
+        base: Booster | None = None,
+        feature_names: Sequence[str] | None = None,
+        like: Dataset | Booster | None = None,
+        query_ranks: bool | None = None,
+        max_bins: int | None = None,
+        sample_rows: int | None = None,
+        missing: float = math.nan,
+        infinite: str = "error",
+        num_threads: int | None = None,
+        categorical: Sequence[str | int] | None = None,
+    ) -> None:
+        reading = ReadOptions(missing, infinite, num_threads)
+        base = _base(base, like, has_scores=base_score is not None)
+        if base is not None:
+            ids, sizes = (qid, group) if base.query_ranks else (None, None)
+            base_score = base.score(
+                X, qid=ids, group=sizes, missing=missing, infinite=infinite, num_threads=num_threads
+            )
+        table = as_table(X)
+        names = checked_names(as_names(feature_names), table)
+        table, categories = encoded(
+            table, categorical, known_categories(like), names, reading.missing
+        )
+        bins = _bins(like, names, max_bins, sample_rows, query_ranks, categories=categories)
+        labels = as_labels(y)
+        check_length("y", len(labels), table.num_rows, "rows")
+        queries, ids = as_queries(qid, group, table.num_rows)
+        rows = Rows(
+            labels,
+            queries,
+            None if row_weight is None else as_doubles(row_weight, "row_weight"),
+            as_query_weight(query_weight, ids),
+            None if base_score is None else as_scores(base_score, "base_score"),
+            None if position is None else positions_of(position),
+        )
+        core = built(table, rows, bins, reading)
+        self._settle(core, names or (None if like is None else like._names), ids, base)
+        if like is None:
+            self._warn_of_unused()
+
+    def _settle(
+        self,
+        core: _rustrank.Dataset,
+        names: list[str] | None,
+        query_ids: NDArray[Any],
+        base: Booster | None = None,
+    ) -> None:
+        self._core = core
+        if names is not None and len(names) < core.num_features:
+            names = with_ranks(names)
+            check_different(names)
+        self._names = names
+        self._query_ids = query_ids
+        self._base = base
+
+    def _warn_of_unused(self) -> None:
+        unused = len(self.unused_features)
+        if unused:
+            message = (
+                f"{unused} of {self.num_features} features have one value, or none, in the data "
+                "and are not used"
+            )
+            warn_caller(message)
+
+    @classmethod
+    def from_letor(
+        cls,
+        path: str | PathLike[str] | Sequence[str | PathLike[str]],
+        *,
+        feature_names: Sequence[str] | None = None,
+        like: Dataset | Booster | None = None,
+        query_ranks: bool | None = None,
+        max_bins: int | None = None,
+        sample_rows: int | None = None,
+        missing: float = math.nan,
+        infinite: str = "error",
+        max_features: int = 1 << 20,
+        zero_based: bool = False,
+        buffer_bytes: int | None = None,
+        num_threads: int | None = None,
+        progress: bool | None = None,
+        categorical: Sequence[str | int] | None = None,
+    ) -> Dataset:
+        """Read LETOR or SVMlight text: ``label qid:Q 1:v 2:v ... # comment``, plain or gzip.
+
+        Parameters
+        ----------
+        path : path-like, or a sequence of them
+            The file, or several that are read as one, such as shards. The lines of a query stand
+            together, in one file.
+        max_features : int, default 2**20
+            The highest feature that is believed; a larger one is an error.
+        zero_based : bool, default False
+            Whether the first feature is 0 and not 1.
+        buffer_bytes : int, optional
+            Up to this many bytes of parsed values are held until the bins are chosen, by default
+            2**30; a longer text is read twice instead. Not with ``like``: nothing is held then.
+            With ``query_ranks`` all are held.
+        progress : bool, optional
+            Whether to show a progress bar; by default on a terminal, when it takes a second.
+        feature_names, like, query_ranks, max_bins, sample_rows, missing, infinite, num_threads,
+        categorical
+            As for `Dataset`; categories are numbers here, and features are numbered from 0. Features
+            that a line leaves out are 0.
+        """
+        reading = ReadOptions(missing, infinite, num_threads)
+        names = as_names(feature_names)
+        known = known_categories(like)
+        if known is not None and known.names:
+            message = "like: its categories are texts, and LETOR text holds numbers"
+            raise ParamError(message, code="like")
+        said = None if like is None else categorical
+        more = {"buffer_bytes": buffer_bytes, "categorical": said}
+        categories = Categories(numbers_of(categorical, names, None))
+        bins = _bins(like, names, max_bins, sample_rows, query_ranks, categories, **more)
+        most = whole("max_features", max_features, 1, 2**31)
+        held = whole_or(1 << 30, "buffer_bytes", buffer_bytes, 0)
+        with progress_of_file(files := paths_of(path), progress) as show:
+            plan = Text(most, flag("zero_based", zero_based), held, show)
+            core, ids = _rustrank.Dataset.from_letor(files, plan, bins, reading)
+        made = cls.__new__(cls)
+        if names:
+            num_raw = core.num_features // (2 if core.binning.query_ranks else 1)
+            check_length("feature_names", len(names), num_raw, "features")
+        names = names or (None if like is None else like._names)
+        made._settle(core, names or None, numbers_if_all(ids))
+        if like is None:
+            made._warn_of_unused()
+        return made
+
+    @classmethod
+    def from_batches(
+        cls,
+        batches: Callable[[], Iterable[Batch]] | Iterable[Batch],
+        *,
+        query_weight: Any = None,
+        base: Booster | None = None,
+        feature_names: Sequence[str] | None = None,
+        like: Dataset | Booster | None = None,
+        max_bins: int | None = None,
+        sample_rows: int | None = None,
+        missing: float = math.nan,
+        infinite: str = "error",
+        num_threads: int | None = None,
+        categorical: Sequence[str | int] | None = None,
+    ) -> Dataset:
+        """Make a dataset from batches, for features that do not fit into memory at once.
+
+        Parameters
+        ----------
+        batches : callable or iterable
+            A function that returns a fresh iterator over batches, or something that can be
+            iterated over twice: bins are chosen in a first pass (with ``like``, one pass does).
+            A batch is a mapping with ``X``, ``y``, ``qid`` and perhaps ``row_weight`` and
+            ``base_score``, or a tuple ``(X, y, qid)``. A query may go on in a later batch. Columns
+            with names are matched by name to those of the first batch. There are no ranks within
+            queries: they need all rows at once.
+        query_weight, base, feature_names, like, max_bins, sample_rows, missing, infinite, num_threads,
+        categorical
+            As for `Dataset`; but without ``like``, categories must be numbers here, and who names
+            their features gives ``feature_names``.
+        """
+        source = Batches(batches)
+        reading = ReadOptions(missing, infinite, num_threads)
+        given = as_names(feature_names)
+        categories = Categories(numbers_of(categorical, given, None))
+        more = {"categorical": None if like is None else categorical}
+        names = given
+        binning = _bins(like, given, max_bins, sample_rows, None, categories, **more)
+        content = None
+        if isinstance(binning, tuple):
+            binning, content = sampled(source, binning, reading)
+        builder = _rustrank.Builder(binning, source.num_rows, reading)
+        columns, scores = Columns(), []
+        base = _base(base, like, has_scores=False)
+        known = known_categories(like)
+        for batch, table in source.read():
+            if not columns.y:
+                names = checked_names(given, table)
+                _check_same_names(names, like)
+            columns.add(batch, table.num_rows)
+            if known is not None:
+                table = numbered(table, known, checks=True, missing=reading.missing)
+            for block in table.blocks():
+                builder.push(block)
+                if base is not None:
+                    scores.append(base._core.score(block, reading))
+        if content not in (None, builder.content):
+            message = (
+                "the batches are read twice and were not the same: got other values in X than in "
+                "the first pass"
+            )
+            raise DataError(message, code="batch")
+        names = names or (None if like is None else like._names)
+        labels = np.concatenate(columns.y)
+        queries, ids = as_queries(columns.joined_qid(), None, len(labels))
+        rows = Rows(
+            labels,
+            queries,
+            columns.joined("row_weight"),
+            as_query_weight(query_weight, ids),
+            columns.joined("base_score") if base is None else np.concatenate(scores),
+        )
+        made = cls.__new__(cls)
+        made._settle(builder.finish(rows), names, ids, base)
+        if like is None:
+            made._warn_of_unused()
+        return made
+
+    @classmethod
+    def from_parquet(
+        cls,
+        path: Any,
+        *,
+        label: str = "label",
+        qid: str = "qid",
+        features: Sequence[str] | None = None,
+        row_weight: str | None = None,
+        base_score: str | None = None,
+        batch_rows: int = 65_536,
+        **options: Any,
+    ) -> Dataset:
+        """Make a dataset from Parquet files, a batch of rows at a time (needs pyarrow).
+
+        Parameters
+        ----------
+        path : path-like or sequence of path-like
+            One file or several, read one after the other.
+        label, qid : str
+            The columns of labels and query ids.
+        features : sequence of str, optional
+            The columns of features; by default all that are not named otherwise.
+        row_weight, base_score : str, optional
+            Columns of these.
+        batch_rows : int, default 65536
+            Rows in memory at a time.
+        **options
+            As for `from_batches`.
+        """
+        roles = {"y": label, "qid": qid, "row_weight": row_weight, "base_score": base_score}
+        files = ParquetFiles.of(path, roles, features, batch_rows)
+        return cls.from_batches(files, **options)
+
+    @property
+    def num_docs(self) -> int:
+        """The number of docs."""
+        return self._core.num_docs
+
+    @property
+    def num_queries(self) -> int:
+        """The number of queries."""
+        return self._core.num_queries
+
+    @property
+    def num_features(self) -> int:
+        """The number of features, the unused ones and ranks within queries included."""
+        return self._core.num_features
+
+    @property
+    def query_ranks(self) -> bool:
+        """Whether the second half of the features are the ranks of the first within queries."""
+        return self._core.binning.query_ranks
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the features; ``f0``, ``f1``, ... where none were given."""
+        return list(self._names or numbered_names(self.num_features, self.query_ranks))
+
+    @property
+    def query_ids(self) -> NDArray[Any]:
+        """The query ids in order of first appearance: the order of all per-query results."""
+        return self._query_ids
+
+    @property
+    def query_sizes(self) -> NDArray[np.int64]:
+        """The number of docs of each query."""
+        return self._core.query_sizes()
+
+    @property
+    def labels(self) -> NDArray[np.float32]:
+        """The label of each row."""
+        return self._core.labels()
+
+    @property
+    def unused_features(self) -> list[int]:
+        """Features with one value, or none, in the sample: nothing can split on them."""
+        return self._core.binning.unused_features()
+
+    @property
+    def memory(self) -> int:
+        """The bytes this dataset holds."""
+        return self._core.memory
+
+    @property
+    def fingerprint(self) -> int:
+        """A hash of all that training can see; equal for any order of the rows."""
+        return self._core.fingerprint()
+
+    @property
+    def categorical(self) -> list[int]:
+        """The features that hold categories."""
+        return self._core.binning.categorical()
+
+    def categories(self, feature: int | str) -> list[str] | list[int]:
+        """Return the categories of a feature that have bins of their own, the most frequent first."""
+        number = self._number_of(feature)
+        found = self._core.binning.categories(number)
+        if found is None:
+            message = f"feature {shown(feature)} holds no categories"
+            raise ParamError(message, code="feature")
+        names = self._core.binning.category_names().get(number)
+        return found if names is None else [names[category] for category in found]
+
+    def thresholds(self, feature: int | str) -> NDArray[np.float32]:
+        """Return the thresholds between the bins of a feature, by number or name."""
+        number = self._number_of(feature)
+        found = None
+        if 0 <= number < self.num_features:
+            found = self._core.binning.thresholds(number)
+        if found is None:
+            message = f"there is no feature {shown(number)}: expected 0 to {self.num_features - 1}"
+            raise IndexError(message)
+        return found
+
+    def _number_of(self, feature: Any) -> int:
+        names = self.feature_names
+        if isinstance(feature, str):
+            if feature in names:
+                return names.index(feature)
+            same = [name for name in names if name.casefold() == feature.casefold()]
+            near = same[:3] or get_close_matches(feature, names, 3)
+            hint = f"did you mean {' or '.join(near)}?" if near else "feature_names lists them"
+            message = f"there is no feature {shown(feature)}; {hint}"
+            raise UnknownNameError(message, code="feature.absent")
+        try:
+            return operator.index(feature)
+        except TypeError:
+            message = f"feature: got {shown(feature)}, expected a number or a name"
+            raise ParamKindError(message, code="feature") from None
+
+    def augmented(self, augment: Any = (0.7, 5), *, seed: int = 0) -> Augmented:
+        """Return which rows a set has that holds its queries and copies with some of their docs.
+
+        The copies are those that `rustrank.train` counts with the same ``augment`` and ``seed``, where
+        nothing is copied. Copies without two different labels are left out.
+
+        Parameters
+        ----------
+        augment : (fraction, copies), default (0.7, 5)
+            The share of its docs that a copy of a query keeps, and how many copies there are of each.
+        seed : int, default 0
+            The seed of the draws.
+
+        Examples
+        --------
+        >>> import rustrank as rr
+        >>> data = rr.datasets.make_polynomial(num_queries=50, seed=0)
+        >>> rows, qid, _ = rr.Dataset(data.X, data.y, qid=data.qid).augmented((0.5, 10))
+        >>> larger = rr.Dataset(data.X[rows], data.y[rows], qid=qid)
+        >>> larger.num_queries
+        550
+        """
+        taken = as_augment(augment)
+        if taken is None:
+            message = "augment: got None, expected (fraction, copies) such as (0.7, 5)"
+            raise ParamKindError(message, code="augment")
+        rows, qid, query = self._core.augmented(taken, whole("seed", seed, 0, 2**64 - 1))
+        return Augmented(rows.astype(np.int64), qid.astype(np.int64), self.query_ids[query])
+
+    def require_pairs(self) -> None:
+        """Raise `DataError` unless some query has two different labels."""
+        self._core.require_pairs()
+
+    def __len__(self) -> int:
+        """Return the number of docs."""
+        return self.num_docs
+
+    def __repr__(self) -> str:
+        """Say what is in it in one line."""
+        return (
+            f"<Dataset: {count(self.num_docs, 'doc')}, {count(self.num_queries, 'query', 'queries')}, "
+            f"{count(self.num_features, 'feature')}, {size(self.memory)}>"
+        )
+
+    def __copy__(self) -> Dataset:
+        """Return the dataset itself: nothing can change it."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Dataset:
+        """Return the dataset itself: nothing can change it."""
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        message = (
+            "a Dataset cannot be pickled: keep the arrays or the file and make it again; for other "
+            "processes, make it in each of them, or before they are forked"
+        )
+        raise TypeError(message)
+
+
+def is_booster(value: Any) -> TypeGuard[Booster]:
+    """Return whether a value is a `Booster`: known by the compiled model that it holds.
+
+    The class itself is in a package above this one, since it scores and evaluates datasets.
+    """
+    return isinstance(getattr(value, "_core", None), _rustrank.Booster)
+
+
+def as_dataset(value: Any, name: str) -> Dataset:
+    """Return the value, which must be a `Dataset`."""
+    if not isinstance(value, Dataset):
+        message = f"{name}: got {shown(value)}, expected a Dataset"
+        raise ParamKindError(message, code=name)
+    return value
+
+
+def _bins(
+    like: Any,
+    names: list[str] | None,
+    max_bins: Any,
+    sample_rows: Any,
+    query_ranks: Any = None,
+    categories: Categories | None = None,
+    **more: Any,
+) -> _rustrank.Binning | Choosing:
+    """Return the bins of another dataset if the features are the same, or how to choose some."""
+    ranks = None if query_ranks is None else flag("query_ranks", query_ranks)
+    if like is None:
+        most = whole_or(255, "max_bins", max_bins, 2, 255)
+        rows = whole_or(65_536, "sample_rows", sample_rows, 2, 2**30)
+        own = Categories([]) if categories is None else categories
+        return most, rows, bool(ranks), own.features, own.names
+    if not isinstance(like, Dataset) and not is_booster(like):
+        message = f"like: got {shown(like)}, expected a Dataset or a Booster"
+        raise ParamKindError(message, code="like")
+    for name, value in {"max_bins": max_bins, "sample_rows": sample_rows, **more}.items():
+        if value is not None:
+            message = f"{name}: got {shown(value)}, expected none: the bins are those of `like`"
+            raise ParamError(message, code=name)
+    _check_same_names(names, like)
+    binning = like._core.binning if isinstance(like, Dataset) else like._core.binning()
+    if ranks not in (None, binning.query_ranks):
+        message = (
+            f"query_ranks: got {ranks}, expected {binning.query_ranks}: the features are those of "
+            "`like`"
+        )
+        raise ParamError(message, code="query_ranks")
+    return binning
+
+
+def known_categories(like: Any) -> Categories | None:
+    """Return the categories of what a dataset is made like."""
+    core = getattr(like, "_core", None)
+    if core is None:
+        return None
+    binning = core.binning if isinstance(like, Dataset) else core.binning()
+    return Categories(binning.categorical(), binning.category_names())
+
+
+def _base(given: Any, like: Dataset | Booster | None, *, has_scores: bool) -> Booster | None:
+    """Return the booster whose scores become base scores."""
+    if given is None:
+        return None if has_scores or not isinstance(like, Dataset) else like._base
+    if not is_booster(given):
+        message = f"base: got {shown(given)}, expected a Booster"
+        raise ParamKindError(message, code="base")
+    if has_scores:
+        message = "base and base_score: expected one of them, since a base has scores of its own"
+        raise ParamError(message, code="base")
+    return given
+
+
+def _check_same_names(names: list[str] | None, like: Dataset | Booster | None) -> None:
+    theirs = None if like is None else like._names
+    if names is None or theirs is None or like is None:
+        return
+    if like.query_ranks:
+        theirs = theirs[: len(theirs) // 2]
+    if len(names) != len(theirs):
+        return
+    for number, (mine, expected) in enumerate(zip(names, theirs, strict=True)):
+        if mine != expected:
+            message = f"feature {number} has another name: got {mine!r}, expected {expected!r}"
+            raise DataError(message, code="features.names", feature=mine)

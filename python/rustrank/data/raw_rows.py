@@ -1,0 +1,199 @@
+"""Documents with raw features: for what divides or changes them before they are binned."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.data.dataset import Dataset
+from rustrank.data.ranking import Ranking
+from rustrank.errors import DataError, ParamKindError, UnknownNameError, shown
+from rustrank.inputs.queries import as_queries
+from rustrank.inputs.tables import as_table
+from rustrank.inputs.vectors import as_labels, check_length
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_FIELDS = ("X", "y", "qid", "group")
+#: Odd numbers that spread bits: products with them, summed without carry, are hashes.
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True, eq=False)
+class RawRows:
+    """Documents with raw features, labels and queries, checked.
+
+    A `Dataset` keeps only bins: what takes rows out, adds features or looks at values needs these.
+    """
+
+    X: NDArray[np.float32]
+    y: NDArray[np.float32]
+    #: The number of the query of each row, from 0 in order of first appearance.
+    query: NDArray[np.int64]
+    query_ids: NDArray[Any]
+    names: list[str] | None
+
+    @property
+    def num_queries(self) -> int:
+        """The number of queries."""
+        return len(self.query_ids)
+
+    @property
+    def queries(self) -> tuple[tuple[NDArray[np.uint32], int], NDArray[Any]]:
+        """The queries as `judge` takes them."""
+        return (self.query.astype(np.uint32), self.num_queries), self.query_ids
+
+    def take(self, rows: NDArray[Any]) -> RawRows:
+        """Return some rows, with the queries that they are in."""
+        kept, query = np.unique(self.query[rows], return_inverse=True)
+        return RawRows(self.X[rows], self.y[rows], query, self.query_ids[kept], self.names)
+
+    def of_queries(self, queries: NDArray[Any]) -> RawRows:
+        """Return the rows of some queries, by number."""
+        return self.take(np.flatnonzero(np.isin(self.query, queries)))
+
+    def joined(self, more: RawRows) -> RawRows:
+        """Return these rows and more rows, whose queries count as others even if ids are equal."""
+        ids = np.arange(self.num_queries + more.num_queries)
+        query = np.concatenate([self.query, more.query + self.num_queries])
+        X, y = np.concatenate([self.X, more.X]), np.concatenate([self.y, more.y])
+        return RawRows(X, y, query, ids, self.names)
+
+    def dataset(self, **options: Any) -> Dataset:
+        """Return the rows binned."""
+        return Dataset(self.X, self.y, qid=self.query, feature_names=self.names, **options)
+
+    def table(self) -> Any:
+        """Return the features: a mapping from names to columns where they have names."""
+        return self.X if self.names is None else dict(zip(self.names, self.X.T, strict=True))
+
+    def has_pairs(self) -> NDArray[np.bool_]:
+        """Return for each query whether it has two different labels."""
+        low = np.full(self.num_queries, np.inf, np.float32)
+        high = np.full(self.num_queries, -np.inf, np.float32)
+        np.minimum.at(low, self.query, self.y)
+        np.maximum.at(high, self.query, self.y)
+        return low < high
+
+    def query_hashes(self) -> NDArray[np.uint64]:
+        """Return a hash of each query's rows, which does not depend on their order."""
+        hashes = np.zeros(self.num_queries, np.uint64)
+        np.add.at(hashes, self.query, self.row_hashes())
+        return hashes
+
+    def row_hashes(self) -> NDArray[np.uint64]:
+        """Return a hash of each row: of its label and its features."""
+        cells = np.ascontiguousarray(self.X + np.float32(0)).view(np.uint32).astype(np.uint64)
+        hashed = spread_bits(self.y.view(np.uint32).astype(np.uint64))
+        for feature in range(cells.shape[1]):
+            hashed = spread_bits(hashed ^ cells[:, feature])
+        return hashed
+
+    def checksum(self) -> str:
+        """Return a checksum of all documents, whatever their order and the ids of their queries."""
+        whole = hashlib.sha256(np.sort(self.query_hashes()).tobytes())
+        whole.update(str(self.names).encode())
+        return whole.hexdigest()
+
+    def halves(self, seed: int) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+        """Return two folds of rows (fit, judge); one fold of all rows where a half has no queries."""
+        first, _ = self.split_queries([1.0, 1.0], seed)
+        mask = np.isin(self.query, first)
+        rows = np.flatnonzero(mask), np.flatnonzero(~mask)
+        if not len(rows[0]) or not len(rows[1]):
+            return [(np.arange(len(mask)), np.arange(len(mask)))]
+        return [rows, rows[::-1]]
+
+    def split(self, shares: list[float], seed: int) -> list[RawRows]:
+        """Split the rows by queries, as `split_queries` does."""
+        return [self.of_queries(queries) for queries in self.split_queries(shares, seed)]
+
+    def split_queries(self, shares: list[float], seed: int) -> list[NDArray[Any]]:
+        """Split the queries at random in proportion to the shares; returns their numbers.
+
+        Where a query goes depends on the seed and on its rows, not on their order or its id. Queries with
+        two different labels, from which something can be learned, are split apart from the others.
+        """
+        drawn = spread_bits(self.query_hashes() ^ spread_bits(np.full(1, seed, np.uint64)))
+        has_pairs = self.has_pairs()
+        parts: list[list[NDArray[Any]]] = [[] for _ in shares]
+        for some in (np.flatnonzero(has_pairs), np.flatnonzero(~has_pairs)):
+            shuffled = some[np.argsort(drawn[some], kind="stable")]
+            ends = np.rint(np.cumsum(shares) / sum(shares) * len(shuffled)).astype(int)
+            for part, queries in zip(parts, np.split(shuffled, ends[:-1]), strict=True):
+                part.append(queries)
+        return [np.concatenate(part) for part in parts]
+
+
+def spread_bits(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return hashes of numbers: the last steps of SplitMix64."""
+    bits = numbers * _SPREAD + _SPREAD
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(bits ^ (bits >> np.uint64(31)), np.uint64)
+
+
+def as_raw_rows(given: Any, name: str) -> RawRows:
+    """Read ``(X, y, qid)``, a `Ranking`, or a mapping with ``X``, ``y`` and ``qid`` or ``group``."""
+    fields = _fields(given, name)
+    table = as_table(fields["X"])
+    blocks = [_by_row(block) for block in table.blocks()]
+    X = np.concatenate(blocks) if blocks else np.empty((0, table.num_features), np.float32)
+    y = as_labels(fields["y"])
+    check_length(f"y of {name}", len(y), len(X), "rows")
+    queries, ids = as_queries(fields.get("qid"), fields.get("group"), len(X))
+    codes = queries[0] if isinstance(queries, tuple) else np.repeat(np.arange(len(ids)), queries)
+    check_length(f"group of {name}", len(codes), len(X), "rows")
+    names = table.names
+    if names is None and isinstance(given, Ranking) and given.feature_names:
+        names = list(given.feature_names)
+    return RawRows(X, y, codes.astype(np.int64), ids, names)
+
+
+def _by_row(block: Any) -> NDArray[np.float32]:
+    """Return a block in C order; a value counts as the nearest float32, as in a dataset."""
+    table = np.stack(block, axis=1) if isinstance(block, list) else block
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(table, np.float32)
+
+
+def _fields(given: Any, name: str) -> Mapping[str, Any]:
+    if isinstance(given, Dataset):
+        message = f"{name}: got a Dataset, expected raw features: (X, y, qid)"
+        raise ParamKindError(message, code=name)
+    if isinstance(given, Ranking):
+        return dict(zip(_FIELDS, given, strict=False))
+    if isinstance(given, Mapping):
+        for field in given:
+            if field not in _FIELDS:
+                message = f"{name} has {shown(field)}: expected {', '.join(_FIELDS)}"
+                raise UnknownNameError(message, code=name)
+        if "X" in given and "y" in given:
+            return given
+    elif isinstance(given, (tuple, list)) and len(given) == 3:
+        return dict(zip(_FIELDS, given, strict=False))
+    message = (
+        f"{name}: got {shown(given)}, expected (X, y, qid), or a mapping with X, y and qid or group"
+    )
+    raise ParamKindError(message, code=name)
+
+
+def check_features(docs: RawRows, expected: int, names: list[str] | None, what: str) -> None:
+    """Raise `DataError` unless the features are those of the base, by number and name."""
+    if docs.X.shape[1] != expected:
+        message = (
+            f"{what} has another number of features than the base: got {docs.X.shape[1]}, "
+            f"expected {expected}"
+        )
+        raise DataError(message, code="features")
+    for number, (mine, theirs) in enumerate(zip(docs.names or (), names or (), strict=False)):
+        if mine != theirs:
+            message = (
+                f"feature {number} of {what} has another name: got {mine!r}, expected {theirs!r}"
+            )
+            raise DataError(message, code="features.names", feature=mine)

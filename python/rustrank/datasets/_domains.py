@@ -1,0 +1,266 @@
+"""Artificial data for adaptation: a market with much data, and another one with little."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rustrank.datasets._random_blocks import (
+    BLOCK,
+    DOMAIN,
+    REFERENCE,
+    SIZES,
+    assemble,
+    check,
+    check_from_zero,
+    stream,
+)
+from rustrank.errors import ParamError
+from rustrank.inputs.scalars import real, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from rustrank.data.ranking import Ranking
+    from rustrank.datasets._random_blocks import Floats, Ints
+
+#: Queries of one set; the sets follow each other, so that no two share a query.
+_SPAN = 1 << 20
+_FEATURES, _FACTORS = 40, 8
+_NAMES = tuple(f"x{feature}" for feature in range(_FEATURES))
+#: Shares of docs up to each label but the best.
+_SHARES = (0.52, 0.8, 0.93, 0.98)
+
+
+@dataclass(frozen=True, eq=False)
+class Domains:
+    """The sets that a ranker is moved between, in the words of the papers.
+
+    Attributes
+    ----------
+    background : Ranking
+        The market that there is much data of.
+    target : Ranking
+        The market that a ranker is wanted for: the little there is to fit one to.
+    valid_closed, test_closed : Ranking
+        More of the target, of the same time as ``target``.
+    valid_open, test_open : Ranking
+        The target at a later time, when it has drifted.
+    """
+
+    background: Ranking
+    target: Ranking
+    valid_closed: Ranking
+    valid_open: Ranking
+    test_closed: Ranking
+    test_open: Ranking
+
+
+@dataclass(frozen=True)
+class _Relation:
+    """What makes a doc relevant: single features and products of two, of unit variance."""
+
+    weights: Floats
+    pairs: Ints
+    products: Floats
+    deviation: float
+
+    @classmethod
+    def draw(cls, seed: int, number: int) -> _Relation:
+        rng = stream(seed, DOMAIN, number)
+        # Few features matter much and many a little.
+        weights = rng.standard_normal(_FEATURES) * rng.random(_FEATURES) ** 2
+        pairs = rng.integers(_FEATURES, size=(12, 2))
+        products = 0.4 * rng.standard_normal(len(pairs))
+        made = cls(weights.astype(np.float32), pairs, products.astype(np.float32), 1.0)
+        hidden = _hidden(rng, np.full(256, 16))
+        return cls(made.weights, pairs, made.products, float(made.of(hidden).std()))
+
+    def of(self, hidden: Floats) -> Floats:
+        # Sums by column, in one order on any machine.
+        total = np.zeros(len(hidden), np.float32)
+        for feature in range(_FEATURES):
+            total += self.weights[feature] * np.tanh(hidden[:, feature])
+        for (a, b), product in zip(self.pairs, self.products, strict=True):
+            total += product * hidden[:, a] * hidden[:, b]
+        return total / np.float32(self.deviation)
+
+
+@dataclass(frozen=True)
+class _Domain:
+    """Relations with their shares of the variance, and where the features lie."""
+
+    relations: tuple[tuple[float, _Relation], ...]
+    offsets: NDArray[np.float64]
+    noise: float
+
+    def docs(self, rng: np.random.Generator, sizes: Ints, X: Floats) -> Floats:
+        """Write the features of docs, and return how relevant they are."""
+        hidden = _hidden(rng, sizes)
+        relevance = np.zeros(len(X), np.float32)
+        for share, relation in self.relations:
+            relevance += np.float32(np.sqrt(share)) * relation.of(hidden)
+        mood = np.repeat(rng.standard_normal(len(sizes), dtype=np.float32), sizes)
+        error = rng.standard_normal(len(X), dtype=np.float32)
+        relevance += np.float32(0.4) * mood + np.float32(self.noise) * error
+        for feature in range(_FEATURES):
+            seen = hidden[:, feature] + np.float32(self.offsets[feature])
+            X[:, feature] = _measured(feature, seen)
+        # What nobody has measured.
+        for feature in range(3, _FEATURES, 8):
+            X[rng.random(len(X), dtype=np.float32) < np.float32(0.2), feature] = np.nan
+        return relevance
+
+
+def _hidden(rng: np.random.Generator, sizes: Ints) -> Floats:
+    """Return normal values in groups that go together; a quarter of the variance is a query's."""
+    count, queries = int(sizes.sum()), len(sizes)
+    factors = rng.standard_normal((count, _FACTORS), dtype=np.float32)
+    of_query = rng.standard_normal((queries, _FEATURES), dtype=np.float32)
+    hidden = rng.standard_normal((count, _FEATURES), dtype=np.float32) * np.float32(0.6)
+    hidden += np.repeat(of_query, sizes, axis=0) * np.float32(0.5)
+    for feature in range(_FEATURES):
+        hidden[:, feature] += np.float32(0.625) * factors[:, feature % _FACTORS]
+    return hidden
+
+
+def _measured(feature: int, seen: Floats) -> Floats:
+    """Return what a feature shows: a count, a share, a grade, or the value itself."""
+    kind = feature % 4
+    shown: Floats = seen
+    if kind == 0:
+        shown = np.floor(np.exp(seen + np.float32(1)))
+    elif kind == 1:
+        shown = np.float32(1) / (np.float32(1) + np.exp(-seen))
+    elif kind == 2:
+        shown = np.clip(np.rint(2 * seen), -6, 6)
+    return shown
+
+
+def make_domains(
+    num_background: int = 1000,
+    num_target: int = 60,
+    num_valid: int = 150,
+    num_test: int = 500,
+    docs_per_query: int = 30,
+    seed: int = 0,
+    *,
+    shift: float = 0.3,
+    drift: float = 0.8,
+    noise: float = 1.0,
+    background: int = 0,
+) -> Domains:
+    """Make a background domain, a target domain with few queries, and that target some time later.
+
+    Relevance is the sum of a relation that all domains share and one of a domain's own, functions of
+    hidden values in the same 40 features: sums of single ones and products of two. Features show
+    hidden values as counts, shares, grades or as they are, one in eight with gaps, and lie elsewhere in
+    each domain. Labels 0 to 4 take about 52, 28, 13, 5 and 2 percent of the docs of a domain. In the
+    open sets, a part of the target's own relation has given way to a new one, and the features
+    have moved on. By default a ranker of the target beats one of the background on the closed sets, and
+    is no better on the open ones, much as in the data of the papers.
+
+    Every query is a function of the seed, its set and its number in it: with more queries the
+    first ones stay as they are.
+
+    Parameters
+    ----------
+    num_background, num_target, num_valid, num_test : int
+        Queries of each set; ``num_valid`` and ``num_test`` both of the closed and of the open one.
+    docs_per_query : int, default 30
+        The mean size of a query; sizes vary around it.
+    seed : int, default 0
+        Fixes everything.
+    shift : float, default 0.3
+        How much is a domain's own: that share of the variance of relevance, and how far features
+        lie apart. 0 to 1; with 0 the target is the background.
+    drift : float, default 0.8
+        How much of what is the target's own has changed in the open sets, 0 to 1.
+    noise : float, default 1.0
+        Standard deviation of the judges' error; the relevance itself has one of about 1.
+    background : int, default 0
+        Which background: others have relations of their own, and the target is the same.
+
+    Returns
+    -------
+    Domains
+        Six sets of docs.
+
+    Examples
+    --------
+    >>> markets = make_domains(num_background=100, num_target=10, seed=3)
+    >>> len(markets.background.group), len(markets.target.group), len(markets.test_open.group)
+    (100, 10, 500)
+    """
+    sizes = {"num_background": num_background, "num_target": num_target}
+    sizes |= {"num_valid": num_valid, "num_test": num_test}
+    for name, number in sizes.items():
+        whole(name, number, 1, _SPAN)
+    check(docs_per_query=docs_per_query)
+    check_from_zero(seed=seed)
+    whole("background", background, 0, 2**16)
+    shift, drift = _share("shift", shift), _share("drift", drift)
+    noise = real("noise", noise)
+    if not (np.isfinite(noise) and noise >= 0):
+        msg = f"noise: got {noise}, expected a finite number >= 0"
+        raise ParamError(msg, code="noise")
+
+    def relation(number: int) -> _Relation:
+        return _Relation.draw(seed, number)
+
+    def offsets(number: int) -> NDArray[np.float64]:
+        return stream(seed, DOMAIN, 1 << 20 | number).standard_normal(_FEATURES)
+
+    # Streams 0 to 2 are what all share, the target's own and what it becomes; then backgrounds.
+    shared, own, later = relation(0), relation(1), relation(2)
+    theirs = relation(3 + background)
+    at_target = np.sqrt(shift) * offsets(1)
+    there = _Domain(((1 - shift, shared), (shift, theirs)), np.zeros(_FEATURES), noise)
+    here = _Domain(((1 - shift, shared), (shift, own)), at_target, noise)
+    parts = ((1 - shift, shared), (shift * (1 - drift), own), (shift * drift, later))
+    then = _Domain(parts, at_target + np.sqrt(shift * drift) * offsets(2), noise)
+
+    def made(domain: _Domain, place: int, count: int) -> Ranking:
+        return _made(domain, (place, count), docs_per_query, seed)
+
+    return Domains(
+        background=made(there, 5 + background, num_background),
+        target=made(here, 0, num_target),
+        valid_closed=made(here, 1, num_valid),
+        valid_open=made(then, 2, num_valid),
+        test_closed=made(here, 3, num_test),
+        test_open=made(then, 4, num_test),
+    )
+
+
+def _made(domain: _Domain, place: tuple[int, int], docs_per_query: int, seed: int) -> Ranking:
+    """Make the first queries of a set; its labels are cut at the levels of its domain."""
+    number, count = place
+    rng = stream(seed, REFERENCE, number)
+    group = np.full(600, 30, np.int64)
+    reference = domain.docs(rng, group, np.empty((int(group.sum()), _FEATURES), np.float32))
+    cuts = np.quantile(reference, _SHARES)
+
+    def sizes(block: int) -> Ints:
+        spread = stream(seed, SIZES, block).standard_normal(BLOCK)
+        mean = np.exp(0.4 * spread - 0.08) * docs_per_query
+        sizes: Ints = np.clip(mean, 1, 10 * docs_per_query).astype(np.int64)
+        return sizes
+
+    def docs(rng: np.random.Generator, sizes: Ints, X: Floats) -> Floats:
+        return np.digitize(domain.docs(rng, sizes, X), cuts).astype(np.float32)
+
+    made: Callable[[np.random.Generator, Ints, Floats], Floats] = docs
+    return assemble(count, number * _SPAN, seed, _NAMES, sizes, made)
+
+
+def _share(name: str, value: float) -> float:
+    number = real(name, value)
+    if not 0 <= number <= 1:
+        msg = f"{name}: got {number}, expected a number from 0 to 1"
+        raise ParamError(msg, code=name)
+    return number

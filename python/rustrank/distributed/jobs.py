@@ -1,0 +1,212 @@
+"""What a training on several workers is to do, written so that each worker can read it.
+
+A job is a file of plain values in a folder of its own. Workers leave notes in that folder: their
+process ids, the round they are in, what went wrong, and the result.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.data.dataset import Dataset
+from rustrank.distributed.shards import Shards
+from rustrank.errors import ParamError, ParamKindError, shown
+from rustrank.inputs.scalars import real, text, threads, whole
+from rustrank.model.booster import Booster
+from rustrank.parameters.plan import EarlyStopping
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: How workers share the work.
+MODES = ("histogram", "features", "full-selection", "sample-selection")
+#: Options of `train` that are about the workers, not about the model.
+OF_WORKERS = ("workers", "mode", "overlap", "deadline", "max_restarts", "on_loss")
+#: Options that only the process that was called can know.
+_HERE = ("dataset", "valid", "base", "callbacks", "num_threads", "progress", "resume")
+_FILES = ("checkpoint", "snapshot")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A training on several workers.
+
+    Attributes
+    ----------
+    data : str
+        The manifest of shards.
+    valid : mapping
+        Validation sets by name: manifests of shards, or files that every worker reads.
+    options : mapping
+        Those of `train` that are plain values.
+    mode, overlap
+        As for `train`.
+    workers : int
+        How many there are.
+    deadline : float
+        The seconds that a collective may take.
+    shrinks : bool
+        Whether the workers that are left go on without one that is lost.
+    base, checkpoint, snapshot : str or None
+        Files.
+    resume, progress : bool
+        As for `train`.
+    num_threads : int or None
+        Threads of a worker; its share of the cores by default.
+    out : str
+        Where to put the result.
+    """
+
+    data: str
+    valid: dict[str, str]
+    options: dict[str, Any]
+    mode: str
+    overlap: int
+    workers: int | None
+    deadline: float
+    shrinks: bool
+    base: str | None
+    checkpoint: str | None
+    snapshot: str | None
+    resume: bool
+    progress: bool
+    num_threads: int | None
+    out: str
+    notes: str | None = field(default=None)
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], folder: Path) -> Job:
+        """Check what `train` was given; a base that is a booster is saved in the folder."""
+        plain = {
+            name: _plain(name, value)
+            for name, value in options.items()
+            if name not in (*OF_WORKERS, *_HERE, *_FILES)
+        }
+        if options["callbacks"] is not None:
+            message = "callbacks: got some, expected none: workers cannot call back here"
+            raise ParamError(message, code="workers")
+        mode = text("mode", options["mode"])
+        if mode not in MODES:
+            message = f"mode: got {shown(mode)}, expected one of {', '.join(MODES)}"
+            raise ParamError(message, code="mode")
+        loss = text("on_loss", options["on_loss"])
+        if loss not in ("abort", "shrink"):
+            message = f"on_loss: got {shown(loss)}, expected 'abort' or 'shrink'"
+            raise ParamError(message, code="on_loss")
+        files = {name: _absolute(name, options[name]) for name in _FILES}
+        workers = options["workers"]
+        return cls(
+            data=_shards("dataset", options["dataset"]),
+            valid=_valid(options["valid"]),
+            options=plain,
+            mode=mode,
+            overlap=whole("overlap", options["overlap"], 0),
+            workers=None if workers is None else whole("workers", workers, 1, 2**16),
+            deadline=_seconds(options["deadline"]),
+            shrinks=loss == "shrink",
+            base=_base(options["base"], folder),
+            resume=bool(options["resume"]),
+            progress=bool(options["progress"]),
+            num_threads=threads(options["num_threads"]),
+            out=str(folder / "model.rrk"),
+            notes=str(folder),
+            **files,
+        )
+
+    def save(self, path: Path) -> None:
+        """Write it to a file."""
+        path.write_text(repr({one.name: getattr(self, one.name) for one in fields(self)}))
+
+    @classmethod
+    def load(cls, path: Path) -> Job:
+        """Read it from a file."""
+        return cls(**ast.literal_eval(path.read_text()))
+
+    def train_options(self) -> dict[str, Any]:
+        """Return the options of `train` as they were given."""
+        options = dict(self.options)
+        stopping = options.get("early_stopping")
+        if isinstance(stopping, dict):
+            options["early_stopping"] = EarlyStopping(**stopping)
+        return options
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return an option as a value that can be written down and read again."""
+    if isinstance(value, EarlyStopping):
+        return {"rounds": value.rounds, "metric": value.metric, "valid": value.valid}
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    try:
+        if ast.literal_eval(repr(value)) == value:
+            return value
+    except (ValueError, SyntaxError):
+        pass
+    message = f"{name}: got {shown(value)}, expected a plain value: workers are other processes"
+    raise ParamKindError(message, code="workers")
+
+
+def _absolute(name: str, path: Any) -> str | None:
+    if path is None:
+        return None
+    try:
+        return str(Path(path).absolute())
+    except TypeError:
+        message = f"{name}: got {shown(path)}, expected a path"
+        raise ParamKindError(message, code=name) from None
+
+
+def _shards(name: str, given: Any) -> str:
+    if isinstance(given, Shards):
+        return str((given.directory / "manifest.json").absolute())
+    if isinstance(given, Dataset):
+        message = (
+            f"{name}: got a Dataset, expected shards: workers are other processes, which read files; "
+            "write some with rustrank.shard"
+        )
+        raise ParamKindError(message, code="workers")
+    path = _absolute(name, given)
+    if path is None or not Path(path).exists():
+        raise FileNotFoundError(2, "no such file", str(given))
+    return path
+
+
+def _valid(given: Any) -> dict[str, str]:
+    if given is None:
+        return {}
+    if isinstance(given, dict):
+        return {text("valid", name): _shards(name, one) for name, one in given.items()}
+    if isinstance(given, (list, tuple)):
+        return {f"valid_{at}": _shards(f"valid_{at}", one) for at, one in enumerate(given)}
+    return {"valid": _shards("valid", given)}
+
+
+def _base(given: Any, folder: Path) -> str | None:
+    if given is None:
+        return None
+    if not isinstance(given, Booster):
+        message = f"base: got {shown(given)}, expected a Booster"
+        raise ParamKindError(message, code="base")
+    given.save(folder / "base.rrk")
+    return str(folder / "base.rrk")
+
+
+def _seconds(given: Any) -> float:
+    seconds = real("deadline", given)
+    if not 0 < seconds < float("inf"):
+        message = f"deadline: got {seconds:g}, expected a number of seconds above 0"
+        raise ParamError(message, code="deadline")
+    return seconds
+
+
+def tell(what: str) -> None:
+    """Write a line to standard error."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"rustrank: {what}\n")
+        sys.stderr.flush()

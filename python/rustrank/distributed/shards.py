@@ -1,0 +1,427 @@
+"""Shards: a data set in several files, each query whole in one of them, for training on several workers.
+
+The files are as they came, LETOR text or Parquet. A manifest beside them says how many docs and
+queries each has, and its checksum. It is written last: a folder without one holds no shards.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import heapq
+import json
+import os
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.data.batches import opened, require_columns
+from rustrank.data.dataset import Dataset
+from rustrank.errors import DataError, ParamError, shown
+from rustrank.formatting import count, size, text_table
+from rustrank.inputs.scalars import flag, text, whole
+from rustrank.progress import progress_of_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from os import PathLike
+
+__all__ = ["Shard", "Shards", "shard"]
+
+_FORMAT = "rustrank shards"
+_VERSION = 1
+_MANIFEST = "manifest.json"
+_MOST = 100_000
+#: Rows of a Parquet file that are read at a time.
+_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One file.
+
+    Attributes
+    ----------
+    file : str
+        Its name, in the folder of the manifest.
+    docs, queries, bytes : int
+        How much it holds.
+    sha256 : str
+        Its checksum.
+    """
+
+    file: str
+    docs: int
+    queries: int
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Shards:
+    """A data set in several files; made by `shard`, read by `Shards.load`.
+
+    Attributes
+    ----------
+    directory : Path
+        Where they are.
+    kind : {"letor", "parquet"}
+        What the files are.
+    columns : mapping
+        Of Parquet: the names of the columns ``label`` and ``qid``.
+    shards : tuple of Shard
+        The files.
+    """
+
+    directory: Path
+    kind: str
+    columns: Mapping[str, str]
+    shards: tuple[Shard, ...]
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Shards:
+        """Read a manifest, or that of a folder.
+
+        Raises
+        ------
+        DataError
+            It is not one, or a file is missing or not as long as it should be.
+        """
+        place = Path(path)
+        place = place / _MANIFEST if place.is_dir() else place
+        try:
+            read = json.loads(place.read_bytes())
+            version = read["version"] if read["format"] == _FORMAT else None
+            known = [Shard(**one) for one in read["shards"]] if version == _VERSION else []
+            found = cls(place.parent, read["kind"], dict(read["columns"]), tuple(known))
+        except (ValueError, KeyError, TypeError) as error:
+            message = f"{place}: not a manifest of shards: {error}"
+            raise DataError(message, code="shards.manifest", path=str(place)) from None
+        if version != _VERSION:
+            message = f"{place}: got version {shown(version)}, expected {_VERSION}"
+            raise DataError(message, code="shards.version", path=str(place))
+        for one, file in zip(found.shards, found.paths(), strict=True):
+            if file.stat().st_size != one.bytes:
+                message = f"{file}: got {file.stat().st_size} bytes, expected {one.bytes}"
+                raise DataError(message, code="shards.size", path=str(file))
+        return found
+
+    @property
+    def num_docs(self) -> int:
+        """The number of docs of all."""
+        return sum(one.docs for one in self.shards)
+
+    @property
+    def num_queries(self) -> int:
+        """The number of queries of all."""
+        return sum(one.queries for one in self.shards)
+
+    @property
+    def skew(self) -> float:
+        """How many times as many docs as on average the largest has: what waiting for it costs."""
+        return max(one.docs for one in self.shards) * len(self.shards) / max(self.num_docs, 1)
+
+    def of_worker(self, rank: int, size: int) -> list[int]:
+        """Return the numbers of the shards that one of ``size`` workers reads."""
+        return list(range(rank, len(self.shards), size))
+
+    def paths(self, numbers: Sequence[int] | None = None) -> list[Path]:
+        """Return the files of some shards, by default of all."""
+        wanted = range(len(self.shards)) if numbers is None else numbers
+        return [self.directory / self.shards[number].file for number in wanted]
+
+    def check(self, numbers: Sequence[int] | None = None) -> None:
+        """Read files and compare them to their checksums, by default all."""
+        wanted = range(len(self.shards)) if numbers is None else numbers
+        for number, file in zip(wanted, self.paths(wanted), strict=True):
+            with file.open("rb") as stream:
+                found = _digest(stream)
+            if found != self.shards[number].sha256:
+                message = f"{file}: the file is not the one that was written: its checksum differs"
+                raise DataError(message, code="shards.checksum", path=str(file))
+
+    def dataset(self, numbers: Sequence[int] | None = None, **options: Any) -> Dataset:
+        """Read some shards as one data set, by default all.
+
+        Parameters
+        ----------
+        numbers : sequence of int, optional
+            Which. One of them at least must hold docs.
+        **options
+            As for `Dataset.from_letor` or `Dataset.from_parquet`.
+        """
+        wanted = range(len(self.shards)) if numbers is None else numbers
+        full = [number for number in wanted if self.shards[number].docs]
+        if not full:
+            message = f"shards {list(wanted)} hold no docs"
+            raise DataError(message, code="data.empty")
+        files = self.paths(full)
+        if self.kind == "letor":
+            return Dataset.from_letor(files, **options)
+        roles: dict[str, Any] = dict(self.columns)
+        return Dataset.from_parquet(files, **roles, **options)
+
+    def __str__(self) -> str:
+        """Show a table of the files."""
+        rows = [
+            [one.file, f"{one.docs:,}", f"{one.queries:,}", size(one.bytes)] for one in self.shards
+        ]
+        total = f"{count(self.num_docs, 'doc')}, {count(self.num_queries, 'query', 'queries')}"
+        table = text_table(["shard", "docs", "queries", "bytes"], rows, left=1)
+        return f"{table}\n{total}; the largest has {self.skew:.3f} times the average"
+
+
+def shard(
+    path: str | PathLike[str],
+    directory: str | PathLike[str],
+    *,
+    shards: int,
+    label: str = "label",
+    qid: str = "qid",
+    compress: bool = False,
+    overwrite: bool = False,
+    progress: bool | None = None,
+) -> Shards:
+    r"""Split a data set by queries into files of about as many docs each.
+
+    The largest query goes first, each to the shard that has the fewest docs so far. Which queries stand
+    together depends on their ids and sizes alone, not on their order in the file.
+
+    Parameters
+    ----------
+    path : path-like
+        LETOR or SVMlight text, plain or gzip, in which the lines of a query stand together; or a
+        Parquet file (``.parquet``).
+    directory : path-like
+        Where to; it is made if it is not there.
+    shards : int
+        How many. Where there are fewer queries, some remain empty.
+    label, qid : str
+        Of a Parquet file, the columns of labels and query ids.
+    compress : bool, default False
+        Whether text is written as gzip.
+    overwrite : bool, default False
+        Whether shards that are there may be replaced.
+    progress : bool, optional
+        Whether to show a progress bar; by default on a terminal, when it takes a second.
+
+    Returns
+    -------
+    Shards
+        What was written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import rustrank as rr
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> lines = [f"{at % 2} qid:{at // 4} 1:{at}" for at in range(40)]
+    >>> _ = (folder / "train.txt").write_text("\n".join(lines))
+    >>> made = rr.shard(folder / "train.txt", folder / "shards", shards=2)
+    >>> [one.docs for one in made.shards]
+    [20, 20]
+    """
+    number = whole("shards", shards, 1, _MOST)
+    place = Path(directory)
+    if (place / _MANIFEST).exists() and not flag("overwrite", overwrite):
+        message = f"{place}: there are shards already: pass overwrite=True, or another directory"
+        raise ParamError(message, code="shards.exist")
+    place.mkdir(parents=True, exist_ok=True)
+    (place / _MANIFEST).unlink(missing_ok=True)
+    source = Path(path)
+    if source.suffix == ".parquet":
+        columns = {"label": text("label", label), "qid": text("qid", qid)}
+        writer: _Text | _Parquet = _Parquet(source, columns)
+    else:
+        columns = {}
+        writer = _Text(source, flag("compress", compress), progress)
+    docs = writer.docs_of_queries()
+    homes = _homes(docs, number)
+    names = [f"shard-{at:05}{writer.suffix}" for at in range(number)]
+    with _files(place, names) as paths:
+        writer.write(homes, paths)
+        made = tuple(_described(paths[at], names[at], docs, homes, at) for at in range(number))
+    found = Shards(place, writer.kind, columns, made)
+    _save(found)
+    return found
+
+
+def _homes(docs: Mapping[Any, int], shards: int) -> dict[Any, int]:
+    """Return the shard of each query: largest first, each where there are the fewest docs."""
+
+    def key(query: Any) -> tuple[int, bytes]:
+        return -docs[query], hashlib.blake2b(repr(query).encode(), digest_size=16).digest()
+
+    heap = [(0, at) for at in range(shards)]
+    homes = {}
+    for query in sorted(docs, key=key):
+        held, at = heapq.heappop(heap)
+        homes[query] = at
+        heapq.heappush(heap, (held + docs[query], at))
+    return homes
+
+
+@contextmanager
+def _files(place: Path, names: list[str]) -> Iterator[list[Path]]:
+    """Yield where to write: the files get their names when all are whole, or are removed."""
+    paths = [place / f".{name}.part" for name in names]
+    try:
+        yield paths
+        for path, name in zip(paths, names, strict=True):
+            path.replace(place / name)
+    finally:
+        for path in paths:
+            path.unlink(missing_ok=True)
+
+
+def _described(
+    path: Path, name: str, docs: Mapping[Any, int], homes: Mapping[Any, int], at: int
+) -> Shard:
+    held = [docs[query] for query, home in homes.items() if home == at]
+    with path.open("rb") as stream:
+        digest = _digest(stream)
+        os.fsync(stream.fileno())
+    return Shard(name, sum(held), len(held), path.stat().st_size, digest)
+
+
+def _digest(stream: IO[bytes]) -> str:
+    digest = hashlib.sha256()
+    while block := stream.read(1 << 20):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def _save(found: Shards) -> None:
+    """Write the manifest, whole or not at all."""
+    told = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "kind": found.kind,
+        "columns": dict(found.columns),
+        "docs": found.num_docs,
+        "queries": found.num_queries,
+        "shards": [asdict(one) for one in found.shards],
+    }
+    part = found.directory / f".{_MANIFEST}.part"
+    with part.open("w", encoding="utf-8") as stream:
+        json.dump(told, stream, indent=1)
+        stream.write("\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+    part.replace(found.directory / _MANIFEST)
+
+
+class _Gzip(gzip.GzipFile):
+    """A compressed file that closes what it writes to."""
+
+    def close(self) -> None:
+        """Close both."""
+        raw: Any = self.fileobj
+        super().close()
+        if raw is not None:
+            raw.close()
+
+
+class _Text:
+    """LETOR text, which is read twice."""
+
+    kind = "letor"
+
+    def __init__(self, path: Path, compress: bool, progress: bool | None) -> None:
+        self.path, self.compress, self.progress = path, compress, progress
+        self.suffix = ".txt.gz" if compress else ".txt"
+
+    def docs_of_queries(self) -> dict[bytes, int]:
+        docs: dict[bytes, int] = {}
+        last = b""
+        for qid, number, line in self._lines():
+            if line is not None and (qid not in docs or qid == last):
+                docs[qid] = docs.get(qid, 0) + 1
+            elif line is not None:
+                message = (
+                    f"qid {qid.decode(errors='replace')!r} returns after another qid ({self.path}, "
+                    f"line {number}): the docs of a query must stand together; sort the lines by qid"
+                )
+                raise DataError(message, code="qid.returns", path=str(self.path), line=number)
+            last = qid
+        return docs
+
+    def write(self, homes: Mapping[bytes, int], paths: list[Path]) -> None:
+        with ExitStack() as stack:
+            files = [stack.enter_context(self._opened(path)) for path in paths]
+            for qid, _, line in self._lines():
+                if line is not None:
+                    files[homes[qid]].write(line)
+
+    def _opened(self, path: Path) -> Any:
+        # The name and the time within a gzip file would make two of the same data differ.
+        raw = path.open("wb")
+        return _Gzip("", "wb", fileobj=raw, mtime=0) if self.compress else raw
+
+    def _lines(self) -> Iterator[tuple[bytes, int, bytes | None]]:
+        """Yield the query, the number and the text of each line; comments have no text."""
+        with ExitStack() as stack:
+            raw = stack.enter_context(self.path.open("rb"))
+            show = stack.enter_context(progress_of_file(self.path, self.progress))
+            is_gzip = raw.peek(2)[:2] == b"\x1f\x8b"
+            lines: Any = gzip.GzipFile(fileobj=raw) if is_gzip else raw
+            qid = b""
+            for number, line in enumerate(lines, 1):
+                if show is not None and number % 4096 == 0:
+                    show(raw.tell())
+                told = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+                if not told.split(b"#", 1)[0].strip():
+                    yield qid, number, None
+                    continue
+                qid = self._qid(told, number)
+                yield qid, number, told if told.endswith(b"\n") else told + b"\n"
+
+    def _qid(self, line: bytes, number: int) -> bytes:
+        parts = line.split(None, 2)
+        if len(parts) < 2 or not parts[1].startswith(b"qid:"):
+            got = parts[1].decode(errors="replace") if len(parts) > 1 else "nothing"
+            message = (
+                f"expected `qid:` after the label, got {shown(got)} ({self.path}, line {number}); "
+                "`rustrank inspect` reports on a whole file"
+            )
+            raise DataError(message, code="qid.missing", path=str(self.path), line=number)
+        return parts[1].split(b"#", 1)[0].removeprefix(b"qid:")
+
+
+class _Parquet:
+    """A Parquet file: its ids are read first, its rows then."""
+
+    kind = "parquet"
+    suffix = ".parquet"
+
+    def __init__(self, path: Path, columns: Mapping[str, str]) -> None:
+        self.path, self.columns = path, columns
+
+    def docs_of_queries(self) -> dict[Any, int]:
+        docs: dict[Any, int] = {}
+        with opened(self.path) as file:
+            require_columns(self.columns.values(), file.schema_arrow.names, self.path)
+            for rows in file.iter_batches(_ROWS, columns=[self.columns["qid"]]):
+                for one in rows.column(0).value_counts().to_pylist():
+                    docs[one["values"]] = docs.get(one["values"], 0) + one["counts"]
+        if None in docs:
+            message = f"{self.path}: column {self.columns['qid']!r} has rows without a query id"
+            raise DataError(message, code="qid.missing", path=str(self.path))
+        return docs
+
+    def write(self, homes: Mapping[Any, int], paths: list[Path]) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        with ExitStack() as stack, opened(self.path) as file:
+            schema = file.schema_arrow
+            files = [stack.enter_context(pq.ParquetWriter(path, schema)) for path in paths]
+            for rows in file.iter_batches(_ROWS):
+                table = pa.Table.from_batches([rows])
+                ids = table.column(self.columns["qid"]).to_pylist()
+                home = np.array([homes[one] for one in ids])
+                for at in np.unique(home):
+                    files[at].write_table(table.take(np.flatnonzero(home == at)))

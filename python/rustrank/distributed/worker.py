@@ -1,0 +1,271 @@
+"""One worker of a training, which `rustrank.training.worker` is the process of.
+
+It reads its shards, trains with the others, and the first of them writes what came out. It notes in
+the job's folder who it is, and what went wrong; its exit code says which kind of thing that was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank import _rustrank
+from rustrank.data.batches import Batches, Columns, ParquetFiles
+from rustrank.data.dataset import Dataset, _bins
+from rustrank.data.dataset_building import ReadOptions, Rows, Text
+from rustrank.distributed.jobs import Job, tell
+from rustrank.distributed.mpi import Ranks, Workers, require_world, world
+from rustrank.distributed.shards import Shards
+from rustrank.errors import CommError
+from rustrank.exit_codes import INTERNAL, INTERRUPTED, exit_code_of
+from rustrank.inputs.queries import as_queries, numbers_if_all
+from rustrank.model.booster import Booster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rustrank.training.rounds import Round
+
+    #: `rustrank.training.train.trained`, which is in a package above this one.
+    Train = Callable[[Dataset, dict[str, Any], Workers, _rustrank.Booster | None], Booster]
+
+__all__ = ["main", "work"]
+
+#: As `Dataset.from_letor` has them by default.
+_MOST_FEATURES, _BUFFER = 1 << 20, 1 << 30
+_ROWS = 65_536
+
+
+def main(arguments: Sequence[str], train: Train) -> int:
+    """Run the job of a file with a training function, and return the exit code."""
+    job = Job.load(Path(arguments[0]))
+    notes, comm = Path(arguments[0]).parent, world()
+    (notes / f"rank-{comm.rank}").write_text(str(os.getpid()))
+    try:
+        booster, is_first = work(job, comm, train)
+        if is_first:
+            _save(booster, job)
+    except BaseException as error:
+        return _failed(error, notes, comm.rank)
+    return 0
+
+
+def work(job: Job, comm: Any, train: Train) -> tuple[Booster, bool]:
+    """Train with the other processes of an MPI communicator.
+
+    All return the same booster, and whether they are the first of those that are left.
+    """
+    require_world(comm.size, job.workers)
+    found = None
+    while True:
+        ranks = Ranks(comm, job.deadline, job.shrinks)
+        try:
+            return train(*_arguments(job, comm, ranks), found), ranks.rank == 0
+        except CommError as error:
+            if not ranks.is_lost:
+                raise
+            comm = ranks.rest()
+            if comm.rank == 0:
+                left = "worker is" if comm.size == 1 else "workers are"
+                tell(f"a worker was lost {ranks.doing}: {comm.size} {left} left and go on")
+            found = _agreed(comm, job.deadline, vars(error).get("_checkpoint"))
+
+
+def _arguments(job: Job, comm: Any, ranks: Ranks) -> tuple[Dataset, dict[str, Any], Workers]:
+    """Return the arguments of the training function: this worker's documents, options, and team."""
+    team = _rustrank.Team(ranks)
+    reading = {"num_threads": job.num_threads or _threads(comm)}
+    shards = Shards.load(job.data)
+    whole = job.mode == "features"
+    numbers = list(range(len(shards.shards))) if whole else _own(shards, job, comm)
+    shards.check(numbers)
+    if whole:
+        dataset = shards.dataset(numbers, **reading)
+    else:
+        dataset = _read_shards(shards, numbers, team, reading["num_threads"])
+    team.check_queries(dataset._core, _query_names(dataset), whole or job.overlap > 0)
+    options = job.train_options() | {
+        "valid": {name: _valid(path, job, comm, dataset) for name, path in job.valid.items()},
+        "base": None if job.base is None else Booster.load(job.base),
+        "callbacks": _watching(job, ranks),
+        "checkpoint": job.checkpoint,
+        "snapshot": job.snapshot,
+        "resume": job.resume,
+        "progress": job.progress,
+        "num_threads": reading["num_threads"],
+    }
+    return dataset, options, Workers(team, job.mode)
+
+
+def _agreed(comm: Any, deadline: float, own: _rustrank.Booster | None) -> _rustrank.Booster | None:
+    """Return the checkpoint of a worker that had the fewest rounds, as all that are left see it."""
+    ranks = Ranks(comm, deadline)
+    rounds = [
+        int(told) for told in ranks.allgather(b"-1" if own is None else b"%d" % own.num_rounds)
+    ]
+    fewest = min(rounds)
+    if fewest < 0:
+        return None
+    text = ranks.broadcast(rounds.index(fewest), b"" if own is None else own.to_text().encode())
+    return _rustrank.Booster.from_text(text.decode())
+
+
+def _own(shards: Shards, job: Job, comm: Any) -> list[int]:
+    """Return the shards of this worker, and of those after it where parts overlap."""
+    own = [
+        number
+        for after in range(job.overlap + 1)
+        for number in shards.of_worker((comm.rank + after) % comm.size, comm.size)
+    ]
+    return list(dict.fromkeys(own))
+
+
+def _threads(comm: Any) -> int:
+    """Return this worker's share of the cores of its machine: MPI waits by spinning."""
+    from mpi4py import MPI
+
+    near = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    share: int = max(1, len(os.sched_getaffinity(0)) // near.size)
+    near.Free()
+    return share
+
+
+def _valid(path: str, job: Job, comm: Any, like: Dataset) -> Dataset:
+    """Read what this worker has of a validation set: all of it only where it has all docs.
+
+    A set that is no shards is the first worker's.
+    """
+    if Path(path).is_dir() or path.endswith(".json"):
+        shards = Shards.load(path)
+        every = list(range(len(shards.shards)))
+        own = every if job.mode == "features" else shards.of_worker(comm.rank, comm.size)
+        shards.check(own)
+        if any(shards.shards[number].docs for number in own):
+            return shards.dataset(own, like=like, num_threads=job.num_threads)
+    elif job.mode == "features" or comm.rank == 0:
+        return Dataset.from_letor(path, like=like, num_threads=job.num_threads)
+    return _empty_like(like)
+
+
+def _watching(job: Job, ranks: Ranks) -> Any:
+    """Return what notes after each round how far training is, for those who ask what was lost."""
+    file = None
+    if ranks.rank == 0 and job.notes is not None:
+        file = os.open(Path(job.notes) / "round", os.O_WRONLY | os.O_CREAT, 0o644)
+
+    def note(latest: Round) -> None:
+        ranks.doing = f"in round {latest.number + 1}"
+        if file is not None:
+            os.pwrite(file, str(latest.number + 1).encode(), 0)
+
+    return note
+
+
+def _save(booster: Booster, job: Job) -> None:
+    booster.save(job.out)
+    if booster.all_rounds is not booster:
+        booster.all_rounds.save(Path(job.out).with_name("all.rrk"))
+    told = {
+        "best_round": booster.best_round,
+        "history": {
+            name: {metric: values.tolist() for metric, values in metrics.items()}
+            for name, metrics in booster.history.items()
+        },
+    }
+    place = Path(job.out).with_name("result")
+    part = place.with_name(".result")
+    part.write_text(json.dumps(told))
+    part.replace(place)
+
+
+def _failed(error: BaseException, notes: Path, rank: int) -> int:
+    """Note what went wrong, for the process that started the workers."""
+    code, message = (
+        (INTERRUPTED, "interrupted")
+        if isinstance(error, KeyboardInterrupt)
+        else (INTERNAL, str(error))
+    )
+    if isinstance(error, Exception):
+        code, message = exit_code_of(error)
+    noted = {
+        "kind": type(error).__name__,
+        "message": message,
+        "code": getattr(error, "code", None),
+        "exit": code,
+    }
+    part = notes / f".error-{rank}"
+    part.write_text(json.dumps(noted))
+    part.replace(notes / f"error-{rank}")
+    return code
+
+
+def _read_shards(
+    shards: Shards, numbers: Sequence[int], team: _rustrank.Team, num_threads: int | None
+) -> Dataset:
+    """Read the shards of this worker; all workers call this. A worker may have none."""
+    full = [number for number in numbers if shards.shards[number].docs]
+    files = shards.paths(full)
+    reading = ReadOptions(None, "error", num_threads)
+    if shards.kind == "letor":
+        return _of_letor(files, team, reading)
+    return _of_parquet(shards, files, team, reading)
+
+
+def _of_letor(files: list[Path], team: _rustrank.Team, reading: ReadOptions) -> Dataset:
+    plan = Text(_MOST_FEATURES, False, _BUFFER, None)
+    bins = _bins(None, None, None, None)
+    paths = [str(file) for file in files]
+    core, ids = _rustrank.Dataset.from_letor(paths, plan, bins, reading, team)
+    made = Dataset.__new__(Dataset)
+    made._settle(core, None, numbers_if_all(ids))
+    return made
+
+
+def _of_parquet(
+    shards: Shards, files: list[Path], team: _rustrank.Team, reading: ReadOptions
+) -> Dataset:
+    roles = {"y": shards.columns["label"], "qid": shards.columns["qid"]}
+    # A file without docs has columns, too.
+    parquet = ParquetFiles.of(files or shards.paths([0]), roles, None, _ROWS)
+    source = Batches(parquet)
+    bins = _bins(None, None, None, None)
+    assert isinstance(bins, tuple)  # noqa: S101 - there are no bins to be like
+    sampler = _rustrank.Sampler(len(parquet.features), bins[:2], bins[3:], reading)
+    columns = Columns()
+    for batch, table in source.read() if files else ():
+        columns.add(batch, table.num_rows)
+        for block in table.blocks():
+            sampler.push(block)
+    binning = sampler.choose(team)
+    if not files:
+        return _empty(binning, parquet.features)
+    labels = np.concatenate(columns.y)
+    builder = _rustrank.Builder(binning, len(labels), reading)
+    for _, table in source.read():
+        for block in table.blocks():
+            builder.push(block)
+    queries, ids = as_queries(columns.joined_qid(), None, len(labels))
+    rows = Rows(labels, queries, None, None, None)
+    made = Dataset.__new__(Dataset)
+    made._settle(builder.finish(rows), parquet.features, ids)
+    return made
+
+
+def _empty_like(dataset: Dataset) -> Dataset:
+    """Return a data set without docs, with the bins of another."""
+    return _empty(dataset._core.binning, dataset._names)
+
+
+def _empty(binning: _rustrank.Binning, names: list[str] | None) -> Dataset:
+    made = Dataset.__new__(Dataset)
+    made._settle(_rustrank.Dataset.empty(binning), names, np.empty(0, np.int64))
+    return made
+
+
+def _query_names(dataset: Dataset) -> list[Any]:
+    """Return what the queries of a share are known by."""
+    return [str(one) for one in dataset.query_ids]

@@ -1,0 +1,254 @@
+"""Ways of combining an ensemble's members: each finds weights, or a net, on docs that no member has seen.
+
+What a way is worth is measured on docs that it has not seen either: each half of the docs is ranked by
+the weights that the other half has led to.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank import _rustrank
+from rustrank.combining.combiner import Combiner
+from rustrank.data.scored_rows import ScoredRows
+from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown
+from rustrank.inputs.scalars import real
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rustrank.data.raw_rows import RawRows
+    from rustrank.estimators.nets import LambdaRank
+    from rustrank.metrics.evaluation import Evaluation, Judging
+
+    Scores = NDArray[np.float64]
+
+#: Methods of `Combiner` that a name stands for.
+METHODS = (
+    "best_first",
+    "coordinate",
+    "lambdarank",
+    "lambdarank_net",
+    "most_different_first",
+    "powell",
+)
+#: What is tried where nothing is said.
+DEFAULTS: dict[str, Any] = {
+    "average": "average",
+    "exact tree, most different first": "most_different_first",
+    "exact tree, best first": "best_first",
+    "exact, one after the other": "coordinate",
+    "forward selection": "forward",
+    "linear LambdaRank": "lambdarank",
+    "two-layer LambdaRank": "lambdarank_net",
+}
+#: The most members that forward selection adds, those that it adds again counted.
+_MOST_STEPS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class MemberScores(ScoredRows):
+    """Documents with the scores of all members, each divided by its standard deviation."""
+
+    raw: RawRows
+
+    @classmethod
+    def of(
+        cls, raw: RawRows, scores: Mapping[str, Scores], spreads: Mapping[str, float]
+    ) -> MemberScores:
+        """Divide the scores of each member by its spread."""
+        scaled = {name: one / spreads[name] for name, one in scores.items()}
+        return cls(raw.y, *raw.queries, None, scaled, raw)
+
+    def take(self, rows: NDArray[Any]) -> MemberScores:
+        """Return some rows."""
+        raw = self.raw.take(rows)
+        scores = {name: one[rows] for name, one in self.by_ranker.items()}
+        return MemberScores(raw.y, *raw.queries, None, scores, raw)
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Weights of members' scores, or a net on them."""
+
+    weights: dict[str, float] | None
+    net: LambdaRank | None = None
+
+    def score(self, scored: MemberScores) -> Scores:
+        """Score docs."""
+        if self.net is not None:
+            return self.net.predict(np.column_stack(list(scored.by_ranker.values())))
+        assert self.weights is not None  # noqa: S101 - it is one or the other
+        return weighted(scored, self.weights)
+
+    def said(self) -> str:
+        """Name the members with the heaviest weights."""
+        if self.weights is None:
+            return "a net"
+        total = sum(abs(weight) for weight in self.weights.values()) or 1.0
+        shares = {name: weight / total for name, weight in self.weights.items() if weight}
+        if len({round(share, 9) for share in shares.values()}) == 1:
+            return f"{len(shares)} alike"
+        first = sorted(shares, key=lambda name: -abs(shares[name]))[:3]
+        said = ", ".join(f"{name} {shares[name]:.0%}" for name in first)
+        return said if len(shares) <= len(first) else f"{said}, ..."
+
+
+def weighted(scored: MemberScores, weights: Mapping[str, float]) -> Scores:
+    """Return the weighted sum of scores."""
+    used = [name for name, weight in weights.items() if weight] or list(weights)[:1]
+    scores = [np.ascontiguousarray(scored.by_ranker[name]) for name in used]
+    return _rustrank.mix(scores, [weights[name] for name in used])
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way of combining, checked."""
+
+    name: str
+    given: Any
+
+    @classmethod
+    def of(cls, name: str, given: Any, members: Sequence[str]) -> Way:
+        """Check what a caller calls a combination."""
+        what = f"combination {name!r}"
+        if isinstance(given, str) and given not in ("average", "forward", *METHODS):
+            known = ", ".join(("average", "forward", *METHODS))
+            message = f"{what}: got {shown(given)}, expected one of {known}"
+            raise UnknownNameError(message, code="combinations")
+        if isinstance(given, Mapping):
+            for one in given:
+                _check_member(what, one, members)
+            given = {one: real(f"{what}, {one}", weight) for one, weight in given.items()}
+            if not any(given.values()):
+                message = f"{what}: every weight is 0"
+                raise ParamError(message, code="combinations")
+        elif isinstance(given, (tuple, list)):
+            given = _numbered(what, given, list(members))
+        elif not isinstance(given, (str, Combiner)):
+            message = (
+                f"{what}: got {shown(given)}, expected a name, a mapping from members to weights, "
+                "nested pairs of members, or a Combiner"
+            )
+            raise ParamKindError(message, code="combinations")
+        return cls(name, given)
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether it depends on labels."""
+        return not (isinstance(self.given, Mapping) or self.given == "average")
+
+    def find(self, scored: MemberScores, judging: Judging, seed: int) -> Mixture:
+        """Find the weights that are best on some docs."""
+        names = list(scored.by_ranker)
+        if self.given == "average":
+            return Mixture(dict.fromkeys(names, 1.0))
+        if isinstance(self.given, Mapping):
+            return Mixture({name: self.given.get(name, 0.0) for name in names})
+        if len(names) == 1:
+            return Mixture({names[0]: 1.0})
+        if self.given == "forward":
+            return _forward(scored, judging)
+        combiner = self._combiner(judging, seed)
+        combiner.fit(scored.by_ranker, scored.raw.y, qid=scored.raw.query)
+        net = combiner.net
+        if net is not None:
+            return Mixture(None, net)
+        return Mixture(dict(zip(names, combiner.weights.tolist(), strict=True)))
+
+    def _combiner(self, judging: Judging, seed: int) -> Combiner:
+        if isinstance(self.given, Combiner):
+            return copy.copy(self.given)
+        return Combiner(
+            judging.metrics[0],
+            method=self.given,
+            # What is worse than nothing on these docs is noise more often than not.
+            negative=False,
+            seed=seed,
+            gain=judging.gain,
+            relevant_from=judging.relevant_from,
+            max_label=judging.max_label,
+            num_threads=judging.num_threads,
+        )
+
+    def crossed(self, scored: MemberScores, judging: Judging, seed: int) -> Evaluation:
+        """Return its metrics on docs that it was not fitted to: of each half by the other."""
+        if not self.is_fitted:
+            return scored.evaluate(self.find(scored, judging, seed).score(scored), judging)
+        scores = np.zeros(len(scored.raw.y))
+        for fit, held in scored.raw.halves(seed):
+            found = self.find(scored.take(fit), judging, seed)
+            scores[held] = found.score(scored.take(held))
+        return scored.evaluate(scores, judging)
+
+
+def spread_of(scores: Scores) -> float:
+    """Return the standard deviation, whatever the order of rows; 1 where there is none."""
+    spread = float(np.std(np.sort(scores)))
+    return spread if spread > 0 and np.isfinite(spread) else 1.0
+
+
+def _forward(scored: MemberScores, judging: Judging) -> Mixture:
+    """Add the member that helps the average most, again and again, while it helps docs not looked at.
+
+    A member may be added more than once. How many steps are taken is what is best for each half on average
+    where the other half chose the members.
+    """
+    curves = []
+    for fit, held in scored.raw.halves(1):
+        chosen = _path(scored.take(fit), judging)
+        curves.append(_along(scored.take(held), chosen, judging))
+    length = min(map(len, curves))
+    mean = np.mean([curve[:length] for curve in curves], axis=0)
+    steps = int(np.argmax(np.nan_to_num(mean, nan=-1.0))) + 1
+    chosen = _path(scored, judging, steps)
+    return Mixture({name: float(chosen.count(name)) for name in scored.by_ranker})
+
+
+def _path(scored: MemberScores, judging: Judging, steps: int | None = None) -> list[str]:
+    """Return the members in the order in which they are added."""
+    names = list(scored.by_ranker)
+    most = min(_MOST_STEPS, 4 * len(names)) if steps is None else steps
+    total = np.zeros(len(scored.raw.y))
+    chosen: list[str] = []
+    for _ in range(most):
+        values = [_value(scored, total + scored.by_ranker[name], judging) for name in names]
+        best = int(np.argmax(np.nan_to_num(values, nan=-1.0)))
+        chosen.append(names[best])
+        total = total + scored.by_ranker[names[best]]
+    return chosen
+
+
+def _along(scored: MemberScores, chosen: list[str], judging: Judging) -> list[float]:
+    """Return the metric after each member that is added."""
+    total = np.zeros(len(scored.raw.y))
+    values = []
+    for name in chosen:
+        total = total + scored.by_ranker[name]
+        values.append(_value(scored, total, judging))
+    return values
+
+
+def _value(scored: MemberScores, scores: Scores, judging: Judging) -> float:
+    return float(scored.evaluate(scores, judging)[judging.metrics[0]])
+
+
+def _numbered(what: str, given: Any, members: list[str]) -> Any:
+    """Return nested pairs of names as pairs of numbers."""
+    if isinstance(given, (tuple, list)):
+        return tuple(_numbered(what, one, members) for one in given)
+    _check_member(what, given, members)
+    return members.index(given)
+
+
+def _check_member(what: str, name: Any, members: Sequence[str]) -> None:
+    if name not in members:
+        message = f"{what}: got {shown(name)}, expected some of {', '.join(members)}"
+        raise UnknownNameError(message, code="combinations")

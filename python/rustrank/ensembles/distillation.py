@@ -1,0 +1,287 @@
+"""Distillation: one small ranker that ranks as a large one does, learned from docs without labels."""
+
+from __future__ import annotations
+
+import html
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.data.raw_rows import RawRows, as_raw_rows
+from rustrank.ensembles._member_models import score
+from rustrank.ensembles.ensemble import Ensemble
+from rustrank.errors import DataError, ParamError, ParamKindError, RustrankWarning, shown
+from rustrank.estimators.lambdamart import LambdaMART
+from rustrank.estimators.mart import MART
+from rustrank.estimators.ranker import Ranker
+from rustrank.formatting import html_table, interval, number, text_table
+from rustrank.inputs.scalars import real, text, threads, whole
+from rustrank.inputs.vectors import as_scores, check_length
+from rustrank.metrics.comparison import Comparison
+from rustrank.metrics.evaluation import Drawing, Judging, MetricValue, judge
+from rustrank.model.booster import Booster
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rustrank.metrics.comparison import MetricComparison
+
+    Scores = NDArray[np.float64]
+
+__all__ = ["Distillation", "distill"]
+
+
+@dataclass(frozen=True, eq=False)
+class Distillation:
+    """A student, and how far it ranks as its teacher does on queries that it has not seen.
+
+    Attributes
+    ----------
+    booster : Booster
+        The student.
+    fidelity : MetricValue
+        The NDCG of the student's ranking if the teacher's is the ideal one: the doc that the teacher ranks
+        first has a gain of ``depth``, the next one of ``depth - 1``, and so on. 1 is the same ranking.
+    against : MetricComparison or None
+        Where labels were given: teacher and student by them, on the same queries.
+    """
+
+    booster: Booster
+    fidelity: MetricValue
+    against: MetricComparison | None
+    _trees: int | None = field(repr=False)
+
+    @property
+    def teacher(self) -> MetricValue | None:
+        """The teacher's metric by the labels, if there are any."""
+        return None if self.against is None else self.against.a
+
+    @property
+    def student(self) -> MetricValue | None:
+        """The student's metric by the labels, if there are any."""
+        return None if self.against is None else self.against.b
+
+    @property
+    def statements(self) -> list[str]:
+        """What the figures say."""
+        said = [
+            f"the student's ranking has {number(self.fidelity)} [{interval(self.fidelity.interval)}] "
+            "of the NDCG of the teacher's own"
+        ]
+        if self._trees is not None:
+            said.append(f"{self.booster.num_trees:,} trees in place of {self._trees:,}")
+        if self.against is not None:
+            said.append(f"by labels, {self.against.statement}")
+        return said
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        head = ["", "metric", "mean", "95% interval"]
+        rows = [["student", "fidelity", number(self.fidelity), interval(self.fidelity.interval)]]
+        if self.against is not None:
+            for name, value in (("teacher", self.against.a), ("student", self.against.b)):
+                rows.append([name, value.name, number(value), interval(value.interval)])
+        return head, rows
+
+    def __repr__(self) -> str:
+        return "\n".join([text_table(*self._table(), left=2), "", *self.statements])
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{html.escape(statement)}</p>" for statement in self.statements)
+        return html_table(*self._table(), left=2) + said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "fidelity": {"mean": float(self.fidelity), "interval": list(self.fidelity.interval)},
+            "labels": None if self.against is None else self.against.to_dict(),
+            "statements": self.statements,
+        }
+
+
+def distill(
+    teacher: Any,
+    X: Any,
+    *,
+    qid: Any = None,
+    group: Any = None,
+    y: Any = None,
+    ranker: Any = None,
+    targets: str | None = None,
+    depth: int = 10,
+    valid: float = 0.2,
+    metric: str = "ndcg@10",
+    gain: Any = "exp2",
+    max_label: float | None = None,
+    seed: int = 0,
+    num_threads: int | None = None,
+) -> Distillation:
+    """Train one ranker to rank as another does, on docs without labels.
+
+    A model that is a thousand trees of many kinds may be copied by one of a few: what it takes is docs, of
+    which there are more without labels than with (Bucila and others 2006).
+
+    Parameters
+    ----------
+    teacher : Booster, Ensemble or array-like of shape (num_docs,)
+        What is copied, or its scores of the docs.
+    X, qid, group
+        Raw features and queries, as for `Dataset`; the more, the better, and other docs than those that the
+        teacher learned from.
+    y : array-like of shape (num_docs,), optional
+        Labels. Nothing learns from them: teacher and student are measured by them.
+    ranker : ranker, optional
+        The student with its options; by default ``LambdaMART(n_estimators=300)``.
+    targets : {"ranks", "scores"}, optional
+        What the student learns: the teacher's ``depth`` best docs of a query, as labels from ``depth`` down to
+        1 with linear gains; or the teacher's scores. By default scores for `MART`, and ranks for others.
+    depth : int, default 10
+        How many docs of a query count.
+    valid : float, default 0.2
+        The share of the queries that the student does not learn from, on which it is measured.
+    metric, gain, max_label
+        What labels are measured by, as for `rustrank.evaluate`.
+    seed : int, default 0
+        Which queries are held out.
+    num_threads : int, optional
+        Threads to use; all cores by default.
+
+    Returns
+    -------
+    Distillation
+        The student, and what was lost.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> few, many = (rr.datasets.make_polynomial(n, 20, first_query=n) for n in (60, 150))
+    >>> trees = rr.LambdaMART(n_estimators=40, num_leaves=8)
+    >>> teacher = trees.fit(few.X, few.y, qid=few.qid).booster_
+    >>> small = rr.LambdaMART(n_estimators=20, num_leaves=16)
+    >>> copied = rr.distill(teacher, many.X, qid=many.qid, ranker=small)
+    >>> copied.booster.num_trees, bool(copied.fidelity > 0.6)
+    (20, True)
+    """
+    most = threads(num_threads)
+    student = _student(ranker, most)
+    told = _targets(targets, student)
+    deep = whole("depth", depth, 1, 10_000)
+    share = real("valid", valid)
+    if not 0 < share < 1:
+        message = f"valid: got {share}, expected a share between 0 and 1"
+        raise ParamError(message, code="valid")
+    docs, scores = _docs(teacher, X, y, (qid, group), most)
+    ranks = ranked(scores, docs, deep)
+    labels = ranks if told == "ranks" else (scores - scores.min()) / _spread(scores)
+    # What is held out must not depend on whether there are labels.
+    as_told = replace(docs, y=ranks.astype(np.float32))
+    kept, held = as_told.split_queries([1 - share, share], whole("seed", seed, 0, 2**31))
+    fit, judged = (np.flatnonzero(np.isin(docs.query, some)) for some in (kept, held))
+    with warnings.catch_warnings():
+        # Parts have features of one value: nothing that a caller could change.
+        warnings.simplefilter("ignore", RustrankWarning)
+        rows = docs.take(fit)
+        fitted: Any = student
+        fitted.fit(rows.table(), labels[fit].astype(np.float32), qid=rows.query)
+    told_by = docs.take(judged)
+    own = score(student.booster_, told_by, most)
+    alike = Judging.of(f"ndcg@{deep}", "linear", "expected", "skip", 1, None, most)
+    named = judge(own, ranks[judged].astype(np.float32), told_by.queries, alike, None)
+    against = None
+    if y is not None:
+        top = float(docs.y.max()) if max_label is None else max_label
+        by = Judging.of(text("metric", metric), gain, "expected", "skip", 1, top, most)
+        theirs, mine = (
+            judge(one, told_by.y, told_by.queries, by, None) for one in (scores[judged], own)
+        )
+        drawing = Drawing.of(10_000, 0, most)
+        pair = Comparison.of(theirs, mine, ("teacher", "student"), drawing)
+        against = next(iter(pair.values()))
+    return Distillation(student.booster_, next(iter(named.values())), against, _trees_of(teacher))
+
+
+def _student(ranker: Any, num_threads: int | None) -> Ranker:
+    if ranker is None:
+        ranker = LambdaMART(n_estimators=300)
+    if isinstance(ranker, type) or not isinstance(ranker, Ranker):
+        message = f"ranker: got {shown(ranker)}, expected a ranker such as rr.LambdaMART()"
+        raise ParamKindError(message, code="ranker")
+    options = ranker.get_params()
+    if options.get("gain") == "exp2":
+        # Ranks are worth what they are.
+        options["gain"] = "linear"
+    if options["n_jobs"] is None:
+        options["n_jobs"] = num_threads
+    return type(ranker)(**options)
+
+
+def _targets(given: Any, student: Ranker) -> str:
+    if given is None:
+        return "scores" if isinstance(student, MART) else "ranks"
+    if given not in ("ranks", "scores"):
+        message = f"targets: got {shown(given)}, expected ranks or scores"
+        raise ParamError(message, code="targets")
+    return str(given)
+
+
+def _docs(
+    teacher: Any, X: Any, y: Any, queries: tuple[Any, Any], num_threads: int | None
+) -> tuple[RawRows, Scores]:
+    """Return docs, and what the teacher says of them."""
+    from rustrank.estimators.fitting import checked, queries_within
+
+    taken, qid, group = queries_within(checked(X), *queries)
+    size = len(y) if y is not None else _num_rows(taken)
+    labels = np.zeros(size, np.float32) if y is None else y
+    docs = as_raw_rows({"X": taken, "y": labels, "qid": qid, "group": group}, "X")
+    if isinstance(teacher, Ensemble):
+        teacher = teacher.booster
+    if isinstance(teacher, Booster):
+        scores = score(teacher, docs, num_threads)
+    else:
+        scores = as_scores(teacher, "scores of the teacher")
+        check_length("scores of the teacher", len(scores), len(docs.y), "rows")
+    if not np.isfinite(scores).all():
+        message = "scores of the teacher: some are not finite"
+        raise DataError(message, code="score.nan")
+    if scores.min() == scores.max():
+        message = (
+            f"the teacher scores all {len(scores):,} docs the same: there is no ranking to learn"
+        )
+        raise DataError(message, code="distill.flat")
+    return docs, scores
+
+
+def _num_rows(X: Any) -> int:
+    from rustrank.inputs.tables import as_table
+
+    return as_table(X).num_rows
+
+
+def ranked(scores: Scores, docs: RawRows, depth: int) -> Scores:
+    """Return labels that say a doc's rank in its query: of the best ``depth``, and 0 of those below.
+
+    Docs with equal scores share their labels.
+    """
+    order = np.lexsort((-scores, docs.query))
+    query, ordered = docs.query[order], scores[order]
+    is_first = np.diff(query, prepend=-1) != 0
+    starts = np.flatnonzero(is_first)
+    place = np.arange(len(order)) - starts[np.cumsum(is_first) - 1]
+    labels = np.maximum(0, depth - place).astype(np.float64)
+    is_new = is_first | (np.diff(ordered, prepend=np.nan) != 0)
+    block = np.cumsum(is_new) - 1
+    mean = np.bincount(block, labels) / np.bincount(block)
+    found = np.empty(len(scores))
+    found[order] = mean[block]
+    return found
+
+
+def _spread(scores: Scores) -> float:
+    return float(np.std(np.sort(scores)))
+
+
+def _trees_of(teacher: Any) -> int | None:
+    booster = teacher.booster if isinstance(teacher, Ensemble) else teacher
+    return booster.num_trees if isinstance(booster, Booster) and booster.num_trees else None

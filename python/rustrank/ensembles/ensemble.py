@@ -1,0 +1,349 @@
+"""Ensembles: members of many kinds, fitted, combined, and made into one model."""
+
+from __future__ import annotations
+
+import html
+import json
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rustrank.ensembles._building import Parts, Plan, Row, mean_of, pooled
+from rustrank.ensembles._member_models import combined, on_top
+from rustrank.ensembles._saved_models import write_whole
+from rustrank.ensembles.members import as_recipe
+from rustrank.errors import RustrankWarning, UnknownNameError, shown
+from rustrank.formatting import html_table, interval, number, p_value, percent, text_table
+from rustrank.inputs.scalars import flag
+from rustrank.plotting.results import plot_ensemble
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rustrank.ensembles._member_fitting import Made
+    from rustrank.ensembles._weighting import Mixture
+    from rustrank.metrics.comparison import MetricComparison
+    from rustrank.model.booster import Booster
+
+    Scores = NDArray[np.float64]
+
+__all__ = ["Ensemble", "EnsembleTables", "ensemble"]
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleTables:
+    """What members, combinations and subsets are worth on unseen docs, in tables like the fifth paper's.
+
+    Attributes
+    ----------
+    members, combinations, subsets : dict
+        A row of figures by name: ``held_out`` and ``valid``, each an `Evaluation`, and ``against``, a
+        `MetricComparison` with the best member. Subsets are averages of their members.
+    chosen : str
+        The combination to use.
+    best_member : str
+        The member that is best on the held-out docs.
+    metrics : list of str
+        What is measured; the first decides.
+    level : float
+        The level of intervals, and of what is called clear.
+    """
+
+    members: dict[str, Row]
+    combinations: dict[str, Row]
+    subsets: dict[str, Row]
+    chosen: str
+    best_member: str
+    metrics: list[str]
+    level: float
+
+    @property
+    def statements(self) -> list[str]:
+        """What the figures say."""
+        row = self.combinations[self.chosen]
+        first = self.metrics[0]
+        said = [
+            f"{self.chosen}: {first} {number(row.valid[first])} "
+            f"[{interval(row.valid[first].bootstrap(self.level))}] on docs that nothing has seen",
+            _verdict(row.against),
+        ]
+        others = [name for name in self.combinations if name != self.chosen]
+        if others:
+            best = max(others, key=lambda name: mean_of(self.combinations[name].held_out))
+            theirs = self.combinations[best]
+            said.append(
+                f"{best} is the best of the others: {number(theirs.held_out[first])} against "
+                f"{number(row.held_out[first])} on held-out docs, {number(theirs.valid[first])} "
+                f"against {number(row.valid[first])} on these"
+            )
+        return said
+
+    def _tables(self) -> dict[str, tuple[list[str], list[list[str]]]]:
+        """Return a table each for combinations, members and subsets, as the fifth paper has them."""
+        parts = {"combination": self.combinations, "member": self.members, "subset": self.subsets}
+        return {kind: self._table(kind, rows) for kind, rows in parts.items() if rows}
+
+    def _table(self, kind: str, rows: dict[str, Row]) -> tuple[list[str], list[list[str]]]:
+        head = [kind, "", f"held-out {self.metrics[0]}"]
+        for metric in self.metrics:
+            head += [metric, f"{percent(self.level)} interval"]
+        head += [f"over {self.best_member}", "p"]
+        marked = {"combination": self.chosen, "member": self.best_member}.get(kind)
+        shown_rows = []
+        for name, row in rows.items():
+            cells = [f"{name} *" if name == marked else name, row.description]
+            cells.append(number(row.held_out[self.metrics[0]]))
+            for metric in self.metrics:
+                value = row.valid[metric]
+                cells += [number(value), interval(value.bootstrap(self.level))]
+            same = kind == "member" and name == self.best_member
+            cells.append("" if same else number(row.against.difference, "+"))
+            cells.append("" if same else p_value(row.against.p_randomisation))
+            shown_rows.append(cells)
+        return head, shown_rows
+
+    def __repr__(self) -> str:
+        tables = [text_table(*table, left=2) for table in self._tables().values()]
+        return "\n\n".join([*tables, "\n".join(self.statements)])
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{html.escape(statement)}</p>" for statement in self.statements)
+        return "".join(html_table(*table, left=2) for table in self._tables().values()) + said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+
+        def plain(rows: dict[str, Row]) -> dict[str, Any]:
+            return {name: row.to_dict() for name, row in rows.items()}
+
+        return {
+            "metrics": self.metrics,
+            "chosen": self.chosen,
+            "best_member": self.best_member,
+            "statements": self.statements,
+            "combinations": plain(self.combinations),
+            "members": plain(self.members),
+            "subsets": plain(self.subsets),
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the first metric of all members, combinations and subsets with intervals; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; new axes by default.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        return plot_ensemble(self, ax)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ensemble(EnsembleTables):
+    """Members, what each and each combination is worth on unseen docs, and one model of them.
+
+    Attributes
+    ----------
+    members, combinations, subsets, chosen, best_member, metrics, level
+        As of `EnsembleTables`. `booster` is the combination that was chosen.
+    """
+
+    _made: dict[str, Made] = field(repr=False)
+    _mixtures: dict[str, Mixture] = field(repr=False)
+    _spreads: dict[str, float] = field(repr=False)
+
+    @property
+    def booster(self) -> Booster:
+        """The chosen combination as one model, which is saved as one file."""
+        return self.combined(self.chosen)
+
+    @property
+    def boosters(self) -> dict[str, Booster]:
+        """Each member as a model: the mean of its fits, normalised as it says."""
+        return {name: made.booster for name, made in self._made.items()}
+
+    @property
+    def weights(self) -> dict[str, float] | None:
+        """What the scores of each member weigh in the chosen combination, after division by their spread."""
+        return self._mixtures[self.chosen].weights
+
+    def combined(self, name: str) -> Booster:
+        """Return another combination as one model.
+
+        Parameters
+        ----------
+        name : str
+            One of `combinations`.
+        """
+        if name not in self._mixtures:
+            message = f"there is no combination {shown(name)}: expected one of {', '.join(self._mixtures)}"
+            raise UnknownNameError(message, code="combinations")
+        mixture = self._mixtures[name]
+        if mixture.net is not None:
+            return on_top(self.boosters, self._spreads, mixture.net)
+        parts = {name: made.parts for name, made in self._made.items()}
+        return combined(parts, self._spreads, mixture.weights or {})
+
+    def score(
+        self, X: Any, *, qid: Any = None, group: Any = None, num_threads: int | None = None
+    ) -> Scores:
+        """Score docs with the chosen combination.
+
+        Parameters
+        ----------
+        X, qid, group, num_threads
+            As for `Booster.score`; queries are needed if a member looks at whole queries.
+        """
+        return self.booster.score(X, qid=qid, group=group, num_threads=num_threads)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {**super().to_dict(), "weights": self.weights}
+
+    @staticmethod
+    def pooled(ensembles: Sequence[Ensemble]) -> EnsembleTables:
+        """Return the tables of several ensembles of the same members over all their queries together.
+
+        Parameters
+        ----------
+        ensembles : sequence of Ensemble
+            Of several folds, each measured on docs of its own.
+        """
+        return EnsembleTables(**pooled(ensembles))
+
+
+def _verdict(against: MetricComparison) -> str:
+    return f"against the member that was best on held-out docs, {against.statement}"
+
+
+def ensemble(
+    members: Any,
+    docs: Any,
+    *,
+    held_out: Any = 0.2,
+    valid: Any = 0.2,
+    metrics: str | Sequence[str] | None = None,
+    folds: int = 10,
+    stacking: str = "out_of_fold",
+    combinations: Mapping[str, Any] | Sequence[str] | None = None,
+    subsets: Mapping[str, Sequence[str]] | None = None,
+    choose: str = "auto",
+    retrain: bool = False,
+    directory: str | PathLike[str] | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    gain: Any = "exp2",
+    max_label: float | None = None,
+    progress: bool = False,
+    n_jobs: int | None = None,
+    num_threads: int | None = None,
+) -> Ensemble:
+    """Fit rankers of many kinds, combine them, and say what each and each combination is worth.
+
+    Members are fitted to one part of the queries, by folds: each model has another fold as its
+    validation set, and a member is the mean of its models. Weights are chosen on another part, and what
+    results is measured on a third, which nothing was fitted to or chosen by. The result depends on the
+    docs and the options alone: not on the order of rows, nor on threads.
+
+    Docs come with raw features, as a `rustrank.datasets.Ranking`, as ``(X, y, qid)``, or as a mapping
+    with ``X``, ``y`` and ``qid`` or ``group``.
+
+    Parameters
+    ----------
+    members : str, Recipe, or mapping or sequence of Members, rankers and Boosters
+        ``"yahoo2010"``, the ensemble that won Yahoo's challenge, or a `recipe` of it; or members by name, such
+        as ``{"trees": rr.LambdaMART(early_stopping=50), "net": rr.LambdaRank()}``. A `Member` says more:
+        bags, augmentation, scores of other members as features.
+    docs : docs
+        What members are fitted to, and the next two parts, where these are shares.
+    held_out : float, docs or "folds", default 0.2
+        What weights are chosen by: a share of the queries, other docs, or the docs that members are fitted
+        to, each scored by models that have not seen it. Members that stand on others flatter themselves a
+        little there: the features of the docs that they learned from have seen it.
+    valid : float or docs, default 0.2
+        What everything is measured on.
+    metrics : str or sequence of str, optional
+        What is measured, NDCG@10 by default; the first is what weights are chosen by.
+    folds : int, default 10
+        How many folds there are, and so how many models of a member, unless it says otherwise.
+    stacking : {"out_of_fold", "paper"}
+        Scores that are features of other members: of models that have not seen the doc, neither in their
+        fit nor in their choice of rounds; or, as in the fifth paper, of those fitted to the same docs.
+    combinations : mapping, optional
+        Ways of combining that are tried, by name: ``average`` (of scores divided by their spread),
+        ``forward`` (the member that helps the average most is added, again and again); ``coordinate``, ``powell``,
+        ``best_first``, ``most_different_first``, ``lambdarank`` and ``lambdarank_net`` as for `Combiner`; a
+        `Combiner` of your own; nested pairs of members, joined by exact sweeps; or a mapping from members to
+        weights. By default all of these but the last three and ``powell``.
+    subsets : mapping from names to sequences of members, optional
+        Averages that are measured besides; by default of all members but one, for each.
+    choose : str, default "auto"
+        The combination that is returned: by its name, or ``auto``, the average unless another is clearly better
+        on held-out docs.
+    retrain : bool, default False
+        Whether to fit the members once more at the end, to all of ``docs``; weights and figures stay.
+    directory : path-like, optional
+        Where every fit is saved at once. A run that was killed goes on from there, and ends with the same
+        model; other docs or other options are refused. The result is saved there, too: ``ensemble.rrk``.
+    level : float, default 0.95
+        The level of intervals, and of what is called clear.
+    seed : int, default 0
+        The seed of what is drawn: parts, folds, augmentation.
+    gain, max_label
+        As for `rustrank.evaluate`; ``max_label`` is that of rankers, too, which are not told another.
+    progress : bool, default False
+        Whether to show a progress bar.
+    n_jobs : int, optional
+        How many members are fitted at once; as many as there are cores by default.
+    num_threads : int, optional
+        Threads to use, for all of these together; all cores by default.
+
+    Returns
+    -------
+    Ensemble
+        The figures, and the combination as one `Booster`.
+
+    Raises
+    ------
+    DataError
+        Nothing can be learned from the docs, or they do not fit each other.
+    ParamError
+        An option is unknown or out of range, or the directory has fits of something else.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> web = rr.datasets.make_polynomial(num_queries=150, docs_per_query=20, seed=0)
+    >>> members = {
+    ...     "trees": rr.LambdaMART(n_estimators=20, num_leaves=6),
+    ...     "net": rr.Member(rr.LambdaRank(epochs=5), bags=1),
+    ... }
+    >>> found = rr.ensemble(members, web, folds=3, combinations=["average", "coordinate"])
+    >>> sorted(found.members), found.chosen
+    (['net', 'trees'], 'average')
+    >>> found.booster
+    <Booster: 60 trees, 50 features>
+    """
+    options = dict(locals())
+    recipe = as_recipe(members)
+    parts = Parts.of(options)
+    plan = Plan.of(recipe, options, parts.top)
+    with warnings.catch_warnings():
+        # Parts have features of one value: nothing that a caller could change.
+        warnings.simplefilter("ignore", RustrankWarning)
+        made = plan.fit(parts.fit, "", flag("progress", progress))
+        found = Ensemble(**plan.judged(made, parts))
+        if flag("retrain", retrain):
+            again = plan.fit(parts.whole, "retrained", progress)
+            vars(found)["_made"].update(again)
+    if plan.directory is not None:
+        found.booster.save(plan.directory / "ensemble.rrk")
+        write_whole(plan.directory / "ensemble.json", json.dumps(found.to_dict(), indent=1))
+    return found

@@ -1,0 +1,393 @@
+"""What an ensemble is made of: its members, and recipes that name whole lists of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rustrank.combining.combiner import Combiner
+from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown
+from rustrank.estimators.lambdamart import XENDCGMART, LambdaMART
+from rustrank.estimators.mart import MART
+from rustrank.estimators.nets import LambdaRank
+from rustrank.estimators.ranker import Ranker
+from rustrank.inputs.scalars import real, text, whole
+from rustrank.model.booster import Booster
+
+__all__ = ["Member", "Recipe", "recipe"]
+
+#: What may be derived from the scores of another member, in the order in which they become features.
+DERIVED = ("score", "max", "mean", "top3")
+#: What may become of a member's scores before they are mixed.
+NORMALISATIONS = ("none", "logistic", "query", "query_range", "query_top")
+#: The most models of a member.
+_MOST_BAGS = 1000
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of an ensemble, and how it is fitted.
+
+    Parameters
+    ----------
+    ranker : ranker, Booster or str
+        One of this library's rankers with its options, such as ``rr.LambdaMART(n_estimators=500)``; a
+        `Booster`, which is taken as it is; or the name of another member whose models this one shares.
+    bags : int, optional
+        How many models are fitted and averaged, each with another fold of the queries as its validation
+        set; 0 for one model of all queries and no validation set. By default one a fold.
+    augment : (float, int), optional
+        Train on more: so many copies of each query besides the query itself, each with that share of its
+        docs. ``(0.7, 5)`` is the fifth paper's Aug70, ``(0.5, 10)`` its Aug50.
+    stack : sequence of str
+        Members whose scores are features of this one.
+    derive : sequence of {"score", "max", "mean", "top3"}
+        What becomes a feature of each of these: the score of a doc, the largest and the mean score of its query,
+        and the mean of its three largest.
+    normalise : {"none", "logistic", "query", "query_range", "query_top"}
+        What becomes of the scores before they are mixed: the probabilities that scores of a logistic
+        loss stand for; scores of unit variance and mean 0, or from 0 to 1, within each query; or, with P
+        such a probability and Pmax the largest of the query, ``Pmax * (1 + P - Pmax)`` as in the fifth paper.
+    """
+
+    ranker: Any
+    bags: int | None = None
+    augment: tuple[float, int] | None = None
+    stack: Sequence[str] = ()
+    derive: Sequence[str] = DERIVED
+    normalise: str = "none"
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there is nothing to fit."""
+        return isinstance(self.ranker, Booster)
+
+    @property
+    def shared(self) -> str | None:
+        """The member whose models this one shares."""
+        return self.ranker if isinstance(self.ranker, str) else None
+
+    def description(self) -> str:
+        """Say in a line what it is."""
+        said = f"the models of {self.ranker}" if self.shared else repr(self.ranker)
+        if self.augment is not None:
+            said += f", {self.augment[1]} copies of {self.augment[0]:g} of the docs"
+        if self.stack:
+            said += f", on {', '.join(self.stack)}"
+        return said if self.normalise == "none" else f"{said}, as {self.normalise}"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Members, the combinations that are tried, and the subsets that are tabled, by name.
+
+    Parameters
+    ----------
+    members : mapping from names to Members
+        What the ensemble is made of.
+    combinations, subsets : mappings
+        As for `rustrank.ensemble`.
+    descriptions : mapping
+        What to say of members in tables.
+    metrics : sequence of str
+        What is measured where `rustrank.ensemble` is not told.
+    """
+
+    members: Mapping[str, Member]
+    combinations: Mapping[str, Any] = field(default_factory=dict)
+    subsets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    metrics: Sequence[str] = ("ndcg@10",)
+
+
+def yahoo2010(
+    *,
+    num_trees: int = 3000,
+    num_leaves: int = 100,
+    learning_rate: float = 0.05,
+    early_stopping: int = 200,
+    bags: int | None = None,
+    aug70: tuple[float, int] = (0.7, 5),
+    aug50: tuple[float, int] = (0.5, 10),
+    mart_trees: int | None = None,
+    hidden: int = 25,
+    epochs: int = 30,
+    min_leaf_docs: int = 20,
+    ndcg: str = "ndcg",
+) -> Recipe:
+    """Return the twelve members that won Yahoo's challenge (Burges, Svore and others 2011, table 2)."""
+    trees = {
+        "n_estimators": num_trees,
+        "num_leaves": num_leaves,
+        "learning_rate": learning_rate,
+        "early_stopping": early_stopping,
+        "min_leaf_docs": min_leaf_docs,
+    }
+    members: dict[str, Member] = {}
+    says: dict[str, str] = {}
+    for first, metric, called in ((1, "err", "ERR"), (5, ndcg, "NDCG")):
+        ranker = LambdaMART(metric=metric, **trees)  # type: ignore[arg-type]
+        rows = {
+            f"M{first}": (Member(ranker, bags), f"LambdaMART for {called}"),
+            f"M{first + 1}": (Member(ranker, bags, aug50), f"LambdaMART for {called}, Aug50"),
+            f"M{first + 2}": (Member(ranker, bags, aug70), f"LambdaMART for {called}, Aug70"),
+            f"M{first + 3}": (
+                # These do not depend on a doc's own score: they tell queries apart.
+                Member(ranker, bags, None, ("M11", "M12"), ("max", "mean", "top3")),
+                f"LambdaMART for {called}, MART scores as features",
+            ),
+        }
+        for name, (member, said) in rows.items():
+            members[name], says[name] = member, said
+    for name, metric, called in (("M9", "err", "ERR"), ("M10", ndcg, "NDCG")):
+        members[name] = Member(LambdaRank(hidden=(hidden,), epochs=epochs, metric=metric), 1)
+        says[name] = f"LambdaRank for {called}"
+    mart = MART(
+        objective="err_logistic",
+        metric="err",
+        **{**trees, "n_estimators": num_trees if mart_trees is None else mart_trees},  # type: ignore[arg-type]
+    )
+    members["M11"], says["M11"] = Member(mart, 1, normalise="logistic"), "MART"
+    # The two differ in nothing else, so they share their models.
+    members["M12"] = Member("M11", normalise="query_top")
+    says["M12"] = "MART, normalised within queries"
+    return Recipe(members, _combinations(ndcg), _subsets(), says, ("err", ndcg))
+
+
+def _combinations(ndcg: str) -> dict[str, Any]:
+    """Return the combinations of table 1, for all members, and what came later."""
+    return {
+        "average": "average",
+        "exact tree, most different first": "most_different_first",
+        "exact tree, best first": "best_first",
+        "exact, one after the other": "coordinate",
+        "forward selection": "forward",
+        "linear LambdaRank (NDCG)": Combiner(ndcg, method="lambdarank"),
+        "linear LambdaRank (ERR)": Combiner("err", method="lambdarank"),
+        "two-layer LambdaRank (NDCG)": Combiner(ndcg, method="lambdarank_net"),
+        "two-layer LambdaRank (ERR)": Combiner("err", method="lambdarank_net"),
+    }
+
+
+def _subsets() -> dict[str, list[str]]:
+    """Return the subsets of table 3."""
+
+    def some(*numbers: int) -> list[str]:
+        return [f"M{number}" for number in numbers]
+
+    return {
+        "All: M1-M12": some(*range(1, 13)),
+        "All minus MARTs": some(*range(1, 11)),
+        "LambdaMART only": some(*range(1, 9)),
+        "All minus LambdaRanks": some(*range(1, 9), 11, 12),
+        "Augmented only": some(2, 3, 6, 7),
+        "Non-augmented": some(1, 4, 5, *range(8, 13)),
+        "Just ERR": some(1, 2, 3, 4, 9),
+        "Just NDCG": some(5, 6, 7, 8, 10),
+    }
+
+
+def diverse(
+    *,
+    num_trees: int = 500,
+    num_leaves: int = 15,
+    learning_rate: float = 0.07,
+    early_stopping: int = 50,
+    min_leaf_docs: int = 20,
+    bags: int | None = None,
+    epochs: int = 20,
+    metric: str = "ndcg@10",
+) -> Recipe:
+    """Return six members that err in different ways: by loss, by features, by shape and by kind."""
+    plain: dict[str, Any] = {
+        "n_estimators": num_trees,
+        "learning_rate": learning_rate,
+        "early_stopping": early_stopping,
+        "min_leaf_docs": min_leaf_docs,
+        "features_per_node": 0.7,
+        "metric": metric,
+    }
+    trees = {**plain, "num_leaves": num_leaves}
+    ranks = {**trees, "query_ranks": True}
+    depth = max(1, num_leaves.bit_length())
+    symmetric = {**plain, "query_ranks": True, "tree_shape": "symmetric", "max_depth": depth}
+    rankers: dict[str, Ranker] = {
+        "LambdaMART": LambdaMART(**trees),
+        "LambdaMART, ranks": LambdaMART(**ranks),
+        "XENDCG, ranks": XENDCGMART(**ranks),
+        "MART, ranks": MART(objective="err_logistic", **ranks),
+        "symmetric, ranks": LambdaMART(random_strength=1.0, **symmetric),
+        "net": LambdaRank(epochs=epochs, metric=metric),
+    }
+    members = {name: Member(ranker, bags) for name, ranker in rankers.items()}
+    says = dict(
+        zip(
+            rankers,
+            (
+                "LambdaMART",
+                "LambdaMART on values and their ranks in the query",
+                "the same, by the cross entropy that bounds NDCG",
+                "the same, doc by doc: the relevance that ERR sees",
+                "LambdaMART with a question a level, and chance",
+                "a LambdaRank net",
+            ),
+            strict=True,
+        )
+    )
+    return Recipe(members, {}, {}, says, (metric,))
+
+
+#: Recipes by name.
+RECIPES: dict[str, Callable[..., Recipe]] = {"yahoo2010": yahoo2010, "diverse": diverse}
+
+
+def recipe(name: str, **options: Any) -> Recipe:
+    """Return a recipe by its name, perhaps smaller than it was.
+
+    Parameters
+    ----------
+    name : {"yahoo2010", "diverse"}
+        ``yahoo2010``: the twelve members that won Track 1 of Yahoo's challenge: eight LambdaMARTs, half of
+        them for ERR and half for NDCG, plain, on two augmented sets and with MART's scores as features; a LambdaRank
+        net for each metric; and MART on the relevance that ERR sees, as it is and normalised within queries.
+        ``diverse``: six members that err in different ways, good on small sets: LambdaMART, the same with the
+        ranks of values within queries, and on these the cross entropy that bounds NDCG, MART and symmetric trees;
+        and a net.
+    **options
+        Of ``yahoo2010``: ``num_trees`` (3000), ``num_leaves`` (100), ``learning_rate`` (0.05),
+        ``early_stopping`` (200), ``min_leaf_docs`` (20), ``bags`` (one a fold; of LambdaMART), ``aug70`` and ``aug50``,
+        ``mart_trees`` (as many as the others), ``hidden`` (25 units) and ``epochs`` (30) of the nets,
+        and ``ndcg`` (``ndcg``, or with a cut). Of ``diverse``: ``num_trees`` (500), ``num_leaves`` (15),
+        ``learning_rate`` (0.07), ``early_stopping`` (50), ``min_leaf_docs``, ``bags``, ``epochs`` (20) and ``metric``
+        (``ndcg@10``).
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> small = rr.recipe("yahoo2010", num_trees=50, num_leaves=8, bags=2)
+    >>> list(small.members)[:3], small.descriptions["M2"]
+    (['M1', 'M2', 'M3'], 'LambdaMART for ERR, Aug50')
+    """
+    if text("recipe", name) not in RECIPES:
+        message = f"recipe: got {shown(name)}, expected one of {', '.join(RECIPES)}"
+        raise UnknownNameError(message, code="recipe")
+    try:
+        return RECIPES[name](**options)
+    except TypeError as error:
+        message = f"recipe {name}: {error}".replace(f"{name}() ", "")
+        raise ParamError(message, code="recipe") from None
+
+
+def as_recipe(given: Any) -> Recipe:
+    """Take a recipe, its name, or members by name; check what can be checked without docs."""
+    if isinstance(given, str):
+        given = recipe(given)
+    found = given if isinstance(given, Recipe) else Recipe(_named(given))
+    found = replace(found, members={name: as_member(one) for name, one in found.members.items()})
+    if not found.members:
+        message = "members: got none, expected at least one"
+        raise ParamError(message, code="members")
+    for name, member in found.members.items():
+        _check(name, member, found.members)
+    order_of(found.members)
+    return found
+
+
+def _named(given: Any) -> dict[str, Any]:
+    if isinstance(given, Mapping):
+        return {text("members", name): one for name, one in given.items()}
+    if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
+        return {f"member {at}": one for at, one in enumerate(given)}
+    message = (
+        f"members: got {shown(given)}, expected a recipe or its name, or a mapping from names to "
+        "members"
+    )
+    raise ParamKindError(message, code="members")
+
+
+def as_member(given: Any) -> Member:
+    """Take a member, a ranker or a booster."""
+    return given if isinstance(given, Member) else Member(given)
+
+
+def _check(name: str, member: Member, members: Mapping[str, Member]) -> None:
+    what = f"member {name!r}"
+    if not text("members", name).strip() or "\n" in name:
+        message = f"members: got {shown(name)} for a name, expected text on one line"
+        raise ParamError(message, code="members")
+    _check_ranker(what, member, members)
+    if member.bags is not None:
+        whole(f"bags of {what}", member.bags, 0, _MOST_BAGS)
+    _check_augment(what, member)
+    _check_known(f"stack of {what}", member.stack, members)
+    _check_known(f"derive of {what}", member.derive, DERIVED)
+    _check_known(f"normalise of {what}", [member.normalise], NORMALISATIONS)
+    if member.stack and not member.derive:
+        message = f"derive of {what} is empty: expected some of {', '.join(DERIVED)}"
+        raise ParamError(message, code="members")
+
+
+def _check_ranker(what: str, member: Member, members: Mapping[str, Member]) -> None:
+    ranker = member.ranker
+    if isinstance(ranker, str):
+        _check_known(f"ranker of {what}", [ranker], members)
+        if members[ranker].shared is not None:
+            message = f"{what} shares the models of {ranker}, which shares those of another"
+            raise ParamError(message, code="members")
+    elif not isinstance(ranker, (Ranker, Booster)):
+        message = (
+            f"{what} is {shown(ranker)}, expected a ranker such as rr.LambdaMART(), or a Booster"
+        )
+        raise ParamKindError(message, code="members")
+    if isinstance(ranker, (str, Booster)) and (member.augment is not None or member.stack):
+        message = f"{what} is not fitted, and so has neither augment= nor stack="
+        raise ParamError(message, code="members")
+
+
+def _check_augment(what: str, member: Member) -> None:
+    if member.augment is None:
+        return
+    try:
+        share, copies = member.augment
+    except (TypeError, ValueError):
+        message = f"augment of {what}: got {shown(member.augment)}, expected (share, copies)"
+        raise ParamKindError(message, code="augment") from None
+    whole(f"augment of {what}", copies, 1, 1000, " copies")
+    number = real(f"augment of {what}", share)
+    if not 0 < number < 1 or math.isnan(number):
+        message = f"augment of {what}: got a share of {number}, expected one between 0 and 1"
+        raise ParamError(message, code="augment")
+
+
+def _check_known(what: str, names: Any, known: Any) -> None:
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        message = f"{what}: got {shown(names)}, expected a sequence of names"
+        raise ParamKindError(message, code="members")
+    for name in names:
+        if name not in known:
+            message = f"{what}: got {shown(name)}, expected some of {', '.join(known)}"
+            raise UnknownNameError(message, code="members")
+
+
+def needs_of(member: Member) -> list[str]:
+    """Return the members that must be fitted before this one."""
+    return [*member.stack, *([member.shared] if member.shared else [])]
+
+
+def order_of(members: Mapping[str, Member]) -> list[str]:
+    """Return the members in an order in which each comes after all that it needs."""
+    done: list[str] = []
+    while len(done) < len(members):
+        ready = [
+            name
+            for name, member in members.items()
+            if name not in done and all(need in done for need in needs_of(member))
+        ]
+        if not ready:
+            left = ", ".join(name for name in members if name not in done)
+            message = f"members stand on each other's scores in a circle: {left}"
+            raise ParamError(message, code="members.circle")
+        done += ready
+    return done

@@ -1,0 +1,1 @@
+"""Rankers with `fit` and `predict`, like scikit-learn's, which is optional."""

@@ -1,0 +1,195 @@
+"""What people pass to ``fit``: checked as scikit-learn's tools expect it, queries taken out of frames.
+
+A table may have its query ids in a column named ``qid``: what cuts rows out of tables then cuts them
+right, though it knows of no queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.errors import DataError, warn_caller
+from rustrank.inputs.queries import as_queries
+from rustrank.inputs.tables import as_table
+from rustrank.inputs.vectors import as_doubles, check_length, library
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rustrank.estimators.ranker import Ranker
+
+#: The column of a frame that is not a feature.
+QID = "qid"
+#: How many names an error lists.
+_MOST_NAMES = 5
+
+
+def queries_within(
+    X: Any, qid: Any, group: Any, features: Sequence[str] = (), *, needed: bool = True
+) -> tuple[Any, Any, Any]:
+    """Return the table without its column of query ids, and the ids or the sizes of queries.
+
+    Without any of these all rows are one query.
+    """
+    if QID not in _columns(X) or QID in features:
+        if needed and qid is None and group is None:
+            num_rows = _num_rows(X)
+            message = (
+                f"no queries are given: all {num_rows} rows count as one; pass qid= or group=, or "
+                "have a column qid in X; within scikit-learn's tools, enable metadata routing"
+            )
+            warn_caller(message)
+            group = [num_rows]
+        return X, qid, group
+    if qid is not None or group is not None:
+        given = "qid" if qid is not None else "group"
+        message = f"queries come twice: got a column qid in X and {given}=, expected one of them"
+        raise DataError(message, code="query.both")
+    ids, taken = _split(X)
+    return taken, ids, None
+
+
+def _columns(X: Any) -> list[Any]:
+    if library(X) == "pyarrow":
+        return list(getattr(X, "column_names", ()))
+    if library(X) in ("pandas", "polars"):
+        return list(getattr(X, "columns", ()))
+    # scipy's dictionary of keys is a mapping too.
+    is_mapping = isinstance(X, Mapping) and library(X) != "scipy"
+    return list(X) if is_mapping else []
+
+
+def _split(X: Any) -> tuple[Any, Any]:
+    if library(X) == "pandas":
+        return X[QID], X.drop(columns=QID)
+    if library(X) == "polars":
+        return X.get_column(QID), X.drop(QID)
+    if library(X) == "pyarrow":
+        return X.column(QID), X.drop_columns([QID])
+    return X[QID], {name: column for name, column in X.items() if name != QID}
+
+
+def _num_rows(X: Any) -> int:
+    return as_table(checked(X)).num_rows
+
+
+def checked(X: Any) -> Any:
+    """Return a table with rows and columns of real numbers, or say what it is instead."""
+    if library(X) in ("pandas", "polars", "pyarrow", "rustrank") or isinstance(X, Mapping):
+        return X
+    if library(X) == "scipy":
+        _refuse_complex(X.dtype)
+        return X
+    if not isinstance(X, np.ndarray):
+        try:
+            X = np.asarray(X)
+        except (TypeError, ValueError):
+            return X  # Which `as_table` has a word for.
+    _refuse_complex(X.dtype)
+    if X.ndim == 1 and X.dtype.kind in "fbiuO":
+        message = (
+            f"X: got an array of one dimension, shape {X.shape}, expected docs by features. Reshape "
+            "your data: X.reshape(-1, 1) if it is one feature, X.reshape(1, -1) if it is one doc"
+        )
+        raise DataError(message, code="shape")
+    return X
+
+
+def _refuse_complex(dtype: np.dtype[Any]) -> None:
+    if dtype.kind == "c":
+        message = f"X: got {dtype}, expected real numbers: Complex data not supported"
+        raise DataError(message, code="X")
+
+
+def columns_of(X: Any) -> tuple[int, list[str] | None]:
+    """Return how many columns a table has, and their names where all are texts."""
+    table = as_table(X)
+    given = _columns(X)
+    named = bool(given) and all(isinstance(name, str) for name in given)
+    return table.num_features, [str(name) for name in given] if named else None
+
+
+def check_training(X: Any, y: Any, kind: str) -> Any:
+    """Refuse what nothing can be learned from, in words that scikit-learn's tools look for."""
+    X = checked(X)
+    if y is None:
+        message = f"{kind} requires y to be passed, but the target y is None"
+        raise DataError(message, code="y")
+    table = as_table(X)
+    shape = (table.num_rows, table.num_features)
+    if table.num_features == 0:
+        message = f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required."
+        raise DataError(message, code="features")
+    if table.num_rows < 2:
+        message = f"X has too few docs: got n_samples={table.num_rows}, expected at least 2"
+        raise DataError(message, code="docs")
+    return X
+
+
+def check_weight(sample_weight: Any) -> None:
+    """Refuse weights that leave nothing to learn from; what else is wrong `Dataset` says."""
+    if sample_weight is None:
+        return
+    shape = np.asarray(sample_weight).shape
+    if len(shape) > 1 and shape[1:] != (1,):
+        message = f"sample_weight: got an array of shape {shape}, expected one dimension"
+        raise DataError(message, code="weight")
+    weight = as_doubles(sample_weight, "sample_weight")
+    if len(weight) and not weight.any():
+        message = "sample_weight: every weight is zero, expected some above"
+        raise DataError(message, code="weight")
+
+
+def weight_of_queries(sample_weight: Any, qid: Any, group: Any) -> NDArray[np.float64]:
+    """Return what the docs of each query weigh on average, in order of first appearance."""
+    weight = as_doubles(sample_weight, "sample_weight")
+    queries, ids = as_queries(qid, group, len(weight))
+    codes = queries[0] if isinstance(queries, tuple) else np.repeat(np.arange(len(ids)), queries)
+    check_length("sample_weight", len(weight), len(codes), "rows")
+    # Summed in the order of the weights: the order of rows must not show, not even in a last bit.
+    order = np.lexsort((weight, codes))
+    sizes = np.bincount(codes, minlength=len(ids))
+    starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    return np.asarray(np.add.reduceat(weight[order], starts) / sizes, np.float64)
+
+
+def check_features(ranker: Ranker, X: Any) -> None:
+    """Refuse tables of other features than those of the training set."""
+    X = checked(X)
+    num_features, names = columns_of(X)
+    kind, fitted = type(ranker).__name__, getattr(ranker, "feature_names_in_", None)
+    if names is None and fitted is not None:
+        said = f"X does not have valid feature names, but {kind} was fitted with feature names"
+        warn_caller(said)
+    elif names is not None and fitted is None:
+        said = f"X has feature names, but {kind} was fitted without feature names"
+        warn_caller(said)
+    elif names is not None and fitted is not None and names != list(fitted):
+        raise DataError(_of_names(names, list(fitted)), code="features.names")
+    if num_features != ranker.n_features_in_:
+        message = (
+            f"X has {num_features} features, but {kind} is expecting {ranker.n_features_in_} "
+            "features as input"
+        )
+        raise DataError(message, code="features")
+
+
+def _of_names(names: list[str], fitted: list[str]) -> str:
+    lines = ["The feature names should match those that were passed during fit."]
+    unseen, absent = sorted(set(names) - set(fitted)), sorted(set(fitted) - set(names))
+    for head, some in (
+        ("unseen at fit time", unseen),
+        ("seen at fit time, yet now missing", absent),
+    ):
+        if some:
+            lines.append(f"Feature names {head}:")
+            lines += [f"- {name}" for name in some[:_MOST_NAMES]]
+            lines += ["- ..."] * (len(some) > _MOST_NAMES)
+    if not unseen and not absent:
+        lines.append("Feature names must be in the same order as they were in fit.")
+    return "\n".join(lines) + "\n"

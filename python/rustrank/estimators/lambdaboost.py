@@ -1,0 +1,257 @@
+"""LambdaBoost: one feature a round, with its least-squares coefficient."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank import _rustrank
+from rustrank.errors import ParamKindError, shown
+from rustrank.estimators._fit_data import eval_sets, training_part
+from rustrank.estimators._net_options import as_values, refuse_dataset, valid_of
+from rustrank.estimators.ranker import Ranker
+from rustrank.inputs.scalars import real, seed_of, whole
+from rustrank.metrics.evaluation import Judging
+from rustrank.model.booster import Booster
+from rustrank.parameters.plan import Losing
+from rustrank.training.rounds import end_if_told
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["LambdaBoost"]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Everything but the training set."""
+
+    num_rounds: int
+    learning_rate: float
+    seed: int
+    objective: Losing
+    valid: list[tuple[str, _rustrank.RawDataset]]
+    metrics: list[str]
+    judging: Judging
+    patience: tuple[int, int, int] | None
+    base: _rustrank.Booster | None
+    num_threads: int | None
+
+
+class LambdaBoost(Ranker):
+    """Boosting by single features (Gao et al. 2009): a sparse linear ranker, or one on top of a base.
+
+    Each round adds the feature that fits the downhill direction of the loss best, in the sense of
+    least squares, times its coefficient and the learning rate. The order in which features are
+    chosen is the `path`: a way of selecting them. The result depends on the data and the options
+    alone: not on the order of rows or queries, nor on the number of threads.
+
+    Features count as they are, a missing value as 0. Least squares favour features with a mean near
+    0: the sum over a query does not change the order of its docs.
+
+    Parameters
+    ----------
+    n_estimators : int, default 500
+        The most rounds.
+    learning_rate : float, default 0.5
+        The share of a coefficient that is added.
+    base : Booster, optional
+        What features are added to: any booster. It becomes part of the result.
+    objective : str, default "lambdamart"
+        ``lambdamart``, ``ranknet``, ``xendcg``, ``regression``, ``logistic``, ``balanced_logistic`` or
+        ``err_logistic``, as for `rustrank.train`; the lambdas are those of the papers.
+    metric : str or sequence of str, default "ndcg@10"
+        What is evaluated on the validation set after each round; the first one decides.
+    early_stopping : int or None, default 50
+        With a validation set: end after so many rounds without a new best value, and keep those up
+        to the best.
+    objective_metric : str, optional
+        The metric whose changes weigh pairs; by default the first ``metric``, at all ranks.
+    pairs_to : int or None, default 30
+        Pairs count if one of their docs has at most this rank; None for all.
+    sigma : float, default 1
+        The steepness of the sigmoid.
+    gain, relevant_from, max_label
+        As for `rustrank.train`.
+    random_state : int or None, default 0
+        The seed of what objectives draw; None is 0.
+    n_jobs : int, optional
+        Threads to use; all cores by default, and for -1.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> data = rr.datasets.make_polynomial(num_queries=60, seed=0)
+    >>> ranker = rr.LambdaBoost(n_estimators=5).fit(data.X, data.y, qid=data.qid)
+    >>> len(ranker.path)
+    5
+    >>> ranker.predict(data.X).shape == data.y.shape
+    True
+    """
+
+    _best_round: int | None = None
+    _path: list[tuple[int, float]]
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 500,
+        learning_rate: float = 0.5,
+        base: Booster | None = None,
+        objective: str = "lambdamart",
+        metric: str | Sequence[str] = "ndcg@10",
+        early_stopping: int | None = 50,
+        objective_metric: str | None = None,
+        pairs_to: int | None = 30,
+        sigma: float = 1.0,
+        gain: Any = "exp2",
+        relevant_from: float | None = None,
+        max_label: float | None = None,
+        random_state: int | None = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self._keep(locals())
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        query_weight: Any = None,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        eval_qid: Any = None,
+        eval_group: Any = None,
+    ) -> LambdaBoost:
+        """Learn.
+
+        Parameters
+        ----------
+        X : array-like of shape (num_docs, num_features)
+            Features, as for `rustrank.Dataset`. They are copied, four bytes each.
+        y, qid, group, query_weight, sample_weight
+            As for `LambdaMART.fit`.
+        eval_set, eval_qid, eval_group
+            As for `LambdaRank.fit`.
+
+        Raises
+        ------
+        DataError
+            Nothing can be learned from the data, or the validation set or the base does not fit.
+        ParamError
+            An option is unknown or out of range.
+        KeyboardInterrupt
+            On Ctrl-C. Like any exception from the loop, it has the booster so far as ``.booster``.
+        """
+        given = dict(locals())
+        refuse_dataset(X)
+        part = training_part(X, y, given, type(self).__name__)
+        values = as_values(part, self._threads())
+        plan = self._plan(given, values.names)
+        trainer = _rustrank.FeatureTrainer(values.core, plan)
+        try:
+            while trainer.next_round() is not None:
+                end_if_told()
+        except BaseException as error:
+            # What is raised is what went wrong first.
+            with contextlib.suppress(Exception):
+                vars(error)["booster"] = self._settle(trainer, values.names)
+            raise
+        self._settle(trainer, values.names)
+        self._note(part.X)
+        return self
+
+    def _plan(self, given: dict[str, Any], names: list[str] | None) -> _Plan:
+        options = self.get_params()
+        num_threads = self._threads()
+        relevant = options["relevant_from"]
+        judging = Judging.of(
+            options["metric"],
+            options["gain"],
+            "expected",
+            "skip",
+            1 if relevant is None else relevant,
+            options["max_label"],
+            num_threads,
+        )
+        plain = {
+            "pair_normaliser": "none",
+            "gap_offset": 0.3,
+            "query_normaliser": "none",
+            "noise_scale": 0.0,
+            "noise_copies": 1,
+            "augment": None,
+            "tied_pairs": "expected",
+        }
+        base = options["base"]
+        if base is not None and not isinstance(base, Booster):
+            message = f"base: got {shown(base)}, expected a Booster"
+            raise ParamKindError(message, code="base")
+        valid = valid_of(eval_sets(given), num_threads, names)
+        rounds = options["early_stopping"]
+        if rounds is not None:
+            rounds = whole("early_stopping", rounds, 1, 2**31, ", or None")
+        return _Plan(
+            whole("n_estimators", options["n_estimators"], 1, 2**20),
+            real("learning_rate", options["learning_rate"]),
+            seed_of(options["random_state"]),
+            Losing.of({**options, **plain}, judging.metrics),
+            [] if valid is None else [("valid", valid.core)],
+            [] if valid is None else judging.metrics,
+            judging,
+            None if valid is None or rounds is None else (rounds, 0, 0),
+            None if base is None else base._core,
+            num_threads,
+        )
+
+    def _settle(self, trainer: _rustrank.FeatureTrainer, names: list[str] | None) -> Booster:
+        rounds = np.array(trainer.history(), np.float64)
+        history: dict[str, dict[str, NDArray[np.float64]]] = {}
+        for at, (name, metric) in enumerate(trainer.names()):
+            history.setdefault(name, {})[metric] = rounds[:, at] if len(rounds) else np.empty(0)
+        best = trainer.best_round
+        self._path = trainer.path()
+        core = trainer.booster(len(self._path) if best is None else best)
+        booster = Booster._of(core if names is None else core.named(names))
+        booster.history, booster.best_round = history, best
+        self._booster, self._best_round = booster, best
+        return booster
+
+    @property
+    def booster(self) -> Booster:
+        """The same as ``booster_``."""
+        return self.booster_
+
+    @property
+    def path(self) -> list[tuple[int, float]]:
+        """The feature of each round and the weight that was added to it, after the best round too."""
+        _ = self.booster
+        return list(self._path)
+
+    @property
+    def coefficients(self) -> NDArray[np.float64]:
+        """The weight of each feature in the booster: the sum over the path up to the best round."""
+        return self.booster.coefficients
+
+    @property
+    def best_round(self) -> int | None:
+        """The round whose booster was kept, where early stopping looked at a validation set."""
+        return self._best_round
+
+    @property
+    def history(self) -> dict[str, dict[str, NDArray[np.float64]]]:
+        """The metrics on the validation set after each round."""
+        return self.booster.history
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the weight of each feature as rounds go on (needs matplotlib)."""
+        from rustrank.plotting.results import plot_path
+
+        return plot_path(self, ax)

@@ -1,0 +1,200 @@
+"""LambdaMART and its siblings as estimators like scikit-learn's, none of which needs scikit-learn.
+
+They are `rustrank.Dataset` and `rustrank.train` in one call. `n_estimators`, `n_jobs` and
+`random_state` are scikit-learn's names; all other options have `rustrank.train`'s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rustrank.estimators._tree_options import LambdaOptions, PairOptions, QueryOptions
+from rustrank.estimators.tree_ranker import TreeRanker
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+__all__ = ["XENDCGMART", "LambdaMART", "RankNetMART"]
+
+
+class LambdaMART(TreeRanker):
+    """Gradient-boosted trees that learn by the changes of a metric (Wu et al. 2010; Burges 2010).
+
+    Works as it is, in scikit-learn's pipelines, searches and cross-validation, and without scikit-learn.
+    The result depends on the data and the options alone: not on the order of rows or queries, nor on
+    the number of threads.
+
+    Parameters
+    ----------
+    n_estimators : int, default 100
+        The most trees.
+    num_leaves : int, default 31
+        The most leaves of a tree.
+    learning_rate : float, default 0.1
+        What leaf values are multiplied by.
+    metric : str or callable, or a sequence of these, default "ndcg@10"
+        What is evaluated on the validation sets; the first one decides when to stop, and is what
+        `score` returns.
+    early_stopping : int or EarlyStopping, optional
+        End training after so many rounds without a new best value on the first validation set.
+    validation_fraction : float, default 0.1
+        With ``early_stopping`` and no ``eval_set``: the share of the queries that is held out.
+    preset : {"noisy", "robust", "paper"}, optional
+        Values for options that are left at their defaults, as for `rustrank.train`.
+    tree_shape, max_depth, min_leaf_docs, min_leaf_hess, l2, min_reduction, criterion
+        As for `rustrank.train`, like all the following.
+    features_per_tree, features_per_node, rows_per_node, random_strength
+        How trees are made different by chance.
+    monotone, interactions, feature_weight
+        What bounds the use of features.
+    category_smooth, min_category_docs, max_categories, category_one_by_one
+        How splits on categories are chosen.
+    queries_per_tree, docs_per_tree, doc_sampling, top_docs
+        What each tree is grown from.
+    step, step_metric, step_min, step_max, step_on
+        The exact step.
+    dropout, dropout_skip, dropout_max, dropout_normaliser
+        Trees that are left out while others are grown.
+    position_l2
+        How far the biases of positions stay near 0.
+    objective_metric, pairs_to, sigma, pair_normaliser, gap_offset
+        What pairs weigh.
+    query_normaliser, noise_scale, noise_copies, augment, tied_pairs
+        What queries weigh, whether they count again with some of their docs, and how ties count.
+    gain, relevant_from, max_label
+        What labels are worth.
+    max_bins, missing, categorical, query_ranks
+        As for `rustrank.Dataset`. With ``query_ranks``, scores depend on the other docs of the query:
+        `predict` needs ``qid``, too.
+    random_state : int or None, default 0
+        The seed of everything random; None is 0.
+    n_jobs : int, optional
+        Threads to use; all cores by default, and for -1.
+    progress : bool, default False
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    booster_ : Booster
+        What was learned.
+    feature_importances_ : ndarray of shape (num_features,)
+        The share of each feature in what all splits took off the loss.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : ndarray of shape (num_features,)
+        Their names, where the table had some.
+    history_ : mapping
+        The metrics on the validation sets after each round.
+    best_round_ : int or None
+        With early stopping, the number of trees at which the metric was best.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> X, y, qid = rr.datasets.make_polynomial(num_queries=60, seed=0)
+    >>> ranker = rr.LambdaMART(n_estimators=10, num_leaves=8).fit(X, y, qid=qid)
+    >>> ranker.booster_
+    <Booster: 10 trees, 50 features>
+    >>> ranker.predict(X).shape == y.shape
+    True
+    >>> ranker.score(X, y, qid=qid) > 0.5
+    True
+    """
+
+    _objective = "lambdamart"
+    _takes = LambdaOptions
+
+    def __init__(self, **options: Unpack[LambdaOptions]) -> None:
+        super().__init__(**options)
+
+
+class RankNetMART(TreeRanker):
+    """Gradient-boosted trees that learn to order pairs of docs: RankNet's loss (Burges et al. 2005).
+
+    Pairs weigh the same, whatever their labels and ranks. `RankNet` is the net with this loss.
+
+    Parameters
+    ----------
+    pairs_to : int or None, default 30
+        Pairs count if one of their docs has at most this rank; None for all.
+    sigma : float, default 1
+        The steepness of the sigmoid.
+    tied_pairs : {"expected", "drawn"}
+        As for `rustrank.train`.
+    n_estimators, num_leaves, learning_rate, metric, early_stopping, validation_fraction, ...
+        As for `LambdaMART`.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> X, y, qid = rr.datasets.make_polynomial(num_queries=60, seed=0)
+    >>> rr.RankNetMART(n_estimators=5).fit(X, y, qid=qid).booster_
+    <Booster: 5 trees, 50 features>
+    """
+
+    _objective = "ranknet"
+    _takes = PairOptions
+
+    def __init__(self, **options: Unpack[PairOptions]) -> None:
+        super().__init__(**options)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+        base_score: Any = None,
+        eval_set: Any = None,
+        eval_qid: Any = None,
+        eval_group: Any = None,
+        base: Any = None,
+        callbacks: Any = None,
+        preferences: Any = None,
+    ) -> Self:
+        """Learn.
+
+        Parameters
+        ----------
+        X, y, qid, group, sample_weight, query_weight, base_score
+            As for `LambdaMART.fit`.
+        eval_set, eval_qid, eval_group, base, callbacks
+            As for `LambdaMART.fit`.
+        preferences : array-like of shape (num_pairs, 2 to 4), optional
+            What is learned instead of labels, as for `rustrank.train`.
+
+        Returns
+        -------
+        RankNetMART
+            This one, fitted.
+        """
+        given = dict(locals())
+        del given["self"], given["X"], given["y"]
+        self._fit(X, y, given)
+        return self
+
+
+class XENDCGMART(TreeRanker):
+    """Gradient-boosted trees with the cross entropy that bounds NDCG (Bruch 2021).
+
+    Parameters
+    ----------
+    n_estimators, num_leaves, learning_rate, metric, early_stopping, validation_fraction, ...
+        As for `LambdaMART`.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> X, y, qid = rr.datasets.make_polynomial(num_queries=60, seed=0)
+    >>> rr.XENDCGMART(n_estimators=5).fit(X, y, qid=qid).booster_
+    <Booster: 5 trees, 50 features>
+    """
+
+    _objective = "xendcg"
+    _takes = QueryOptions
+
+    def __init__(self, **options: Unpack[QueryOptions]) -> None:
+        super().__init__(**options)

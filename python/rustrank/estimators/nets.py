@@ -1,0 +1,345 @@
+"""Nets that rank: RankNet and LambdaRank, linear or with one or two hidden layers."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from rustrank import _rustrank
+from rustrank.estimators._fit_data import training_part
+from rustrank.estimators._net_options import NetPlan, as_values, refuse_dataset
+from rustrank.estimators.ranker import Ranker
+from rustrank.inputs.scalars import flag
+from rustrank.model.booster import Booster
+from rustrank.training.rounds import end_if_told, showing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["LambdaRank", "RankNet"]
+
+
+@dataclass(frozen=True)
+class _Epoch:
+    """What is shown of an epoch."""
+
+    number: int
+    values: dict[str, dict[str, float]]
+    is_best: bool
+
+
+class _Net(Ranker):
+    """What RankNet and LambdaRank share: their loop, and what they have learned."""
+
+    _kind: ClassVar[str]
+    _best_epoch: int | None = None
+    _num_restarts: int = 0
+
+    def _fit(self, X: Any, given: dict[str, Any]) -> None:
+        options = {**self.get_params(), "n_jobs": self._threads()}
+        num_threads, progress = options["n_jobs"], options["progress"]
+        refuse_dataset(X)
+        part = training_part(X, given["y"], given, type(self).__name__)
+        values = as_values(part, num_threads)
+        plan = NetPlan.of(self._kind, options, given, values.names)
+        trainer = _rustrank.NetTrainer(values.core, plan)
+        try:
+            with showing(
+                flag("progress", progress), plan.learning.epochs, 0, "epoch", "epoch"
+            ) as show:
+                keys = trainer.names()
+                while (told := trainer.next_epoch()) is not None:
+                    end_if_told()
+                    number, flat, is_best, _, _ = told
+                    by_set: dict[str, dict[str, float]] = {}
+                    for (name, metric), value in zip(keys, flat, strict=True):
+                        by_set.setdefault(name, {})[metric] = value
+                    show(_Epoch(number, by_set, is_best))
+        except BaseException as error:
+            # What is raised is what went wrong first.
+            with contextlib.suppress(Exception):
+                vars(error)["booster"] = self._settle(trainer, values.names)
+            raise
+        self._settle(trainer, values.names)
+        self._note(part.X)
+
+    def _settle(self, trainer: _rustrank.NetTrainer, names: list[str] | None) -> Booster:
+        epochs = np.array(trainer.history(), np.float64)
+        history: dict[str, dict[str, NDArray[np.float64]]] = {}
+        for at, (name, metric) in enumerate(trainer.names()):
+            column = epochs[:, at] if len(epochs) else np.empty(0)
+            history.setdefault(name, {})[metric] = column
+        booster = Booster._of(trainer.booster().named(names))
+        booster.history = history
+        self._booster = booster
+        self._best_epoch, self._num_restarts = trainer.best_epoch, trainer.num_restarts
+        return booster
+
+    @property
+    def booster(self) -> Booster:
+        """The same as ``booster_``."""
+        return self.booster_
+
+    @property
+    def history(self) -> dict[str, dict[str, NDArray[np.float64]]]:
+        """The metrics on the validation set after each epoch."""
+        return self.booster.history
+
+    @property
+    def best_epoch(self) -> int | None:
+        """The epoch whose weights were kept, where there was a validation set."""
+        return self._best_epoch
+
+    @property
+    def num_restarts(self) -> int:
+        """How often training went back to the best weights."""
+        return self._num_restarts
+
+
+class LambdaRank(_Net):
+    """A net that learns by the changes of a metric (Burges, Ragno and Le 2006; Burges 2010).
+
+    The lambdas are those of `rustrank.train` with ``objective="lambdamart"`` and without its
+    additions to the paper. The result depends on the data and the options alone: not on the order of rows or
+    queries, nor on the number of threads.
+
+    Values are standardised; how is part of the model. A missing value counts as the mean.
+
+    Parameters
+    ----------
+    hidden : sequence of int, default (16,)
+        The units of each hidden layer, tanh: ``()`` for a linear ranker, at most two layers. Sixteen
+        cost no more than the papers' ten.
+    epochs : int, default 30
+        The most passes over all queries.
+    learning_rate : float, default 3e-3
+        The size of a step.
+    optimiser : {"adam", "sgd"}
+        How a gradient becomes a step; ``sgd`` is the papers'.
+    schedule : {"linear", "constant"}
+        Whether the learning rate falls from epoch to epoch, towards 0 after the last.
+    batch_queries : int, default 1
+        How many queries make a step together; 1 is the papers'. Only the docs of a batch are worked
+        on in parallel.
+    patience : int or None, default 5
+        With a validation set: after so many epochs without a new best value of the first metric, go
+        back to the best weights, at a lower rate; and end, after as many again. None does all epochs
+        and keeps the last weights.
+    restarts, restart_factor : int, float, default 2 and 0.5
+        How often training goes back before it ends, and what the learning rate is then multiplied by.
+    weight_decay : float, default 0.1
+        What a step takes off each weight, as a share of the learning rate. Clean labels and much data
+        want less.
+    inputs : {"auto", "plain", "log"}
+        Whether to take ``sign(x) * log(1 + |x|)`` of values before they are standardised: ``auto`` does
+        so for features with long tails, such as counts, whose tails that shortens.
+    limit : float, default 10
+        Standardised values beyond this count as this.
+    metric : str or sequence of str, default "ndcg@10"
+        What is evaluated on the validation set; the first one decides.
+    objective_metric : str, optional
+        The metric whose changes weigh pairs; by default the first ``metric``, at all ranks.
+    pairs_to : int or None, default 30
+        Pairs count if one of their docs has at most this rank; None for all.
+    sigma : float, default 1
+        The steepness of the sigmoid.
+    augment : (fraction, copies), optional
+        Each query counts again, ``copies`` times, with a random ``fraction`` of its docs.
+    gain, relevant_from, max_label
+        As for `rustrank.evaluate`, in the loss and the metrics alike.
+    random_state : int or None, default 0
+        The seed of the first weights and of the order of queries; None is 0.
+    n_jobs : int, optional
+        Threads to use; all cores by default, and for -1.
+    progress : bool, default False
+        Whether to show a progress bar.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> data = rr.datasets.make_polynomial(num_queries=60, seed=0)
+    >>> net = rr.LambdaRank(hidden=(8,), epochs=3).fit(data.X, data.y, qid=data.qid)
+    >>> net.booster.num_features
+    50
+    >>> net.predict(data.X).shape == data.y.shape
+    True
+    """
+
+    _kind = "lambdarank"
+
+    def __init__(
+        self,
+        *,
+        hidden: Sequence[int] = (16,),
+        epochs: int = 30,
+        learning_rate: float = 3e-3,
+        optimiser: str = "adam",
+        schedule: str = "linear",
+        batch_queries: int = 1,
+        patience: int | None = 5,
+        restarts: int = 2,
+        restart_factor: float = 0.5,
+        weight_decay: float = 0.1,
+        inputs: str = "auto",
+        limit: float = 10.0,
+        metric: str | Sequence[str] = "ndcg@10",
+        objective_metric: str | None = None,
+        pairs_to: int | None = 30,
+        sigma: float = 1.0,
+        augment: tuple[float, int] | str | None = None,
+        gain: Any = "exp2",
+        relevant_from: float = 1,
+        max_label: float | None = None,
+        random_state: int | None = 0,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self._keep(locals())
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        query_weight: Any = None,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        eval_qid: Any = None,
+        eval_group: Any = None,
+    ) -> LambdaRank:
+        """Learn.
+
+        Parameters
+        ----------
+        X : array-like of shape (num_docs, num_features)
+            Features, as for `rustrank.Dataset`. They are copied, four bytes each.
+        y, qid, group, query_weight
+            As for `rustrank.Dataset`; ``X`` may have a column ``qid`` instead. Without queries all
+            rows are one, and a warning says so.
+        sample_weight : array-like of shape (num_docs,), optional
+            A factor on each doc's gradients.
+        eval_set : (X, y), or a list of one, optional
+            A validation set; with its query ids as a third element, a column ``qid``, or in one of
+            the next two. Or a mapping of X, y, qid or group, and query_weight.
+        eval_qid, eval_group : list of array-like, optional
+            Its query ids, or sizes, in a list of one.
+
+        Returns
+        -------
+        LambdaRank
+            This one, fitted.
+
+        Raises
+        ------
+        DataError
+            Nothing can be learned from the data, or the validation set does not fit them.
+        ParamError
+            An option is unknown or out of range, or training diverged.
+        KeyboardInterrupt
+            On Ctrl-C. Like any exception from the loop, it has the booster so far as ``.booster``.
+        """
+        given = dict(locals())
+        del given["self"], given["X"]
+        self._fit(X, given)
+        return self
+
+
+class RankNet(_Net):
+    """A net that learns to order pairs of docs (Burges et al. 2005).
+
+    The result depends on the data and the options alone: not on the order of rows or queries, nor on
+    the number of threads.
+
+    Parameters
+    ----------
+    hidden, epochs, learning_rate, optimiser, schedule, batch_queries
+        As for `LambdaRank`.
+    patience, restarts, restart_factor, weight_decay, inputs, limit
+        As for `LambdaRank`.
+    metric : str or sequence of str, default "ndcg@10"
+        What is evaluated on the validation set; the first one decides.
+    pairs_to : int or None, default None
+        Pairs count if one of their docs has at most this rank; None for all.
+    sigma, augment, gain, relevant_from, max_label, random_state, n_jobs, progress
+        As for `LambdaRank`.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> net = rr.RankNet(hidden=(), epochs=50)
+    >>> X, pairs = [[1.0], [2.0], [4.0]], [[2, 0], [2, 1], [1, 0]]
+    >>> net.fit(X, [0, 0, 0], group=[3], preferences=pairs).predict(X).argsort()
+    array([0, 1, 2])
+    """
+
+    _kind = "ranknet"
+
+    def __init__(
+        self,
+        *,
+        hidden: Sequence[int] = (16,),
+        epochs: int = 30,
+        learning_rate: float = 3e-3,
+        optimiser: str = "adam",
+        schedule: str = "linear",
+        batch_queries: int = 1,
+        patience: int | None = 5,
+        restarts: int = 2,
+        restart_factor: float = 0.5,
+        weight_decay: float = 0.1,
+        inputs: str = "auto",
+        limit: float = 10.0,
+        metric: str | Sequence[str] = "ndcg@10",
+        pairs_to: int | None = None,
+        sigma: float = 1.0,
+        augment: tuple[float, int] | str | None = None,
+        gain: Any = "exp2",
+        relevant_from: float = 1,
+        max_label: float | None = None,
+        random_state: int | None = 0,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self._keep(locals())
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        query_weight: Any = None,
+        sample_weight: Any = None,
+        preferences: Any = None,
+        eval_set: Any = None,
+        eval_qid: Any = None,
+        eval_group: Any = None,
+    ) -> RankNet:
+        """Learn.
+
+        Parameters
+        ----------
+        X, y, qid, group, query_weight, sample_weight, eval_set, eval_qid, eval_group
+            As for `LambdaRank.fit`.
+        preferences : array-like of shape (num_pairs, 2 to 4), optional
+            What is learned instead of labels: the rows of a better and a worse doc of one query, the
+            probability that it is better (1 by default) and the weight of the pair (1). Pairs may
+            contradict each other. Labels then play no part.
+
+        Returns
+        -------
+        RankNet
+            This one, fitted.
+        """
+        given = dict(locals())
+        del given["self"], given["X"]
+        self._fit(X, given)
+        return self

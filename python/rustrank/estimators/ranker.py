@@ -1,0 +1,245 @@
+"""What all rankers with a ``fit`` share: options by name, tables as given, scikit-learn's protocols.
+
+scikit-learn is optional, so nothing here inherits from it. Its tools ask an estimator for what it is by
+methods with agreed names; these import from it only when it asks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from rustrank.errors import DataError, ParamError, UnknownNameError, unfitted
+from rustrank.estimators.fitting import (
+    check_features,
+    columns_of,
+    queries_within,
+    weight_of_queries,
+)
+from rustrank.inputs.scalars import threads
+from rustrank.metrics.evaluation import evaluate
+from rustrank.model.booster import Booster
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: What is passed on from pipelines and searches unless somebody says otherwise.
+_ALWAYS = "qid"
+
+
+class Ranker:
+    """A ranker that is made of options and learns by ``fit``.
+
+    A subclass has one constructor parameter an option and stores each as it is; ``fit`` checks them.
+    """
+
+    #: The methods that take more than X and y, which metadata routing asks about.
+    _routed: ClassVar[tuple[str, ...]] = ("fit", "predict", "score")
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    _booster: Booster | None = None
+
+    @classmethod
+    def _options(cls) -> list[str]:
+        return [name for name in inspect.signature(cls).parameters if name != "self"]
+
+    def _keep(self, given: dict[str, Any]) -> None:
+        for name in self._options():
+            setattr(self, name, given[name])
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
+        """Return all options by name, as scikit-learn asks for them."""
+        return {name: getattr(self, name) for name in self._options()}
+
+    def set_params(self, **params: Any) -> Any:
+        """Set options by name and return the ranker."""
+        known = self._options()
+        for name, value in params.items():
+            if name not in known:
+                message = f"there is no parameter {name}: expected {', '.join(known)}"
+                raise UnknownNameError(message, code="param")
+            setattr(self, name, value)
+        return self
+
+    @property
+    def booster_(self) -> Booster:
+        """What was learned, as a model like any other: it scores, evaluates and saves itself."""
+        if self._booster is None:
+            raise unfitted(type(self).__name__)
+        return self._booster
+
+    @property
+    def history_(self) -> dict[str, dict[str, NDArray[np.float64]]]:
+        """The metrics on the validation sets after each round: ``history_["valid_0"]["ndcg@10"]``."""
+        return self.booster_.history
+
+    def predict(self, X: Any, *, qid: Any = None, group: Any = None) -> NDArray[np.float64]:
+        """Return the score of each row: larger is better, within a query.
+
+        Parameters
+        ----------
+        X : array-like of shape (num_docs, num_features)
+            Features. A column of query ids that `fit` was given in ``X`` may still be there.
+        qid, group : array-like, optional
+            As for `fit`. Only rankers whose scores depend on the other docs of the query look at them.
+        """
+        booster = self.booster_
+        taken, ids, sizes = queries_within(X, qid, group, self._own_names(), needed=False)
+        check_features(self, taken)
+        if not booster.query_ranks:
+            ids = sizes = None
+        elif ids is None and sizes is None:
+            taken, ids, sizes = queries_within(X, qid, group, self._own_names())
+        reading = self._reading()
+        return booster.score(taken, qid=ids, group=sizes, num_threads=self._threads(), **reading)
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        query_weight: Any = None,
+    ) -> float:
+        """Return the mean of the ranker's first metric over queries: NDCG@10 unless it has another.
+
+        Parameters
+        ----------
+        X, y, qid, group, query_weight
+            As for `fit`.
+        sample_weight : array-like of shape (num_docs,), optional
+            Instead of ``query_weight``: a query weighs what its docs weigh on average.
+        """
+        metric, gain, relevant_from, max_label = self._judged_by()
+        taken, ids, sizes = queries_within(X, qid, group, self._own_names())
+        if sample_weight is not None:
+            if query_weight is not None:
+                message = "weights come twice: got sample_weight= and query_weight="
+                raise DataError(message, code="weight")
+            query_weight = weight_of_queries(sample_weight, ids, sizes)
+        found = evaluate(
+            self.predict(taken, qid=ids, group=sizes),
+            y,
+            qid=ids,
+            group=sizes,
+            metrics=metric,
+            query_weight=query_weight,
+            gain=gain,
+            relevant_from=relevant_from,
+            max_label=max_label,
+            num_threads=self._threads(),
+        )
+        return float(found[metric])
+
+    def _judged_by(self) -> tuple[str, Any, float, float | None]:
+        given = getattr(self, "metric", "ndcg@10")
+        many = [given] if isinstance(given, str) or callable(given) else list(given)
+        metric = next((name for name in many if isinstance(name, str)), "ndcg@10")
+        # Where nothing is said labels from 1 are relevant, to losses as well.
+        from_ = getattr(self, "relevant_from", None)
+        gain, top = getattr(self, "gain", "exp2"), getattr(self, "max_label", None)
+        return metric, gain, 1.0 if from_ is None else from_, top
+
+    def _own_names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        return [] if names is None else list(names)
+
+    def _threads(self) -> int | None:
+        """Return ``n_jobs`` as a number of threads; -1 is all cores, as scikit-learn says."""
+        jobs = getattr(self, "n_jobs", None)
+        return None if type(jobs) is int and jobs == -1 else threads(jobs, "n_jobs")
+
+    def _reading(self) -> dict[str, Any]:
+        """Return how raw values are read, where that can be chosen."""
+        return {"missing": self.missing} if hasattr(self, "missing") else {}
+
+    def _note(self, X: Any) -> None:
+        """Remember of which features the training set was."""
+        num_features, names = columns_of(X)
+        self.n_features_in_ = num_features
+        if names is not None:
+            self.feature_names_in_ = np.array(names, object)
+        else:
+            vars(self).pop("feature_names_in_", None)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Say whether there is something to predict with."""
+        return self._booster is not None
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what can be learned from: sparse and missing values, labels from 0."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="ranker",
+            target_tags=TargetTags(required=True, positive_only=True),
+            input_tags=InputTags(sparse=True, allow_nan=True),
+        )
+
+    def get_metadata_routing(self) -> Any:
+        """Return what the methods want of what a pipeline or search is given: ``qid``, unasked."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        kept = vars(self).get("_metadata_request")
+        if kept is not None:
+            return kept
+        request = MetadataRequest(owner=self)
+        for method in self._routed:
+            for name in self._metadata(method):
+                wanted = True if name == _ALWAYS else None
+                getattr(request, method).add_request(param=name, alias=wanted)
+        return request
+
+    def _metadata(self, method: str) -> list[str]:
+        known = inspect.signature(getattr(self, method)).parameters
+        return [name for name in known if name not in ("X", "y")]
+
+    def _request(self, method: str, wanted: dict[str, bool | str | None]) -> Any:
+        known = self._metadata(method)
+        request = self.get_metadata_routing()
+        for name, alias in wanted.items():
+            if name not in known:
+                message = f"{method} takes no {name}: expected {', '.join(known)}"
+                raise ParamError(message, code="param")
+            getattr(request, method).add_request(param=name, alias=alias)
+        self._metadata_request = request
+        return self
+
+    def set_fit_request(self, **wanted: bool | str | None) -> Any:
+        """Say which arguments of `fit` pipelines and searches pass on: True, False or another name."""
+        return self._request("fit", wanted)
+
+    def set_predict_request(self, **wanted: bool | str | None) -> Any:
+        """Say which arguments of `predict` pipelines and searches pass on."""
+        return self._request("predict", wanted)
+
+    def set_score_request(self, **wanted: bool | str | None) -> Any:
+        """Say which arguments of `score` pipelines and searches pass on."""
+        return self._request("score", wanted)
+
+    def __repr__(self) -> str:
+        """Show the options that are not the default."""
+        defaults = inspect.signature(type(self)).parameters
+        shown = [
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            # Not `!=`, which arrays and NaN answer in their own way.
+            if repr(value) != repr(defaults[name].default)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def option_record(value: Any) -> Any:
+    """Return an option as a plain value that is the same in another process, to compare runs by."""
+    if isinstance(value, Booster):
+        return hashlib.sha256(value.to_text().encode()).hexdigest()
+    if isinstance(value, (list, tuple)):
+        return [option_record(one) for one in value]
+    if callable(value):
+        return f"{value.__module__}.{getattr(value, '__qualname__', type(value).__qualname__)}"
+    return value if isinstance(value, (int, str, bool)) or value is None else repr(value)

@@ -1,0 +1,171 @@
+"""How rankers made of trees learn: from ``fit``'s arguments to `rustrank.train`'s."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rustrank.errors import ParamError
+from rustrank.estimators._fit_data import eval_sets, training_part
+from rustrank.estimators._tree_options import TreeOptions, changed_options, signature_of
+from rustrank.estimators.ranker import Ranker
+from rustrank.inputs.scalars import flag, real, seed_of, whole
+from rustrank.parameters.plan import refuse_unknown
+from rustrank.training.train import train
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from typing_extensions import Self
+
+    from rustrank.estimators._fit_data import Part
+    from rustrank.model.booster import Booster
+
+
+class TreeRanker(Ranker):
+    """What rankers made of trees share: how they learn, and what is known of them afterwards."""
+
+    _objective: ClassVar[str]
+    #: The names of all options, with their types.
+    _takes: ClassVar[type] = TreeOptions
+    n_jobs: int | None
+    random_state: int | None
+    max_bins: int | None
+    query_ranks: bool
+    categorical: Any
+    early_stopping: Any
+    validation_fraction: float
+
+    def __init_subclass__(cls) -> None:
+        """Give the constructor the signature that editors, ``help`` and scikit-learn look at."""
+        super().__init_subclass__()
+        if "_takes" in vars(cls):
+            signature = signature_of(cls._takes.__annotations__)
+        elif "__init__" in vars(cls):
+            own = list(inspect.signature(cls.__init__).parameters.values())
+            signature = inspect.Signature(own[1:])
+        else:
+            return
+        cls.__signature__ = signature  # type: ignore[attr-defined]
+
+    def __init__(self, **options: Any) -> None:
+        # Not those of a subclass, whose constructor may take other things and pass on what it will.
+        known = signature_of(self._takes.__annotations__).parameters
+        refuse_unknown({name: 0 for name in options if name not in known}, known)
+        for name, one in known.items():
+            setattr(self, name, options.get(name, one.default))
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+        base_score: Any = None,
+        eval_set: Any = None,
+        eval_qid: Any = None,
+        eval_group: Any = None,
+        base: Any = None,
+        callbacks: Any = None,
+    ) -> Self:
+        """Learn.
+
+        Parameters
+        ----------
+        X : array-like of shape (num_docs, num_features)
+            Features, in anything that `rustrank.Dataset` takes. A column ``qid`` of a frame is not a
+            feature but the query of each row, unless queries come otherwise.
+        y : array-like of shape (num_docs,)
+            Labels: finite numbers from 0.
+        qid, group : array-like, optional
+            The query of each row, in any order; or the number of rows of each query, in row order.
+            Without either all rows are one query, and a warning says so.
+        sample_weight : array-like of shape (num_docs,), optional
+            A factor on each doc's gradients.
+        query_weight, base_score : array-like, optional
+            As for `rustrank.Dataset`.
+        eval_set : (X, y), list or mapping of these, optional
+            Validation sets, called ``valid_0``, ``valid_1``, ... where they have no names; with their
+            query ids as a third element, a column ``qid``, or in one of the next two.
+        eval_qid, eval_group : list of array-like, optional
+            Query ids, or sizes, of each validation set.
+        base : Booster, optional
+            A model of any kind to go on from: its scores are what training starts with.
+        callbacks : callable or sequence of callables, optional
+            As for `rustrank.train`.
+
+        Returns
+        -------
+        TreeRanker
+            This one, fitted.
+
+        Raises
+        ------
+        DataError
+            Nothing can be learned from the data, or a validation set does not fit them.
+        ParamError
+            An option is out of range.
+        """
+        given = dict(locals())
+        del given["self"], given["X"], given["y"]
+        self._fit(X, y, given)
+        return self
+
+    def _fit(self, X: Any, y: Any, given: dict[str, Any]) -> None:
+        part = training_part(X, y, given, type(self).__name__)
+        table = part.X
+        sets = eval_sets(given)
+        if self.early_stopping is not None and not sets:
+            share = real("validation_fraction", self.validation_fraction)
+            if not 0 < share < 1:
+                message = f"validation_fraction: got {share}, expected a share between 0 and 1"
+                raise ParamError(message, code="validation_fraction")
+            part, held = part.divided(share, self._seed())
+            sets = {"valid": held}
+        booster = self._trained(part, sets, given)
+        self._note(table)
+        self._booster = booster
+
+    def _trained(self, part: Part, sets: dict[str, Part], given: Mapping[str, Any]) -> Booster:
+        options = self._training_options()
+        reading = {**self._reading(), "num_threads": options["num_threads"]}
+        binning = {"max_bins": self.max_bins, "query_ranks": flag("query_ranks", self.query_ranks)}
+        binning["categorical"] = self.categorical
+        dataset = part.dataset(base=given["base"], **binning, **reading)
+        valid = {name: one.dataset(like=dataset, **reading) for name, one in sets.items()}
+        more = {"preferences": given["preferences"]} if "preferences" in given else {}
+        return train(dataset, valid=valid or None, callbacks=given["callbacks"], **more, **options)
+
+    def _training_options(self) -> dict[str, Any]:
+        """Return the options that are not `train`'s defaults, which a preset may have others for."""
+        changed = changed_options(
+            {name: getattr(self, name) for name in self._takes.__annotations__}
+        )
+        if "num_trees" in changed:
+            # Named here as it is called here.
+            changed["num_trees"] = whole("n_estimators", changed["num_trees"], 1, 2**20)
+        changed["num_threads"], changed["seed"] = self._threads(), self._seed()
+        return {"objective": self._loss(), **changed}
+
+    def _loss(self) -> str:
+        return self._objective
+
+    def _seed(self) -> int:
+        return seed_of(self.random_state)
+
+    @property
+    def best_round_(self) -> int | None:
+        """With early stopping, the number of trees at which the metric was best."""
+        return self.booster_.best_round
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The share of each feature in what all splits took off the loss."""
+        reduction = self.booster_.feature_importance()
+        total = reduction.sum()
+        return reduction / total if total > 0 else reduction

@@ -1,0 +1,192 @@
+"""Queries as people bring them: ids of any type and in any order, sizes, weights by place or id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rustrank.errors import DataError, shown
+from rustrank.inputs.vectors import (
+    as_doubles,
+    as_vector,
+    check_length,
+    is_absent,
+    library,
+    with_none,
+)
+
+Queries: TypeAlias = tuple[NDArray[np.uint32], int] | NDArray[np.int64]
+
+
+def as_queries(qid: Any, group: Any, num_rows: int) -> tuple[Queries, NDArray[Any]]:
+    """Query ids of any type and in any order, or the number of rows of each query.
+
+    Returns what the compiled half takes, and the ids in order of first appearance.
+    """
+    if (qid is None) == (group is None):
+        given = "both are given" if qid is not None else "neither is given"
+        message = f"queries come as `qid` (one id a row) or `group` (rows a query): {given}"
+        raise DataError(message, code="query.none" if qid is None else "query.both")
+    if group is not None:
+        sizes = as_sizes(group)
+        return sizes, np.arange(len(sizes))
+    ids = as_ids(qid)
+    check_length("qid", len(ids), num_rows, "rows")
+    codes, distinct = group_ids(ids)
+    return (codes, len(distinct)), distinct
+
+
+def as_sizes(group: Any) -> NDArray[np.int64]:
+    """Return the number of rows of each query."""
+    sizes = as_vector(group, "group")
+    if len(sizes) == 0:
+        return np.empty(0, np.int64)
+    if isinstance(sizes, np.ma.MaskedArray):
+        if np.ma.getmaskarray(sizes).any():
+            at = int(np.argmax(np.ma.getmaskarray(sizes)))
+            message = f"group[{at}] is missing: expected a positive number of rows"
+            raise DataError(message, code="group.size")
+        sizes = sizes.data
+    if sizes.dtype.kind not in "iu":
+        message = f"group: got {sizes.dtype}, expected whole numbers of rows"
+        raise TypeError(message)
+    # What is too large for 64 bits is too large for any data.
+    sizes = np.minimum(sizes, np.array(2**62, sizes.dtype)) if sizes.dtype.itemsize == 8 else sizes
+    return np.require(sizes, np.int64, ["C", "A"])
+
+
+def as_ids(qid: Any) -> NDArray[Any]:
+    """Return query ids as an array in which different ids are still different.
+
+    A list becomes an array of numbers or text only if all of it is of one type: numpy would make
+    one text of 1 and "1", and one double of two large integers.
+    """
+    listed = isinstance(qid, Sequence) and not isinstance(qid, (str, bytes))
+    if not listed or library(qid) == "polars" or hasattr(qid, "__array__"):
+        return _without_mask(as_vector(qid, "qid"))
+    kinds = set(map(type, qid))
+    if kinds and kinds <= {list, np.ndarray}:
+        return as_vector(qid, "qid")
+    if kinds == {int} and min(qid) >= -(2**63):
+        top = max(qid)
+        if top < 2**63 or (top < 2**64 and min(qid) >= 0):
+            return np.array(qid, np.int64 if top < 2**63 else np.uint64)
+    # An array of text forgets the NULs at the end.
+    texts = bool(kinds) and all(issubclass(kind, str) for kind in kinds)
+    plain = texts and not any("\0" in one for one in qid)
+    numbers = len(kinds) == 1 and issubclass(next(iter(kinds)), (float, np.number, np.bool_, bool))
+    if plain or numbers:
+        return np.array(qid)
+    ids = np.empty(len(qid), object)
+    for row, one in enumerate(qid):
+        ids[row] = one
+    return ids
+
+
+def _without_mask(ids: NDArray[Any]) -> NDArray[Any]:
+    """Return a masked array as a plain one, with None for what is masked."""
+    if not isinstance(ids, np.ma.MaskedArray):
+        return ids
+    if not np.ma.getmaskarray(ids).any():
+        return ids.data
+    return with_none(ids)
+
+
+def group_ids(ids: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+    """Return the number of each row's id, by first appearance, and the distinct ids."""
+    if len(ids) == 0:
+        return np.empty(0, np.uint32), ids
+    if ids.dtype.kind == "O":
+        return _group_objects(ids)
+    if ids.dtype.kind in "fcmM":
+        # NaN and NaT differ from themselves.
+        _refuse_missing(np.asarray(ids != ids, bool))
+    # Rows of a query mostly stand together: only the first of each run is looked up.
+    starts = np.concatenate(([0], np.flatnonzero(ids[1:] != ids[:-1]) + 1))
+    heads = ids[starts]
+    distinct, first, inverse = np.unique(heads, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty(len(order), np.uint32)
+    number[order] = np.arange(len(order), dtype=np.uint32)
+    lengths = np.diff(np.append(starts, len(ids)))
+    return np.repeat(number[inverse], lengths), distinct[order]
+
+
+def _group_objects(ids: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+    numbers: dict[Any, int] = {}
+    try:
+        codes = np.fromiter(
+            (numbers.setdefault(value, len(numbers)) for value in ids), np.uint32, len(ids)
+        )
+    except TypeError as error:
+        message = f"qid: got ids that cannot be compared ({error})"
+        raise TypeError(message) from error
+    absent = np.array([is_absent(value) for value in numbers], bool)
+    _refuse_missing(absent[codes])
+    distinct = np.empty(len(numbers), object)
+    for at, value in enumerate(numbers):
+        distinct[at] = value
+    return codes, distinct
+
+
+def _refuse_missing(missing: NDArray[np.bool_]) -> None:
+    if missing.any():
+        row = int(np.argmax(missing))
+        message = f"qid[{row}] is missing: expected an id for every row"
+        raise DataError(message, code="qid.missing", row=row)
+
+
+def as_query_weight(weight: Any, ids: NDArray[Any]) -> NDArray[np.float64] | None:
+    """Weights in order of first appearance, from such a list, or by id.
+
+    A pandas Series with an index of its own is a mapping: pandas itself would align it.
+    """
+    if weight is None:
+        return None
+    by_id = weight if isinstance(weight, Mapping) else _by_index(weight)
+    if by_id is None:
+        return as_doubles(weight, "query_weight")
+    known = dict.fromkeys(ids.tolist())
+    for key in by_id:
+        if key not in known:
+            message = f"query_weight has a weight for query {shown(key)}, which is not in the data"
+            raise DataError(message, code="weight", query=str(key))
+    return np.array([_weight_of(key, by_id) for key in known], np.float64)
+
+
+def _weight_of(key: Any, by_id: Mapping[Any, Any]) -> float:
+    if key not in by_id:
+        message = f"query_weight has no weight for query {key!r}"
+        raise DataError(message, code="weight", query=str(key))
+    value = by_id[key]
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        message = f"query_weight of query {key!r}: got {shown(value)}, expected a number"
+        raise TypeError(message) from None
+
+
+def _by_index(weight: Any) -> dict[Any, Any] | None:
+    """Return a pandas Series by its index, unless that only counts the rows."""
+    if library(weight) != "pandas" or not hasattr(weight, "index"):
+        return None
+    index = weight.index
+    counts = type(index).__name__ == "RangeIndex" and index.name is None
+    if counts and (index.start, index.step) == (0, 1):
+        return None
+    if not index.is_unique:
+        twice = index[index.duplicated()][0]
+        message = f"query_weight has two weights for query {shown(twice)}"
+        raise DataError(message, code="weight", query=str(twice))
+    return dict(zip(index.tolist(), as_vector(weight, "query_weight").tolist(), strict=True))
+
+
+def numbers_if_all(ids: list[str]) -> NDArray[Any]:
+    """Return ids as integers if each is written as one."""
+    plain = all(one.isdecimal() and len(one) < 19 and str(int(one)) == one for one in ids)
+    return np.array([int(one) for one in ids], np.int64) if plain else np.array(ids)

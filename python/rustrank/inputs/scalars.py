@@ -1,0 +1,102 @@
+"""Options as people write them: checked here, so that each is named when it is wrong.
+
+A wrong kind (text for a number) is a `ParamKindError`, which is a `TypeError` too; a value out of
+range is a `ParamError`. The core checks what only it knows, such as which gains there are.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from rustrank.errors import ParamError, ParamKindError, shown
+
+#: As many threads as a pool may have.
+_MOST_THREADS = 1024
+
+
+def whole(name: str, value: Any, low: int, high: int | None = None, otherwise: str = "") -> int:
+    """Take a whole number from ``low``, up to ``high`` where there is such an end."""
+    upper = "" if high is None else f" to {high}"
+    message = f"{name}: got {shown(value)}, expected a whole number from {low}{upper}{otherwise}"
+    if isinstance(value, bool):
+        raise ParamKindError(message, code=name)
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ParamKindError(message, code=name) from None
+    if number < low or number > (2**63 - 1 if high is None else high):
+        raise ParamError(message, code=name)
+    return number
+
+
+def whole_or(default: int, name: str, value: Any, low: int, high: int | None = None) -> int:
+    """Take a whole number, or the default where None stands for it."""
+    return default if value is None else whole(name, value, low, high)
+
+
+def threads(value: Any, name: str = "num_threads") -> int | None:
+    """Take a number of threads; None is all cores."""
+    if value is None:
+        return None
+    return whole(name, value, 1, _MOST_THREADS, ", or None for all cores")
+
+
+def seed_of(random_state: Any) -> int:
+    """Take a ``random_state`` as a seed; None is 0: nothing here depends on the time of day."""
+    return 0 if random_state is None else whole("random_state", random_state, 0, 2**64 - 1)
+
+
+def real(name: str, value: Any) -> float:
+    """Take a number."""
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        message = f"{name}: got {shown(value)}, expected a number"
+        raise ParamKindError(message, code=name) from None
+
+
+def text(name: str, value: Any) -> str:
+    """Take a name."""
+    if not isinstance(value, str):
+        message = f"{name}: got {shown(value)}, expected a name"
+        raise ParamKindError(message, code=name)
+    return value
+
+
+def flag(name: str, value: Any) -> bool:
+    """Take True or False, and nothing that merely counts as such."""
+    if not isinstance(value, bool):
+        message = f"{name}: got {shown(value)}, expected True or False"
+        raise ParamKindError(message, code=name)
+    return value
+
+
+def as_augment(given: Any) -> tuple[float, int] | None:
+    """Take a fraction of docs and a number of copies of queries."""
+    if given is None:
+        return None
+    try:
+        if isinstance(given, str):
+            share, number = given.split("x")
+            fraction, copies = float(share), int(number)
+        else:
+            fraction, copies = float(given[0]), operator.index(given[1])
+            (_, _) = given
+    except (TypeError, ValueError, LookupError):
+        message = f"augment: got {shown(given)}, expected (fraction, copies) such as (0.7, 5)"
+        raise ParamKindError(message, code="augment") from None
+    return fraction, whole("augment", copies, 1, 1024)
+
+
+def gain_of(text: str) -> str | list[float]:
+    """Read a gain from a command line: a name, or a table such as ``0,1,3,7``."""
+    if text[:1].isdigit() or text[:1] in ("+", "-", "."):
+        try:
+            return [float(part) for part in text.split(",")]
+        except ValueError:
+            message = f"--gain: got {text!r}, expected exp2, linear or a table such as 0,1,3,7"
+            raise ParamError(message, code="metric.gain") from None
+    return text

@@ -1,0 +1,337 @@
+"""Tables of features that people bring, as blocks of numpy arrays.
+
+A *block* is what the compiled half reads: a two-dimensional ``float32`` or ``float64`` array in C or
+Fortran order, or a list of such columns. Arrays that already are a block pass without a copy; all
+others are converted some rows at a time, so that no second copy of a table ever exists.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rustrank.errors import DataError, ParamKindError, shown
+from rustrank.inputs.vectors import Column, as_floats, as_vector, library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Block: TypeAlias = (
+    NDArray[np.float32] | NDArray[np.float64] | list[NDArray[np.float32] | NDArray[np.float64]]
+)
+
+#: Cells converted at a time: 16 MiB of doubles.
+_CELLS = 1 << 21
+
+
+class Table(Protocol):
+    """A table of features, read in blocks, as often as needed."""
+
+    num_rows: int
+    num_features: int
+    names: list[str] | None
+
+    def blocks(self) -> Iterator[Block]:
+        """All rows in order."""
+
+    def whole(self) -> Block | None:
+        """All rows as one block, where that takes no copy."""
+
+    def in_order(self, order: list[int]) -> Table:
+        """Return the same columns in another order."""
+
+
+def _rows_at_a_time(num_rows: int, num_features: int) -> Iterator[slice]:
+    step = max(1, _CELLS // max(1, num_features))
+    for start in range(0, num_rows, step):
+        yield slice(start, min(start + step, num_rows))
+
+
+def as_block(table: Table) -> Block:
+    """Return all rows as one block, a copy only where the table is not one already."""
+    whole = table.whole()
+    return in_one_piece(table) if whole is None else whole
+
+
+def in_one_piece(table: Table) -> Block:
+    """Copy all rows into one array."""
+    blocks = [
+        np.stack(block, axis=1) if isinstance(block, list) else block for block in table.blocks()
+    ]
+    return np.ascontiguousarray(np.concatenate(blocks) if blocks else np.empty((0, 0)))
+
+
+@dataclass
+class Array:
+    """A numpy array."""
+
+    values: NDArray[Any]
+    names: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2:
+            message = f"X has {self.values.ndim} dimensions, expected 2: docs by features"
+            raise TypeError(message)
+        if self.values.dtype.kind not in "fbiuO":
+            message = f"X: got an array of {self.values.dtype}, expected numbers"
+            raise TypeError(message)
+        self.num_rows, self.num_features = self.values.shape
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rows in blocks that the extension reads."""
+        whole = self.whole()
+        if whole is not None:
+            yield whole
+            return
+        for rows in _rows_at_a_time(self.num_rows, self.num_features):
+            yield as_floats(self.values[rows], "X")
+
+    def whole(self) -> Block | None:
+        """Return all rows as one block without a copy, or None where that needs one."""
+        values = self.values
+        native = values.dtype.isnative and values.dtype.type in (np.float32, np.float64)
+        plain = values.flags.aligned and not isinstance(values, np.ma.MaskedArray)
+        contiguous = values.flags.c_contiguous or values.flags.f_contiguous
+        return values if native and plain and contiguous else None
+
+    def in_order(self, order: list[int]) -> Table:
+        """Return the table with its features in another order."""
+        names = self.names and [self.names[at] for at in order]
+        return Array(self.values[:, order], names)
+
+
+@dataclass
+class _Sparse:
+    """A scipy sparse matrix or array; what it does not store is 0."""
+
+    values: Any
+    names: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.values.shape) != 2:
+            message = f"X has {len(self.values.shape)} dimensions, expected 2"
+            raise TypeError(message)
+        self.values = _checked_sparse(self.values)
+        self.num_rows, self.num_features = self.values.shape
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rows in blocks that the extension reads."""
+        for rows in _rows_at_a_time(self.num_rows, self.num_features):
+            yield as_floats(self.values[rows].toarray(), "X")
+
+    def whole(self) -> Block | None:
+        """Return all rows as one block without a copy, or None where that needs one."""
+        return None
+
+    def in_order(self, order: list[int]) -> Table:
+        """Return the table with its features in another order."""
+        return _Sparse(self.values[:, order], self.names)
+
+
+def _checked_sparse(X: Any) -> Any:
+    """Return the matrix by rows. scipy trusts indices, and would read outside of its arrays."""
+    try:
+        if X.format in ("csr", "csc", "bsr"):
+            # The check tidies the matrix up, so it is made on another one around the same arrays.
+            X = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
+            X.check_format(full_check=True)
+        elif X.format == "coo":
+            X = type(X)((X.data, (X.row, X.col)), shape=X.shape, copy=False)
+            ends = [
+                (at.min(), at.max(), n)
+                for at, n in zip((X.row, X.col), X.shape, strict=True)
+                if len(at)
+            ]
+            if any(low < 0 or high >= n for low, high, n in ends):
+                message = "indices must lie inside of its shape"
+                raise ValueError(message)
+        return X.tocsr()
+    except (ValueError, IndexError, TypeError) as error:
+        message = f"X is a damaged sparse matrix: {error}"
+        raise DataError(message, code="sparse") from error
+
+
+class Frame:
+    """A table of named columns: pandas, polars or Arrow, or a mapping from names to columns."""
+
+    def __init__(self, columns: Sequence[Any], names: Sequence[Any], num_rows: int) -> None:
+        self.columns = columns
+        self.names: list[str] | None = [str(name) for name in names]
+        self.num_rows = num_rows
+        self.num_features = len(columns)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rows in blocks that the extension reads."""
+        names = self.names or []
+        for rows in _rows_at_a_time(self.num_rows, self.num_features):
+            yield [
+                _column(column, rows, name)
+                for column, name in zip(self.columns, names, strict=True)
+            ]
+
+    def whole(self) -> Block | None:
+        """Return all rows as one block without a copy, or None where that needs one."""
+        return None
+
+    def in_order(self, order: list[int]) -> Table:
+        """Return the table with its features in another order."""
+        names = self.names or []
+        return Frame([self.columns[at] for at in order], [names[at] for at in order], self.num_rows)
+
+
+def _column(column: Any, rows: slice, name: str) -> Column:
+    """Take some rows of a column; without a copy where it holds plain floats."""
+    what = f"column {shown(name)}"
+    if library(column) not in ("polars", "pyarrow"):
+        values = column[rows] if isinstance(column, np.ndarray) else _of_pandas(column, rows, what)
+        return as_floats(values, what)
+    kind = column.dtype if library(column) == "polars" else column.type
+    if str(kind) in ("Int128", "UInt128"):  # At which some versions of polars panic.
+        message = f"{what}: got {kind}, expected numbers"
+        raise TypeError(message)
+    try:
+        if library(column) == "polars":
+            values = column[rows].to_numpy()
+        else:
+            part = column.slice(rows.start, rows.stop - rows.start)
+            whole = not hasattr(part, "chunks")
+            values = part.to_numpy(zero_copy_only=False) if whole else part.to_numpy()
+    except Exception as error:  # Each library has its own for what numpy does not have.
+        message = f"{what}: got {kind}, expected numbers ({error})"
+        raise TypeError(message) from error
+    return as_floats(values, what)
+
+
+def _of_pandas(column: Any, rows: slice, what: str) -> NDArray[Any]:
+    part = column.iloc[rows]
+    if str(part.dtype) == "category":
+        message = f"{what}: got categories, expected numbers; encode them first"
+        raise TypeError(message)
+    values: NDArray[Any]
+    if not isinstance(part.dtype, np.dtype) and part.hasnans:
+        try:
+            values = part.to_numpy(dtype=np.float64, na_value=math.nan)
+        except (TypeError, ValueError) as error:
+            message = f"{what}: got {part.dtype}, expected numbers ({error})"
+            raise TypeError(message) from error
+        return values
+    values = part.to_numpy()
+    return values
+
+
+def as_table(X: Any) -> Table:
+    """Whatever holds features, as blocks."""
+    of = library(X)
+    if of in ("pandas", "polars"):
+        return _from_frame(X)
+    if of == "pyarrow" and hasattr(X, "column_names"):
+        return Frame(X.columns, X.column_names, X.num_rows)
+    if of == "scipy" and hasattr(X, "tocsr"):
+        return _Sparse(X)
+    if isinstance(X, np.ndarray):
+        return Array(X)
+    if hasattr(X, "__arrow_c_stream__"):
+        return _from_stream(X)
+    if isinstance(X, Mapping):
+        return _from_mapping(X)
+    _refuse_other_things(X)
+    try:
+        values = np.asarray(X)
+    except (TypeError, ValueError) as error:
+        message = f"X cannot be read as a table of numbers: {error}"
+        raise TypeError(message) from error
+    if values.ndim == 0:
+        message = f"X: got {shown(X)}, expected a table: docs by features"
+        raise TypeError(message)
+    return Array(values)
+
+
+def _refuse_other_things(X: Any) -> None:
+    """Say what is meant where somebody passes what only leads to a table."""
+    if isinstance(X, (str, bytes, PathLike)):
+        parquet = str(X).endswith(".parquet")
+        reader = "Dataset.from_parquet" if parquet else "Dataset.from_letor"
+        message = f"X: got {shown(X)}, expected a table; {reader} reads a file"
+        raise TypeError(message)
+    if library(X) == "rustrank":
+        hint = "; a Ranking has its table in .X" if hasattr(X, "X") else ""
+        message = f"X: got a {type(X).__name__}, expected a table of raw features{hint}"
+        raise TypeError(message)
+
+
+def _from_frame(X: Any) -> Table:
+    """Read a DataFrame of pandas or polars, and nothing that merely leads to one."""
+    kind = f"{library(X)} {type(X).__name__}"
+    if type(X).__name__ == "LazyFrame":
+        message = f"X is a {kind}, expected a DataFrame; collect() it first"
+        raise TypeError(message)
+    if not hasattr(X, "columns"):
+        message = f"X is a {kind}: one column, expected a table; to_frame() makes it one"
+        raise TypeError(message)
+    if library(X) == "polars":
+        return Frame(X.get_columns(), X.columns, X.height)
+    kinds = {str(dtype) for dtype in X.dtypes}
+    if kinds in ({"float32"}, {"float64"}):
+        values = X.to_numpy()
+        if values.flags.c_contiguous or values.flags.f_contiguous:
+            return Array(values, [str(name) for name in X.columns])
+    columns = [X.iloc[:, i] for i in range(X.shape[1])]
+    return Frame(columns, X.columns, X.shape[0])
+
+
+def _from_mapping(X: Mapping[Any, Any]) -> Table:
+    columns = [as_vector(column, f"column {shown(name)}") for name, column in X.items()]
+    lengths = sorted({len(column) for column in columns})
+    if len(lengths) > 1:
+        message = f"the columns of X have different lengths: from {lengths[0]} to {lengths[-1]}"
+        raise DataError(message, code="length")
+    return Frame(columns, list(X), lengths[0] if lengths else 0)
+
+
+def _from_stream(X: Any) -> Table:
+    """Any other Arrow producer, through pyarrow."""
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        message = f"X is a {type(X).__name__}: reading it needs pyarrow (rustrank[arrow])"
+        raise TypeError(message) from error
+    try:
+        table = pa.table(X)
+    except (TypeError, ValueError) as error:
+        message = f"X: a {type(X).__name__} cannot be read as an Arrow table ({error})"
+        raise TypeError(message) from error
+    return Frame(table.columns, table.column_names, table.num_rows)
+
+
+def as_names(given: Any) -> list[str] | None:
+    """Return names of features as they are given: different texts, not one text."""
+    if given is None:
+        return None
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+        message = f"feature_names: got {shown(given)}, expected a list of names"
+        raise ParamKindError(message, code="feature_names")
+    names = list(given)
+    for number, name in enumerate(names):
+        if not isinstance(name, str):
+            message = f"feature_names[{number}]: got {shown(name)}, expected a name"
+            raise ParamKindError(message, code="feature_names")
+    # numpy has a text type of its own.
+    names = [str(name) for name in names]
+    check_different(names)
+    return names
+
+
+def check_different(names: list[str]) -> None:
+    """Refuse two features of one name."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            message = f"two features have the name {shown(name)}"
+            raise DataError(message, code="features.names", feature=name)
+        seen.add(name)

@@ -1,0 +1,1 @@
+"""Ranking metrics: evaluation with confidence intervals, comparison of rankings, relevance for ERR."""

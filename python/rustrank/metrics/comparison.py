@@ -1,0 +1,325 @@
+"""Comparison: which of two rankings is better, and whether that is more than chance."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank import _rustrank
+from rustrank.errors import ParamError, ParamKindError, shown
+from rustrank.formatting import html_table, interval, number, p_value, percent, text_table
+from rustrank.inputs.queries import as_query_weight
+from rustrank.inputs.scalars import real
+from rustrank.inputs.vectors import as_labels, as_scores
+from rustrank.metrics.evaluation import (
+    Drawing,
+    Evaluation,
+    Judging,
+    MetricValue,
+    judge,
+    queries_of,
+    unknown_metric,
+    warn_of_nothing,
+)
+from rustrank.plotting.results import plot_comparison
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Comparison", "MetricComparison", "compare"]
+
+
+@dataclass(frozen=True, eq=False)
+class MetricComparison:
+    """Two rankings by one metric; all differences are the second minus the first.
+
+    Attributes
+    ----------
+    metric : str
+        The metric, such as ``ndcg@10``.
+    names : tuple of str
+        What the first and the second ranking are called.
+    a, b : MetricValue
+        Their means.
+    per_query : ndarray of float64
+        The difference for each query, in order of first appearance; NaN where it is skipped.
+    difference : float
+        Its mean.
+    interval : tuple of float
+        The bootstrap interval of that mean, at ``level``.
+    p_t, p_randomisation : float
+        Two-sided p-values of the paired t-test and of the paired randomisation test, of which
+        ``exact`` says whether all patterns of signs were looked at. Query weights multiply the
+        differences.
+    wins, ties, losses : int
+        Queries for which the second ranking is better, equal and worse.
+    level : float
+        The level of the interval; a difference is called clear if the randomisation test's p-value
+        is below ``1 - level``.
+    """
+
+    metric: str
+    names: tuple[str, str]
+    a: MetricValue
+    b: MetricValue
+    per_query: NDArray[np.float64] = field(repr=False)
+    difference: float
+    interval: tuple[float, float]
+    p_t: float
+    p_randomisation: float
+    exact: bool
+    wins: int
+    ties: int
+    losses: int
+    level: float
+
+    @property
+    def query_ids(self) -> NDArray[Any]:
+        """The id of each query, in the order of ``per_query``."""
+        return self.a.query_ids
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether chance alone would seldom make such a difference."""
+        return self.p_randomisation < 1 - self.level
+
+    @property
+    def statement(self) -> str:
+        """What the figures say, in a sentence."""
+        if math.isnan(self.difference):
+            return f"{self.metric}: no query counts, so nothing can be said"
+        first, second = self.names
+        if not self.is_clear:
+            verdict = f"no clear difference between {first} and {second}"
+        elif self.difference > 0:
+            verdict = f"{second} is better than {first}"
+        else:
+            verdict = f"{first} is better than {second}"
+        p = p_value(self.p_randomisation)
+        return (
+            f"{self.metric}: {verdict}: {number(self.difference, '+')} "
+            f"[{number(self.interval[0], '+')}, {number(self.interval[1], '+')}], "
+            f"p{'' if p.startswith('<') else '='}{p}"
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the difference of every query, the largest gain first; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        return plot_comparison(self, ax)
+
+    def _shown_p(self, p: float) -> str:
+        """Show a p-value; where no query counts there is nothing to be said by chance or not."""
+        return p_value(math.nan if math.isnan(self.difference) else p)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        first, second = self.names
+        return {
+            "means": {first: float(self.a), second: float(self.b)},
+            "difference": self.difference,
+            "level": self.level,
+            "interval": list(self.interval),
+            "p_t": self.p_t,
+            "p_randomisation": self.p_randomisation,
+            "wins": self.wins,
+            "ties": self.ties,
+            "losses": self.losses,
+            "num_queries": self.a.num_queries,
+            "num_skipped": int(np.isnan(self.per_query).sum()),
+        }
+
+
+class Comparison(Mapping[str, MetricComparison]):
+    """Comparisons by the names of metrics, in the order in which they were asked for."""
+
+    def __init__(self, values: Mapping[str, MetricComparison]) -> None:
+        self._values = dict(values)
+
+    @classmethod
+    def of(
+        cls,
+        a: Evaluation,
+        b: Evaluation,
+        names: tuple[str, str],
+        drawing: Drawing,
+        level: float = 0.95,
+    ) -> Comparison:
+        """Compare two evaluations of the same queries by the same metrics."""
+        return cls({name: _compared(names, a[name], b[name], drawing, level) for name in a})
+
+    def __getitem__(self, metric: str) -> MetricComparison:
+        try:
+            return self._values[metric]
+        except KeyError:
+            raise unknown_metric(metric, self._values) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @property
+    def statements(self) -> list[str]:
+        """What the figures say, in a sentence a metric."""
+        return [value.statement for value in self.values()]
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return plain numbers of each metric."""
+        return {name: value.to_dict() for name, value in self.items()}
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        one = next(iter(self.values()))
+        head = ["metric", *one.names, "difference", f"{percent(one.level)} interval"]
+        head += ["p (t)", "p (random)", "wins", "ties", "losses"]
+        rows = [
+            [
+                name,
+                number(value.a),
+                number(value.b),
+                number(value.difference, "+"),
+                interval(value.interval, "+"),
+                value._shown_p(value.p_t),
+                value._shown_p(value.p_randomisation),
+                *(f"{count:,}" for count in (value.wins, value.ties, value.losses)),
+            ]
+            for name, value in self.items()
+        ]
+        return head, rows
+
+    def __repr__(self) -> str:
+        return "\n".join([text_table(*self._table()), "", *self.statements])
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{html.escape(statement)}</p>" for statement in self.statements)
+        return html_table(*self._table()) + said
+
+
+def compare(
+    a: Any,
+    b: Any,
+    y: Any,
+    *,
+    qid: Any = None,
+    group: Any = None,
+    metrics: str | Sequence[str] = ("ndcg@10",),
+    names: tuple[str, str] = ("a", "b"),
+    query_weight: Any = None,
+    gain: Any = "exp2",
+    ties: str = "expected",
+    empty: str = "skip",
+    relevant_from: float = 1,
+    max_label: float | None = None,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+    num_threads: int | None = None,
+) -> Comparison:
+    """Compare two rankings of the same docs, query by query.
+
+    Parameters
+    ----------
+    a, b : array-like of shape (num_docs,)
+        Scores of the two rankings. All differences are ``b`` minus ``a``.
+    y, qid, group, metrics, query_weight, gain, ties, empty, relevant_from, max_label, num_threads
+        As for `evaluate`.
+    names : tuple of str, default ("a", "b")
+        What to call the two in what is printed.
+    level : float, default 0.95
+        The level of the bootstrap interval of the difference; also, a difference is called clear if
+        its p-value is below ``1 - level``. With many metrics some will be so by chance.
+    resamples, seed : int
+        How many replicates the interval and the randomisation test draw (10000 by default), and the
+        seed of the draws.
+
+    Returns
+    -------
+    Comparison
+        A mapping from the name of a metric to its `MetricComparison`.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> X, y, qid = web = rr.datasets.make_web(100, seed=0)
+    >>> bm25 = X[:, web.feature_names.index("whole_bm25")]
+    >>> quality = X[:, web.feature_names.index("quality")]
+    >>> found = rr.compare(bm25, bm25 + quality / 5, y, qid=qid, names=("BM25", "both"))
+    >>> found["ndcg@10"].is_clear
+    True
+    >>> found["ndcg@10"].wins + found["ndcg@10"].ties + found["ndcg@10"].losses
+    100
+    """
+    judging = Judging.of(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
+    drawing = Drawing.of(resamples, seed, num_threads)
+    chance = real("level", level)
+    called = _two(names)
+    labels = as_labels(y)
+    queries = queries_of(qid, group, len(labels))
+    weight = as_query_weight(query_weight, queries[1])
+    first = judge(as_scores(a, "a"), labels, queries, judging, weight, "a")
+    second = judge(as_scores(b, "b"), labels, queries, judging, weight, "b")
+    warn_of_nothing(first)
+    return Comparison.of(first, second, called, drawing, chance)
+
+
+def _two(names: Any) -> tuple[str, str]:
+    called = () if isinstance(names, str) or not hasattr(names, "__iter__") else tuple(names)
+    if not called or not all(isinstance(name, str) for name in called):
+        message = f"names: got {shown(names)}, expected two names"
+        raise ParamKindError(message, code="names")
+    if len(called) != 2:
+        message = f"names: got {shown(names)}, expected two names"
+        raise ParamError(message, code="names")
+    if called[0] == called[1]:
+        message = f"names: both are {called[0]!r}, expected two different ones"
+        raise ParamError(message, code="names")
+    return called[0], called[1]
+
+
+def _compared(
+    names: tuple[str, str], a: MetricValue, b: MetricValue, drawing: Drawing, level: float
+) -> MetricComparison:
+    differences = b.per_query - a.per_query
+    differences.setflags(write=False)
+    weight, threads = a.query_weight, drawing.num_threads
+    # Computed from the better ranking's side, so that exchanging the two changes signs and no more.
+    sign = -1.0 if _rustrank.mean(differences, weight, threads)[0] < 0 else 1.0
+    lead = sign * differences + 0.0
+    tested = lead
+    if weight is not None:
+        # Under random signs of these the mean is what the weighted mean is without a difference.
+        tested = np.where(weight > 0, lead * (weight / weight.max()), math.nan)
+    _, _, p_t = _rustrank.t_test(tested, threads)
+    p_randomisation, exact = _rustrank.randomisation_test(tested, drawing)
+    wins, ties, losses = _rustrank.tally(differences, threads)
+    low, high = _rustrank.bootstrap(lead, weight, level, drawing)
+    return MetricComparison(
+        metric=a.name,
+        names=names,
+        a=a,
+        b=b,
+        per_query=differences,
+        difference=sign * _rustrank.mean(lead, weight, threads)[0],
+        interval=(low, high) if sign > 0 else (-high, -low),
+        p_t=p_t,
+        p_randomisation=p_randomisation,
+        exact=exact,
+        wins=wins,
+        ties=ties,
+        losses=losses,
+        level=level,
+    )

@@ -1,0 +1,432 @@
+"""Evaluation: the metrics of a ranking, query by query and on average, with their intervals."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank import _rustrank
+from rustrank.errors import (
+    ParamError,
+    ParamKindError,
+    RustrankWarning,
+    UnknownNameError,
+    shown,
+)
+from rustrank.formatting import count, html_table, interval, number, text_table
+from rustrank.inputs.queries import Queries, as_queries, as_query_weight
+from rustrank.inputs.scalars import real, text, threads, whole
+from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Evaluation", "MetricValue", "evaluate"]
+
+#: A table shows intervals of up to so many queries by itself: they take a moment.
+_QUICK = 20_000
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Scores and labels of rows, and the query of each."""
+
+    scores: NDArray[np.float64]
+    labels: NDArray[np.float32]
+    queries: Queries
+
+
+@dataclass(frozen=True)
+class Judging:
+    """Which metrics, and what they mean."""
+
+    metrics: list[str]
+    gain: str | list[float]
+    ties: str
+    empty: str
+    relevant_from: float
+    max_label: float | None
+    num_threads: int | None
+
+    @classmethod
+    def of(
+        cls,
+        metrics: str | Sequence[str],
+        gain: Any,
+        ties: str,
+        empty: str,
+        relevant_from: float,
+        max_label: float | None,
+        num_threads: int | None,
+    ) -> Judging:
+        """Check the kinds of options; the core checks their values."""
+        return cls(
+            _names(metrics),
+            _gain(gain),
+            text("ties", ties),
+            text("empty", empty),
+            real("relevant_from", relevant_from),
+            None if max_label is None else real("max_label", max_label),
+            threads(num_threads),
+        )
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How random replicates are drawn."""
+
+    resamples: int
+    seed: int
+    num_threads: int | None
+
+    @classmethod
+    def of(cls, resamples: int, seed: int, num_threads: int | None) -> Drawing:
+        """Check the kinds of options; the core checks how many replicates there may be."""
+        return cls(
+            whole("resamples", resamples, 0),
+            whole("seed", seed, 0, 2**64 - 1),
+            threads(num_threads),
+        )
+
+
+class MetricValue(float):
+    """The mean of a metric over queries: a float that knows what it is the mean of.
+
+    Attributes
+    ----------
+    name : str
+        The metric, such as ``ndcg@10``.
+    per_query : ndarray of float64
+        The value of each query in order of first appearance; NaN where the query is skipped.
+    query_ids : ndarray
+        The id of each query, in the same order.
+    query_weight : ndarray of float64 or None
+        The weight of each query in the mean.
+    num_queries, num_skipped : int
+        How many queries there are, and how many of them are left out of the mean.
+    """
+
+    name: str
+    per_query: NDArray[np.float64]
+    query_ids: NDArray[Any]
+    query_weight: NDArray[np.float64] | None
+    num_queries: int
+    num_skipped: int
+    _num_threads: int | None
+    _interval: tuple[float, float] | None
+
+    def __new__(  # noqa: PYI034 - typing.Self came with CPython 3.11
+        cls,
+        name: str,
+        per_query: NDArray[np.float64],
+        query_ids: NDArray[Any],
+        query_weight: NDArray[np.float64] | None = None,
+        num_threads: int | None = None,
+    ) -> MetricValue:
+        """Take the mean of the values."""
+        mean, num_queries, num_skipped = _rustrank.mean(per_query, query_weight, num_threads)
+        made = super().__new__(cls, mean)
+        made.name = name
+        # The interval is computed once, so the values must stay what they are.
+        per_query.setflags(write=False)
+        made.per_query = per_query
+        made.query_ids = query_ids
+        made.query_weight = query_weight
+        made.num_queries = num_queries
+        made.num_skipped = num_skipped
+        made._num_threads = num_threads
+        made._interval = None
+        return made
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95% bootstrap interval of the mean, computed when first asked for."""
+        if self._interval is None:
+            self._interval = self.bootstrap()
+        return self._interval
+
+    def bootstrap(
+        self, level: float = 0.95, resamples: int = 10_000, seed: int = 0
+    ) -> tuple[float, float]:
+        """Return the percentile bootstrap interval of the mean over queries.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            How often the interval should hold the mean of another draw of queries.
+        resamples : int, default 10000
+            How many draws; each costs as many steps as there are queries.
+        seed : int, default 0
+            The seed of the draws: the same seed gives the same interval, for any order of queries
+            and any number of threads.
+        """
+        drawing = Drawing.of(resamples, seed, self._num_threads)
+        return _rustrank.bootstrap(self.per_query, self.query_weight, real("level", level), drawing)
+
+    def __repr__(self) -> str:
+        skipped = f", {self.num_skipped:,} skipped" if self.num_skipped else ""
+        return (
+            f"<{self.name} {number(self)}, {count(self.num_queries, 'query', 'queries')}{skipped}>"
+        )
+
+    def __str__(self) -> str:
+        return float.__repr__(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = (self.name, self.per_query, self.query_ids, self.query_weight, self._num_threads)
+        return MetricValue, state
+
+
+class Evaluation(Mapping[str, MetricValue]):
+    """The values of metrics by their names, in the order in which they were asked for."""
+
+    def __init__(self, values: Mapping[str, MetricValue]) -> None:
+        self._values = dict(values)
+
+    def __getitem__(self, metric: str) -> MetricValue:
+        try:
+            return self._values[metric]
+        except KeyError:
+            raise unknown_metric(metric, self._values) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @property
+    def query_ids(self) -> NDArray[Any]:
+        """The query ids in order of first appearance: the order of all values of queries."""
+        return next(iter(self._values.values())).query_ids
+
+    @property
+    def num_queries(self) -> int:
+        """How many queries there are, the skipped ones included."""
+        return len(self.query_ids)
+
+    def best(self, metric: str | None = None, n: int = 10) -> list[tuple[Any, float]]:
+        """Return the ids and values of the ``n`` best queries by a metric (the first by default)."""
+        return self._ends(metric, n, -1.0)
+
+    def worst(self, metric: str | None = None, n: int = 10) -> list[tuple[Any, float]]:
+        """Return the ids and values of the ``n`` worst queries by a metric (the first by default)."""
+        return self._ends(metric, n, 1.0)
+
+    def _ends(self, metric: str | None, n: int, sign: float) -> list[tuple[Any, float]]:
+        value = self[next(iter(self)) if metric is None else metric]
+        counted = np.flatnonzero(~np.isnan(value.per_query))
+        order = counted[np.argsort(sign * value.per_query[counted], kind="stable")]
+        chosen = order[: whole("n", n, 0)]
+        ids = value.query_ids[chosen].tolist()
+        return list(zip(ids, value.per_query[chosen].tolist(), strict=True))
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return plain numbers: mean, interval, queries and skipped queries of each metric."""
+        return {
+            name: {
+                "mean": float(value),
+                "interval": list(value.interval),
+                "num_queries": value.num_queries,
+                "num_skipped": value.num_skipped,
+            }
+            for name, value in self.items()
+        }
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        head = ["metric", "mean", "95% interval", "queries", "skipped"]
+        rows = [
+            [
+                name,
+                number(value),
+                _shown_interval(value),
+                f"{value.num_queries:,}",
+                f"{value.num_skipped:,}",
+            ]
+            for name, value in self.items()
+        ]
+        return head, rows
+
+    def __repr__(self) -> str:
+        return text_table(*self._table())
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+
+def unknown_metric(metric: object, present: Mapping[str, Any]) -> UnknownNameError:
+    """Name what there is instead of a metric that was not asked for."""
+    message = f"there is no {shown(metric)} here: expected one of {', '.join(present)}"
+    return UnknownNameError(message, code="metric.absent")
+
+
+def evaluate(
+    scores: Any,
+    y: Any,
+    *,
+    qid: Any = None,
+    group: Any = None,
+    metrics: str | Sequence[str] = ("ndcg@10",),
+    query_weight: Any = None,
+    gain: Any = "exp2",
+    ties: str = "expected",
+    empty: str = "skip",
+    relevant_from: float = 1,
+    max_label: float | None = None,
+    num_threads: int | None = None,
+) -> Evaluation:
+    """Measure how well scores rank docs within queries.
+
+    Parameters
+    ----------
+    scores : array-like of shape (num_docs,)
+        A score for each doc, larger is better; ``-inf`` for one that was not retrieved.
+    y : array-like of shape (num_docs,)
+        Labels: finite numbers from 0.
+    qid : array-like of shape (num_docs,), optional
+        The query of each row: ids of any type, in any order.
+    group : array-like of shape (num_queries,), optional
+        Instead of ``qid``: the number of rows of each query, in row order. Without either all rows
+        are one query.
+    metrics : str or sequence of str, default ("ndcg@10",)
+        ``ndcg``, ``dcg``, ``err``, ``map``, ``mrr``, ``precision``, ``recall`` or ``pairwise``,
+        each with or without a cut, as in ``err@20``. Precision is divided by its cut, also where
+        fewer docs are retrieved; without a cut, by the number of retrieved docs.
+    query_weight : array-like or mapping, optional
+        The weight of each query in the mean, in order of first appearance, or by id: a mapping, or
+        a pandas Series with an index of its own.
+    gain : {"exp2", "linear"}, sequence or mapping, default "exp2"
+        What a label is worth in NDCG, DCG and ERR: ``2**label - 1``, the label itself, or
+        ``gain[label]``.
+    ties : {"expected", "rows", "worst"}, default "expected"
+        Docs with equal scores: the expectation over their orders; the first row first; the
+        least relevant first.
+    empty : {"skip", "zero", "one"}, default "skip"
+        A query in which nothing can be found (no relevant doc, no two different labels) is
+        left out of the mean and counted, or has the value 0 or 1.
+    relevant_from : float, default 1
+        The smallest label that is relevant to MAP, MRR, precision and recall.
+    max_label : float, optional
+        The top of ERR's label scale; the largest label of the data by default.
+    num_threads : int, optional
+        Threads to use; all cores by default. The result does not depend on it.
+
+    Returns
+    -------
+    Evaluation
+        A mapping from the name of a metric to its `MetricValue`.
+
+    Raises
+    ------
+    DataError
+        Labels, scores, queries or weights cannot be used.
+    ParamError
+        A metric or an option is unknown or out of range.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> scores = [0.9, 0.4, 0.1, 0.7, 0.7]
+    >>> labels = [1, 2, 0, 0, 1]
+    >>> result = rr.evaluate(scores, labels, qid=list("aaabb"), metrics=["ndcg@10", "mrr"])
+    >>> print(f"{result['mrr']:.3f}")  # b: its docs are tied, (1 + 1/2) / 2
+    0.875
+    >>> result["mrr"].per_query
+    array([1.  , 0.75])
+    >>> result.worst("mrr", 1)
+    [('b', 0.75)]
+    """
+    judging = Judging.of(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
+    labels = as_labels(y)
+    queries, ids = queries_of(qid, group, len(labels))
+    weight = as_query_weight(query_weight, ids)
+    result = judge(as_scores(scores, "scores"), labels, (queries, ids), judging, weight)
+    warn_of_nothing(result)
+    return result
+
+
+def judge(
+    scores: NDArray[np.float64],
+    labels: NDArray[np.float32],
+    queries: tuple[Queries, NDArray[Any]],
+    judging: Judging,
+    weight: NDArray[np.float64] | None,
+    what: str = "scores",
+) -> Evaluation:
+    """Evaluate arrays that are already of the right kind."""
+    check_length(what, len(scores), len(labels), "rows")
+    values = _rustrank.evaluate(Ranked(scores, labels, queries[0]), judging)
+    return Evaluation(
+        {
+            name: MetricValue(name, per_query, queries[1], weight, judging.num_threads)
+            for name, per_query in values
+        }
+    )
+
+
+def queries_of(qid: Any, group: Any, num_rows: int) -> tuple[Queries, NDArray[Any]]:
+    """Read queries as `as_queries` does; where none are given all rows are one query."""
+    if qid is None and group is None:
+        group = [num_rows]
+    return as_queries(qid, group, num_rows)
+
+
+def warn_of_nothing(result: Evaluation) -> None:
+    """Warn of means that are NaN, and say why; for public functions, which their caller called."""
+    silent = [name for name, value in result.items() if math.isnan(value)]
+    if not silent:
+        return
+    some = any(result[name].num_skipped < result.num_queries for name in silent)
+    why = (
+        "the queries that are not skipped have weight 0"
+        if some
+        else f"nothing can be found in any of {count(result.num_queries, 'query', 'queries')} (no relevant "
+        'doc, or no two different labels); empty="zero" would count them'
+    )
+    message = f"the mean of {', '.join(silent)} is NaN: {why}"
+    warnings.warn(message, RustrankWarning, stacklevel=3)
+
+
+def _names(metrics: Any) -> list[str]:
+    if not hasattr(metrics, "__iter__") or isinstance(metrics, (bytes, Mapping)):
+        message = f"metrics: got {shown(metrics)}, expected names such as 'ndcg@10'"
+        raise ParamKindError(message, code="metric.name")
+    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    for name in names:
+        if not isinstance(name, str):
+            message = f"metrics: got {shown(name)}, expected a name such as 'ndcg@10'"
+            raise ParamKindError(message, code="metric.name")
+    if not names:
+        message = "metrics is empty: expected a name such as 'ndcg@10'"
+        raise ParamError(message, code="metric.name")
+    return list(dict.fromkeys(map(str, names)))
+
+
+def _gain(gain: Any) -> str | list[float]:
+    if isinstance(gain, str):
+        return gain
+    if callable(gain) or not hasattr(gain, "__iter__"):
+        what = "a function" if callable(gain) else shown(gain)
+        message = (
+            f"gain: got {what}, expected 'exp2', 'linear' or gains by label: [f(0), f(1), ...]"
+        )
+        raise ParamKindError(message, code="metric.gain")
+    if isinstance(gain, Mapping):
+        for label in range(len(gain)):
+            if label not in gain:
+                message = f"gain has no value for label {label}, and one for a label above it"
+                raise ParamError(message, code="metric.gain")
+        gain = [gain[label] for label in range(len(gain))]
+    table: list[float] = as_doubles(gain, "gain").tolist()
+    return table
+
+
+def _shown_interval(value: MetricValue) -> str:
+    if value._interval is None and value.num_queries > _QUICK:
+        return "see .interval"
+    return interval(value.interval)

@@ -1,0 +1,88 @@
+"""Raw features as a model scores them: rows, tables and their queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.errors import DataError
+from rustrank.inputs.categories import Categories, numbered
+from rustrank.inputs.queries import as_queries
+from rustrank.inputs.tables import as_block, as_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from rustrank import _rustrank
+    from rustrank.inputs.tables import Table
+
+# Numbers that the core reads as they are.
+_PLAIN = {np.dtype(np.float32).str, np.dtype(np.float64).str}
+
+
+def is_plain(X: Any) -> bool:
+    """Whether the core takes X as it is: a single query must not wait for Python."""
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype.str in _PLAIN and X.flags.c_contiguous
+
+
+def blocks(core: _rustrank.Booster, X: Any) -> Iterator[Any]:
+    """Yield raw features as the extension reads them: all at once where that needs no copy."""
+    yield from _table(core, X).blocks()
+
+
+def of_queries(core: _rustrank.Booster, X: Any, qid: Any, group: Any) -> tuple[Any, Any]:
+    """Return raw features in one piece, and their queries."""
+    table = _table(core, X)
+    queries, _ = as_queries(qid, group, table.num_rows)
+    return as_block(table), queries
+
+
+def joined(parts: list[NDArray[np.float64]], of_row: tuple[int, ...]) -> NDArray[np.float64]:
+    """Join the results of blocks; a row's result has the shape ``of_row``."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.empty((0, *of_row))
+
+
+def row(doc: Any, name: str) -> NDArray[Any]:
+    """Take the features of one doc."""
+    features = np.asarray(doc)
+    features = features[0] if features.ndim == 2 and len(features) == 1 else features
+    if features.ndim != 1 or features.dtype.kind not in "fiub":
+        message = (
+            f"{name} must be the numbers of one doc: got {features.dtype} of shape {features.shape}"
+        )
+        raise DataError(message, code="shape")
+    return features
+
+
+def _table(core: _rustrank.Booster, X: Any) -> Table:
+    table = as_table(_as_rows(X))
+    _check(core, table)
+    return numbered(table, Categories([], core.category_names()))
+
+
+def _as_rows(X: Any) -> Any:
+    """Take one row as a table of one."""
+    if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "fiub":
+        return X[None, :]
+    if isinstance(X, (list, tuple)) and X and all(isinstance(x, (int, float)) for x in X):
+        return [X]
+    return X
+
+
+def _check(core: _rustrank.Booster, table: Table) -> None:
+    if table.num_features != core.num_raw_features:
+        message = (
+            "X has another number of features than the model: got "
+            f"{table.num_features}, expected {core.num_raw_features}"
+        )
+        raise DataError(message, code="features")
+    expected = core.feature_names
+    for number, (mine, theirs) in enumerate(zip(table.names or (), expected or (), strict=False)):
+        if mine != theirs:
+            message = f"feature {number} of X has another name: got {mine!r}, expected {theirs!r}"
+            raise DataError(message, code="features.names", feature=mine)

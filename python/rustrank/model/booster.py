@@ -1,0 +1,582 @@
+"""Boosters: trained models that score, evaluate, explain and save themselves."""
+
+from __future__ import annotations
+
+import math
+from os import fspath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank import _rustrank
+from rustrank.data.dataset import Dataset, as_dataset
+from rustrank.data.dataset_building import ReadOptions, numbered_names
+from rustrank.errors import ParamError, shown
+from rustrank.formatting import count
+from rustrank.inputs.scalars import real, text, whole
+from rustrank.inputs.vectors import as_doubles
+from rustrank.metrics.evaluation import Evaluation, Judging, judge, warn_of_nothing
+from rustrank.model._model_input import blocks, is_plain, joined, of_queries, row
+from rustrank.model._refitting import Refitting
+from rustrank.model._tree_text import nested, written
+from rustrank.plotting.tree_layout import Picture, tree_picture
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+
+__all__ = ["Booster"]
+
+
+class Booster:
+    """A trained model. Nothing can change it; any number of threads may share it.
+
+    `rustrank.train` makes one, `Booster.load` reads one. Two are equal if they score, and are saved,
+    the same. Pickling and copying go through the text of the model file.
+
+    Attributes
+    ----------
+    best_round : int or None
+        With early stopping, the number of rounds at which the metric was best: those that this
+        booster has. `all_rounds` has the others too.
+    history : mapping
+        The value of each metric on each validation set after each round:
+        ``history["valid"]["ndcg@10"][0]`` is that of the first. Not part of the model file.
+    """
+
+    _core: _rustrank.Booster
+    best_round: int | None
+    history: dict[str, dict[str, NDArray[np.float64]]]
+    _all: Booster | None
+
+    def __init__(self) -> None:
+        message = "a Booster is made by rustrank.train or Booster.load"
+        raise TypeError(message)
+
+    @classmethod
+    def _of(cls, core: _rustrank.Booster) -> Booster:
+        made = cls.__new__(cls)
+        made._core = core
+        made.best_round = None
+        made.history = {}
+        made._all = None
+        return made
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Booster:
+        """Read a model file, whole and checked, or raise `ModelFormatError`.
+
+        The file may be another library's: LightGBM's text, XGBoost's JSON or UBJSON, or CatBoost's
+        JSON. Scores are that library's raw scores.
+        """
+        return cls._of(_rustrank.Booster.load(fspath(path)))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file: the old file stays until the new one is whole."""
+        self._core.save(fspath(path))
+
+    @classmethod
+    def from_text(cls, text: str) -> Booster:
+        """Read the text of a model file."""
+        return cls._of(_rustrank.Booster.from_text(text))
+
+    def to_text(self) -> str:
+        """Return the text of the model file."""
+        return self._core.to_text()
+
+    def export(self, library: str, path: str | PathLike[str] | None = None) -> bytes:
+        """Return the model as a file of another library, which then scores the same.
+
+        Parameters
+        ----------
+        library : {"lightgbm", "xgboost", "ranklib", "onnx", "rustrank"}
+            LightGBM's text, XGBoost's JSON, RankLib's XML (where a missing value counts as 0), an
+            ONNX tree ensemble, or our own text. What the format cannot hold is a `ParamError`.
+        path : path-like, optional
+            Where to write it too, whole or not at all.
+        """
+        return self._core.export(text("library", library), path and fspath(path))
+
+    @property
+    def _names(self) -> list[str] | None:
+        return self._core.feature_names
+
+    @property
+    def num_trees(self) -> int:
+        """The number of trees."""
+        return self._core.num_trees
+
+    @property
+    def num_rounds(self) -> int:
+        """The number of rounds that made it: of its trees, or of those of each class."""
+        return self._core.num_rounds
+
+    @property
+    def classes(self) -> NDArray[np.float64] | None:
+        """The labels whose probabilities a McRank booster knows, rising; None of any other."""
+        return self._core.classes
+
+    @property
+    def num_features(self) -> int:
+        """The number of features, ranks within queries included."""
+        return self._core.num_features
+
+    @property
+    def num_raw_features(self) -> int:
+        """The number of values of a doc that it scores: of the features without the ranks."""
+        return self._core.num_raw_features
+
+    @property
+    def query_ranks(self) -> bool:
+        """Whether the second half of the features are the ranks of the first within queries."""
+        return self._core.query_ranks
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the features; ``f0``, ``f1``, ... where the training set had none."""
+        return self._core.feature_names or numbered_names(self.num_features, self.query_ranks)
+
+    @property
+    def params(self) -> dict[str, str]:
+        """What training has noted down: its parameters and objective."""
+        noted = self._core.attributes()
+        return {name: value for name, value in noted.items() if not name.startswith("categories.")}
+
+    @property
+    def position_bias(self) -> NDArray[np.float64] | None:
+        """How much more each place was clicked than the first, whatever was shown there: a logarithm.
+
+        That of a place at which the same docs are clicked half as often is about -0.69: learned if
+        the training set has positions, else None. What training goes on from this booster goes on
+        from these too.
+
+        Examples
+        --------
+        >>> import rustrank as rr
+        >>> judged = rr.datasets.make_polynomial(num_queries=50, seed=1)
+        >>> log = rr.datasets.make_clicks(judged, sessions=20)
+        >>> train = rr.Dataset(log.X, log.y, qid=log.qid, position=log.position)
+        >>> seen = np.exp(rr.train(train, num_trees=50).position_bias)
+        >>> bool(seen[0] == 1.0 > seen[1] > seen[4])
+        True
+        """
+        note = self.params.get("position_bias")
+        if note is None:
+            return None
+        values = np.array(note.split(" "), np.float64)
+        return np.asarray(values - values[0])
+
+    @property
+    def all_rounds(self) -> Booster:
+        """The booster with all trees that were grown, those after the best round too.
+
+        Only a booster that comes straight from training has them.
+        """
+        return self if self._all is None else self._all
+
+    def truncate(self, num_trees: int) -> Booster:
+        """Return the booster of the first trees: of McRank, of each class.
+
+        With their values of today: where training left trees out (``dropout``), later rounds have
+        changed those of earlier ones.
+        """
+        most = whole("num_trees", num_trees, 0, self.num_rounds)
+        return Booster._of(self._core.truncated(most))
+
+    def score(
+        self,
+        X: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        missing: float = math.nan,
+        infinite: str = "error",
+        num_threads: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Score docs: the larger, the more relevant.
+
+        Parameters
+        ----------
+        X : array-like of shape (num_docs, num_raw_features), or Dataset
+            Raw features, in anything that `Dataset` takes; one row may come as it is. Or a dataset
+            that was made ``like=`` the training set or this booster, whose base scores are part of
+            the scores.
+        qid, group : array-like, optional
+            The queries, as for `Dataset`: needed, with raw features, by a booster whose scores depend
+            on the other docs of the query, such as one with `query_ranks`. Others do not look at them.
+        missing : float, default NaN
+            A value that means "missing", besides NaN.
+        infinite : {"error", "missing"}, default "error"
+            What infinite values are.
+        num_threads : int, optional
+            Threads to use; all cores by default. The scores do not depend on it.
+        """
+        reading = ReadOptions(missing, infinite, num_threads)
+        if isinstance(X, Dataset):
+            _refuse_queries(qid, group)
+            if X._base is None:
+                return self._core.score_dataset(X._core, reading.num_threads)
+            return self._core.score_above(X._base._core, X._core, reading.num_threads)
+        if qid is not None or group is not None:
+            block, queries = of_queries(self._core, X, qid, group)
+            return self._core.score_queries(block, reading, queries)
+        is_whole = is_plain(X) and X.shape[1] == self._core.num_raw_features
+        if is_whole and not self._core.category_names():
+            return self._core.score(X, reading)
+        parts = [self._core.score(block, reading) for block in blocks(self._core, X)]
+        return joined(parts, ())
+
+    def probabilities(
+        self,
+        X: Any,
+        *,
+        missing: float = math.nan,
+        infinite: str = "error",
+        num_threads: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Return how probable each label is for each doc; of a McRank booster only.
+
+        Parameters
+        ----------
+        X, missing, infinite, num_threads
+            As for `score`, but raw features only.
+
+        Returns
+        -------
+        array of shape (num_docs, num_classes)
+            A column for each of `classes`. A row sums to 1, and the sum of gain times probability
+            is the doc's score.
+        """
+        reading = ReadOptions(missing, infinite, num_threads)
+        parts = [self._core.probabilities(block, reading) for block in blocks(self._core, X)]
+        labels = self.classes
+        return joined(parts, (0 if labels is None else len(labels),))
+
+    def with_gain(self, gain: Any) -> Booster:
+        """Return a McRank booster that expects other gains: the same classes, other scores.
+
+        Parameters
+        ----------
+        gain : sequence of float
+            The gain of each of `classes`.
+        """
+        return Booster._of(self._core.with_gains(as_doubles(gain, "gain")))
+
+    @property
+    def path(self) -> list[tuple[int, float]]:
+        """The features of linear parts in the order they were added, each with its weight.
+
+        Of `LambdaBoost`, the feature of each round and what was added of it.
+        """
+        features, weights = self._core.terms()
+        return list(zip(features.tolist(), weights.tolist(), strict=True))
+
+    @property
+    def coefficients(self) -> NDArray[np.float64]:
+        """The weight of each feature in linear parts: the sum over the `path`."""
+        features, weights = self._core.terms()
+        sums = np.zeros(self.num_features)
+        np.add.at(sums, features, weights)
+        return sums
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        missing: float = math.nan,
+        infinite: str = "error",
+        num_threads: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Return what each feature adds to the score of each doc: exact SHAP values.
+
+        They are path-dependent: where a feature is not known, a tree goes both ways, by the
+        training docs that went there.
+
+        Parameters
+        ----------
+        X, qid, group, missing, infinite, num_threads
+            As for `score`, but raw features only.
+
+        Returns
+        -------
+        array of shape (num_docs, num_features + 1)
+            A row sums to the doc's score, up to rounding. Ranks within queries are features of their
+            own. The last column is what every doc starts from: the score of one of which nothing is
+            known.
+        """
+        reading = ReadOptions(missing, infinite, num_threads)
+        if qid is not None or group is not None:
+            whole_table, queries = of_queries(self._core, X, qid, group)
+            return self._core.explain(whole_table, reading, queries)
+        parts = [self._core.explain(block, reading, None) for block in blocks(self._core, X)]
+        return joined(parts, (self.num_features + 1,))
+
+    def contrast(
+        self, above: Any, below: Any, *, missing: float = math.nan, infinite: str = "error"
+    ) -> NDArray[np.float64]:
+        """Return what each feature did to put one doc above another of its query.
+
+        The values sum to the difference of the two scores, up to rounding. They are the Shapley
+        values of going from the features of ``below`` to those of ``above``: a feature that the two
+        share has 0, which a difference of `explain` would not promise.
+
+        Parameters
+        ----------
+        above, below : array-like of shape (num_features,)
+            The raw features of the two docs.
+        missing, infinite
+            As for `score`.
+        """
+        (rows,) = blocks(self._core, np.stack([row(above, "above"), row(below, "below")]))
+        return self._core.contrast(rows, ReadOptions(missing, infinite, 1))
+
+    def evaluate(
+        self,
+        dataset: Dataset,
+        metrics: str | Sequence[str] = ("ndcg@10",),
+        *,
+        gain: Any = "exp2",
+        ties: str = "expected",
+        empty: str = "skip",
+        relevant_from: float = 1,
+        max_label: float | None = None,
+        num_threads: int | None = None,
+    ) -> Evaluation:
+        """Measure how well the booster ranks the docs of a dataset.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            One that was made ``like=`` the training set, or this booster.
+        metrics, gain, ties, empty, relevant_from, max_label, num_threads
+            As for `rustrank.evaluate`.
+        """
+        as_dataset(dataset, "dataset")
+        judging = Judging.of(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
+        scores = self.score(dataset, num_threads=num_threads)
+        core = dataset._core
+        queries = ((core.query_codes(), core.num_queries), dataset.query_ids)
+        result = judge(scores, dataset.labels, queries, judging, core.query_weight())
+        warn_of_nothing(result)
+        return result
+
+    def reweigh(
+        self,
+        dataset: Dataset,
+        metric: str = "ndcg@10",
+        *,
+        valid: Dataset | None = None,
+        low: float = 0.0,
+        high: float = 10.0,
+        most_passes: int = 20,
+        gain: Any = "exp2",
+        relevant_from: float = 1,
+        max_label: float | None = None,
+        num_threads: int | None = None,
+    ) -> Booster:
+        """Return the booster with the weights of its trees set to what is best for a metric.
+
+        One weight after the other is set to the best there is, found exactly, until nothing raises
+        the metric: on the dataset it never falls. A tree of weight 0 is dropped. The new booster's
+        `history` has the metric before and after each pass over all trees.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            One that was made ``like=`` the training set, or the training set itself.
+        metric : str, default "ndcg@10"
+            What should be as high as possible.
+        valid : Dataset, optional
+            A held-out set: passes end when they no longer raise the metric there.
+        low, high : float, default 0 and 10
+            The range of weights, in multiples of what a tree weighs now.
+        most_passes : int, default 20
+            The most passes.
+        gain, relevant_from, max_label, num_threads
+            As for `rustrank.evaluate`.
+
+        Examples
+        --------
+        >>> import rustrank as rr
+        >>> data = rr.datasets.make_polynomial(num_queries=50, seed=0)
+        >>> train = rr.Dataset(data.X, data.y, qid=data.qid)
+        >>> booster = rr.train(train, num_trees=5, num_leaves=8)
+        >>> better = booster.reweigh(train)
+        >>> bool(better.evaluate(train)["ndcg@10"] > booster.evaluate(train)["ndcg@10"])
+        True
+        """
+        name = text("metric", metric)
+        judging = Judging.of(name, gain, "expected", "skip", relevant_from, max_label, num_threads)
+        bounds = real("low", low), real("high", high), whole("most_passes", most_passes, 1, 2**31)
+        core = as_dataset(dataset, "dataset")._core
+        other = None if valid is None else as_dataset(valid, "valid")._core
+        made, history, held_out = self._core.reweigh((core, other), judging, bounds)
+        booster = Booster._of(made)
+        booster.history = {"dataset": {name: np.array(history)}}
+        if valid is not None:
+            booster.history["valid"] = {name: np.array(held_out)}
+        return booster
+
+    def refit(
+        self,
+        dataset: Dataset,
+        *,
+        decay: float = 0.5,
+        prior_docs: float = 0.0,
+        learning_rate: float | None = None,
+        l2: float = 0.0,
+        objective: str = "lambdamart",
+        metric: str = "ndcg@10",
+        seed: int = 0,
+        gain: Any = "exp2",
+        max_label: float | None = None,
+        num_threads: int | None = None,
+        **of_objective: Any,
+    ) -> Booster:
+        """Return the booster with the values of all leaves fitted to other docs: splits stay.
+
+        Tree after tree, a leaf gets the Newton step of its docs, times the learning rate, and keeps a
+        share of what it was worth. A leaf without docs stays as it is.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            Docs of another market or time, made ``like=`` this booster or its training set.
+        decay : float, default 0.5
+            The share that each leaf keeps: with 1 nothing changes, with 0 nothing is kept.
+        prior_docs : float, default 0
+            As many docs stand for the old value: a leaf with fewer keeps more of it.
+        learning_rate : float, optional
+            What Newton steps are multiplied by; by default what the booster was trained with.
+        l2 : float, default 0
+            Added to the hessians of a leaf.
+        objective, metric, seed, gain, max_label, num_threads, **of_objective
+            The loss, as for `rustrank.train`.
+
+        Examples
+        --------
+        >>> import rustrank as rr
+        >>> there, here = (rr.datasets.make_polynomial(50, seed=seed) for seed in (0, 1))
+        >>> booster = rr.train(rr.Dataset(there.X, there.y, qid=there.qid), num_trees=5)
+        >>> docs = rr.Dataset(here.X, here.y, qid=here.qid, like=booster)
+        >>> adapted = booster.refit(docs, decay=0.2)
+        >>> bool(adapted.evaluate(docs)["ndcg@10"] > booster.evaluate(docs)["ndcg@10"])
+        True
+        """
+        options = dict(locals())
+        core = as_dataset(dataset, "dataset")._core
+        return Booster._of(self._core.refit(core, Refitting.of(options, of_objective, self.params)))
+
+    def feature_importance(
+        self,
+        kind: str = "reduction",
+        *,
+        dataset: Dataset | None = None,
+        metric: str = "ndcg@10",
+        seed: int = 0,
+        gain: Any = "exp2",
+        relevant_from: float = 1,
+        max_label: float | None = None,
+        num_threads: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Return how much each feature matters.
+
+        Parameters
+        ----------
+        kind : {"reduction", "count", "permutation"}
+            What all splits on the feature took off the loss in training; how many there are; or what
+            the metric loses on ``dataset`` when the feature's values are shuffled among its docs.
+        dataset, metric, seed
+            For permutations: where, by what, and which.
+        gain, relevant_from, max_label, num_threads
+            As for `rustrank.evaluate`.
+        """
+        if kind in ("reduction", "count"):
+            reduction, number = self._core.splits()
+            return reduction if kind == "reduction" else number
+        if kind != "permutation":
+            message = f"kind: got {shown(kind)}, expected 'reduction', 'count' or 'permutation'"
+            raise ParamError(message, code="kind")
+        permuted = as_dataset(dataset, "dataset")
+        judging = Judging.of(
+            text("metric", metric), gain, "expected", "skip", relevant_from, max_label, num_threads
+        )
+        drawn = whole("seed", seed, 0, 2**64 - 1)
+        return self._core.permutation_importance(permuted._core, judging, drawn)
+
+    def dump(self) -> dict[str, Any]:
+        """Return all trees as dictionaries of plain values, which `json` can write."""
+        return {
+            "num_features": self.num_features,
+            "feature_names": self.feature_names,
+            "intercept": self._core.intercept,
+            "params": self.params,
+            "trees": [self._nested(number) for number in range(self.num_trees)],
+        }
+
+    def dump_text(self) -> str:
+        """Return all trees as indented text."""
+        lines = [f"{self!r}", f"intercept {self._core.intercept!r}"]
+        for number, tree in enumerate(self.dump()["trees"]):
+            lines.append(f"tree {number}")
+            lines += written(tree, self.feature_names, 1)
+        return "\n".join(lines) + "\n"
+
+    def draw_tree(self, number: int) -> Picture:
+        """Return a tree as a picture: the text of an SVG file, which notebooks show.
+
+        The root is on the left; docs at or below a threshold go up, missing values the thick way.
+        Leaves show what they add to the score and how many training docs they had.
+        """
+        at = whole("number", number, 0, self.num_trees - 1)
+        return tree_picture(self._nested(at), self.feature_names, f"tree {at} of {self.num_trees}")
+
+    def _nested(self, number: int) -> dict[str, Any]:
+        return nested(self._core, number)
+
+    def __repr__(self) -> str:
+        """Say what is in it in one line."""
+        is_net = not self.num_trees and self._core.attributes().get("trainer") == "net"
+        inside = self._core.num_trees_inside
+        what = "a net" if is_net else count(inside, "tree")
+        if inside > self.num_trees:
+            what += " of models inside" if not self.num_trees else ", some of models inside"
+        return f"<Booster: {what}, {count(self.num_features, 'feature')}>"
+
+    def __eq__(self, other: object) -> bool:
+        """Compare by the text of the model file."""
+        return isinstance(other, Booster) and self.to_text() == other.to_text()
+
+    def __hash__(self) -> int:
+        return hash(self.to_text())
+
+    def __copy__(self) -> Booster:
+        """Return the booster itself: nothing can change it."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Booster:
+        """Return the booster itself: nothing can change it."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self.to_text(), self.history, self.best_round)
+
+
+def _unpickled(
+    text: str, history: Mapping[str, dict[str, NDArray[np.float64]]], best_round: int | None
+) -> Booster:
+    made = Booster.from_text(text)
+    made.history, made.best_round = dict(history), best_round
+    return made
+
+
+def _refuse_queries(qid: Any, group: Any) -> None:
+    for name, given in {"qid": qid, "group": group}.items():
+        if given is not None:
+            message = f"{name}: got {shown(given)}, expected none: a Dataset knows its queries"
+            raise ParamError(message, code=name)

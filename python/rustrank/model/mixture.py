@@ -1,0 +1,60 @@
+"""Mixtures: several boosters as one, by the weighted sum of their scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rustrank import _rustrank
+from rustrank.model._normalising import as_boosters, as_normalisations, as_weights
+from rustrank.model.booster import Booster
+
+__all__ = ["mix"]
+
+
+def mix(
+    boosters: Any, weights: Any = None, *, normalise: Any = None, scores: Any = None
+) -> Booster:
+    """Return boosters as one, which scores the weighted sum of what they score.
+
+    All that is done to scores is kept in the booster: one file serves, and needs nothing else.
+    Boosters may be of any kind, mixtures too; some may rank features within queries and some not.
+
+    Parameters
+    ----------
+    boosters : sequence of Booster
+        What to mix.
+    weights : sequence of float, optional
+        The weight of each; by default they are equal and sum to 1.
+    normalise : optional
+        What is done to the scores of all, or a sequence with what is done to those of each:
+
+        - None: nothing;
+        - ``"set"``: mean 0 and variance 1 over the docs of ``scores``, or of a set whose mean and
+          scale are given as a pair ``(mean, scale)``;
+        - ``"query"``: mean 0 and variance 1 within the query;
+        - ``"query_range"``: from 0 to 1 within the query;
+        - ``"logistic"``: the probability ``1 / (1 + exp(-score))`` that a logistic loss has learned;
+        - ``"query_top"``: ``P_max * (1 + P - P_max)``, with that probability ``P`` and the largest of
+          the query, ``P_max``: of the ensemble that won the Yahoo! challenge of 2010.
+
+        A booster that looks at whole queries needs them to score.
+    scores : sequence of arrays, optional
+        For ``"set"``: what each booster says of the docs of one set.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> data = rr.datasets.make_polynomial(num_queries=50, seed=0)
+    >>> train = rr.Dataset(data.X, data.y, qid=data.qid)
+    >>> boosters = [rr.train(train, num_trees=5, seed=seed) for seed in (0, 1)]
+    >>> scores = [booster.score(data.X) for booster in boosters]
+    >>> both = rr.mix(boosters, normalise="set", scores=scores)
+    >>> both.num_trees
+    10
+    """
+    given = as_boosters(boosters, "boosters")
+    normalisations = as_normalisations(normalise, len(given), scores)
+    cores = [booster._core for booster in given]
+    return Booster._of(
+        _rustrank.Booster.sum(cores, as_weights(weights, len(given)), normalisations)
+    )

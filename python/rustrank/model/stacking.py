@@ -1,0 +1,209 @@
+"""Stacking: boosters that learn from what other boosters say of a doc and of its query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank import _rustrank
+from rustrank.errors import DataError, ParamError, ParamKindError, shown
+from rustrank.inputs.queries import as_queries
+from rustrank.inputs.scalars import flag
+from rustrank.inputs.tables import as_table, in_one_piece
+from rustrank.inputs.vectors import as_doubles, check_length
+from rustrank.model._normalising import Normalising, as_boosters, as_normalisations
+from rustrank.model.booster import Booster
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Stacking"]
+
+
+@dataclass
+class _Planned:
+    """As the core takes it."""
+
+    normalisations: list[Normalising]
+    features: list[tuple[int, str]]
+    own: bool
+    outer: _rustrank.Booster
+
+
+class Stacking:
+    """Features made of the scores of boosters: one description for training and for serving.
+
+    `table` makes what an outer booster is trained on, and `booster` puts that booster on top: the
+    result scores raw features, makes the same features by the same code on the way, and is one file.
+
+    Parameters
+    ----------
+    rankers : sequence of Booster, or mapping from names to them
+        Whose scores are made into features.
+    features : sequence of str or (ranker, str), default ("score", "max", "mean", "top3")
+        What is made of the scores of each ranker: the ``"score"`` itself, the ``"max"`` or ``"mean"``
+        over the query, the mean over its best docs by that score, as in ``"top3"`` (their maximum is
+        that of the query). A pair asks the ranker of that number only.
+    own : bool, default True
+        Whether the outer booster sees the features of the doc itself, before the others.
+    normalise, scores
+        What is done to scores first, as for `rustrank.mix`.
+
+    Notes
+    -----
+    A ranker has seen the labels of the docs that it learned from, so its scores of those docs say more
+    than those of other docs. What stands on top should learn from scores of rankers that have not
+    seen them: make such scores fold by fold, and their features with `features_of`.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> data = rr.datasets.make_polynomial(num_queries=60, seed=0)
+    >>> first = rr.train(rr.Dataset(data.X, data.y, qid=data.qid), num_trees=5)
+    >>> stacking = rr.Stacking([first], ("max", "top3"))
+    >>> other = rr.datasets.make_polynomial(num_queries=60, seed=1)
+    >>> table = stacking.table(other.X, qid=other.qid)
+    >>> outer = rr.train(rr.Dataset(table, other.y, qid=other.qid), num_trees=5)
+    >>> booster = stacking.booster(outer)
+    >>> bool((booster.score(other.X, qid=other.qid) == outer.score(table)).all())
+    True
+    """
+
+    def __init__(
+        self,
+        rankers: Any,
+        features: Any = ("score", "max", "mean", "top3"),
+        *,
+        own: bool = True,
+        normalise: Any = None,
+        scores: Any = None,
+    ) -> None:
+        if isinstance(rankers, Mapping):
+            names = [str(name) for name in rankers]
+            rankers = list(rankers.values())
+        else:
+            names = []
+        self.rankers = as_boosters(rankers, "rankers")
+        self.own = flag("own", own)
+        self._names = names or [f"ranker{at}" for at in range(len(self.rankers))]
+        self._normalisations = as_normalisations(normalise, len(self.rankers), scores)
+        self._features = _as_features(features, len(self.rankers))
+        raw = {ranker.num_raw_features for ranker in self.rankers}
+        if len(raw) > 1:
+            message = f"rankers must have the same raw features: got {sorted(raw)} of them"
+            raise DataError(message, code="features")
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the features of the outer booster, such as ``ranker0_max``."""
+        first = self.rankers[0]
+        own = first.feature_names[: first.num_raw_features] if self.own else []
+        return own + [f"{self._names[ranker]}_{kind}" for ranker, kind in self._features]
+
+    def features(
+        self, X: Any, *, qid: Any = None, group: Any = None, num_threads: int | None = None
+    ) -> NDArray[np.float32]:
+        """Return the features that are made of scores: a row for each of X, which are raw features."""
+        scores = [
+            ranker.score(X, qid=qid, group=group, num_threads=num_threads)
+            for ranker in self.rankers
+        ]
+        return self.features_of(scores, qid=qid, group=group)
+
+    def features_of(
+        self, scores: Any, *, qid: Any = None, group: Any = None
+    ) -> NDArray[np.float32]:
+        """Return the same of scores that are there already, such as those of folds.
+
+        Parameters
+        ----------
+        scores : sequence of arrays
+            The scores of each ranker, as they come from it; what is done to them is done here.
+        qid, group
+            The queries, as for `Dataset`.
+        """
+        given = [as_doubles(one, f"scores[{at}]") for at, one in enumerate(scores)]
+        if len(given) != len(self.rankers):
+            message = f"scores: got {len(given)} arrays, expected {len(self.rankers)}"
+            raise DataError(message, code="stack.scores")
+        for at, one in enumerate(given):
+            check_length(f"scores[{at}]", len(one), len(given[0]), "rows")
+        queries, _ = as_queries(qid, group, len(given[0]))
+        return _rustrank.derive(given, self._normalisations, self._features, queries)
+
+    def table(
+        self,
+        X: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        scores: Any = None,
+        num_threads: int | None = None,
+    ) -> NDArray[np.float32] | NDArray[np.float64]:
+        """Return what the outer booster learns from: X, if it sees that, and the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (num_docs, num_raw_features)
+            Raw features.
+        qid, group
+            The queries, as for `Dataset`.
+        scores : sequence of arrays, optional
+            What the rankers say of the docs, where that is known better: fold by fold, of docs that
+            they have learned from. By default the rankers score X.
+        num_threads : int, optional
+            Threads to score with.
+        """
+        if scores is None:
+            made = self.features(X, qid=qid, group=group, num_threads=num_threads)
+        else:
+            made = self.features_of(scores, qid=qid, group=group)
+        if not self.own:
+            return made
+        own = np.asarray(in_one_piece(as_table(X)))
+        check_length("scores", len(made), len(own), "rows")
+        joined: NDArray[np.float32] | NDArray[np.float64] = np.concatenate((own, made), axis=1)
+        return joined
+
+    def booster(self, outer: Any) -> Booster:
+        """Return the booster that scores raw features by the rankers, their features and ``outer``.
+
+        Parameters
+        ----------
+        outer : Booster
+            One that was trained on a `table`.
+        """
+        if not isinstance(outer, Booster):
+            message = f"outer: got {shown(outer)}, expected a booster"
+            raise ParamKindError(message, code="outer")
+        cores = [ranker._core for ranker in self.rankers]
+        planned = _Planned(self._normalisations, self._features, self.own, outer._core)
+        return Booster._of(_rustrank.Booster.stack(cores, planned))
+
+    def __repr__(self) -> str:
+        """Say what is in it in one line."""
+        return f"<Stacking: {len(self.rankers)} rankers, {len(self._features)} features>"
+
+
+def _as_features(given: Any, rankers: int) -> list[tuple[int, str]]:
+    """Take features as pairs of a ranker's number and a name; the core knows the names."""
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        message = f"features: got {shown(given)}, expected a list such as ['max', 'mean']"
+        raise ParamKindError(message, code="features")
+    listed = list(given)
+    pairs = [one for one in listed if isinstance(one, tuple)]
+    for ranker in range(rankers):
+        pairs += [(ranker, one) for one in listed if not isinstance(one, tuple)]
+    for pair in pairs:
+        if len(pair) != 2 or type(pair[0]) is not int or not isinstance(pair[1], str):
+            message = (
+                f"features: got {shown(pair)}, expected a name, or a ranker's number and a name"
+            )
+            raise ParamKindError(message, code="features")
+        if not 0 <= pair[0] < rankers:
+            message = f"features: got ranker {pair[0]}, expected 0 to {rankers - 1}"
+            raise ParamError(message, code="features")
+    return sorted(pairs, key=lambda pair: pair[0])

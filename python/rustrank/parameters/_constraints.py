@@ -1,0 +1,122 @@
+"""What bounds the use of features, by name or number: directions, interactions and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown
+from rustrank.inputs.scalars import real, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from rustrank.data.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Numbers of features, and what is said of them; what changes nothing is left out."""
+
+    #: Whether scores may rise with a feature, or fall.
+    monotone: list[tuple[int, bool]]
+    interactions: list[list[int]]
+    feature_weight: list[tuple[int, float]]
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], dataset: Dataset) -> Limits:
+        """Check the kinds of options; the core checks what they mean together."""
+        features = _Features(dataset.feature_names, dataset.query_ranks)
+        directions = features.said("monotone", options["monotone"], _direction)
+        weights = features.said("feature_weight", options["feature_weight"], _weight)
+        return cls(
+            [(feature, way > 0) for feature, way in directions.items() if way],
+            _groups(options["interactions"], features),
+            [(feature, weight) for feature, weight in weights.items() if weight != 1.0],
+        )
+
+
+@dataclass(frozen=True)
+class _Features:
+    """The features of a dataset; what is said of one is said of its ranks in queries, too."""
+
+    names: list[str]
+    query_ranks: bool
+
+    @property
+    def _num_raw(self) -> int:
+        return len(self.names) // 2 if self.query_ranks else len(self.names)
+
+    def said(
+        self, option: str, given: Any, checked: Callable[[str, Any], float]
+    ) -> dict[int, float]:
+        """Take a mapping from features, or a list with an entry a feature."""
+        if given is None:
+            return {}
+        if isinstance(given, Mapping):
+            items = [
+                (self.number(option, key), checked(f"{option}[{shown(key)}]", value))
+                for key, value in given.items()
+            ]
+        elif isinstance(given, (list, tuple, np.ndarray)):
+            if len(given) not in (self._num_raw, len(self.names)):
+                message = (
+                    f"{option} has the wrong length: got {len(given)}, expected {self._num_raw}, "
+                    "the number of features; or a mapping from features"
+                )
+                raise ParamError(message, code=option)
+            items = [(at, checked(f"{option}[{at}]", one)) for at, one in enumerate(given)]
+        else:
+            message = f"{option}: got {shown(given)}, expected a mapping from features, or a list"
+            raise ParamKindError(message, code=option)
+        said = dict(items)
+        if len(said) < len(items):
+            message = f"{option} has a feature twice, by name and by number"
+            raise ParamError(message, code=option)
+        for feature, value in items:
+            for rank in self.ranks(feature):
+                said.setdefault(rank, value)
+        return dict(sorted(said.items()))
+
+    def ranks(self, feature: int) -> Iterable[int]:
+        """Return the ranks of a feature, where they are features."""
+        return [feature + self._num_raw] if self.query_ranks and feature < self._num_raw else []
+
+    def number(self, option: str, key: Any) -> int:
+        """Return the number of a feature."""
+        if not isinstance(key, str):
+            return whole(f"{option}: a feature", key, 0, len(self.names) - 1, ", or a name")
+        if key in self.names:
+            return self.names.index(key)
+        near = get_close_matches(key, self.names, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        message = f"{option}: there is no feature {shown(key)}{hint}"
+        raise UnknownNameError(message, code=option)
+
+
+def _direction(what: str, value: Any) -> float:
+    return whole(what, value, -1, 1, " (1 for rising, -1 for falling)")
+
+
+def _weight(what: str, value: Any) -> float:
+    return real(what, value)
+
+
+def _groups(given: Any, features: _Features) -> list[list[int]]:
+    if given is None:
+        return []
+    message = f"interactions: got {shown(given)}, expected a list of lists of features"
+    if isinstance(given, (str, bytes, Mapping)) or not hasattr(given, "__iter__"):
+        raise ParamKindError(message, code="interactions")
+    groups = []
+    for group in given:
+        if isinstance(group, (str, bytes, Mapping)) or not hasattr(group, "__iter__"):
+            raise ParamKindError(message, code="interactions")
+        numbers = {features.number("interactions", key) for key in group}
+        numbers |= {rank for number in numbers for rank in features.ranks(number)}
+        groups.append(sorted(numbers))
+    return groups

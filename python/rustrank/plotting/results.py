@@ -1,0 +1,280 @@
+"""The plots of result objects: what their ``plot`` methods draw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.formatting import interval, number, p_value, percent
+from rustrank.plotting.style import (
+    BETTER,
+    FAINT,
+    FIRST,
+    NEUTRAL,
+    SECOND,
+    WORSE,
+    legend_above,
+    looks,
+    new_axes,
+    plain,
+    tidy,
+)
+
+if TYPE_CHECKING:
+    from rustrank.adaptation.adaptation import Adaptation
+    from rustrank.combining.combiner import Combiner, Curve
+    from rustrank.ensembles.ensemble import EnsembleTables
+    from rustrank.estimators.lambdaboost import LambdaBoost
+    from rustrank.metrics.comparison import MetricComparison
+    from rustrank.model.local_optimum import LocalOptimum
+    from rustrank.selection.tuning import Tuning
+
+#: Marker and colour of each kind of row of an ensemble: shapes differ too, for colour-blind readers.
+_MARKS = {"member": ("s", NEUTRAL), "combination": ("o", FIRST), "subset": ("^", SECOND)}
+#: Ranges of alpha that span more are drawn on a logarithmic axis.
+_WIDE = 50
+#: So many bars have a line of their own; of more, neighbours share one.
+_BARS = 2000
+
+
+def plot_combiner(combiner: Combiner, ax: Any = None) -> Any:
+    """Draw a fitted combiner: a curve over alpha, or the way of its weights."""
+    axes = new_axes() if ax is None else ax
+    if combiner.curve is None:
+        _plot_way(combiner, axes)
+    else:
+        _plot_sweep(combiner, combiner.curve, axes)
+    axes.set_ylabel(combiner.value.name)
+    tidy(axes)
+    # Room for the legend above what is drawn.
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high + 0.05 * (high - low))
+    legend_above(axes)
+    return axes
+
+
+def _plot_sweep(combiner: Combiner, curve: Curve, axes: Any) -> None:
+    low, high = combiner.interval or (0.0, 0.0)
+    alpha = combiner.alpha
+    said = f"best interval, {low:.6g} to {high:.6g}"
+    axes.axvspan(low, high, color=FIRST, alpha=FAINT, linewidth=0, label=said)
+    axes.axvline(alpha, color=NEUTRAL, linewidth=1)
+    axes.plot(*_line(curve), color=FIRST, linewidth=1.4, label=f"fitted, {number(combiner.value)}")
+    # A dot, since the best interval may be narrower than any line.
+    axes.plot([alpha], [combiner.value], "o", color=FIRST, markersize=6)
+    theirs, held_out = combiner.held_out_curve, combiner.held_out
+    if theirs is not None and held_out is not None:
+        said = f"held out, {number(held_out)}"
+        axes.plot(*_line(theirs), color=SECOND, linewidth=1.4, label=said)
+        axes.plot([alpha], [held_out], "o", color=SECOND, markersize=6)
+    first, second = combiner.names
+    start, end = combiner._options.alphas or (0.0, 1.0)
+    if start > 0 and end / start > _WIDE:
+        axes.set_xscale("log")
+    axes.set_xlim(start, end)
+    share = "(1 - alpha) * " if combiner._options.alphas is None else ""
+    axes.set_xlabel(f"alpha, where the score is  {share}{first} + alpha * {second}")
+
+
+def _line(curve: Curve) -> tuple[Any, Any]:
+    """Return the corners of a line of steps."""
+    return np.column_stack((curve.start, curve.end)).ravel(), np.repeat(curve.value, 2)
+
+
+def _plot_way(combiner: Combiner, axes: Any) -> None:
+    steps = np.arange(len(combiner.history))
+    chosen = combiner.chosen
+    ways = [(combiner.history, combiner.value, FIRST, "fitted")]
+    theirs, held_out = combiner.held_out_history, combiner.held_out
+    if theirs is not None and held_out is not None:
+        ways.append((theirs, held_out, SECOND, "held out"))
+    for history, value, color, name in ways:
+        label = f"{name}, {number(value)}"
+        axes.plot(steps, history, color=color, linewidth=1.4, drawstyle="steps-post", label=label)
+        axes.plot([chosen], [history[chosen]], "o", color=color, markersize=6)
+    axes.axvline(chosen, color=NEUTRAL, linewidth=1)
+    axes.set_xlabel("change of the weights")
+
+
+def plot_optimum(found: LocalOptimum, ax: Any = None) -> Any:
+    """Draw a metric along single weights, and how it changes along random directions."""
+    if ax is None:
+        from matplotlib import pyplot as plt
+
+        _, ax = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    along, around = ax
+    offsets = np.insert(found.offsets, len(found.offsets) // 2, 0.0)
+    for curve in found.curves:
+        values = np.insert(curve, len(curve) // 2, found.value)
+        along.plot(offsets, values, color=FIRST, linewidth=0.8, alpha=0.5)
+    along.axvline(0, color=NEUTRAL, linewidth=1)
+    along.axhline(found.value, color=NEUTRAL, linewidth=1)
+    along.set_xlabel(f"change of one weight, {len(found.curves)} weights")
+    along.set_ylabel(found.metric)
+    around.hist(found.changes, bins=40, color=FIRST)
+    around.axvline(0, color=SECOND, linewidth=1.4)
+    around.set_xlabel(f"change of {found.metric} along {len(found.changes)} random directions")
+    around.set_title(f"rises along {found.share_of_ascents:.1%}", fontsize="medium")
+    for axes in ax:
+        tidy(axes)
+    return ax
+
+
+def plot_adaptation(adaptation: Adaptation, ax: Any = None) -> Any:
+    """Draw the value of each recipe on each set, with its interval."""
+    recipes = list(adaptation.boosters)
+    axes = new_axes() if ax is None else ax
+    places = np.arange(len(recipes))[::-1]
+    colors = (FIRST, SECOND)
+    for at, (name, values) in enumerate(adaptation.values.items()):
+        shift = 0.12 * (1 - 2 * at) if len(adaptation.values) > 1 else 0.0
+        means = np.array([float(values[recipe]) for recipe in recipes])
+        ends = np.array([values[recipe].bootstrap(adaptation.level) for recipe in recipes])
+        bars = np.abs(ends.T - means)
+        axes.errorbar(
+            means, places + shift, xerr=bars, fmt="o", color=colors[at], markersize=5, label=name
+        )
+        axes.axvline(means[0], color=colors[at], linewidth=0.8, linestyle=":")
+    axes.set_yticks(places, recipes)
+    axes.set_xlabel(f"{adaptation.metric}; dotted: {recipes[0]}")
+    tidy(axes, "x")
+    legend_above(axes)
+    return axes
+
+
+def plot_path(ranker: LambdaBoost, ax: Any = None) -> Any:
+    """Draw the weight of each feature as rounds go on, the heaviest named."""
+    axes = new_axes() if ax is None else ax
+    names = ranker.booster.feature_names
+    features = sorted({feature for feature, _ in ranker.path})
+    weights = np.zeros((len(ranker.path) + 1, len(features)))
+    for at, (feature, weight) in enumerate(ranker.path):
+        weights[at + 1 :, features.index(feature)] += weight
+    heaviest = set(np.argsort(-np.abs(weights[-1]))[:8].tolist())
+    named = looks(len(heaviest))
+    shown: dict[str, Any]
+    for at, feature in enumerate(features):
+        if at in heaviest:
+            look = next(named)
+            shown = {"color": look.color, "linestyle": look.dashes, "label": plain(names[feature])}
+        else:
+            shown = {"color": NEUTRAL, "alpha": FAINT}
+        axes.plot(weights[:, at], linewidth=1.2, zorder=2 if at in heaviest else 1, **shown)
+    if ranker.best_round is not None:
+        axes.axvline(ranker.best_round, color=NEUTRAL, linewidth=1, linestyle=":")
+    tidy(axes)
+    axes.set_xlabel("round")
+    axes.set_ylabel("weight")
+    axes.legend(frameon=False, fontsize="small")
+    return axes
+
+
+def plot_comparison(compared: MetricComparison, ax: Any = None) -> Any:
+    """Draw the difference of every query, the largest gain first, and the mean with its interval."""
+    axes = new_axes() if ax is None else ax
+    first, second = map(plain, compared.names)
+    differences = np.sort(compared.per_query[~np.isnan(compared.per_query)])[::-1]
+    places = np.arange(1, len(differences) + 1)
+    if len(differences) > _BARS:
+        kept = np.unique(np.linspace(0, len(differences) - 1, _BARS).round().astype(int))
+        places, differences = places[kept], differences[kept]
+    sides = (
+        (differences > 0, BETTER, f"{second} is better: {compared.wins:,}"),
+        (differences < 0, WORSE, f"{first} is better: {compared.losses:,}"),
+        (differences == 0, NEUTRAL, f"equal: {compared.ties:,}"),
+    )
+    for chosen, color, label in sides:
+        there = np.where(chosen, differences, 0.0)
+        axes.fill_between(places, there, step="mid", color=color, linewidth=0, label=label)
+    low, high = compared.interval
+    said = (
+        f"mean {number(compared.difference, '+')}, {percent(compared.level)} interval "
+        f"{interval(compared.interval, '+')}"
+    )
+    axes.axhspan(low, high, color=FIRST, alpha=FAINT, linewidth=0)
+    axes.axhline(compared.difference, color=FIRST, linewidth=1.4, linestyle="--", label=said)
+    axes.axhline(0, color=NEUTRAL, linewidth=0.8)
+    tidy(axes)
+    axes.set_xlim(0.5, max(places[-1:], default=1) + 0.5)
+    p = p_value(compared.p_randomisation)
+    axes.set_title(f"p {p if p.startswith('<') else f'= {p}'}", fontsize="small", loc="right")
+    axes.set_xlabel("queries, the largest gain first")
+    axes.set_ylabel(f"{compared.metric} of {second} minus {first}")
+    legend_above(axes, 1)
+    return axes
+
+
+def plot_ensemble(ensemble: EnsembleTables, ax: Any = None) -> Any:
+    """Draw the first metric of everything that was measured, with its interval."""
+    metric = ensemble.metrics[0]
+    parts = {
+        "combination": ensemble.combinations,
+        "member": ensemble.members,
+        "subset": ensemble.subsets,
+    }
+    names = [name for rows in parts.values() for name in rows]
+    axes = new_axes(8.5, max(3.0, 0.24 * len(names) + 1.2)) if ax is None else ax
+    place = len(names)
+    for kind, rows in parts.items():
+        if not rows:
+            continue
+        values = [row.valid[metric] for row in rows.values()]
+        means = np.array([float(value) for value in values])
+        ends = np.array([value.bootstrap(ensemble.level) for value in values])
+        places = np.arange(place - 1, place - 1 - len(rows), -1)
+        place -= len(rows)
+        mark, color = _MARKS[kind]
+        bars = np.abs(ends.T - means)
+        axes.errorbar(
+            means, places, xerr=bars, fmt=mark, color=color, markersize=5, linewidth=1, label=kind
+        )
+    best = float(ensemble.members[ensemble.best_member].valid[metric])
+    axes.axvline(best, color=_MARKS["member"][1], linewidth=0.8, linestyle=":")
+    marked = {ensemble.chosen, ensemble.best_member}
+    labels = [plain(f"{name} *" if name in marked else name) for name in names]
+    axes.set_yticks(np.arange(len(names) - 1, -1, -1), labels, fontsize="small")
+    said = f"{metric} with {percent(ensemble.level)} intervals; dotted: {ensemble.best_member}"
+    axes.set_xlabel(said)
+    tidy(axes, "x")
+    legend_above(axes, 3)
+    return axes
+
+
+def plot_tuning(tuning: Tuning, axes: Any = None) -> Any:
+    """Draw the metric over each parameter, the best setting marked."""
+    names = list(tuning.best)
+    if axes is None:
+        from matplotlib import pyplot as plt
+
+        size = (3.2 * len(names) + 0.8, 3.2)
+        _, axes = plt.subplots(
+            1, len(names), figsize=size, sharey=True, squeeze=False, layout="constrained"
+        )
+    panels = np.ravel(np.asarray(axes, object))
+    means = np.array([float(trial.value) for trial in tuning.trials])
+    best = int(np.nanargmax(means)) if not np.isnan(means).all() else 0
+    for panel, name in zip(panels, names, strict=True):
+        places = _places(panel, [trial.setting[name] for trial in tuning.trials])
+        panel.plot(places, means, "o", color=FIRST, markersize=4, alpha=0.7)
+        panel.plot(places[best], means[best], "D", color=SECOND, markersize=8, label="best")
+        panel.set_xlabel(plain(name))
+        tidy(panel)
+    panels[0].set_ylabel(tuning.metric)
+    panels[0].legend(frameon=False)
+    return panels
+
+
+def _places(panel: Any, values: list[Any]) -> Any:
+    """Return where values go: numbers where they are, on a logarithmic axis if they span much."""
+    is_number = all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) for value in values
+    )
+    if is_number:
+        places = np.array(values, float)
+        if places.min() > 0 and places.max() / places.min() >= 10:
+            panel.set_xscale("log")
+        return places
+    said = list(dict.fromkeys(map(str, values)))
+    panel.set_xticks(range(len(said)), said, rotation=45)
+    return np.array([said.index(str(value)) for value in values])

@@ -1,0 +1,1 @@
+"""`rustrank.report`: a comparison of rankers as one HTML file."""

@@ -1,0 +1,183 @@
+"""The parts of a report that look into single queries: what changed places, and why."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rustrank.formatting import count, number
+from rustrank.reporting._html import Markup, joined, tag
+from rustrank.reporting._html_elements import drawn, folded, note, plain, said, table
+from rustrank.reporting._svg_charts import two_sided_bar
+
+if TYPE_CHECKING:
+    from rustrank.combining.side_by_side import SideBySide
+    from rustrank.reporting._findings import Findings
+    from rustrank.reporting._swapped_docs import Case, Swap
+
+#: The worst and the best queries that are listed.
+_ENDS = 10
+
+
+def cases(findings: Findings) -> Markup | None:
+    """Look into the queries that gained and lost most."""
+    if findings.best is None or not (findings.gained or findings.lost):
+        return None
+    better, base = findings.best, findings.baseline
+    parts = [
+        said(
+            f"{better} and {base} side by side: the docs that stand high in either ranking, the pair of "
+            "docs whose order differs and matters most, and what the features did to the scores of "
+            "that pair."
+        )
+    ]
+    for title, chosen in (
+        (f"{better} is better", findings.gained),
+        (f"{base} is better", findings.lost),
+    ):
+        if chosen:
+            parts.append(tag("h3", title))
+            parts += [
+                _case(findings, case, is_open=at == 0 and chosen is findings.gained)
+                for at, case in enumerate(chosen)
+            ]
+    return joined(parts)
+
+
+def _case(findings: Findings, case: Case, is_open: bool) -> Markup:
+    side, metric = findings.side, findings.choices.metric
+    query = str(side.query_ids[case.query])
+    first, second = case.values
+    values = ", ".join(f"{name} {number(value)}" for name, value in case.values.items())
+    title = joined(
+        tag("strong", f"query {query}"),
+        f": {metric} {number(case.difference, '+')} ({values}), {count(case.num_docs, 'doc')}",
+    )
+    pair = () if case.swap is None else (case.swap.better, case.swap.worse)
+    rows = [
+        [
+            tag("strong", side.doc(row)) if row in pair else side.doc(row),
+            f"{side.labels[row]:g}",
+            str(case.ranks[second][row]),
+            str(case.ranks[first][row]),
+            _moved(case.ranks[first][row] - case.ranks[second][row]),
+            number(side.by_ranker[second][row]),
+            number(side.by_ranker[first][row]),
+        ]
+        for row in case.shown
+    ]
+    head = ["doc", "label", f"rank, {second}", f"rank, {first}", "moved", f"score, {second}"]
+    head.append(f"score, {first}")
+    docs = table(f"Query {query}: docs that stand high in either ranking", head, rows)
+    return folded(title, docs, _why(findings, case), is_open=is_open)
+
+
+def _moved(places: int) -> str:
+    """Say how far a doc went up or down."""
+    if not places:
+        return "="
+    return f"{'▲' if places > 0 else '▼'} {abs(places)}"
+
+
+def _why(findings: Findings, case: Case) -> Markup:
+    swap = case.swap
+    if swap is None:
+        return note("No two docs with different labels near the top are in another order.")
+    side, metric = findings.side, findings.choices.metric
+    first, second = case.values
+    winner, loser = (second, first) if case.difference > 0 else (first, second)
+    sentence = said(
+        tag("strong", winner),
+        f" has {side.doc(swap.better)} (label {side.labels[swap.better]:g}) above "
+        f"{side.doc(swap.worse)} (label {side.labels[swap.worse]:g}), {loser} the other way round. If the "
+        f"two traded their scores in {winner}, {metric} of this query would change by "
+        f"{number(-swap.delta, '+')}.",
+    )
+    if not swap.reasons:
+        return joined(sentence, note(_no_reasons(side, (first, second))))
+    return joined(sentence, _reasons(side, case, swap))
+
+
+def _no_reasons(side: SideBySide, names: tuple[str, str]) -> str:
+    if not any(name in side.boosters for name in names):
+        return "Neither ranker is a model that can be looked into, so there is no telling why."
+    if not side.has_features:
+        return "Without the raw features (X), as numbers, there is no telling why."
+    return "Neither ranker can say what single features did."
+
+
+def _reasons(side: SideBySide, case: Case, swap: Swap) -> Markup:
+    names = list(swap.reasons[0].did)
+    largest = max(abs(value) for one in swap.reasons for value in one.did.values())
+    docs = side.doc(swap.better), side.doc(swap.worse)
+    rows = [
+        [
+            one.feature,
+            plain(one.better),
+            plain(one.worse),
+            *(
+                drawn(two_sided_bar(one.did[name], largest), f"{one.did[name]:+.4f}")
+                for name in names
+            ),
+        ]
+        for one in swap.reasons
+    ]
+    query = str(side.query_ids[case.query])
+    head = ["feature", docs[0], docs[1], *(f"in {name}" for name in names)]
+    differences = [
+        f"{name} {side.by_ranker[name][swap.better] - side.by_ranker[name][swap.worse]:+.4f}"
+        for name in case.values
+    ]
+    explained = (
+        f"Shapley values: what each feature did to put {docs[0]} above {docs[1]} (to the right) or below. "
+        f"With the features not shown, they add up to the difference of the two scores: "
+        f"{', '.join(differences)}."
+    )
+    return joined(table(f"Query {query}: why", head, rows), note(explained))
+
+
+def extremes(findings: Findings) -> Markup | None:
+    """List the queries for which the best ranker is worst and best."""
+    metric, name = findings.choices.metric, findings.ranking()[0]
+    values = findings.evaluations[name][metric].per_query
+    order = np.argsort(values, kind="stable")
+    order = order[~np.isnan(values[order])]
+    if not len(order):
+        return None
+    side = findings.side
+    sizes = np.bincount(side.query, minlength=len(side.query_ids))
+    relevant = np.bincount(
+        side.query,
+        weights=side.labels >= findings.choices.judging.relevant_from,
+        minlength=len(side.query_ids),
+    )
+    head = ["query", *findings.names, "docs", "relevant docs"]
+
+    def rows(chosen: list[int]) -> list[list[str]]:
+        return [
+            [
+                str(side.query_ids[at]),
+                *(number(one[metric].per_query[at]) for one in findings.evaluations.values()),
+                f"{sizes[at]:,}",
+                f"{relevant[at]:,.0f}",
+            ]
+            for at in chosen
+        ]
+
+    worst, best = order[:_ENDS].tolist(), order[::-1][:_ENDS].tolist()
+    return joined(
+        said(f"By {metric} of {name}, which is the best on average."),
+        table(f"The worst queries of {name}", head, rows(worst)),
+        table(f"The best queries of {name}", head, rows(best)),
+        note(_spread(values, metric)),
+    )
+
+
+def _spread(values: np.ndarray, metric: str) -> str:
+    quarters = np.nanquantile(values, [0.25, 0.5, 0.75])
+    if any(math.isnan(one) for one in quarters):
+        return ""
+    low, middle, high = (number(float(one)) for one in quarters)
+    return f"Half of all queries have {metric} from {low} to {high}; the median is {middle}."

@@ -1,0 +1,249 @@
+"""The parts of a report that are about models and data: features, learning, docs, settings."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.formatting import count, number, percent
+from rustrank.reporting._findings import by_rounds, shap_means
+from rustrank.reporting._html import Markup, joined, tag
+from rustrank.reporting._html_elements import drawn, facts, figure, folded, note, said, table
+from rustrank.reporting._svg_charts import Axes, Line, bar, line_chart
+
+if TYPE_CHECKING:
+    from rustrank.combining.side_by_side import SideBySide
+    from rustrank.model.booster import Booster
+    from rustrank.reporting._findings import Findings
+
+#: The features that are listed.
+_FEATURES = 15
+#: The labels that are listed.
+_LABELS = 32
+
+
+def importance(findings: Findings) -> Markup | None:
+    """Say which features matter to the boosters."""
+    parts: list[Markup] = []
+    silent = []
+    for place, name in enumerate(findings.names):
+        booster = findings.side.boosters.get(name)
+        # Of many, the first shows what the others are like.
+        is_open = not parts or len(findings.side.boosters) < 3
+        shown = None
+        if booster is not None:
+            shown = _importance(findings.side, (name, booster), place, is_open)
+        if shown is None:
+            silent.append(name)
+        else:
+            parts.append(shown)
+    if not parts:
+        return None
+    if silent:
+        parts.append(note(f"Without figures for single features: {', '.join(silent)}."))
+    explained = (
+        "Reduction: what all splits on a feature took off the loss in training. SHAP: what it adds to or "
+        "takes off the scores of these docs, on average of absolute values."
+    )
+    return joined(said(explained), parts)
+
+
+def _importance(
+    side: SideBySide, named: tuple[str, Booster], place: int, is_open: bool
+) -> Markup | None:
+    name, booster = named
+    reduction = booster.feature_importance()
+    shap = shap_means(side, booster)
+    by_shap = shap is not None and shap.any()
+    if not reduction.any() and not by_shap:
+        return None
+    share = 100 * reduction / (reduction.sum() or 1)
+    weight = shap if by_shap and shap is not None else reduction
+    order = np.argsort(-weight, kind="stable")[:_FEATURES]
+    order = order[weight[order] > 0]
+    rows, names = [], side.names_of(booster)
+    for at in order.tolist():
+        row: list[Any] = [names[at]]
+        if shap is not None:
+            row.append(drawn(bar(shap[at], weight.max(), place), f"{shap[at]:.4g}"))
+        row.append(drawn(bar(share[at], share.max(), place), f"{share[at]:.1f}%"))
+        rows.append(row)
+    head = ["feature", *(["SHAP"] if shap is not None else []), "reduction"]
+    matter = int(np.count_nonzero(weight))
+    more = matter - len(rows)
+    return folded(
+        tag("strong", name),
+        table(f"The features of {name} that matter most", head, rows),
+        note(f"{count(more, 'feature')} of less importance not shown.") if more > 0 else None,
+        is_open=is_open,
+    )
+
+
+def learning(findings: Findings) -> Markup | None:
+    """Draw how boosters became better, on their validation sets and on these docs."""
+    parts: list[Markup] = []
+    for name, booster in findings.side.boosters.items():
+        chart = _history(name, booster, findings.choices.metric)
+        if chart is not None:
+            parts.append(chart)
+        bias = getattr(booster, "position_bias", None)
+        if bias is not None:
+            parts.append(_position_bias(name, np.exp(bias)))
+    grown = _growth(findings)
+    if grown is not None:
+        parts.append(grown)
+    return joined(parts) if parts else None
+
+
+def _history(name: str, booster: Booster, wanted: str) -> Markup | None:
+    known = list(dict.fromkeys(metric for one in booster.history.values() for metric in one))
+    if not known:
+        return None
+    metric = wanted if wanted in known else known[0]
+    lines = [
+        Line(of_set, np.arange(1.0, len(values[metric]) + 1), np.asarray(values[metric]), place)
+        for place, (of_set, values) in enumerate(booster.history.items())
+        if metric in values and len(values[metric]) and not np.isnan(values[metric]).all()
+    ]
+    if not lines:
+        return None
+    best = booster.best_round
+    marks = [(float(best), f"best round: {best:,}")] if best else []
+    ends = "; ".join(f"on {one.name} it ends at {one.y[-1]:.4f}" for one in lines)
+    axes = Axes(f"{metric} of {name} after each round: {ends}", "round", metric, marks)
+    return figure(f"{name}: {metric} on its validation sets", line_chart(lines, axes))
+
+
+def _position_bias(name: str, share: np.ndarray) -> Markup:
+    line = Line(name, np.arange(1.0, len(share) + 1), 100 * share, 0)
+    axes = Axes(
+        f"what a click is worth by place, of {name}: from 100% to {100 * share[-1]:.1f}%",
+        "place",
+        "clicks on the same docs, first place = 100 (%)",
+    )
+    return figure(f"{name}: the bias of places that it has learned", line_chart([line], axes))
+
+
+def _growth(findings: Findings) -> Markup | None:
+    """Draw the metric of the first 1, 2, 4 ... rounds on the docs of the report."""
+    side, choices = findings.side, findings.choices
+    lines, rows = [], []
+    for place, name in enumerate(findings.names):
+        if name not in side.boosters:
+            continue
+        values = by_rounds(side, name, choices.judging)
+        if values is None or all(math.isnan(value) for _, value in values):
+            continue
+        rounds, metric = map(np.array, zip(*values, strict=True))
+        lines.append(Line(name, np.log2(rounds), metric.astype(float), place))
+        rows += [[name, f"{at:,}", number(value)] for at, value in values]
+    if not lines:
+        return None
+    most = max(float(one.x[-1]) for one in lines)
+    steps = range(0, math.floor(most) + 1, max(1, math.ceil(most / 6)))
+    places = [(float(power), f"{2**power:,}") for power in steps]
+    ends = "; ".join(f"{one.name} from {one.y[0]:.4f} to {one.y[-1]:.4f}" for one in lines)
+    axes = Axes(
+        f"{choices.metric} by number of rounds: {ends}",
+        "rounds (each step to the right doubles them)",
+        choices.metric,
+        x_ticks=places,
+    )
+    return joined(
+        figure(
+            f"{choices.metric} on these docs with the first rounds only", line_chart(lines, axes)
+        ),
+        folded(
+            "The figures", table("By number of rounds", ["ranker", "rounds", choices.metric], rows)
+        ),
+    )
+
+
+def data(findings: Findings) -> Markup:
+    """Say what is in the data."""
+    side = findings.side
+    sizes = np.bincount(side.query, minlength=len(side.query_ids))
+    low, high = _label_ends(side)
+    from_ = findings.choices.judging.relevant_from
+    rows: list[tuple[str, Any]] = [
+        ("docs", f"{len(side.labels):,}"),
+        ("queries", f"{len(sizes):,}"),
+    ]
+    if len(sizes):
+        rows += [
+            (
+                "docs a query",
+                f"{sizes.min():,} to {sizes.max():,}, median {np.median(sizes):,.0f}",
+            ),
+            ("queries without a relevant doc", f"{int((high < from_).sum()):,}"),
+            ("queries with one label only", f"{int((low == high).sum()):,}"),
+        ]
+    shape = getattr(side.X, "shape", None)
+    if side.has_features and shape is not None:
+        rows.append(("features", f"{shape[1]:,}"))
+    if side.query_weight is not None:
+        weight = side.query_weight
+        rows.append(("weights of queries", f"{weight.min():.4g} to {weight.max():.4g}"))
+    return joined(facts(rows), _labels(side))
+
+
+def _label_ends(side: SideBySide) -> tuple[np.ndarray, np.ndarray]:
+    low = np.full(len(side.query_ids), np.inf)
+    high = np.full(len(side.query_ids), -np.inf)
+    np.minimum.at(low, side.query, side.labels)
+    np.maximum.at(high, side.query, side.labels)
+    return low, high
+
+
+def _labels(side: SideBySide) -> Markup:
+    levels, numbers = np.unique(side.labels, return_counts=True)
+    if len(levels) > _LABELS:
+        return note(f"{len(levels):,} different labels, from {levels[0]:g} to {levels[-1]:g}.")
+    share = 100 * numbers / max(len(side.labels), 1)
+    rows = [
+        [f"{level:g}", f"{number_:,}", drawn(bar(part, share.max()), f"{part:.1f}%")]
+        for level, number_, part in zip(levels, numbers.tolist(), share.tolist(), strict=True)
+    ]
+    return table("Docs of each label", ["label", "docs", "share"], rows)
+
+
+def settings(findings: Findings) -> Markup:
+    """Say how everything was computed, and how the boosters were made."""
+    choices = findings.choices
+    judging, drawing = choices.judging, choices.drawing
+    rows: list[tuple[str, Any]] = [
+        ("metrics", ", ".join(judging.metrics)),
+        ("baseline", findings.baseline),
+        ("gain", judging.gain if isinstance(judging.gain, str) else str(list(judging.gain))),
+        ("ties", judging.ties),
+        ("empty", judging.empty),
+        ("relevant from label", f"{judging.relevant_from:g}"),
+        ("max_label", "the largest" if judging.max_label is None else f"{judging.max_label:g}"),
+        ("level", percent(choices.level)),
+        ("resamples", f"{drawing.resamples:,}"),
+        ("seed", str(drawing.seed)),
+    ]
+    models = [
+        folded(f"Parameters of {name}", _parameters(name, booster))
+        for name, booster in findings.side.boosters.items()
+    ]
+    kinds = [
+        [name, repr(findings.side.boosters[name]) if name in findings.side.boosters else "scores"]
+        for name in findings.names
+    ]
+    same = "The same docs, rankers and settings give the same page, byte for byte: there is no date in it."
+    return joined(
+        facts(rows),
+        table("The rankers", ["ranker", "what it is"], kinds, left=2),
+        models,
+        note(same),
+    )
+
+
+def _parameters(name: str, booster: Booster) -> Markup:
+    rows = [[key, tag("code", value)] for key, value in sorted(booster.params.items())]
+    if not rows:
+        return note("The model has none noted down.")
+    return table(f"What {name} was trained with", ["parameter", "value"], rows, left=2)

@@ -1,0 +1,325 @@
+"""The page of a report: its frame, and the parts that are about how good rankers are."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rustrank._rustrank import __version__
+from rustrank.formatting import count, interval, number, p_value, percent
+from rustrank.reporting._html import Markup, joined, tag
+from rustrank.reporting._html_cases import cases, extremes
+from rustrank.reporting._html_elements import (
+    drawn,
+    emphasised,
+    figure,
+    folded,
+    note,
+    said,
+    section,
+    table,
+)
+from rustrank.reporting._html_models import data, importance, learning, settings
+from rustrank.reporting._svg_charts import (
+    Axes,
+    Line,
+    fall_chart,
+    interval_track,
+    line_chart,
+)
+
+if TYPE_CHECKING:
+    from rustrank.reporting._findings import Findings
+
+_STYLE = Path(__file__).with_name("report.css")
+
+
+def page(findings: Findings) -> str:
+    """Write everything down."""
+    parts = [
+        ("quality", "How good is each ranker?", _quality(findings)),
+        ("chance", "Is the difference more than chance?", _chance(findings)),
+        ("cuts", "How deep does it hold?", _cuts(findings)),
+        ("queries", "Won and lost, query by query", _queries(findings)),
+        ("cases", "Where they differ most, and why", cases(findings)),
+        ("extremes", "The worst and the best queries", extremes(findings)),
+        ("importance", "What do the models look at?", importance(findings)),
+        ("learning", "How did they learn?", learning(findings)),
+        ("data", "The data", data(findings)),
+        ("settings", "Settings", settings(findings)),
+    ]
+    shown = [(name, title, part) for name, title, part in parts if part]
+    contents = [tag("li", tag("a", title, href=f"#{name}")) for name, title, _ in shown]
+    style = Markup(_STYLE.read_text("utf-8"))
+    title = findings.choices.title
+    body = tag(
+        "body",
+        tag("a", "Skip to the content", href="#content", class_="skip"),
+        tag("header", tag("h1", title), note(_of_what(findings))),
+        tag("nav", tag("ol", *contents), aria_label="Contents"),
+        tag(
+            "main",
+            _summary(findings),
+            *(section(*part) for part in shown),
+            id="content",
+            tabindex="-1",
+        ),
+        tag("footer", note(f"Made by rustrank {__version__}.")),
+    )
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("meta", name="generator", content=f"rustrank {__version__}"),
+        tag("title", title),
+        tag("style", style),
+    )
+    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def _of_what(findings: Findings) -> str:
+    side = findings.side
+    return (
+        f"{count(len(findings.names), 'ranker')} on {count(len(side.labels), 'doc')} of "
+        f"{count(len(side.query_ids), 'query', 'queries')}"
+    )
+
+
+def _summary(findings: Findings) -> Markup:
+    """Say in a few sentences what came out."""
+    metric = findings.choices.metric
+    first = findings.ranking()[0]
+    value = findings.evaluations[first][metric]
+    sentences: list[object] = [
+        tag("strong", first),
+        f" has the highest {metric}: {number(value)}",
+        _in_brackets(findings.intervals[first][metric]),
+        ". ",
+    ]
+    if findings.best is not None:
+        one = findings.against[findings.best][metric]
+        p = p_value(one.p_randomisation)
+        sentences += [
+            tag("strong", findings.best),
+            f" against the baseline, {findings.baseline}: {number(one.difference, '+')}",
+            f"{_in_brackets(one.interval, '+')}, p {p if p.startswith('<') else f'= {p}'}; better for ",
+            f"{count(one.wins, 'query', 'queries')}, worse for {one.losses:,}, the same for {one.ties:,}.",
+        ]
+    return tag("p", *sentences, class_="lead")
+
+
+def _in_brackets(ends: tuple[float, float], sign: str = "") -> str:
+    return "" if math.isnan(ends[0]) else f" [{interval(ends, sign)}]"
+
+
+def _quality(findings: Findings) -> Markup:
+    choices = findings.choices
+    metric, names = choices.metric, findings.names
+    values = {name: float(findings.evaluations[name][metric]) for name in names}
+    ends = {name: findings.intervals[name][metric] for name in names}
+    known = [one for name in names for one in (values[name], *ends[name]) if not math.isnan(one)]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    room = 0.08 * (high - low) or 0.05
+    scale = max(low - room, 0.0), high + room
+    rows = [
+        [
+            name,
+            drawn(interval_track(values[name], ends[name], scale, at), number(values[name])),
+            interval(ends[name]),
+        ]
+        for at, name in enumerate(names)
+    ]
+    level = percent(choices.level)
+    drawing = (
+        f"A dot is the mean over queries, the bar around it the {level} bootstrap interval; the scale "
+        f"goes from {number(scale[0])} to {number(scale[1])}."
+    )
+    return joined(
+        table(f"{metric} of each ranker", ["ranker", metric, f"{level} interval"], rows),
+        note(drawing),
+        _all_metrics(findings) if len(choices.judging.metrics) > 1 else None,
+    )
+
+
+def _all_metrics(findings: Findings) -> Markup:
+    metrics = findings.choices.judging.metrics
+    most = {
+        metric: max(
+            (
+                float(one[metric])
+                for one in findings.evaluations.values()
+                if one[metric] == one[metric]
+            ),
+            default=math.nan,
+        )
+        for metric in metrics
+    }
+    rows = []
+    for name, one in findings.evaluations.items():
+        cells: list[object] = []
+        for metric in metrics:
+            shown = joined(
+                number(one[metric]), tag("small", interval(findings.intervals[name][metric]))
+            )
+            cells.append(emphasised(shown) if one[metric] == most[metric] else shown)
+        rows.append([name, *cells])
+    skipped = next(iter(findings.evaluations.values()))
+    left_out = [
+        f"{value.num_skipped:,} of {metric}"
+        for metric, value in skipped.items()
+        if value.num_skipped
+    ]
+    return joined(
+        table("All metrics, the highest in bold", ["ranker", *metrics], rows),
+        note(f"Queries in which nothing can be found are left out: {', '.join(left_out)}.")
+        if left_out
+        else None,
+    )
+
+
+def _chance(findings: Findings) -> Markup | None:
+    if not findings.pairs:
+        return None
+    choices = findings.choices
+    level = percent(choices.level)
+    rows = []
+    for pair in findings.pairs:
+        one = pair.compared
+        rows.append(
+            [
+                joined(one.names[1], " minus ", one.names[0]),
+                number(one.difference, "+"),
+                interval(one.interval, "+"),
+                one._shown_p(one.p_t),
+                one._shown_p(one.p_randomisation),
+                p_value(math.nan if math.isnan(one.difference) else pair.p_holm),
+                f"{one.wins:,}",
+                f"{one.ties:,}",
+                f"{one.losses:,}",
+            ]
+        )
+    head = ["difference of", "mean", f"{level} interval", "p (t)", "p (random)", "p (Holm)"]
+    caption = f"{choices.metric}: every ranker against every other"
+    explained = (
+        "Paired over queries: Student's t-test and the randomisation test; p (Holm) is the latter's, "
+        f"corrected for there being {count(len(rows), 'pair')}. Wins are queries for which the first "
+        "of the two is better."
+    )
+    statements = [tag("li", one.statement, ".") for one, _ in findings.compared()]
+    return joined(
+        tag("ul", *statements),
+        table(caption, [*head, "wins", "ties", "losses"], rows),
+        note(explained),
+        folded(
+            "All metrics, against the baseline",
+            *(_one_comparison(findings, name) for name in findings.against),
+        )
+        if len(choices.judging.metrics) > 1
+        else None,
+    )
+
+
+def _one_comparison(findings: Findings, name: str) -> Markup:
+    compared = findings.against[name]
+    head, rows = compared._table()
+    return table(f"{name} against {findings.baseline}", head, rows)
+
+
+def _cuts(findings: Findings) -> Markup | None:
+    if not findings.cuts:
+        return None
+    base = findings.choices.metric.partition("@")[0]
+    lines, rows = [], []
+    for place, (name, cuts) in enumerate(findings.cuts.items()):
+        values = np.array([value for _, value, _ in cuts])
+        ends = np.array([one for _, _, one in cuts])
+        if np.isnan(values).all():
+            continue
+        band = None if np.isnan(ends).all() else (ends[:, 0], ends[:, 1])
+        lines.append(Line(name, np.array([float(cut) for cut, _, _ in cuts]), values, place, band))
+        rows.append([name, *(number(value) for value in values)])
+    if not lines:
+        return None
+    ends_said = "; ".join(
+        f"{one.name} goes from {one.y[0]:.4f} to {one.y[-1]:.4f}" for one in lines
+    )
+    axes = Axes(
+        f"{base} at cuts from 1 to {len(lines[0].x)}: {ends_said}",
+        f"cut k: {base}@k looks at the first k docs",
+        f"{base}@k",
+    )
+    places = [f"@{cut:g}" for cut in lines[0].x]
+    level = percent(findings.choices.level)
+    title = f"{base}@k; bands are {level} intervals"
+    return joined(
+        figure(title, line_chart(lines, axes)),
+        folded("The figures", table(f"{base} by cut", ["ranker", *places], rows)),
+    )
+
+
+def _queries(findings: Findings) -> Markup | None:
+    if not findings.against:
+        return None
+    parts: list[Markup] = []
+    for one, _ in findings.compared():
+        first, second = one.names
+        if np.isnan(one.per_query).all():
+            continue
+        alternative = (
+            f"{one.metric} of {second} minus {first}, query by query, from {np.nanmax(one.per_query):+.4f} "
+            f"to {np.nanmin(one.per_query):+.4f}: {one.wins} queries won, {one.ties} tied, {one.losses} lost"
+        )
+        share = 100 / max(one.wins + one.ties + one.losses, 1)
+        tally = tag(
+            "ul",
+            tag(
+                "li",
+                f"{second} is better for {one.wins:,} ({one.wins * share:.0f}%)",
+                class_="gain",
+            ),
+            tag("li", f"the same for {one.ties:,} ({one.ties * share:.0f}%)"),
+            tag(
+                "li",
+                f"{first} is better for {one.losses:,} ({one.losses * share:.0f}%)",
+                class_="loss",
+            ),
+            class_="tally",
+        )
+        title = f"{one.metric} of {second} minus {first}: every query, the largest gain first"
+        parts.append(figure(title, tally, fall_chart(one.per_query, alternative)))
+    parts.append(_all_queries(findings))
+    return joined(
+        said("A mean may hide that a ranker is much better for some queries and worse for many."),
+        parts,
+    )
+
+
+def _all_queries(findings: Findings) -> Markup:
+    metric = findings.choices.metric
+    best = findings.best or findings.baseline
+    by_name = {name: one[metric].per_query for name, one in findings.evaluations.items()}
+    differences = by_name[best] - by_name[findings.baseline]
+    order = np.argsort(-differences, kind="stable")
+    order = order[~np.isnan(differences[order])]
+    ids = findings.side.query_ids
+    # Those in the middle, which differ least, are left out first.
+    half = 250
+    chosen = np.concatenate([order[:half], order[half:][-half:]])
+    rows = [
+        [
+            str(ids[at]),
+            number(differences[at], "+"),
+            *(number(values[at]) for values in by_name.values()),
+        ]
+        for at in chosen.tolist()
+    ]
+    left_out = len(order) - len(chosen)
+    caption = f"{metric} of every query, sorted by what {best} gains on {findings.baseline}"
+    return folded(
+        "All queries" if not left_out else f"The {len(chosen):,} queries that differ most",
+        table(caption, ["query", "difference", *by_name], rows),
+    )

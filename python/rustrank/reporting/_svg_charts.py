@@ -1,0 +1,275 @@
+"""Charts of a report: HTML and inline SVG, whose colours and text sizes are the page's own.
+
+A plot is stretched to whatever width there is; text stands beside it as HTML, so that it stays legible
+on a phone, and lines keep their width. Numbers that a chart shows stand in a table too.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.reporting._html import Markup, joined, tag
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+#: The sides of the square that a plot is stretched from.
+_SIDE = 1000
+#: Colours that the style sheet has; and the dashes of those that come after.
+SERIES, _DASHES = 5, ("", "8 5", "2 4")
+#: Bars that a chart of queries has at most.
+_BARS = 600
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a chart."""
+
+    name: str
+    x: Floats
+    y: Floats
+    #: Which colour it has.
+    place: int
+    #: Lower and upper ends around it.
+    band: tuple[Floats, Floats] | None = None
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What a line chart says around its lines."""
+
+    #: For those who do not see it.
+    said: str
+    x_label: str
+    y_label: str
+    #: Vertical lines: where, and what they are.
+    marks: list[tuple[float, str]] = field(default_factory=list)
+    #: Where numbers stand below, and which; round whole numbers by default.
+    x_ticks: list[tuple[float, str]] | None = None
+
+
+def color(place: int) -> str:
+    """Return the class of a colour."""
+    return f"c{place % SERIES}"
+
+
+def ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """Return round numbers between two ends."""
+    if not high > low:
+        return [low]
+    step = 10.0 ** math.floor(math.log10((high - low) / most))
+    for factor in (1, 2, 2.5, 5, 10):
+        if (high - low) / (step * factor) <= most:
+            step *= factor
+            break
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    return [at * step for at in range(first, last + 1)]
+
+
+def _shown(value: float) -> str:
+    return f"{value + 0.0:.10g}" if abs(value) < 1e5 else f"{value:,.0f}"
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Where values are drawn."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+    def across(self, value: Any) -> Any:
+        low, high = self.x
+        return (value - low) / ((high - low) or 1)
+
+    def down(self, value: Any) -> Any:
+        low, high = self.y
+        return (high - value) / ((high - low) or 1)
+
+    def path(self, x: Floats, y: Floats) -> str:
+        """Return the data of a path; it is broken where values are not known."""
+        parts, is_broken = [], True
+        across, down = self.across(x), self.down(y)
+        for left, top in zip(across.tolist(), down.tolist(), strict=True):
+            if math.isnan(top):
+                is_broken = True
+                continue
+            letter = "M" if is_broken else "L"
+            parts.append(f"{letter}{_SIDE * left:.1f} {_SIDE * top:.1f}")
+            is_broken = False
+        return "".join(parts)
+
+
+def line_chart(lines: Sequence[Line], axes: Axes) -> Markup:
+    """Draw lines over one axis, with bands around them and a key above."""
+    known = [one.y for one in lines] + [end for one in lines for end in one.band or ()]
+    values = np.concatenate(known)
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    room = 0.06 * (high - low) or 0.05
+    xs = np.concatenate([one.x for one in lines])
+    frame = _Frame((float(xs.min()), float(xs.max())), (low - room, high + room))
+    drawn = [_band(one, frame) for one in lines if one.band is not None]
+    drawn += [_mark(frame.across(where)) for where, _ in axes.marks]
+    drawn += [_stroke(one, frame) for one in lines]
+    x_ticks = axes.x_ticks
+    if x_ticks is None:
+        round_ones = {frame.x[0], *(at for at in ticks(*frame.x) if at == int(at))}
+        x_ticks = [(at, _shown(at)) for at in _apart(sorted(round_ones), frame)]
+    return tag(
+        "div",
+        key([(one.name, one.place) for one in lines], [said for _, said in axes.marks]),
+        tag("p", axes.y_label, class_="axis"),
+        _plot(joined(*drawn), frame, (x_ticks, ticks(*frame.y)), axes.said),
+        tag("p", axes.x_label, class_="axis under"),
+        class_="chart",
+    )
+
+
+def _apart(places: list[float], frame: _Frame) -> list[float]:
+    """Leave out numbers that would touch the one before."""
+    kept: list[float] = []
+    for at in places:
+        if not kept or frame.across(at) - frame.across(kept[-1]) > 0.12:
+            kept.append(at)
+    return kept
+
+
+def key(names: Sequence[tuple[str, int]], marks: Sequence[str] = ()) -> Markup:
+    """Say which line is which."""
+    items = [
+        tag("li", _sample(place), " ", name, class_=f"{color(place)}") for name, place in names
+    ]
+    items += [tag("li", tag("span", class_="upright"), " ", said) for said in marks]
+    return tag("ul", *items, class_="key")
+
+
+def _sample(place: int) -> Markup:
+    line = tag("line", x1=0, x2=28, y1=5, y2=5, stroke_dasharray=_dashes(place))
+    return tag("svg", line, width=28, height=10, viewBox="0 0 28 10", aria_hidden="true")
+
+
+def _dashes(place: int) -> str | None:
+    return _DASHES[place // SERIES % len(_DASHES)] or None
+
+
+def _stroke(one: Line, frame: _Frame) -> Markup:
+    path = frame.path(one.x, one.y)
+    if len(one.x) == 1:
+        # Round ends make a line of no length a dot.
+        path += "h0"
+    dashes = _dashes(one.place)
+    return tag("path", d=path, class_=f"line {color(one.place)}", stroke_dasharray=dashes)
+
+
+def _band(one: Line, frame: _Frame) -> Markup:
+    low, high = one.band or (one.y, one.y)
+    x, y = np.concatenate([one.x, one.x[::-1]]), np.concatenate([low, high[::-1]])
+    return tag("path", d=frame.path(x, y) + "Z", class_=f"band {color(one.place)}")
+
+
+def _mark(across: float) -> Markup:
+    x = f"{_SIDE * across:.1f}"
+    return tag("line", x1=x, x2=x, y1=0, y2=_SIDE, class_="mark")
+
+
+def _plot(
+    drawn: Markup,
+    frame: _Frame,
+    numbers: tuple[Sequence[tuple[float, str]], Sequence[float]],
+    said: str,
+) -> Markup:
+    """Put a grid and numbers around what is drawn."""
+    x_ticks, y_ticks = numbers
+    grid = [
+        tag("line", x1=0, x2=_SIDE, y1=top, y2=top, class_="grid")
+        for top in (f"{_SIDE * frame.down(at):.1f}" for at in y_ticks)
+    ]
+    svg = tag(
+        "svg",
+        *grid,
+        drawn,
+        viewBox=f"0 0 {_SIDE} {_SIDE}",
+        preserveAspectRatio="none",
+        role="img",
+        aria_label=said,
+    )
+    left = [tag("span", _shown(at), style=f"top:{100 * frame.down(at):.2f}%") for at in y_ticks]
+    below = [
+        tag("span", shown, style=f"left:{100 * frame.across(at):.2f}%") for at, shown in x_ticks
+    ]
+    return tag(
+        "div",
+        tag("div", *left, class_="left", aria_hidden="true"),
+        tag("div", svg, class_="area"),
+        tag("div", *below, class_="below", aria_hidden="true"),
+        class_="plot",
+    )
+
+
+def fall_chart(differences: Floats, said: str) -> Markup:
+    """Draw differences from the largest gain to the largest loss."""
+    known = np.sort(differences[~np.isnan(differences)])[::-1]
+    if len(known) > _BARS:
+        # Neighbours share a bar: their mean.
+        known = np.array([part.mean() for part in np.array_split(known, _BARS)])
+    low, high = float(min(known.min(), 0)), float(max(known.max(), 0))
+    frame = _Frame((0.0, float(len(known))), (low, high if high > low else low + 1))
+    zero = _SIDE * frame.down(0.0)
+    bars = []
+    for is_gain, side in ((True, "gain"), (False, "loss")):
+        chosen = np.flatnonzero(known > 0 if is_gain else known < 0)
+        if not len(chosen):
+            continue
+        left, right = int(chosen[0]), int(chosen[-1]) + 1
+        edges = np.repeat(np.arange(left, right + 1), 2)[1:-1].astype(float)
+        top = np.repeat(known[left:right], 2)
+        ends = [_SIDE * frame.across(float(at)) for at in (left, right)]
+        path = frame.path(edges, top)
+        bars.append(
+            tag("path", d=f"{path}L{ends[1]:.1f} {zero:.1f}L{ends[0]:.1f} {zero:.1f}Z", class_=side)
+        )
+    bars.append(tag("line", x1=0, x2=_SIDE, y1=f"{zero:.1f}", y2=f"{zero:.1f}", class_="zero"))
+    return tag("div", _plot(joined(*bars), frame, ([], ticks(*frame.y)), said), class_="chart fall")
+
+
+def interval_track(
+    value: float, ends: tuple[float, float], scale: tuple[float, float], place: int
+) -> Markup:
+    """Draw a value as a dot on its interval; the numbers stand beside it."""
+    low, high = scale
+
+    def at(one: float) -> float:
+        return 100 * (one - low) / ((high - low) or 1)
+
+    if math.isnan(value):
+        return tag("span", class_="track", aria_hidden="true")
+    first, last = (value, value) if math.isnan(ends[0]) else ends
+    band = tag(
+        "span", class_="ends", style=f"left:{at(first):.2f}%;width:{at(last) - at(first):.2f}%"
+    )
+    dot = tag("span", class_="dot", style=f"left:{at(value):.2f}%")
+    return tag("span", band, dot, class_=f"track {color(place)}", aria_hidden="true")
+
+
+def bar(value: float, largest: float, place: int = 0) -> Markup:
+    """Draw a bar to the right of its table's other columns; below 0 it has another colour."""
+    share = 100 * min(abs(value) / largest, 1.0) if largest else 0.0
+    side = "loss" if value < 0 else color(place)
+    filled = tag("span", class_=f"filled {side}", style=f"width:{share:.2f}%")
+    return tag("span", filled, class_="bar", aria_hidden="true")
+
+
+def two_sided_bar(value: float, largest: float) -> Markup:
+    """Draw a bar to the right or the left of a middle line."""
+    share = 50 * min(abs(value) / largest, 1.0) if largest else 0.0
+    side, left = ("gain", 50.0) if value >= 0 else ("loss", 50.0 - share)
+    filled = tag("span", class_=f"filled {side}", style=f"left:{left:.2f}%;width:{share:.2f}%")
+    return tag("span", filled, class_="bar middle", aria_hidden="true")

@@ -1,0 +1,1 @@
+"""Cross-validation over queries, and tuning of parameters."""

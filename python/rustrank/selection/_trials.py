@@ -1,0 +1,155 @@
+"""Trials of a sweep: which settings, what each is worth, and what of that is on record."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank._rustrank import __version__
+from rustrank.errors import DataError, ParamError
+from rustrank.estimators.ranker import option_record
+from rustrank.metrics.evaluation import Evaluation, Judging, MetricValue, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from rustrank.data.raw_rows import RawRows
+    from rustrank.estimators.ranker import Ranker
+
+_FORMAT = 1
+
+
+class Records:
+    """Values of settings, in a file of lines that only grows.
+
+    The first line says what was tried on what. A last line that was cut short is left out: its trial
+    is done again.
+    """
+
+    def __init__(self, path: Path | None, about: dict[str, Any]) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._known: dict[str, list[float]] = {}
+        about = {"format": _FORMAT, "rustrank": __version__, **about}
+        if path is None:
+            return
+        if path.exists() and path.stat().st_size:
+            self._read(path, about)
+        else:
+            path.write_text(json.dumps(about) + "\n", "utf-8")
+
+    def _read(self, path: Path, about: dict[str, Any]) -> None:
+        text = path.read_text("utf-8")
+        whole = text[: text.rfind("\n") + 1]
+        try:
+            head, *lines = [json.loads(line) for line in whole.splitlines()]
+            found = {line["setting"]: line["values"] for line in lines}
+            changed = [name for name in about if head.get(name) != about[name]]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            message = f"{path} has no records of a sweep ({error})"
+            raise DataError(message, code="records", path=str(path)) from None
+        if changed:
+            name = changed[0]
+            message = (
+                f"{path} has records of another sweep: its {name} was {head.get(name)}, and is "
+                f"{about[name]}; pass another file"
+            )
+            raise ParamError(message, code="records")
+        self._known = found
+        if len(whole) < len(text):
+            path.write_text(whole, "utf-8")
+
+    def get(self, setting: Mapping[str, Any]) -> NDArray[np.float64] | None:
+        """Return the value of each query, if the setting is on record."""
+        with self._lock:
+            values = self._known.get(said_of(setting))
+        return None if values is None else np.array(values, np.float64)
+
+    def put(self, setting: Mapping[str, Any], values: NDArray[np.float64]) -> None:
+        """Add a setting's values."""
+        said = said_of(setting)
+        with self._lock:
+            self._known[said] = values.tolist()
+            if self._path is not None:
+                line = json.dumps({"setting": said, "values": values.tolist()})
+                with self._path.open("a", encoding="utf-8") as file:
+                    file.write(line + "\n")
+
+
+def said_of(setting: Mapping[str, Any]) -> str:
+    """Write a setting as text, the same in any process."""
+    return json.dumps(
+        {name: option_record(value) for name, value in setting.items()}, sort_keys=True
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """What every setting is fitted to and judged by."""
+
+    ranker: Ranker
+    docs: RawRows
+    valid: RawRows | None
+    #: The fold of each query, where there is no validation set.
+    folds: NDArray[np.intp]
+    judging: Judging
+    #: Of each fit.
+    num_threads: int | None
+
+    @property
+    def judged(self) -> RawRows:
+        """The docs whose queries have values."""
+        return self.docs if self.valid is None else self.valid
+
+    def value(self, per_query: NDArray[np.float64]) -> MetricValue:
+        """Return the mean of values."""
+        name = self.judging.metrics[0]
+        return MetricValue(name, per_query, self.judged.query_ids, None, self.judging.num_threads)
+
+    def tried(
+        self, setting: Mapping[str, Any], ended: Callable[[], bool]
+    ) -> NDArray[np.float64] | None:
+        """Return the value of each query with a setting; None where all is to end."""
+        if self.valid is not None:
+            scores = self.fitted(setting).booster_.score(self.valid.X, num_threads=self.num_threads)
+        else:
+            scores = np.empty(len(self.docs.y))
+            fold_of = self.folds[self.docs.query]
+            for fold in range(int(self.folds.max()) + 1):
+                if ended():
+                    return None
+                rows = np.flatnonzero(fold_of == fold)
+                train = self.docs.take(np.flatnonzero(fold_of != fold))
+                booster = self._fit(setting, train).booster_
+                scores[rows] = booster.score(self.docs.X[rows], num_threads=self.num_threads)
+        return next(iter(self._judged(scores).values())).per_query
+
+    def _judged(self, scores: NDArray[np.float64]) -> Evaluation:
+        docs = self.judged
+        return judge(scores, docs.y, docs.queries, self.judging, None)
+
+    def fitted(self, setting: Mapping[str, Any], num_threads: int | None = None) -> Ranker:
+        """Return a ranker fitted to all docs, with the validation set if there is one."""
+        return self._fit(setting, self.docs, self.valid, num_threads)
+
+    def _fit(
+        self,
+        setting: Mapping[str, Any],
+        train: RawRows,
+        valid: RawRows | None = None,
+        num_threads: int | None = None,
+    ) -> Ranker:
+        options = {**self.ranker.get_params(), **setting}
+        options["n_jobs"] = self.num_threads if num_threads is None else num_threads
+        ranker: Ranker = type(self.ranker)(**options)
+        more = {} if valid is None else {"eval_set": [(valid.table(), valid.y, valid.query)]}
+        fitted: Any = ranker
+        fitted.fit(train.table(), train.y, qid=train.query, **more)
+        return ranker

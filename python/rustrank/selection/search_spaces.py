@@ -1,0 +1,168 @@
+"""What may be tried of a ranker's options: lists of values, ranges, and the papers' grids by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown
+from rustrank.inputs.scalars import flag, real, text
+
+__all__ = ["Between", "grids"]
+
+#: The most settings of a grid.
+_MOST_SETTINGS = 100_000
+
+
+@dataclass(frozen=True)
+class Between:
+    """All numbers between two; whole numbers if both ends are.
+
+    Parameters
+    ----------
+    low, high : int or float
+        The ends, which belong to the range.
+    log : bool, default False
+        Whether ten is as far from one as a hundred is from ten.
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all are whole numbers."""
+        return all(isinstance(end, (int, np.integer)) for end in (self.low, self.high))
+
+    def check(self, name: str) -> None:
+        """Refuse ranges that hold nothing."""
+        low, high = real(f"{name}, low", self.low), real(f"{name}, high", self.high)
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            message = f"{name}: got {self}, expected a low end below a high one"
+            raise ParamError(message, code="space")
+        if flag(f"{name}, log", self.log) and low <= 0:
+            message = f"{name}: got {self}, expected a low end above 0 on a logarithmic scale"
+            raise ParamError(message, code="space")
+
+    def draw(self, share: float) -> float | int:
+        """Return the number so far from the low end to the high one, from 0 to below 1."""
+        low, high = float(self.low), float(self.high) + self.is_whole
+        if self.log:
+            number = math.exp(math.log(low) + share * (math.log(high) - math.log(low)))
+        else:
+            number = low + share * (high - low)
+        return min(math.floor(number), int(self.high)) if self.is_whole else number
+
+
+Space = Mapping[str, "Sequence[Any] | Between"]
+
+#: Spaces by name. With a year, those that a paper swept; where it names the ends alone, the steps are ours.
+grids: Mapping[str, Space] = MappingProxyType(
+    {
+        # Burges, Svore and others (2011), section 4.2, with 3000 rounds.
+        "lambdamart-2010": {
+            "learning_rate": (0.01, 0.05, 0.1, 0.3, 0.5),
+            "num_leaves": tuple(range(50, 401, 30)),
+        },
+        # The same, of two-layer nets with 500 epochs: the learning rate from 1e-4 to 1e-2.
+        "lambdarank-2010": {
+            "hidden": ((10,), (15,), (20,), (25,), (30,)),
+            "learning_rate": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2),
+        },
+        # Svore and Burges (2011), section 1.5: 0.05 to 0.5 and 20 to 220 leaves, with 1000 rounds.
+        "lambdamart-2011": {
+            "learning_rate": (0.05, 0.1, 0.2, 0.3, 0.4, 0.5),
+            "num_leaves": (20, 60, 100, 140, 180, 220),
+        },
+        # Gao and others (2009), figure 4, and Wu and others (2008), section 5.2; with 500 rounds.
+        "lambdasmart-2009": {
+            "num_leaves": (2, 3, 5, 10, 20),
+            "learning_rate": (0.05, 0.1),
+        },
+        # Ours: what has mattered on real sets.
+        "lambdamart": {
+            "learning_rate": Between(0.02, 0.3, log=True),
+            "num_leaves": Between(4, 64, log=True),
+            "min_leaf_docs": Between(5, 200, log=True),
+            "features_per_node": Between(0.3, 1.0),
+            "l2": Between(1e-3, 10.0, log=True),
+        },
+        "lambdarank": {
+            "hidden": ((), (8,), (16,), (32,), (16, 16)),
+            "learning_rate": Between(3e-4, 3e-2, log=True),
+            "weight_decay": Between(1e-3, 1.0, log=True),
+        },
+    }
+)
+
+
+def as_space(given: Any, known: Sequence[str], kind: str) -> dict[str, Sequence[Any] | Between]:
+    """Take a space or its name; every parameter must be one of the ranker's."""
+    if isinstance(given, str):
+        if given not in grids:
+            message = f"space: got {shown(given)}, expected one of {', '.join(grids)}"
+            raise UnknownNameError(message, code="space")
+        given = grids[given]
+    if not isinstance(given, Mapping) or not given:
+        message = f"space: got {shown(given)}, expected a name, or values for each parameter"
+        raise ParamKindError(message, code="space")
+    space: dict[str, Sequence[Any] | Between] = {}
+    for name, values in given.items():
+        if text("space", name) not in known:
+            message = f"space: {kind} has no parameter {name!r}: expected {', '.join(known)}"
+            raise UnknownNameError(message, code="space")
+        space[name] = _values(name, values)
+    return space
+
+
+def _values(name: str, values: Any) -> Sequence[Any] | Between:
+    if isinstance(values, Between):
+        values.check(name)
+        return values
+    is_list = hasattr(values, "__iter__") and not isinstance(values, (str, bytes, Mapping))
+    listed = list(values) if is_list else []
+    if not listed:
+        message = (
+            f"space: {name} is {shown(values)}, expected a list of values, or Between(low, high)"
+        )
+        raise ParamKindError(message, code="space")
+    return [one.item() if isinstance(one, np.generic) else one for one in listed]
+
+
+def grid_of(space: Mapping[str, Sequence[Any] | Between]) -> list[dict[str, Any]]:
+    """Return all settings of a space of lists."""
+    lists: dict[str, Sequence[Any]] = {}
+    for name, values in space.items():
+        if isinstance(values, Between):
+            message = (
+                f"space: {name} is {values}, of which a grid cannot try all: pass a list, or "
+                'method="random" or "optuna"'
+            )
+            raise ParamError(message, code="space")
+        lists[name] = values
+    count = math.prod(map(len, lists.values()))
+    if count > _MOST_SETTINGS:
+        message = f"space has {count:,} settings, expected at most {_MOST_SETTINGS:,}"
+        raise ParamError(message, code="space")
+    return [dict(zip(lists, point, strict=True)) for point in product(*lists.values())]
+
+
+def random_of(space: Mapping[str, Sequence[Any] | Between], seed: int) -> Iterator[dict[str, Any]]:
+    """Yield settings drawn at random, each from its own number: any of them, in any order."""
+    number = 0
+    while True:
+        shares = np.random.default_rng([seed, number]).random(len(space))
+        yield {
+            name: values.draw(share)
+            if isinstance(values, Between)
+            else values[int(share * len(values))]
+            for (name, values), share in zip(space.items(), shares.tolist(), strict=True)
+        }
+        number += 1

@@ -1,0 +1,481 @@
+"""Tuning: which options of a ranker are best on queries that it has not seen."""
+
+from __future__ import annotations
+
+import html
+import importlib
+import math
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank import _rustrank
+from rustrank.data.raw_rows import as_raw_rows
+from rustrank.errors import ParamError, ParamKindError, RustrankWarning, UnknownNameError, shown
+from rustrank.estimators.ranker import Ranker, option_record
+from rustrank.formatting import count, html_table, interval, number, p_value, text_table
+from rustrank.inputs.scalars import flag, text, threads, whole
+from rustrank.metrics.comparison import Comparison
+from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, MetricValue
+from rustrank.plotting.results import plot_tuning
+from rustrank.progress import progress_of_steps
+from rustrank.selection._trials import Course, Records
+from rustrank.selection.folds import QueryFolds
+from rustrank.selection.search_spaces import Between, as_space, grid_of, random_of
+from rustrank.training.rounds import ENDED, Ended
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from rustrank.model.booster import Booster
+
+__all__ = ["Trial", "Tuning", "tune"]
+
+#: How many settings are asked of Optuna before it is told what any of them is worth: so many may run at
+#: once, and what it is told does not depend on which ends first.
+_BATCH = 4
+#: The rows of a table.
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A setting that was tried.
+
+    Attributes
+    ----------
+    setting : dict
+        The options that were tried, by name.
+    value : MetricValue
+        The metric on queries that the ranker had not seen.
+    """
+
+    setting: dict[str, Any]
+    value: MetricValue
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """What each setting is worth, and the ranker with the best.
+
+    Attributes
+    ----------
+    trials : list of Trial
+        All settings in the order in which they were tried.
+    best : dict
+        The setting with the highest mean; of several, the first.
+    choosing : MetricValue
+        What it is worth to take the best setting: each half of the queries with the one that is best on
+        the other half. The best setting's own mean is flattered by that choice.
+    ranker : ranker or None
+        One with the best setting, fitted to all docs.
+    metric : str
+        What was maximised.
+    """
+
+    trials: list[Trial]
+    best: dict[str, Any]
+    choosing: MetricValue
+    ranker: Any
+    metric: str
+    _drawing: Drawing = field(repr=False)
+
+    @property
+    def value(self) -> MetricValue:
+        """The metric of the best setting."""
+        return self._first.value
+
+    @property
+    def booster(self) -> Booster:
+        """What the ranker has learned."""
+        if self.ranker is None:
+            message = "there is no booster: refit=False"
+            raise ParamError(message, code="refit")
+        booster: Booster = self.ranker.booster_
+        return booster
+
+    @property
+    def _first(self) -> Trial:
+        return _best(self.trials, [float(trial.value) for trial in self.trials])
+
+    @property
+    def statements(self) -> list[str]:
+        """What the figures say."""
+        said = ", ".join(f"{name}={value!r}" for name, value in self.best.items())
+        level = interval(self.choosing.interval)
+        return [
+            f"best of {count(len(self.trials), 'setting')}: {said}",
+            f"taking the best on other queries gives {self.metric} {number(self.choosing)} [{level}]",
+        ]
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        """Return the best settings, each compared with the first."""
+        names = list(self.best)
+        ranked = sorted(self.trials, key=lambda trial: -_height(trial.value))
+        head = [*names, self.metric, "95% interval", "below the best", "p"]
+        rows = []
+        for trial in ranked[:_SHOWN]:
+            row = [_shown(trial.setting[name]) for name in names]
+            row += [number(trial.value), interval(trial.value.interval)]
+            if trial is self._first:
+                row += ["", ""]
+            else:
+                one, other = (
+                    Evaluation({self.metric: each.value}) for each in (self._first, trial)
+                )
+                pair = Comparison.of(one, other, ("best", "other"), self._drawing)
+                found = pair[self.metric]
+                row += [number(found.difference, "+"), p_value(found.p_randomisation)]
+            rows.append(row)
+        return head, rows
+
+    def __repr__(self) -> str:
+        return "\n".join([text_table(*self._table(), left=0), "", *self.statements])
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{html.escape(statement)}</p>" for statement in self.statements)
+        return html_table(*self._table(), left=0) + said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "metric": self.metric,
+            "best": self.best,
+            "value": float(self.value),
+            "choosing": {"mean": float(self.choosing), "interval": list(self.choosing.interval)},
+            "trials": [
+                {
+                    "setting": trial.setting,
+                    "mean": float(trial.value),
+                    "interval": list(trial.value.interval),
+                }
+                for trial in self.trials
+            ],
+        }
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the metric over each parameter; needs matplotlib.
+
+        Parameters
+        ----------
+        axes : sequence of matplotlib axes, optional
+            Where to draw, one a parameter; new ones by default.
+
+        Returns
+        -------
+        array of matplotlib axes
+        """
+        return plot_tuning(self, axes)
+
+
+def tune(
+    ranker: Any,
+    docs: Any,
+    space: str | Mapping[str, Any] = "lambdamart",
+    *,
+    method: str | None = None,
+    trials: int | None = None,
+    valid: Any = None,
+    folds: int = 5,
+    metric: str | None = None,
+    records: str | PathLike[str] | None = None,
+    refit: bool = True,
+    seed: int = 0,
+    gain: Any = None,
+    max_label: float | None = None,
+    progress: bool = False,
+    n_jobs: int | None = None,
+    num_threads: int | None = None,
+) -> Tuning:
+    """Try settings of a ranker, and say which is best on queries it has not seen.
+
+    The result depends on the docs and the options alone, not on the order of rows nor on threads.
+
+    Parameters
+    ----------
+    ranker : ranker
+        One of this library's rankers, with the options that stay as they are:
+        ``rr.LambdaMART(n_estimators=1000, early_stopping=50)``. One that stops early stops by its own
+        validation queries, held out of each training set, or by ``valid``.
+    docs : docs
+        As for `rustrank.ensemble`: a `rustrank.datasets.Ranking`, ``(X, y, qid)`` or a mapping.
+    space : str or mapping, default "lambdamart"
+        What is tried: a list of values, or a range (`Between`), for each parameter; or the name of one of
+        `rustrank.grids`, where the papers' are.
+    method : {"grid", "random", "optuna"}, optional
+        All settings; as many as ``trials`` says, drawn at random; or as many, each chosen by what those
+        before it were worth (needs Optuna). By default ``grid``, or ``random`` where a space has ranges or
+        ``trials`` is given.
+    trials : int, optional
+        How many settings are tried; 50 by default, or all of a grid.
+    valid : docs, optional
+        What settings are judged by; by default folds of ``docs``.
+    folds : int, default 5
+        How many folds there are.
+    metric : str, optional
+        What is maximised; by default the first of the ranker's.
+    records : path-like, optional
+        A file to which the value of each setting is added at once. A sweep that was killed goes on from
+        there; other docs or other options are refused.
+    refit : bool, default True
+        Whether to fit the ranker with the best setting to all docs at the end.
+    seed : int, default 0
+        The seed of folds and of what is drawn.
+    gain, max_label
+        As for `rustrank.evaluate`; the ranker's by default.
+    progress : bool, default False
+        Whether to show a progress bar.
+    n_jobs : int, optional
+        How many settings are tried at once; as many as there are cores by default.
+    num_threads : int, optional
+        Threads to use, for all of these together; all cores by default.
+
+    Returns
+    -------
+    Tuning
+        All trials, the best setting, and the ranker with it.
+
+    Raises
+    ------
+    DataError
+        Nothing can be learned from the docs.
+    ParamError
+        An option is unknown or out of range, or the records are of something else.
+    ImportError
+        For ``optuna``: it is not installed.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> docs = rr.datasets.make_web(num_queries=60, docs_per_query=20, seed=0)
+    >>> trees = rr.LambdaMART(n_estimators=10, num_leaves=8)
+    >>> found = rr.tune(trees, docs, {"learning_rate": [0.001, 0.1], "l2": [1.0]}, folds=3)
+    >>> found.best
+    {'learning_rate': 0.1, 'l2': 1.0}
+    >>> found.booster
+    <Booster: 10 trees, 136 features>
+    """
+    options = dict(locals())
+    if isinstance(ranker, type) or not isinstance(ranker, Ranker):
+        message = f"ranker: got {shown(ranker)}, expected a ranker such as rr.LambdaMART()"
+        raise ParamKindError(message, code="ranker")
+    known = [name for name in ranker.get_params() if name not in ("n_jobs", "progress")]
+    tried = as_space(space, known, type(ranker).__name__)
+    most = threads(num_threads)
+    cores = _rustrank.num_threads() if most is None else most
+    jobs = cores if n_jobs is None else whole("n_jobs", n_jobs, 1, 1024)
+    course = _course(options, max(1, cores // jobs))
+    place = None if records is None else Path(records)
+    kept = Records(place, _about(options, course, tried))
+    sweep = _Sweep(course, kept, jobs, threading.Event())
+    with warnings.catch_warnings():
+        # Parts have features of one value: nothing that a caller could change.
+        warnings.simplefilter("ignore", RustrankWarning)
+        done = sweep.run(_method(options, tried), tried, options)
+        return _told(done, course, flag("refit", refit), cores)
+
+
+def _course(options: Mapping[str, Any], num_threads: int) -> Course:
+    """Check docs and what is measured."""
+    ranker = options["ranker"]
+    docs = as_raw_rows(options["docs"], "docs")
+    valid = None if options["valid"] is None else as_raw_rows(options["valid"], "valid")
+    own = ranker._judged_by()
+    top = own[3] if options["max_label"] is None else options["max_label"]
+    judging = Judging.of(
+        own[0] if options["metric"] is None else text("metric", options["metric"]),
+        own[1] if options["gain"] is None else options["gain"],
+        "expected",
+        "skip",
+        own[2],
+        float(docs.y.max()) if top is None else top,
+        num_threads,
+    )
+    folds = np.zeros(docs.num_queries, np.intp)
+    seed = whole("seed", options["seed"], 0, 2**31)
+    if valid is None:
+        folds = QueryFolds(options["folds"], random_state=seed).fold_numbers(docs)[0]
+    return Course(ranker, docs, valid, folds, judging, num_threads)
+
+
+def _about(options: Mapping[str, Any], course: Course, space: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the value of a setting depends on, as plain values."""
+    fixed = {
+        name: option_record(value)
+        for name, value in course.ranker.get_params().items()
+        if name not in ("n_jobs", "progress", *space)
+    }
+    return {
+        "ranker": type(course.ranker).__name__,
+        "options": fixed,
+        "docs": course.docs.checksum(),
+        "valid": None if course.valid is None else course.valid.checksum(),
+        "folds": 0 if course.valid is not None else int(course.folds.max()) + 1,
+        "metric": course.judging.metrics[0],
+        "gain": option_record(course.judging.gain),
+        "max_label": course.judging.max_label,
+        "seed": options["seed"],
+    }
+
+
+def _method(options: Mapping[str, Any], space: Mapping[str, Any]) -> str:
+    given = options["method"]
+    if given is None:
+        has_ranges = any(isinstance(values, Between) for values in space.values())
+        return "random" if has_ranges or options["trials"] is not None else "grid"
+    if given not in ("grid", "random", "optuna"):
+        message = f"method: got {shown(given)}, expected grid, random or optuna"
+        raise UnknownNameError(message, code="method")
+    if given == "grid" and options["trials"] is not None:
+        message = (
+            'trials: got a number for a grid, of which all settings are tried; pass method="random"'
+        )
+        raise ParamError(message, code="trials")
+    return str(given)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sweep:
+    """Trials, several at once."""
+
+    course: Course
+    records: Records
+    n_jobs: int
+    ended: threading.Event
+
+    def run(self, method: str, space: Mapping[str, Any], options: Mapping[str, Any]) -> list[Trial]:
+        """Try settings."""
+        wanted = 50 if options["trials"] is None else whole("trials", options["trials"], 1, 100_000)
+        batches: Iterator[list[dict[str, Any]]]
+        if method == "optuna":
+            study = _Study.of(space, options["seed"])
+            batches = study.batches(wanted)
+        else:
+            study = None
+            drawn = random_of(space, options["seed"])
+            grid = grid_of(space) if method == "grid" else [next(drawn) for _ in range(wanted)]
+            wanted, batches = len(grid), iter([grid])
+        done: list[Trial] = []
+        shows = flag("progress", options["progress"])
+        with progress_of_steps(wanted, "trial", shows) as step:
+            for batch in batches:
+                values = self._try(batch, step)
+                done += [
+                    Trial(setting, self.course.value(value))
+                    for setting, value in zip(batch, values, strict=True)
+                ]
+                if study is not None:
+                    study.tell([float(trial.value) for trial in done[-len(batch) :]])
+        return done
+
+    def _try(
+        self, batch: list[dict[str, Any]], step: Callable[[], object]
+    ) -> list[NDArray[np.float64]]:
+        def one(setting: dict[str, Any]) -> NDArray[np.float64]:
+            ENDED.set(self.ended.is_set)
+            values = self.records.get(setting)
+            if values is None:
+                values = self.course.tried(setting, self.ended.is_set)
+                if values is None:
+                    raise Ended
+                self.records.put(setting, values)
+            step()
+            return values
+
+        if self.n_jobs == 1:
+            return [one(setting) for setting in batch]
+        with ThreadPoolExecutor(self.n_jobs) as pool:
+            try:
+                return list(pool.map(one, batch))
+            except BaseException:
+                # Ctrl-C comes here, too: what runs ends with its round, what waits is dropped.
+                self.ended.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+
+@dataclass(eq=False)
+class _Study:
+    """What Optuna knows."""
+
+    study: Any
+    space: Mapping[str, Any]
+    asked: list[Any] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, space: Mapping[str, Any], seed: int) -> _Study:
+        """Begin."""
+        try:
+            optuna = importlib.import_module("optuna")
+        except ImportError:
+            message = 'method="optuna" needs Optuna: pip install "rustrank[tune]"'
+            raise ImportError(message) from None
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=10)
+        return cls(optuna.create_study(direction="maximize", sampler=sampler), space)
+
+    def batches(self, trials: int) -> Iterator[list[dict[str, Any]]]:
+        """Yield settings, so many at a time."""
+        for start in range(0, trials, _BATCH):
+            self.asked = [self.study.ask() for _ in range(min(_BATCH, trials - start))]
+            yield [
+                {name: self._suggested(trial, name) for name in self.space} for trial in self.asked
+            ]
+
+    def _suggested(self, trial: Any, name: str) -> Any:
+        values = self.space[name]
+        if not isinstance(values, Between):
+            # By number: Optuna takes no lists for values.
+            return values[trial.suggest_categorical(name, list(range(len(values))))]
+        ask = trial.suggest_int if values.is_whole else trial.suggest_float
+        return ask(name, values.low, values.high, log=values.log)
+
+    def tell(self, values: list[float]) -> None:
+        """Say what the settings of the batch are worth."""
+        for trial, value in zip(self.asked, values, strict=True):
+            self.study.tell(trial, value if math.isfinite(value) else 0.0)
+
+
+def _told(trials: list[Trial], course: Course, refit: bool, num_threads: int) -> Tuning:
+    """Find the best setting, and what it is worth to look for it."""
+    first = _best(trials, [float(trial.value) for trial in trials])
+    judged = course.judged
+    chosen = np.full(judged.num_queries, np.nan)
+    for fit, held in judged.halves(0):
+        own, theirs = np.unique(judged.query[fit]), np.unique(judged.query[held])
+        means = [_mean(trial.value.per_query[own]) for trial in trials]
+        chosen[theirs] = _best(trials, means).value.per_query[theirs]
+    return Tuning(
+        trials=trials,
+        best=first.setting,
+        choosing=course.value(chosen),
+        ranker=course.fitted(first.setting, num_threads) if refit else None,
+        metric=course.judging.metrics[0],
+        _drawing=Drawing.of(10_000, 0, course.judging.num_threads),
+    )
+
+
+def _best(trials: list[Trial], means: list[float]) -> Trial:
+    return max(zip(trials, means, strict=True), key=lambda pair: _height(pair[1]))[0]
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    # Summed in the order of the values: that of queries must not show.
+    counted = np.sort(values[~np.isnan(values)])
+    return float(counted.mean()) if len(counted) else math.nan
+
+
+def _height(value: float) -> float:
+    return -math.inf if math.isnan(value) else float(value)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
