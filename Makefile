@@ -112,6 +112,10 @@ demo: build ## a tour on artificial data; writes demo/index.html
 bench: tools-cargo ## benches of the kernels
 	cargo bench
 
+.PHONY: bench-counts
+bench-counts: tools-cargo ## instructions of the kernels under valgrind, against benches/counts.tsv (ARGS)
+	$(PYTHON) scripts/bench-counts $(ARGS)
+
 .PHONY: bench-load
 bench-load: tools-cargo $(PEERS)/.stamp ## loading against LightGBM (SIZE=0.1 for a quick look, SOURCE=mslr)
 	$(call develop,$(PEERS),peers)
