@@ -37,6 +37,43 @@ if TYPE_CHECKING:
 __all__ = ["Adaptation", "adapt"]
 
 
+@dataclass(frozen=True)
+class _Verdict:
+    """How the best recipe compares with the base on one set.
+
+    Attributes
+    ----------
+    name : str
+        The set.
+    difference : float
+        The mean metric of the recipe minus that of the base; NaN where no query counts.
+    p : float
+        The p-value of the randomisation test, times the number of recipes that were tried.
+    level : float
+        The difference is clear if ``p`` is below ``1 - level``.
+    """
+
+    name: str
+    difference: float
+    p: float
+    level: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether chance alone would seldom make such a difference."""
+        return not math.isnan(self.difference) and self.p < 1 - self.level
+
+    def __str__(self) -> str:
+        if math.isnan(self.difference):
+            return f"nothing counts on the {self.name} set"
+        difference = f"{number(self.difference, '+')} on the {self.name} set"
+        if not self.is_clear:
+            return f"{difference}, which is not clear"
+        way = "better" if self.difference > 0 else "worse"
+        p = f"{'<' if self.p < 0.0001 else '='} {max(self.p, 0.0001):.4f}"
+        return f"{difference}, clearly {way} (p {p})"
+
+
 @dataclass(frozen=True, eq=False)
 class Adaptation:
     """What each recipe makes of a base, judged on docs that nothing was fitted to or chosen by.
@@ -84,23 +121,16 @@ class Adaptation:
             said = f"keep {self._base}: no recipe has a higher mean {self.metric}"
             return [said, *self._notes()]
         verdicts = [self._verdict(name) for name in self.values]
-        is_clear = any(" better" in one and "not" not in one for one in verdicts)
-        is_worse = any(" worse" in one for one in verdicts)
-        said = f"use {self.best}" if is_clear and not is_worse else f"{self.best} looks best"
-        return [f"{said}: " + "; ".join(verdicts), *self._notes()]
+        is_better = any(one.is_clear and one.difference > 0 for one in verdicts)
+        is_worse = any(one.is_clear and one.difference < 0 for one in verdicts)
+        said = f"use {self.best}" if is_better and not is_worse else f"{self.best} looks best"
+        return [f"{said}: " + "; ".join(map(str, verdicts)), *self._notes()]
 
-    def _verdict(self, name: str) -> str:
-        """Say how the best compares with the base on a set; its p-value counts all that were tried."""
+    def _verdict(self, name: str) -> _Verdict:
+        """Compare the best recipe with the base on a set."""
         compared = self.comparisons[name][self.best]
-        tried = len(self.boosters) - 1
-        p = min(1.0, tried * compared.p_randomisation)
-        difference = f"{number(compared.difference, '+')} on the {name} set"
-        if math.isnan(compared.difference):
-            return f"nothing counts on the {name} set"
-        if p >= 1 - self.level:
-            return f"{difference}, which is not clear"
-        way = "better" if compared.difference > 0 else "worse"
-        return f"{difference}, clearly {way} (p {'<' if p < 0.0001 else '='} {max(p, 0.0001):.4f})"
+        p = min(1.0, (len(self.boosters) - 1) * compared.p_randomisation)
+        return _Verdict(name, compared.difference, p, self.level)
 
     def _notes(self) -> list[str]:
         values = ", ".join(

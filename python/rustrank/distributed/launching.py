@@ -44,6 +44,8 @@ __all__ = ["Launcher", "launched", "train_on_workers"]
 _LONGEST_PAUSE = 30.0
 #: How long workers may take to end when they are told to.
 _GRACE = 10.0
+#: Files that workers write to the folder of a job, each with the rank behind a dash.
+_NOTES = ("rank", "error", "lost")
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,7 @@ class _Ended:
     code: int
     said: str
     noted: list[dict[str, Any]]
+    losses: list[mpi.LossReport]
 
     @property
     def is_lost(self) -> bool:
@@ -195,7 +198,7 @@ def _run(command: list[str], folder: Path) -> _Ended:
         if process.stdout is not None:
             process.stdout.close()
     noted = [json.loads(path.read_text()) for path in sorted(folder.glob("error-*"))]
-    return _Ended(process.returncode or 0, "".join(said), noted)
+    return _Ended(process.returncode or 0, "".join(said), noted, mpi.LossReport.all_in(folder))
 
 
 def _wait(process: subprocess.Popen[str], result: Path) -> None:
@@ -233,7 +236,7 @@ def _pass_on(process: subprocess.Popen[str], said: list[str]) -> None:
 
 def _clear(folder: Path) -> None:
     fixed = (folder / "round", folder / "result")
-    for note in (*folder.glob("rank-*"), *folder.glob("error-*"), *fixed):
+    for note in (*(path for kind in _NOTES for path in folder.glob(f"{kind}-*")), *fixed):
         note.unlink(missing_ok=True)
 
 
@@ -268,19 +271,20 @@ def _raised(noted: dict[str, Any]) -> RustrankError:
 
 
 def _lost(ended: _Ended, folder: Path) -> str:
-    """Say which worker was lost, as far as the launcher knows."""
+    """Say which worker was lost: the launcher may know which; else a worker has reported why."""
     ranks = {path.read_text(): path.name.removeprefix("rank-") for path in folder.glob("rank-*")}
     round_ = _text(folder / "round")
     when = f"in round {round_}" if round_ else "before the first round"
-    lost = re.search(r"a worker was lost [^:]*: (.*)", ended.said)
+    if ended.losses:
+        return f"a worker was lost {when} ({ended.losses[0].why})"
+    # What MPICH and Open MPI say of a process that died: they tell it in no other way.
     pid = re.search(r"(?:=   PID |with PID )(\d+)", ended.said)
     rank = ranks.get(pid.group(1)) if pid else None
-    if lost is None and (own := re.search(r"process rank (\d+)", ended.said)):
+    if own := re.search(r"process rank (\d+)", ended.said):
         rank = own.group(1)
-    told = f"rank {rank}" if rank is not None and lost is None else "a worker"
+    who = "a worker" if rank is None else f"rank {rank}"
     code = ended.code if ended.code > 0 else 128 - ended.code
-    why = lost.group(1) if lost else f"exit code {code}"
-    return f"{told} was lost {when} ({why})"
+    return f"{who} was lost {when} (exit code {code})"
 
 
 def _advice(job: Job) -> str:

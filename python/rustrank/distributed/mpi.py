@@ -10,10 +10,13 @@ so there is no way back to the caller.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
     from rustrank import _rustrank
 
-__all__ = ["LOST", "Ranks", "Workers", "require_world", "world", "world_size_said"]
+__all__ = ["LOST", "LossReport", "Ranks", "Workers", "require_world", "world", "world_size_said"]
 
 #: The exit code of a job that lost a worker: starting it again makes sense.
 LOST = 75
@@ -90,6 +93,34 @@ def require_world(size: int, workers: int | None) -> None:
         raise ParamError(message, code="workers")
 
 
+@dataclass(frozen=True)
+class LossReport:
+    """What a worker reports of another one that it has lost, before it ends the job.
+
+    Attributes
+    ----------
+    rank : int
+        The worker that reports.
+    why : str
+        What it has seen: MPI's error, or that the deadline has passed.
+    """
+
+    rank: int
+    why: str
+
+    def save(self, folder: Path) -> None:
+        """Write the report to the folder of a job, whole or not at all."""
+        part = folder / f".lost-{self.rank}"
+        part.write_text(json.dumps(asdict(self)))
+        part.replace(folder / f"lost-{self.rank}")
+
+    @classmethod
+    def all_in(cls, folder: Path) -> list[LossReport]:
+        """Read the reports of all workers, in the order of their ranks."""
+        reports = [cls(**json.loads(path.read_text())) for path in folder.glob("lost-*")]
+        return sorted(reports, key=lambda report: report.rank)
+
+
 class Ranks:
     """The processes of an MPI communicator, as the compiled half asks for them.
 
@@ -102,9 +133,14 @@ class Ranks:
     shrinks : bool, default False
         Whether an operation fails with an error when a worker is lost, after which those that are
         left may go on (`rest`), instead of ending the job.
+    notes : path, optional
+        The job's folder: a report of a lost worker is written to it for the process that started
+        the workers.
     """
 
-    def __init__(self, comm: Any, deadline: float, shrinks: bool = False) -> None:
+    def __init__(
+        self, comm: Any, deadline: float, shrinks: bool = False, notes: str | None = None
+    ) -> None:
         from mpi4py import MPI
 
         self._mpi = MPI
@@ -112,6 +148,7 @@ class Ranks:
         self._comm.Set_errhandler(MPI.ERRORS_RETURN)
         self._deadline = deadline
         self._shrinks = shrinks
+        self._notes = notes
         #: Whether a worker was lost, and those that are left may go on.
         self.is_lost = False
         self.rank: int = self._comm.rank
@@ -190,6 +227,11 @@ class Ranks:
             self._lost(why)
 
     def _lost(self, why: str) -> None:
+        """Report that a worker does not answer, and end the job."""
+        if self._notes is not None:
+            report = LossReport(self.rank, why)
+            with contextlib.suppress(OSError):
+                report.save(Path(self._notes))
         self.abort(LOST, f"a worker was lost {self.doing}: {why}")
 
     def rest(self) -> Any:
