@@ -1,9 +1,9 @@
 //! Bins: from a table in memory to bytes, one core. Prints time a cell.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rustrank::bins::{BinOptions, Binning, Matrix};
+use rustrank::binning::{BinOptions, Binning, Matrix};
 use rustrank::data::{Dataset, Policy, RowData, Strided};
-use rustrank::hash::draw;
+use rustrank::random::draw;
 use rustrank::simd::Level;
 use rustrank::{Grouping, Interrupt, Queries};
 

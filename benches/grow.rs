@@ -7,10 +7,10 @@
 #![expect(clippy::print_stdout, reason = "a bench: prints its figures")]
 
 use cpu_time::ThreadTime;
-use rustrank::bins::{BinOptions, Binning, Matrix};
+use rustrank::binning::{BinOptions, Binning, Matrix};
 use rustrank::data::{Policy, Strided};
-use rustrank::grow::{GrowOptions, Grower, Job, Table, TreeShape};
-use rustrank::hash::draw;
+use rustrank::random::draw;
+use rustrank::tree::{GrowOptions, Grower, Job, Table, TreeShape};
 use rustrank::{Gradient, Interrupt};
 
 struct World {

@@ -3,11 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a bench")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rustrank::hash::draw;
 use rustrank::objective::{
     Kind, LambdaOptions, LambdaRank, Objective, ObjectiveOptions, PairNormaliser, QueryNormaliser,
     ScoreNoise, State, Target,
 };
+use rustrank::random::draw;
 use rustrank::simd::Level;
 use rustrank::{Gradient, Interrupt, Queries};
 

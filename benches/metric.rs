@@ -6,7 +6,7 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use rustrank::metric::evaluate;
 use rustrank::metric::significance::{Resampling, bootstrap, randomisation_test};
-use rustrank::{Interrupt, Metric, Queries, hash};
+use rustrank::{Interrupt, Metric, Queries, random};
 use std::hint::black_box;
 
 const QUERIES: usize = 10_000;
@@ -22,9 +22,9 @@ struct Synthetic {
 /// exact in 32 bits, as a model's are, or not.
 fn synthetic(exact: bool) -> Synthetic {
     let rows = 0..(QUERIES * DOCS) as u64;
-    let label = |row| (hash::draw(1, 0, row) | 1 << 60).leading_zeros().min(4) as f32;
+    let label = |row| (random::draw(1, 0, row) | 1 << 60).leading_zeros().min(4) as f32;
     let labels: Vec<f32> = rows.clone().map(label).collect();
-    let noise = |row| hash::draw(2, 0, row) as f64 / u64::MAX as f64;
+    let noise = |row| random::draw(2, 0, row) as f64 / u64::MAX as f64;
     let score = |row: u64| noise(row) * 4.0 + f64::from(labels[row as usize]);
     let short = |score: f64| if exact { f64::from(score as f32) } else { score };
     let scores = rows.map(|row| short(score(row))).collect();
@@ -96,7 +96,7 @@ fn tied_block(c: &mut Criterion) {
 
 fn resampling(c: &mut Criterion) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let values = |seed| (0..QUERIES as u64).map(move |q| hash::draw(seed, 0, q) as f64 / 2e19);
+    let values = |seed| (0..QUERIES as u64).map(move |q| random::draw(seed, 0, q) as f64 / 2e19);
     let (a, b): (Vec<f64>, Vec<f64>) = (values(1).collect(), values(2).collect());
     let resampling = Resampling { resamples: 1000, seed: 0 };
     let interrupt = Interrupt::new();

@@ -7,11 +7,11 @@
 
 #![expect(clippy::print_stdout, reason = "a bench prints")]
 
-use rustrank::hash::{below, draw};
 use rustrank::model::{
     Child, Component, Derived, Explainer, Leaf, Model, Normalisation, Part, Ranker, Scorer, Split,
     Stack, Statistic, Tree,
 };
+use rustrank::random::{below, draw};
 use rustrank::simd::Level;
 use std::hint::black_box;
 use std::time::{Duration, Instant};

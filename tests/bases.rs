@@ -6,13 +6,13 @@
 mod models;
 
 use models::{Random, native};
-use rustrank::bins::BinOptions;
-use rustrank::boost::{Base, Loss, Measured, Params, Plan, Trainer};
+use rustrank::binning::BinOptions;
+use rustrank::boosting::{Base, Loss, Measured, Params, Plan, Trainer};
 use rustrank::data::{Dataset, Policy, RowData, Strided};
-use rustrank::grow::GrowOptions;
 use rustrank::model::interop::lightgbm;
 use rustrank::model::{Class, Classes, Component, Link, Model, Part};
 use rustrank::objective::{Kind, ObjectiveOptions};
+use rustrank::tree::GrowOptions;
 use rustrank::{Grouping, Interrupt};
 use std::sync::Arc;
 

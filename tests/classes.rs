@@ -8,15 +8,15 @@ mod rows;
 
 use models::{Kind as Shape, Random, native, rich, tree};
 use rows::{FEATURES, Rows};
-use rustrank::boost::{
+use rustrank::boosting::{
     Base, Dropout, DropoutNormaliser, Loss, Measured, Params, Patience, Plan, Trainer, Watched,
 };
-use rustrank::boost::{binning_of, score_dataset};
+use rustrank::boosting::{binning_of, score_dataset};
 use rustrank::data::Dataset;
-use rustrank::grow::GrowOptions;
 use rustrank::model::{Cells, Class, Classes, Component, Link, Model, Normalisation, Part, Scorer};
 use rustrank::objective::{ClassLink, ClassLoss, Kind, ObjectiveOptions, Target};
 use rustrank::simd::Level;
+use rustrank::tree::GrowOptions;
 use rustrank::{Convention, Gain, Gradient, Interrupt, Metric, Queries};
 use std::sync::Arc;
 

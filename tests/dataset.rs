@@ -3,9 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use proptest::prelude::*;
-use rustrank::bins::BinOptions;
+use rustrank::binning::BinOptions;
 use rustrank::data::{Builder, Column, Columns, Dataset, Policy, RowData, Strided};
-use rustrank::hash::draw;
+use rustrank::random::draw;
 use rustrank::{Error, Grouping, Interrupt, Queries};
 
 const FEATURES: usize = 3;

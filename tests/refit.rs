@@ -2,13 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-use rustrank::bins::BinOptions;
-use rustrank::boost::{Loss, Params, Plan, RefitOptions, Trainer, refit};
+use rustrank::binning::BinOptions;
+use rustrank::boosting::{Loss, Params, Plan, RefitOptions, Trainer, refit};
 use rustrank::data::{Dataset, Policy, RowData, Strided};
-use rustrank::grow::GrowOptions;
-use rustrank::hash::draw;
 use rustrank::model::{Component, Linear, Model, Part};
 use rustrank::objective::{Kind, ObjectiveOptions, State, Target};
+use rustrank::random::draw;
+use rustrank::tree::GrowOptions;
 use rustrank::{Gradient, Grouping, Interrupt};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! From raw rows, in one or many batches, to a [`Dataset`].
 
 use super::dataset::{Dataset, check_features};
-use crate::bins::{Binning, Cells, Matrix};
+use crate::binning::{Binning, Cells, Matrix};
 use crate::error::{Error, Result};
 use crate::{Grouping, Interrupt};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Raw values as they lie in the caller's memory.
 
-use crate::bins::{Cells, nearest};
+use crate::binning::{Cells, nearest};
 use crate::error::{Error, Result};
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 use super::builder::RowData;
 use super::order::{Canonical, canonical};
 use super::ranked::Ranked;
-use crate::bins::{BinOptions, Binning, Cells, Matrix, row_hashes};
+use crate::binning::{BinOptions, Binning, Cells, Matrix, row_hashes};
 use crate::error::{Error, Result, room_for};
 use crate::{Interrupt, Queries, hash};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! The ranks (see [`query_ranks`]) are features of their own, after all others. They are worked out
 //! once, query by query, and held until the rows are binned: four bytes a cell.
 
-use crate::bins::{Cells, row_hashes};
+use crate::binning::{Cells, row_hashes};
 use crate::error::{Result, room_for};
 use crate::model::query_ranks;
 use crate::{Grouping, Interrupt};

@@ -3,7 +3,7 @@
 use super::builder::RowData;
 use super::dataset::{check_pairs, check_rows};
 use super::order::canonical;
-use crate::bins::{Cells, block_rows, row_hashes};
+use crate::binning::{Cells, block_rows, row_hashes};
 use crate::error::{Result, room_for};
 use crate::{Interrupt, Queries};
 use rayon::prelude::*;

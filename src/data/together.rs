@@ -6,8 +6,8 @@
 //! Cost: the sample travels once, and sixteen bytes a query.
 
 use super::dataset::Dataset;
-use crate::bins::{BinOptions, Binning, Sample};
-use crate::comm::{Call, Team};
+use crate::binning::{BinOptions, Binning, Sample};
+use crate::distributed::{Call, Team};
 use crate::error::{Error, Result};
 use crate::{Interrupt, hash};
 

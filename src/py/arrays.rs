@@ -1,6 +1,6 @@
 //! Arrays as slices: looked at, never converted and never kept.
 
-use crate::bins::Cells;
+use crate::binning::Cells;
 use crate::data::{Column, Columns, Infinite, Policy, Strided};
 use crate::error::{Error, Result};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};

@@ -4,7 +4,7 @@ use super::arrays::{Block, copied, policy};
 use super::comm::{Team, empty, team_of};
 use super::door::{detached, watched};
 use super::errors::to_python;
-use crate::bins::{self, BinOptions, Sample};
+use crate::binning::{self, BinOptions, Sample};
 use crate::data::letor::LetorOptions;
 use crate::data::{self, LoadOptions, Policy, RowData};
 use crate::error::{Error, Result};
@@ -64,7 +64,7 @@ pub(super) enum Bins<'py> {
 
 impl Bins<'_> {
     /// The bins that exist, or the options with which to choose them, and whether to add ranks.
-    fn split(self) -> (Option<Arc<bins::Binning>>, BinOptions, bool) {
+    fn split(self) -> (Option<Arc<binning::Binning>>, BinOptions, bool) {
         match self {
             Self::Like(binning) => (Some(binning.inner.clone()), BinOptions::default(), false),
             Self::Choose(max_bins, sample_rows, query_ranks, categorical, category_names) => {
@@ -154,7 +154,7 @@ impl Sampler {
 /// The bins of all features.
 #[pyclass(frozen)]
 pub(super) struct Binning {
-    pub(super) inner: Arc<bins::Binning>,
+    pub(super) inner: Arc<binning::Binning>,
 }
 
 #[pymethods]

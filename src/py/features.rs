@@ -6,7 +6,7 @@ use super::errors::to_python;
 use super::metrics::Judging;
 use super::neural::RawDataset;
 use super::trainer::Losing;
-use crate::boost::{End, FeaturePlan, FeatureTrainer as Inner, Patience};
+use crate::boosting::{End, FeaturePlan, FeatureTrainer as Inner, Patience};
 use crate::error::{Error, Result};
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, TryLockError};

@@ -7,14 +7,14 @@ use super::dataset::Dataset;
 use super::door::detached;
 use super::errors::to_python;
 use super::metrics::Judging;
-use crate::boost::{
+use crate::boosting::{
     self, Base, DocSampling, Dropout, End, ExactStep, Loss, Measured, Params, Patience, Plan, Step,
     TeamMode, Watched,
 };
 use crate::data;
 use crate::error::{Error, Result};
-use crate::grow::{CategoryOptions, Criterion, Direction, GrowOptions, Limits};
 use crate::objective::{Augment, LambdaOptions, ObjectiveOptions, Preference, ScoreNoise};
+use crate::tree::{CategoryOptions, Criterion, Direction, GrowOptions, Limits};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -302,7 +302,7 @@ fn sampling((name, top): &(String, f64)) -> Result<DocSampling> {
 /// Training, round by round.
 #[pyclass(frozen)]
 pub(super) struct Trainer {
-    inner: Mutex<boost::Trainer>,
+    inner: Mutex<boosting::Trainer>,
     raised: Raised,
     num_threads: Option<usize>,
 }
@@ -327,8 +327,10 @@ impl Trainer {
         let plan = planned.plan(&dataset, &raised).map_err(|error| to_python(py, &error))?;
         let checkpoint = planned.checkpoint.as_ref().map(|model| model.get().model().clone());
         let made = detached(py, planned.num_threads, |interrupt| match checkpoint {
-            Some(model) => boost::Trainer::resume_with_team(dataset, plan, model, team, interrupt),
-            None => boost::Trainer::with_team(dataset, plan, team, interrupt),
+            Some(model) => {
+                boosting::Trainer::resume_with_team(dataset, plan, model, team, interrupt)
+            }
+            None => boosting::Trainer::with_team(dataset, plan, team, interrupt),
         });
         let inner = Mutex::new(made.map_err(|error| raised.or(error))?);
         Ok(Self { inner, raised, num_threads: planned.num_threads })
@@ -343,7 +345,7 @@ impl Trainer {
 
     /// Drops the latest round.
     fn take_back(&self, py: Python<'_>) -> PyResult<()> {
-        self.look(py, boost::Trainer::take_back)?.map_err(|error| to_python(py, &error))
+        self.look(py, boosting::Trainer::take_back)?.map_err(|error| to_python(py, &error))
     }
 
     /// The model as it was after so many rounds.
@@ -399,7 +401,7 @@ impl Trainer {
 
 impl Trainer {
     /// Not waited for: who holds it may be waiting for the interpreter.
-    fn lock(&self) -> Result<MutexGuard<'_, boost::Trainer>> {
+    fn lock(&self) -> Result<MutexGuard<'_, boosting::Trainer>> {
         match self.inner.try_lock() {
             Ok(guard) => Ok(guard),
             Err(TryLockError::Poisoned(guard)) => Ok(guard.into_inner()),
@@ -409,7 +411,11 @@ impl Trainer {
         }
     }
 
-    fn look<T>(&self, py: Python<'_>, take: impl FnOnce(&mut boost::Trainer) -> T) -> PyResult<T> {
+    fn look<T>(
+        &self,
+        py: Python<'_>,
+        take: impl FnOnce(&mut boosting::Trainer) -> T,
+    ) -> PyResult<T> {
         self.lock().map(|mut trainer| take(&mut trainer)).map_err(|error| to_python(py, &error))
     }
 }
