@@ -6,7 +6,7 @@
 //! where they stand.
 
 use super::layout::Place;
-use super::quantile::Weighted;
+use super::thresholds::Weighted;
 
 /// The categories of a feature that have bins of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::categories::Categories;
 use super::cells::{Cells, block_rows, first_fault, hash_rows, row_hashes};
-use super::kernel::turn::{Rows, SIDE, to_columns};
+use super::kernel::transpose::{Rows, SIDE, to_columns};
 use super::kernel::{self, Job, Table};
 use super::layout::{Layout, Place};
 use super::mapper::Mapper;

@@ -86,7 +86,7 @@ fn renumber(places: &mut [Option<Place>], width: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::binning::quantile::Weighted;
+    use crate::binning::thresholds::Weighted;
     use std::collections::HashMap;
 
     fn mapper(bins: usize) -> Mapper {

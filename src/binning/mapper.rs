@@ -1,7 +1,7 @@
 //! The bins of one feature.
 
 use super::categories::Categories;
-use super::quantile::{Weighted, thresholds};
+use super::thresholds::{Weighted, thresholds};
 
 /// Thresholds of a feature: finite and rising.
 #[derive(Debug, Clone, PartialEq)]

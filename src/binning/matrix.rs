@@ -5,7 +5,7 @@
 //!
 //! Invariant: behind the last cell of a column there are [`PAD`] zeros and more.
 
-use super::kernel::turn::SIDE;
+use super::kernel::transpose::SIDE;
 use super::layout::Place;
 use crate::error::{Error, Result};
 use rayon::prelude::*;

@@ -16,22 +16,22 @@
 
 mod categories;
 mod cells;
-mod exchange;
 mod feature_bins;
 mod kernel;
-mod keys;
 mod layout;
 mod mapper;
 mod matrix;
-mod quantile;
 mod sample;
+mod sample_columns;
+mod sample_exchange;
+mod thresholds;
 
 pub use categories::Categories;
 pub use cells::{Cells, block_rows, nearest, row_hash, row_hashes};
 pub use feature_bins::{BinOptions, Binning};
-pub(crate) use kernel::turn::{Columns, to_lines};
+pub(crate) use kernel::transpose::{Columns, to_lines};
 pub use layout::{Layout, Place};
 pub use mapper::Mapper;
 pub use matrix::Matrix;
-pub use quantile::{Weighted, thresholds};
 pub use sample::Sample;
+pub use thresholds::{Weighted, thresholds};

@@ -8,9 +8,9 @@
 
 use super::cells::{Cells, row_hashes};
 use super::feature_bins::BinOptions;
-use super::keys::{Keys, mappers_of};
 use super::mapper::Mapper;
-use super::quantile::sort_by_key;
+use super::sample_columns::{Keys, mappers_of};
+use super::thresholds::sort_by_key;
 use crate::Interrupt;
 use crate::error::{Error, Result};
 use rayon::prelude::*;

@@ -16,8 +16,8 @@
 //! Cost: two walks down each dropped tree for all docs, a round.
 
 use super::Params;
-use super::standing::Standing;
-use super::start::{From, Start, is_native_forest, other_bins, standing};
+use super::initial_model::{From, Start, is_native_forest, other_bins, standing};
+use super::score_cache::Standing;
 use crate::Interrupt;
 use crate::data::Dataset;
 use crate::error::{Error, Result};

@@ -1,6 +1,6 @@
 //! How much each feature matters to a metric: what is lost when its values are shuffled.
 
-use super::scoring::score_dataset;
+use super::binned_scoring::score_dataset;
 use crate::Interrupt;
 use crate::binning::Matrix;
 use crate::data::Dataset;

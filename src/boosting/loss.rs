@@ -1,7 +1,7 @@
 //! The loss of a training, with what is said of it.
 
 use super::dropout::{rounded, unit};
-use super::start::target;
+use super::initial_model::target;
 use crate::Convention;
 use crate::data::Dataset;
 use crate::error::{Error, Result};

@@ -5,8 +5,8 @@
 //! is saved as atomically, and resuming needs nothing else: scores follow from the trees.
 
 use super::Params;
+use super::evaluation::Watch;
 use super::trainer::Plan;
-use super::watch::Watch;
 use crate::error::{Error, Result};
 use crate::hash;
 use crate::model::Model;

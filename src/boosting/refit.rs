@@ -18,7 +18,7 @@
 //! Cost: a tree takes what gradients take, and two walks of all docs.
 
 use super::Loss;
-use super::start::{check_features, is_plain, other_bins, start_scores, target};
+use super::initial_model::{check_features, is_plain, other_bins, start_scores, target};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::{Leaf, Model, Set, Tree};

@@ -1,19 +1,19 @@
 //! Rounds: gradients, a tree or one a class, new scores, metrics.
 
-mod ready;
+mod setup;
 
+use super::bagging::Sampler;
 use super::dropout::{Drop, Dropped, Dropping};
+use super::early_stopping::{best, is_fruitless};
+use super::evaluation::{Measured, Watch, Watched};
+use super::global_data::{Whole, told_by_most};
+use super::initial_model::{From, other_bins, standing, target};
 use super::loss::{ClassGoal, Learned};
 use super::notes::{self, Context};
-use super::position::Bias;
-use super::sampler::Sampler;
-use super::select::{Docs, Selection, fingerprint};
-use super::standing::Standing;
-use super::start::{From, other_bins, standing, target};
-use super::stopping::{best, is_fruitless};
-use super::together::{Whole, told_by_most};
-use super::watch::{Measured, Watch, Watched};
-use super::{End, Loss, Params, Patience, Step, TeamMode, diagnosis};
+use super::position_bias::Bias;
+use super::score_cache::Standing;
+use super::tree_selection::{Docs, Selection, fingerprint};
+use super::{End, Loss, Params, Patience, Step, TeamMode, no_split};
 use crate::data::Dataset;
 use crate::distributed::{Call, Team};
 use crate::error::{Error, Result};
@@ -226,7 +226,7 @@ impl Trainer {
         }
         if self.history.is_empty() && trees.iter().all(|tree| tree.splits().is_empty()) {
             let (params, docs) = (&self.plan.params, &self.sampler.docs);
-            let own = diagnosis::of_no_split(&self.dataset, params, &self.gradients[0], docs);
+            let own = no_split::of_no_split(&self.dataset, params, &self.gradients[0], docs);
             return Err(told_by_most(&self.team, docs.len(), own));
         }
         for Dropped { at, place, back, .. } in &dropped {

@@ -19,15 +19,15 @@
 
 mod counting;
 mod faulty;
-mod single;
-mod team;
-mod threads;
+mod single_process;
+mod thread_workers;
+mod workers;
 
 pub use counting::{Counting, Counts};
 pub use faulty::{Fault, Faulty};
-pub use single::Single;
-pub use team::{Call, FRAME, Team};
-pub use threads::{ThreadRank, Threads};
+pub use single_process::Single;
+pub use thread_workers::{ThreadRank, Threads};
+pub use workers::{Call, FRAME, Team};
 
 use crate::error::Result;
 use std::fmt::Debug;

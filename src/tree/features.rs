@@ -1,7 +1,7 @@
 //! Which features a node may split on, and where their codes are.
 
 use super::kernel::{self, Side};
-use super::scan::Asks;
+use super::split_search::Asks;
 use crate::binning::Binning;
 use crate::random::draw;
 use std::ops::Range;

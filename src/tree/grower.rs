@@ -1,17 +1,17 @@
 //! Best-first growth of one tree.
 
 use super::GROWING;
+use super::column_strips::Lines;
+use super::constraints::{Bounds, Rules};
+use super::data_parallel::take;
 use super::features::{Digit, Digits, Set};
 use super::histogram::{Docs, Known, Pool, Scratch, Shape};
 use super::kernel;
-use super::limits::{Bounds, Rules};
-use super::lines::Lines;
-use super::noise;
 use super::options::{GrowOptions, TreeShape};
-use super::packed::{Load, Scale, pack};
-use super::rows::Rows;
-use super::scan::{Asks, Bar, Choice, Room};
-use super::together::take;
+use super::packed_gradients::{Load, Scale, pack};
+use super::partition::Rows;
+use super::split_noise;
+use super::split_search::{Asks, Bar, Choice, Room};
 use crate::binning::{Binning, Categories, Matrix};
 use crate::distributed::Team;
 use crate::error::{Result, room_for};
@@ -228,7 +228,7 @@ impl Grower {
         let (criterion, team) = (self.options.criterion, &self.team);
         let load = Load { gradients, docs, criterion, team, round };
         let (scale, num_docs) = pack(load, &mut self.packed)?;
-        let deviation = noise::deviation(&self.options, job, &self.packed, team)?;
+        let deviation = split_noise::deviation(&self.options, job, &self.packed, team)?;
         let (queue, places, splits, sets) = (BTreeSet::new(), Vec::new(), Vec::new(), Vec::new());
         let trouble = Ok(());
         let mut growth =

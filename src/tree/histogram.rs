@@ -9,9 +9,9 @@
 //! cache: cells are read once, and each addition is one instruction on one cache line. In a
 //! [run](super::quiet) of columns only the loud docs are added.
 
+use super::column_strips::Strip;
 use super::kernel::{self, Block, Crowd, ROOM};
-use super::lines::Strip;
-use super::quiet::Run;
+use super::sparse_runs::Run;
 use crate::error::{Error, Result};
 use crate::simd::Level;
 use rayon::prelude::*;

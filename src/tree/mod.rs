@@ -15,34 +15,34 @@
 //! which is the smaller child's of each split, and both children's where they are small; a nanosecond
 //! a doc for each split above it; a quarter of a nanosecond a bin and feature for each new node.
 
-mod apart;
-mod careful;
-mod category;
-mod coded;
+mod binned_tree;
+mod categorical;
+mod column_strips;
+mod constrained_search;
+mod constraints;
+mod data_parallel;
+mod feature_parallel;
 mod features;
-mod finish;
 mod grower;
 mod histogram;
 mod kernel;
-mod level;
-mod limits;
-mod lines;
-mod noise;
+mod leaf_search;
+mod leaf_values;
 mod options;
-mod packed;
-mod quiet;
-mod rows;
-mod scan;
-mod share;
+mod packed_gradients;
+mod parallel_sums;
+mod partition;
+mod sparse_runs;
+mod split_noise;
+mod split_search;
 mod symmetric;
-mod together;
-mod value;
+mod symmetric_search;
 
 /// What the memory is for.
 const GROWING: &str = "growing trees";
 
-pub use category::CategoryOptions;
-pub use coded::CodedTree;
+pub use binned_tree::CodedTree;
+pub use categorical::CategoryOptions;
+pub use constraints::{Direction, Limits};
 pub use grower::{Grower, Job, Table};
-pub use limits::{Direction, Limits};
 pub use options::{Criterion, GrowOptions, TreeShape};

@@ -1,7 +1,7 @@
 //! How trees are grown.
 
-use super::category::CategoryOptions;
-use super::limits::Limits;
+use super::categorical::CategoryOptions;
+use super::constraints::Limits;
 use crate::error::{Error, Result};
 use std::str::FromStr;
 

@@ -3,15 +3,15 @@
 //! A leaf that is too small to be divided takes no part in the choice, but is divided all the same,
 //! since the tree is to be full; what is too small for a value of its own takes one from above.
 
+use super::constraints::Bounds;
 use super::features::{Digit, Set};
 use super::grower::{Best, Grower, Growth, NODE, Open, sum};
 use super::histogram::{Docs, Gathered, Known, Scratch};
 use super::kernel::{Asked, Side};
-use super::level::{Pair, Terms};
-use super::limits::Bounds;
-use super::packed::Sums;
-use super::scan::{Bar, Choice};
-use super::value::Eligible;
+use super::leaf_search::Eligible;
+use super::packed_gradients::Sums;
+use super::split_search::{Bar, Choice};
+use super::symmetric_search::{Pair, Terms};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::random::draw;

@@ -9,9 +9,9 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-pub(super) mod keep;
+pub(super) mod nonzero_keys;
 mod portable;
-pub(crate) mod turn;
+pub(crate) mod transpose;
 
 use super::layout::Place;
 use super::mapper::Mapper;

@@ -4,7 +4,7 @@
 use super::search::{Plain, Search, Tables};
 use super::{Summand, Tally};
 use crate::simd::Level;
-use crate::tree::scan::Found;
+use crate::tree::split_search::Found;
 
 pub(super) fn search(search: Search<'_>, tables: &mut Tables, found: &mut Found) {
     debug_assert!(Level::Avx2.is_available());

@@ -1,11 +1,11 @@
 //! Cutting docs in two, sixteen a step, and searching histograms, eight values a step.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
-use super::part::{Side, plain};
+use super::partition::{Side, plain};
 use super::search::{GLANCE, Kit, Question, Search, Tables};
 use super::{Summand, Tally};
 use crate::simd::Level;
-use crate::tree::scan::Found;
+use crate::tree::split_search::Found;
 use std::arch::x86_64::{
     __m512, __m512i, __mmask16, _CMP_GT_OQ, _mm256_loadu_si256, _mm512_add_epi32, _mm512_add_epi64,
     _mm512_add_ps, _mm512_alignr_epi64, _mm512_and_si512, _mm512_castsi256_si512,

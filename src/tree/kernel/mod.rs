@@ -3,27 +3,27 @@
 //!
 //! All forms of a loop give the same result; which one runs is chosen once a call.
 
-mod add;
+mod accumulate;
+mod active_docs;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod gradients;
-mod part;
-mod pick;
+mod level_reductions;
+mod partition;
 mod search;
-mod tally;
-mod whole;
+mod sums;
 
-pub(super) use add::{Block, GAP, MOST_COLUMNS, TILE_SUMS, add, fetch};
+pub(super) use accumulate::{Block, GAP, MOST_COLUMNS, TILE_SUMS, add, fetch};
+pub(super) use active_docs::{Crowd, ROOM, pick};
 pub(super) use gradients::{Packing, largest, pack, units};
-pub(super) use part::{Side, part};
-pub(super) use pick::{Crowd, ROOM, pick};
+pub(super) use level_reductions::{Asked, Tally};
+pub(super) use partition::{Side, part};
 pub(super) use search::{Search, Tables, marginal};
-pub(super) use tally::{Asked, Tally};
-pub(super) use whole::{join, subtract, total};
+pub(super) use sums::{join, subtract, total};
 
-use super::scan::{Found, Node, Scanner};
+use super::split_search::{Found, Node, Scanner};
 use crate::simd::Level;
 
 /// Searches columns at a level of instructions.
@@ -62,9 +62,9 @@ pub(super) fn add_node(summand: Summand<'_>, tables: &mut Tables, tally: &mut Ta
 mod tests {
     use super::*;
     use crate::random::draw;
-    use crate::tree::lines::Strip;
+    use crate::tree::column_strips::Strip;
     #[cfg(target_arch = "x86_64")]
-    use crate::tree::packed::Sums;
+    use crate::tree::packed_gradients::Sums;
 
     #[test]
     fn docs_are_cut_alike_at_every_level() {
@@ -153,7 +153,7 @@ mod tests {
                     let block = Block { strip, docs, gradients, places, next, next_strip: strip };
                     let [mut fast, mut slow] = [vec![1; stride * width], vec![1; stride * width]];
                     add(block, stride, &mut fast);
-                    add::plain(block, stride, &mut slow);
+                    accumulate::plain(block, stride, &mut slow);
                     assert_eq!(fast, slow);
                 }
             }

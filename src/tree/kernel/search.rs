@@ -1,9 +1,9 @@
 //! The search of histograms: one safe loop, compiled for each level of instructions.
 
 use crate::tree::features::Digit;
-use crate::tree::noise::Noise;
-use crate::tree::packed::Sums;
-use crate::tree::scan::{Asks, Choice, Found, Node, Scanner, beats};
+use crate::tree::packed_gradients::Sums;
+use crate::tree::split_noise::Noise;
+use crate::tree::split_search::{Asks, Choice, Found, Node, Scanner, beats};
 
 /// Some columns of a node's histogram.
 #[derive(Clone, Copy)]

@@ -3,12 +3,12 @@
 //! It finds what the kernels would find, but for what is heeded. Where both search a node, of equal
 //! scores the first wins, by the number of the feature in [`Digits`](super::features::Digits).
 
+use super::constraints::{Bounds, Rules};
 use super::features::{Digit, Digits, Set};
 use super::kernel::marginal;
-use super::limits::{Bounds, Rules};
-use super::noise::Noise;
-use super::packed::Sums;
-use super::scan::{Asks, Choice, Found, Node, Scanner, beats};
+use super::packed_gradients::Sums;
+use super::split_noise::Noise;
+use super::split_search::{Asks, Choice, Found, Node, Scanner, beats};
 
 /// What to heed in a node.
 #[derive(Debug, Clone, Copy)]

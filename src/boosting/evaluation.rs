@@ -1,7 +1,7 @@
 //! What is looked at after each round: metrics on datasets.
 
 use super::Patience;
-use super::standing::Standing;
+use super::score_cache::Standing;
 use crate::data::Dataset;
 use crate::distributed::{Call, Team};
 use crate::error::{Error, Result};

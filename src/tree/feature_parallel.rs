@@ -5,7 +5,7 @@
 //! whoever found it, as one process would. Each rank then parts the docs itself.
 
 use super::grower::{Grower, Growth};
-use super::scan::{Asks, Choice, Found};
+use super::split_search::{Asks, Choice, Found};
 use crate::distributed::Call;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;

@@ -5,7 +5,7 @@
 //! query has none of the pairs that the loss lives on. Draws depend on the content of a query or doc
 //! and on the round alone.
 
-use super::thinning::{Draws, thin};
+use super::doc_sampling::{Draws, thin};
 use super::{DocSampling, Params};
 use crate::Gradient;
 use crate::data::Dataset;

@@ -6,7 +6,7 @@
 //! those of all docs, since they are integers.
 
 use super::histogram::{BLOCK, Docs, Part};
-use super::scan::{Scanner, cut};
+use super::split_search::{Scanner, cut};
 use rayon::prelude::*;
 
 /// The fewest docs of a part: its sums are added up in a small share of the time that they take.
@@ -75,9 +75,9 @@ mod tests {
     use crate::binning::{Binning, Matrix};
     use crate::random::draw;
     use crate::simd::Level;
+    use crate::tree::column_strips::Lines;
     use crate::tree::features::Digits;
     use crate::tree::histogram::{Known, Shape};
-    use crate::tree::lines::Lines;
 
     #[test]
     fn docs_in_parts_have_the_sums_of_all() {

@@ -7,8 +7,8 @@
 //! boosted decision trees*, 2012).
 
 use super::TeamMode;
+use super::evaluation::Watch;
 use super::trainer::stepped;
-use super::watch::Watch;
 use crate::Interrupt;
 use crate::data::Dataset;
 use crate::distributed::{Call, Team};

@@ -9,12 +9,12 @@
 //! *Interactions* are groups of features; the features on a path from the root must lie in one of
 //! them. A feature of no group is a group of its own.
 
-use super::category::CategoryOptions;
+use super::categorical::CategoryOptions;
 use super::features::{Digits, Set};
 use super::grower::Open;
 use super::options::{Criterion, GrowOptions};
-use super::packed::{Scale, Sums};
-use super::scan::{Asks, Choice};
+use super::packed_gradients::{Scale, Sums};
+use super::split_search::{Asks, Choice};
 use crate::binning::Binning;
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;

@@ -9,7 +9,7 @@
 
 use super::grower::Job;
 use super::options::GrowOptions;
-use super::packed::Sums;
+use super::packed_gradients::Sums;
 use crate::distributed::{Call, Team};
 use crate::error::Result;
 use crate::random::draw_in;

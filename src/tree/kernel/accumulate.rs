@@ -5,7 +5,7 @@
 //! them disappears, and the sums of a column are an array that a byte cannot leave.
 #![expect(unsafe_code, reason = "a kernel: asks for rows before they are needed")]
 
-use crate::tree::lines::Strip;
+use crate::tree::column_strips::Strip;
 use std::ops::Range;
 
 /// The most columns of a tile.

@@ -2,7 +2,7 @@
 
 use super::features::{Digit, Digits};
 use super::kernel::Side;
-use super::scan::Asks;
+use super::split_search::Asks;
 use crate::binning::{Binning, Mapper, Matrix};
 use crate::error::Result;
 use crate::interrupt::Interrupt;

@@ -3,8 +3,10 @@
 //! The sums are those of the scorer, in its order: a model whose thresholds are all among those of
 //! the bins scores a dataset to the same bits as the raw rows that it was made of.
 
-use super::standing::{Standing, settle};
-use super::start::{From, check_features, is_native_forest, is_plain, standing, start_scores};
+use super::initial_model::{
+    From, check_features, is_native_forest, is_plain, standing, start_scores,
+};
+use super::score_cache::{Standing, settle};
 use crate::Interrupt;
 use crate::binning::Binning;
 use crate::data::Dataset;

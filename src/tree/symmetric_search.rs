@@ -4,12 +4,12 @@
 //! columns take off is summed up meanwhile: so the sums of a column, and what is made of them, stay in
 //! a cache. As with one node, only the smaller of two siblings is summed from its docs.
 
+use super::column_strips::Strip;
 use super::features::Set;
 use super::histogram::{BLOCK, Docs, Part};
 use super::kernel::{self, Asked, Summand, Tables, Tally};
-use super::lines::Strip;
-use super::noise::Noise;
-use super::scan::{FEW, GROUP, Node, Scanner, cut};
+use super::split_noise::Noise;
+use super::split_search::{FEW, GROUP, Node, Scanner, cut};
 use rayon::prelude::*;
 use std::ops::Range;
 

@@ -4,9 +4,9 @@
 use super::Summand;
 use super::search::{Kit, Tables, marginal, padded, score_all};
 use crate::tree::features::Set;
-use crate::tree::level::Terms;
-use crate::tree::packed::Sums;
-use crate::tree::scan::{Node, Scanner};
+use crate::tree::packed_gradients::Sums;
+use crate::tree::split_search::{Node, Scanner};
+use crate::tree::symmetric_search::Terms;
 use std::ops::Range;
 
 /// What each split on some columns takes off, in all nodes so far.

@@ -4,9 +4,9 @@
 //! line of them, so that a feature's keys fill up one after the other, and then sorted by radix.
 
 use super::feature_bins::BinOptions;
-use super::kernel::keep::{SLACK, keep};
+use super::kernel::nonzero_keys::{SLACK, keep};
 use super::mapper::Mapper;
-use super::quantile::{Weighted, from_key, sort_by_key, to_key};
+use super::thresholds::{Weighted, from_key, sort_by_key, to_key};
 use crate::Interrupt;
 use crate::error::Result;
 use crate::simd::Level;

@@ -1,11 +1,11 @@
 //! Where training starts: from nothing, from scores, or from a model.
 
 use super::Base;
+use super::binned_scoring::Coded;
+use super::evaluation::Watched;
 use super::loss::{ClassGoal, Learned};
-use super::scoring::Coded;
-use super::standing::Standing;
+use super::score_cache::Standing;
 use super::trainer::Plan;
-use super::watch::Watched;
 use crate::Interrupt;
 use crate::data::Dataset;
 use crate::error::{Error, Result};

@@ -1,12 +1,12 @@
 //! What a leaf is worth to the search, and what becomes of what the search finds.
 
-use super::careful::Careful;
+use super::constrained_search::Careful;
 use super::features::Set;
 use super::grower::{Best, Grower, Growth, NODE, NOISE, Open, ROWS, Reduction};
-use super::noise::Noise;
 use super::options::Criterion;
-use super::packed::Sums;
-use super::scan::{Bar, Found, Node, Scanner};
+use super::packed_gradients::Sums;
+use super::split_noise::Noise;
+use super::split_search::{Bar, Found, Node, Scanner};
 use crate::random::{draw, start};
 use crate::simd::Level;
 use std::cmp::Reverse;

@@ -11,13 +11,13 @@
 //! parent's minus those, in place. The sums of a small node are nowhere else: to make its
 //! children's from their docs takes less time than to fetch its own from memory.
 
-use super::careful::{self, Careful};
+use super::column_strips::{Lines, Strip};
+use super::constrained_search::{self, Careful};
+use super::constraints::Rules;
 use super::features::{Digit, Digits, Set};
 use super::histogram::{BLOCK, Docs, Part, Shape};
 use super::kernel::{self, Search, Tables};
-use super::limits::Rules;
-use super::lines::{Lines, Strip};
-use super::noise::Noise;
+use super::split_noise::Noise;
 use crate::simd::Level;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -342,7 +342,7 @@ impl<'a> Scanner<'a> {
     ) {
         kernel::search(self.level, Search { scanner: self, node, first, sums }, tables, found);
         if let Some(careful) = &node.careful {
-            careful.search(careful::Columns { scanner: self, node, first, sums }, found);
+            careful.search(constrained_search::Columns { scanner: self, node, first, sums }, found);
         }
     }
 }
@@ -363,8 +363,8 @@ mod tests {
     use crate::interrupt::Interrupt;
     use crate::random::draw;
     use crate::tree::histogram::Known;
-    use crate::tree::level::{Pair, Terms};
-    use crate::tree::packed::Sums;
+    use crate::tree::packed_gradients::Sums;
+    use crate::tree::symmetric_search::{Pair, Terms};
     use std::ops::Range;
 
     #[derive(Debug)]

@@ -7,8 +7,8 @@
 //!
 //! Cost: a pass is a sweep and two walks of all docs a tree.
 
-use super::start::{check_features, is_plain, other_bins, start_scores};
-use super::step::{check_bounds, judged};
+use super::exact_step::{check_bounds, judged};
+use super::initial_model::{check_features, is_plain, other_bins, start_scores};
 use super::trainer::stepped;
 use crate::Interrupt;
 use crate::combine::{Judged, Range, SweepOptions, sweep, values};

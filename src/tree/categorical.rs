@@ -11,9 +11,9 @@
 //! that categories go to which the node has never seen. That is the right one, or the left one's
 //! complement: a split names the categories that go left, and no others.
 
-use super::careful::{Careful, Line};
-use super::packed::Sums;
-use super::scan::{Asks, Choice, Found, Node, beats};
+use super::constrained_search::{Careful, Line};
+use super::packed_gradients::Sums;
+use super::split_search::{Asks, Choice, Found, Node, beats};
 use crate::error::{Error, Result};
 
 /// How splits on categories are chosen.

@@ -16,7 +16,7 @@
 //!
 //! Cost: a round takes a quarter of a nanosecond a cell, beside the gradients and the metrics.
 
-use super::stopping::best;
+use super::early_stopping::best;
 use super::{End, Loss, Patience};
 use crate::data::RawDataset;
 use crate::error::{Error, Result};

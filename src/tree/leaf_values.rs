@@ -1,10 +1,10 @@
 //! The values of a tree that has been grown.
 
+use super::constraints::Bounds;
+use super::data_parallel::take;
 use super::grower::{Grower, Growth, Open};
-use super::limits::Bounds;
 use super::options::Criterion;
-use super::packed::Sums;
-use super::together::take;
+use super::packed_gradients::Sums;
 use crate::distributed::Call;
 use crate::error::Result;
 use crate::exact_sum::{ExactSum, WORDS};

@@ -1,13 +1,13 @@
 //! What is checked and made before the first round, alone and with the other ranks of a team.
 
+use super::super::bagging::Sampler;
 use super::super::dropout::Dropping;
+use super::super::evaluation::Watch;
+use super::super::global_data::Whole;
+use super::super::initial_model::Start;
 use super::super::notes;
-use super::super::position::Bias;
-use super::super::sampler::Sampler;
-use super::super::standing::Standing;
-use super::super::start::Start;
-use super::super::together::Whole;
-use super::super::watch::Watch;
+use super::super::position_bias::Bias;
+use super::super::score_cache::Standing;
 use super::super::{DocSampling, ExactStep, Step, TeamMode};
 use super::{Plan, Trainer, table};
 use crate::data::Dataset;

@@ -4,7 +4,7 @@
 //! kept are compressed.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
-use crate::binning::quantile::to_key;
+use crate::binning::thresholds::to_key;
 use crate::simd::Level;
 
 /// What [`keep`] may write behind the last key.

@@ -8,7 +8,7 @@
 //! of a [run](super::quiet) are neighbours.
 
 use super::GROWING;
-use super::quiet::{Plan, Quiet};
+use super::sparse_runs::{Plan, Quiet};
 use crate::binning::{Columns, Matrix, to_lines};
 use crate::error::Result;
 use crate::huge_pages::Pages;

@@ -5,10 +5,10 @@
 //! scale of the gradients, is summed as integers. So the model is that of one process which has all
 //! the docs, byte for byte.
 
+use super::evaluation::Watch;
+use super::initial_model::target;
 use super::loss::Learned;
-use super::start::target;
 use super::trainer::Plan;
-use super::watch::Watch;
 use super::{Step, TeamMode};
 use crate::data::Dataset;
 use crate::distributed::{Call, Team};
