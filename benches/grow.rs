@@ -7,10 +7,10 @@
 #![expect(clippy::print_stdout, reason = "a bench: prints its figures")]
 
 use cpu_time::ThreadTime;
-use rustrank::binning::{BinOptions, Binning, Matrix};
+use rustrank::binning::{BinOptions, BinnedMatrix, Binning};
 use rustrank::data::{Policy, Strided};
 use rustrank::random::draw;
-use rustrank::tree::{GrowOptions, Grower, Job, Table, TreeShape};
+use rustrank::tree::{GrowOptions, Grower, TrainingTable, TreeJob, TreeShape};
 use rustrank::{Gradient, Interrupt};
 
 struct World {
@@ -18,7 +18,7 @@ struct World {
     num_docs: usize,
     num_features: usize,
     binning: Binning,
-    matrix: Matrix,
+    matrix: BinnedMatrix,
     gradients: Vec<Gradient>,
 }
 
@@ -75,10 +75,11 @@ impl World {
         let never = Interrupt::new();
         let docs: Vec<u32> = (0..self.num_docs as u32).collect();
         let doc_hash: Vec<u64> = (0..self.num_docs as u64).collect();
-        let table = Table { matrix: &self.matrix, binning: &self.binning, doc_hash: &doc_hash };
+        let table =
+            TrainingTable { matrix: &self.matrix, binning: &self.binning, doc_hash: &doc_hash };
         let mut grower = Grower::new(table, options).expect("a grower");
         let mut one = || {
-            let job = Job { gradients: &self.gradients, docs: &docs, rest: &[], round: 0 };
+            let job = TreeJob { gradients: &self.gradients, docs: &docs, rest: &[], round: 0 };
             let start = ThreadTime::now();
             grower.grow(table, job, &never).expect("a tree");
             start.elapsed()

@@ -13,14 +13,14 @@ use std::ops::{Deref, DerefMut};
 
 /// Numbers that begin a page, all zero at first; their memory is not touched before they are.
 #[derive(Debug)]
-pub(crate) struct Pages<T> {
+pub(crate) struct HugePageVec<T> {
     bytes: MmapMut,
     /// In numbers: a map cannot be empty.
     len: usize,
     numbers: PhantomData<T>,
 }
 
-impl<T: AnyBitPattern + NoUninit> Pages<T> {
+impl<T: AnyBitPattern + NoUninit> HugePageVec<T> {
     /// So many zeros; `what` needs them.
     pub(crate) fn zeros(what: &'static str, len: usize) -> Result<Self> {
         let size = len.saturating_mul(size_of::<T>());
@@ -33,7 +33,7 @@ impl<T: AnyBitPattern + NoUninit> Pages<T> {
     }
 }
 
-impl<T: AnyBitPattern + NoUninit> Deref for Pages<T> {
+impl<T: AnyBitPattern + NoUninit> Deref for HugePageVec<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -41,7 +41,7 @@ impl<T: AnyBitPattern + NoUninit> Deref for Pages<T> {
     }
 }
 
-impl<T: AnyBitPattern + NoUninit> DerefMut for Pages<T> {
+impl<T: AnyBitPattern + NoUninit> DerefMut for HugePageVec<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         bytemuck::cast_slice_mut(&mut self.bytes[..self.len * size_of::<T>()])
     }
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn holds_what_is_written() {
         for len in [0, 1, 5000, 1 << 20] {
-            let mut pages = Pages::<u64>::zeros("a test", len).unwrap();
+            let mut pages = HugePageVec::<u64>::zeros("a test", len).unwrap();
             assert_eq!(pages.len(), len);
             assert!(pages.iter().all(|&number| number == 0));
             assert!(pages.as_ptr().cast::<u8>().align_offset(4096) == 0, "begins a page");
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn too_much_is_an_error() {
         for len in [usize::MAX, usize::MAX / 16] {
-            let error = Pages::<u64>::zeros("a test", len).unwrap_err();
+            let error = HugePageVec::<u64>::zeros("a test", len).unwrap_err();
             assert!(error.to_string().contains("a test"), "{error}");
         }
     }

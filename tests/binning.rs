@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use rustrank::Interrupt;
-use rustrank::binning::{BinOptions, Binning, Cells, Matrix, Sample};
+use rustrank::binning::{BinOptions, BinnedMatrix, Binning, CellSource, RowSample};
 use rustrank::data::{Infinite, Policy, Strided};
 use rustrank::random::draw;
 use rustrank::simd::Level;
@@ -33,8 +33,8 @@ fn choose(values: &[f32], features: usize, options: &BinOptions) -> Binning {
     Binning::of(&by_row(values, features), options, &Interrupt::new()).unwrap()
 }
 
-fn matrix(binning: &Binning, values: &[f32]) -> Matrix {
-    let mut matrix = Matrix::with_capacity(binning.layout().width(), 0).unwrap();
+fn matrix(binning: &Binning, values: &[f32]) -> BinnedMatrix {
+    let mut matrix = BinnedMatrix::with_capacity(binning.layout().width(), 0).unwrap();
     let table = by_row(values, binning.num_features());
     binning.append(&table, &mut matrix, &mut Vec::new(), &Interrupt::new()).unwrap();
     matrix
@@ -74,7 +74,7 @@ proptest! {
         for level in Level::available() {
             let mut rows = vec![0; 40 * width];
             binning.encode_at(level, &values, &mut rows);
-            for (feature, place) in binning.layout().places().iter().enumerate() {
+            for (feature, place) in binning.layout().locations().iter().enumerate() {
                 let mapper = &binning.mappers()[feature];
                 prop_assert!(mapper.num_bins() <= max_bins);
                 let Some(place) = place else { continue };
@@ -105,7 +105,7 @@ proptest! {
     #[test]
     fn a_sample_that_grows_is_one_that_knew_its_width((values, features) in table(50, 4)) {
         let options = BinOptions { max_bins: 9, sample_rows: 30, ..BinOptions::default() };
-        let mut growing = Sample::growing(options.sample_rows);
+        let mut growing = RowSample::growing(options.sample_rows);
         // The first rows do not have the last feature yet: there it is 0.
         let mut padded = values.clone();
         padded[..20 * features].chunks_mut(features).for_each(|row| row[features - 1] = 0.0);
@@ -143,7 +143,7 @@ fn every_kernel_finds_the_bins_of_tables_of_any_shape() {
         let width = binning.layout().width();
         let mut expected = vec![0; rows * width];
         for (i, &cell) in cells.iter().enumerate() {
-            if let Some(place) = binning.layout().places()[i % features] {
+            if let Some(place) = binning.layout().locations()[i % features] {
                 let code = u16::from(binning.mappers()[i % features].code(cell));
                 let column = place.column as usize;
                 expected[i / features * width + column] += (code * place.stride) as u8;
@@ -172,7 +172,7 @@ fn order_threads_and_batches_leave_the_bins_alone() {
     assert_eq!(thresholds(&choose(&shuffled, features, &options)), expected);
 
     for batch in [1, 37, 1000, 4999] {
-        let mut sample = Sample::new(options.sample_rows, features);
+        let mut sample = RowSample::new(options.sample_rows, features);
         for rows in shuffled.chunks(batch * features) {
             sample.push(&by_row(rows, features), &Interrupt::new()).unwrap();
         }
@@ -258,7 +258,7 @@ fn a_table_is_read_alike_in_any_layout() {
     let values = mixed(300, 6);
     let wide: Vec<f64> = values.iter().map(|&x| f64::from(x)).collect();
     let columns: Vec<f64> = (0..1800).map(|i| wide[i % 300 * 6 + i / 300]).collect();
-    let read = |table: &dyn Cells| {
+    let read = |table: &dyn CellSource| {
         let mut tile = vec![0.0; 50 * 6];
         table.read(100..150, &mut tile).unwrap();
         tile

@@ -7,8 +7,9 @@ mod rows;
 use rows::{FEATURES, Rows};
 use rustrank::binning::BinOptions;
 use rustrank::boosting::{
-    Base, DocSampling, Dropout, DropoutNormaliser, End, Loss, Measured, OtherMetric, Params,
-    Patience, Plan, Trainer, Watched, binning_of, permutation_importance, score_dataset,
+    BaseModel, BoostingParams, BoostingTrainer, CustomMetric, DocSampling, Dropout,
+    DropoutNormaliser, EarlyStopping, EvaluationMetric, EvaluationSet, StopReason, TrainingLoss,
+    TrainingPlan, binning_of, permutation_importance, score_dataset,
 };
 use rustrank::data::{Dataset, Policy, Strided};
 use rustrank::model::Model;
@@ -85,7 +86,7 @@ impl Objective for Pairs {
 #[derive(Debug)]
 struct Failing(AtomicUsize);
 
-impl OtherMetric for Failing {
+impl CustomMetric for Failing {
     fn name(&self) -> &'static str {
         "failing"
     }
@@ -98,13 +99,13 @@ impl OtherMetric for Failing {
     }
 }
 
-fn params() -> Params {
+fn params() -> BoostingParams {
     let grow = GrowOptions { num_leaves: 6, min_leaf_docs: 3, ..GrowOptions::default() };
-    Params { num_trees: 12, grow, ..Params::default() }
+    BoostingParams { num_trees: 12, grow, ..BoostingParams::default() }
 }
 
 /// Everything random at once.
-fn random() -> Params {
+fn random() -> BoostingParams {
     let mut params = params();
     (params.queries_per_tree, params.docs_per_tree) = (0.7, 0.8);
     params.grow.features_per_tree = 0.8;
@@ -113,7 +114,7 @@ fn random() -> Params {
 }
 
 /// And by levels, with chance in the choice of splits.
-fn symmetric() -> Params {
+fn symmetric() -> BoostingParams {
     let mut params = random();
     params.grow.tree_shape = TreeShape::Symmetric;
     params.grow.num_leaves = 8;
@@ -122,46 +123,46 @@ fn symmetric() -> Params {
 }
 
 /// With docs that are chosen for their gradients.
-fn thinned(doc_sampling: DocSampling) -> Params {
-    Params { docs_per_tree: 0.4, doc_sampling, ..random() }
+fn thinned(doc_sampling: DocSampling) -> BoostingParams {
+    BoostingParams { docs_per_tree: 0.4, doc_sampling, ..random() }
 }
 
 /// With trees that are dropped and put back.
-fn dropping() -> Params {
+fn dropping() -> BoostingParams {
     let normaliser = DropoutNormaliser::Tree;
     let dropout = Dropout { rate: 0.4, skip: 0.2, most: Some(3), normaliser };
-    Params { dropout: Some(dropout), learning_rate: 0.3, ..random() }
+    BoostingParams { dropout: Some(dropout), learning_rate: 0.3, ..random() }
 }
 
-fn plan(params: Params) -> Plan {
-    Plan {
+fn plan(params: BoostingParams) -> TrainingPlan {
+    TrainingPlan {
         params,
-        loss: Loss::other("pairs", Box::new(Pairs)),
-        watched: Vec::new(),
-        metrics: vec![Measured::Metric("ndcg@5".parse().unwrap())],
+        loss: TrainingLoss::other("pairs", Box::new(Pairs)),
+        evaluation_sets: Vec::new(),
+        metrics: vec![EvaluationMetric::Metric("ndcg@5".parse().unwrap())],
         patience: None,
         base: None,
     }
 }
 
-fn watched(name: &str, dataset: &Arc<Dataset>) -> Watched {
-    Watched { name: name.to_owned(), dataset: dataset.clone() }
+fn evaluation_set(name: &str, dataset: &Arc<Dataset>) -> EvaluationSet {
+    EvaluationSet { name: name.to_owned(), dataset: dataset.clone() }
 }
 
-fn trainer(dataset: &Arc<Dataset>, plan: Plan) -> Result<Trainer> {
-    Trainer::new(dataset.clone(), plan, &Interrupt::new())
+fn trainer(dataset: &Arc<Dataset>, plan: TrainingPlan) -> Result<BoostingTrainer> {
+    BoostingTrainer::new(dataset.clone(), plan, &Interrupt::new())
 }
 
-fn run(trainer: &mut Trainer) -> String {
+fn run(trainer: &mut BoostingTrainer) -> String {
     while trainer.next_round(&Interrupt::new()).unwrap().is_some() {}
     trainer.model().to_text()
 }
 
-fn trained(dataset: &Arc<Dataset>, plan: Plan) -> String {
+fn trained(dataset: &Arc<Dataset>, plan: TrainingPlan) -> String {
     run(&mut trainer(dataset, plan).unwrap())
 }
 
-fn refused(outcome: Result<Trainer>) -> String {
+fn refused(outcome: Result<BoostingTrainer>) -> String {
     outcome.unwrap_err().to_string()
 }
 
@@ -174,15 +175,16 @@ fn any_number_of_threads_gives_the_same_bytes() {
     same_bytes_for_any_number_of_threads(&thinned(DocSampling::OneSided { top: 0.2 }));
 }
 
-fn same_bytes_for_any_number_of_threads(params: &Params) {
+fn same_bytes_for_any_number_of_threads(params: &BoostingParams) {
     let (train, valid) = (Rows::new(150, 1), Rows::new(40, 2));
     let mut seen = Vec::new();
     for threads in [1, 2, 4] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         seen.push(pool.install(|| {
             let train = train.dataset();
-            let watched = vec![watched("valid", &valid.like(&train)), watched("train", &train)];
-            let plan = Plan { watched, ..plan(params.clone()) };
+            let evaluation_sets =
+                vec![evaluation_set("valid", &valid.like(&train)), evaluation_set("train", &train)];
+            let plan = TrainingPlan { evaluation_sets, ..plan(params.clone()) };
             let mut trainer = trainer(&train, plan).unwrap();
             (run(&mut trainer), trainer.history().to_vec())
         }));
@@ -212,10 +214,13 @@ fn resuming_from_any_round_gives_the_same_bytes() {
     resuming_gives_the_same_bytes(&thinned(DocSampling::Importance));
 }
 
-fn resuming_gives_the_same_bytes(params: &Params) {
+fn resuming_gives_the_same_bytes(params: &BoostingParams) {
     let train = Rows::new(60, 5).dataset();
     let valid = Rows::new(20, 6).like(&train);
-    let watching = || Plan { watched: vec![watched("valid", &valid)], ..plan(params.clone()) };
+    let watching = || TrainingPlan {
+        evaluation_sets: vec![evaluation_set("valid", &valid)],
+        ..plan(params.clone())
+    };
     let mut whole = trainer(&train, watching()).unwrap();
     let expected = run(&mut whole);
     let mut begun = trainer(&train, watching()).unwrap();
@@ -223,7 +228,7 @@ fn resuming_gives_the_same_bytes(params: &Params) {
         let text = begun.checkpoint().to_text();
         let checkpoint = Model::from_text(text.as_bytes()).unwrap();
         let never = Interrupt::new();
-        let resumed = Trainer::resume(train.clone(), watching(), checkpoint, &never);
+        let resumed = BoostingTrainer::resume(train.clone(), watching(), checkpoint, &never);
         let mut resumed = resumed.unwrap();
         assert_eq!(run(&mut resumed), expected);
         assert_eq!(resumed.history(), whole.history());
@@ -237,14 +242,15 @@ fn a_checkpoint_of_another_training_is_refused() {
     let mut begun = trainer(&train, plan(params())).unwrap();
     begun.next_round(&Interrupt::new()).unwrap();
     let resume = |dataset: &Arc<Dataset>, plan, checkpoint| {
-        refused(Trainer::resume(dataset.clone(), plan, checkpoint, &Interrupt::new()))
+        refused(BoostingTrainer::resume(dataset.clone(), plan, checkpoint, &Interrupt::new()))
     };
     let said = resume(&Rows::new(30, 6).dataset(), plan(params()), begun.checkpoint());
     assert!(said.starts_with("the checkpoint is of another training set"), "{said}");
-    let slower = Params { learning_rate: 0.05, ..params() };
+    let slower = BoostingParams { learning_rate: 0.05, ..params() };
     let said = resume(&train, plan(slower), begun.checkpoint());
     assert!(said.contains("another learning_rate: got 0.1, expected 0.05"), "{said}");
-    let watching = Plan { watched: vec![watched("train", &train)], ..plan(params()) };
+    let watching =
+        TrainingPlan { evaluation_sets: vec![evaluation_set("train", &train)], ..plan(params()) };
     let said = resume(&train, watching, begun.checkpoint());
     assert!(said.contains("other sets or metrics"), "{said}");
     let said = resume(&train, plan(params()), begun.model().clone());
@@ -258,12 +264,13 @@ fn ten_and_ten_rounds_are_twenty() {
         [(true, random()), (false, random()), (true, dropping()), (false, dropping())]
     {
         let plan = |num_trees, base: Option<Model>| {
-            let base = base.map(Base::from);
-            let plan = Plan { base, ..plan(Params { num_trees, ..params.clone() }) };
+            let base = base.map(BaseModel::from);
+            let plan =
+                TrainingPlan { base, ..plan(BoostingParams { num_trees, ..params.clone() }) };
             if objective {
                 plan
             } else {
-                Plan { loss: Loss::other("squares", Box::new(Squares)), ..plan }
+                TrainingPlan { loss: TrainingLoss::other("squares", Box::new(Squares)), ..plan }
             }
         };
         let twenty = trained(&train, plan(20, None));
@@ -280,10 +287,12 @@ fn base_scores_stand_for_a_base_of_other_bins() {
     let train = rows.dataset();
     let moved = rows.cells.iter().map(|cell| cell * 1.01).collect();
     let other = Rows { cells: moved, ..rows.clone() }.dataset();
-    let text =
-        trained(&other, Plan { loss: Loss::other("squares", Box::new(Squares)), ..plan(params()) });
+    let text = trained(
+        &other,
+        TrainingPlan { loss: TrainingLoss::other("squares", Box::new(Squares)), ..plan(params()) },
+    );
     let base = || Model::from_text(text.as_bytes()).unwrap();
-    let with = |base: Model| Plan { base: Some(base.into()), ..plan(params()) };
+    let with = |base: Model| TrainingPlan { base: Some(base.into()), ..plan(params()) };
     let said = refused(trainer(&train, with(base())));
     assert!(said.contains("the base cannot score binned docs"), "{said}");
 
@@ -312,12 +321,16 @@ fn scores(model: &Model, rows: &Rows) -> Vec<f64> {
 fn the_history_holds_the_metrics_of_the_model() {
     let (rows, valid_rows) = (Rows::new(60, 9), Rows::new(30, 10));
     let train = rows.dataset();
-    let watched = vec![watched("valid", &valid_rows.like(&train)), watched("train", &train)];
+    let evaluation_sets =
+        vec![evaluation_set("valid", &valid_rows.like(&train)), evaluation_set("train", &train)];
     for params in [params(), random(), dropping()] {
-        let watched = watched.clone();
-        let metrics = ["ndcg@5", "map"].map(|name| Measured::Metric(name.parse().unwrap()));
-        let mut trainer =
-            trainer(&train, Plan { watched, metrics: metrics.to_vec(), ..plan(params) }).unwrap();
+        let evaluation_sets = evaluation_sets.clone();
+        let metrics = ["ndcg@5", "map"].map(|name| EvaluationMetric::Metric(name.parse().unwrap()));
+        let mut trainer = trainer(
+            &train,
+            TrainingPlan { evaluation_sets, metrics: metrics.to_vec(), ..plan(params) },
+        )
+        .unwrap();
         let names: Vec<String> =
             trainer.names().map(|(set, metric)| format!("{set} {metric}")).collect();
         assert_eq!(names, ["valid ndcg@5", "valid map", "train ndcg@5", "train map"]);
@@ -344,13 +357,13 @@ fn a_round_that_fails_or_is_taken_back_leaves_no_trace() {
     leaves_no_trace(dropping());
 }
 
-fn leaves_no_trace(params: Params) {
+fn leaves_no_trace(params: BoostingParams) {
     let train = Rows::new(40, 11).dataset();
     let expected = trained(&train, plan(params.clone()));
     let mut trainer = trainer(&train, {
-        let failing = Measured::Other(Arc::new(Failing(AtomicUsize::new(4))));
-        let watched = vec![watched("train", &train)];
-        Plan { watched, metrics: vec![failing], ..plan(params) }
+        let failing = EvaluationMetric::Other(Arc::new(Failing(AtomicUsize::new(4))));
+        let evaluation_sets = vec![evaluation_set("train", &train)];
+        TrainingPlan { evaluation_sets, metrics: vec![failing], ..plan(params) }
     })
     .unwrap();
     let never = Interrupt::new();
@@ -372,13 +385,17 @@ fn early_stopping_waits_and_keeps_the_first_best_round() {
     let train = Rows::new(40, 12).dataset();
     let valid = Rows::new(15, 13).like(&train);
     let mut stopped = trainer(&train, {
-        let patience = Some(Patience { rounds: 3, set: 0, metric: 0 });
-        let params = Params { num_trees: 500, learning_rate: 1.0, ..params() };
-        Plan { watched: vec![watched("valid", &valid)], patience, ..plan(params) }
+        let patience = Some(EarlyStopping { rounds: 3, set: 0, metric: 0 });
+        let params = BoostingParams { num_trees: 500, learning_rate: 1.0, ..params() };
+        TrainingPlan {
+            evaluation_sets: vec![evaluation_set("valid", &valid)],
+            patience,
+            ..plan(params)
+        }
     })
     .unwrap();
     run(&mut stopped);
-    assert_eq!(stopped.end(), Some(End::Patience));
+    assert_eq!(stopped.end(), Some(StopReason::EarlyStopping));
     let best = stopped.best_round().unwrap();
     assert_eq!(stopped.num_rounds(), best + 3);
     let values: Vec<f64> = stopped.history().iter().map(|values| values[0]).collect();
@@ -397,16 +414,19 @@ fn docs_that_have_no_pairs_change_nothing() {
     let train = rows.dataset_of(data);
     let plain = trained(&train, plan(params()));
     // With another's metric on the training set, all docs are sent down the trees.
-    let failing = Measured::Other(Arc::new(Failing(AtomicUsize::new(0))));
-    let watched = vec![watched("train", &train)];
-    assert_eq!(trained(&train, Plan { watched, metrics: vec![failing], ..plan(params()) }), plain);
+    let failing = EvaluationMetric::Other(Arc::new(Failing(AtomicUsize::new(0))));
+    let evaluation_sets = vec![evaluation_set("train", &train)];
+    assert_eq!(
+        trained(&train, TrainingPlan { evaluation_sets, metrics: vec![failing], ..plan(params()) }),
+        plain
+    );
 }
 
 #[test]
 fn what_keeps_a_first_tree_from_splitting_is_told() {
     let rows = Rows::new(30, 15);
     let train = rows.dataset();
-    let first = |dataset: &Arc<Dataset>, plan: Plan| {
+    let first = |dataset: &Arc<Dataset>, plan: TrainingPlan| {
         let mut trainer = trainer(dataset, plan).unwrap();
         trainer.next_round(&Interrupt::new()).unwrap_err().to_string()
     };
@@ -425,7 +445,8 @@ fn what_keeps_a_first_tree_from_splitting_is_told() {
     let same = Rows { labels: vec![1.0; rows.labels.len()], ..rows.clone() };
     let said = refused(trainer(&same.dataset(), plan(params())));
     assert!(said.starts_with("no pairs to learn from"), "{said}");
-    let squares = Plan { loss: Loss::other("squares", Box::new(Squares)), ..plan(params()) };
+    let squares =
+        TrainingPlan { loss: TrainingLoss::other("squares", Box::new(Squares)), ..plan(params()) };
     let said = first(&same.dataset(), squares);
     assert!(said.contains("all gradients are 0"), "{said}");
     let flat = Rows { cells: vec![1.0; rows.cells.len()], ..rows.clone() };
@@ -437,7 +458,10 @@ fn what_keeps_a_first_tree_from_splitting_is_told() {
 fn sets_of_other_features_or_bins_are_refused() {
     let rows = Rows::new(30, 16);
     let train = rows.dataset();
-    let with = |set: &Arc<Dataset>| Plan { watched: vec![watched("test", set)], ..plan(params()) };
+    let with = |set: &Arc<Dataset>| TrainingPlan {
+        evaluation_sets: vec![evaluation_set("test", set)],
+        ..plan(params())
+    };
     let said = refused(trainer(&train, with(&Rows::new(30, 17).dataset())));
     assert!(said.starts_with("`test` has other bins than the training set"), "{said}");
     let cells: Vec<f32> = rows.labels.iter().flat_map(|&label| [label, -label]).collect();
@@ -447,25 +471,29 @@ fn sets_of_other_features_or_bins_are_refused() {
     assert!(said.contains("another number of features"), "{said}");
     // The same bins by themselves are the same bins.
     assert!(trainer(&train, with(&rows.dataset())).is_ok());
-    let twice = vec![watched("a", &train), watched("a", &train)];
-    let said = refused(trainer(&train, Plan { watched: twice, ..plan(params()) }));
+    let twice = vec![evaluation_set("a", &train), evaluation_set("a", &train)];
+    let said = refused(trainer(&train, TrainingPlan { evaluation_sets: twice, ..plan(params()) }));
     assert!(said.contains("two sets are called `a`"), "{said}");
 }
 
 #[test]
 fn parameters_out_of_range_are_named() {
     let train = Rows::new(30, 18).dataset();
-    let said = |params: Params| refused(trainer(&train, plan(params)));
+    let said = |params: BoostingParams| refused(trainer(&train, plan(params)));
     for rate in [f64::NAN, 0.0, -0.1, f64::INFINITY] {
-        let said = said(Params { learning_rate: rate, ..params() });
+        let said = said(BoostingParams { learning_rate: rate, ..params() });
         let expected = format!(
             "learning_rate is out of range: got {rate}, expected a number above 0, up to 10"
         );
         assert_eq!(said, expected);
     }
-    assert!(said(Params { num_trees: 0, ..params() }).contains("num_trees is out of range"));
-    assert!(said(Params { queries_per_tree: 1.5, ..params() }).contains("queries_per_tree"));
-    assert!(said(Params { docs_per_tree: 0.0, ..params() }).contains("docs_per_tree"));
+    assert!(
+        said(BoostingParams { num_trees: 0, ..params() }).contains("num_trees is out of range")
+    );
+    assert!(
+        said(BoostingParams { queries_per_tree: 1.5, ..params() }).contains("queries_per_tree")
+    );
+    assert!(said(BoostingParams { docs_per_tree: 0.0, ..params() }).contains("docs_per_tree"));
     let mut one = params();
     one.grow.num_leaves = 1;
     assert!(said(one).contains("num_leaves is out of range"));
@@ -493,9 +521,9 @@ fn a_model_bins_what_it_scores_by_itself() {
 fn bags_hold_the_share_of_queries_and_docs_that_is_asked_for() {
     let train = Rows::new(2_000, 22).dataset();
     let grown_from = |queries_per_tree, docs_per_tree| {
-        let params = Params { queries_per_tree, docs_per_tree, num_trees: 6, ..params() };
-        let squares = Loss::other("squares", Box::new(Squares));
-        let mut trainer = trainer(&train, Plan { loss: squares, ..plan(params) }).unwrap();
+        let params = BoostingParams { queries_per_tree, docs_per_tree, num_trees: 6, ..params() };
+        let squares = TrainingLoss::other("squares", Box::new(Squares));
+        let mut trainer = trainer(&train, TrainingPlan { loss: squares, ..plan(params) }).unwrap();
         run(&mut trainer);
         let docs: Vec<u64> = trainer.model().trees().map(|tree| tree.splits()[0].docs).collect();
         docs

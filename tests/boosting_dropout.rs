@@ -4,8 +4,8 @@
 
 use rustrank::binning::BinOptions;
 use rustrank::boosting::{
-    Dropout, DropoutNormaliser, Loss, Measured, Params, Patience, Plan, Trainer, Watched,
-    score_dataset,
+    BoostingParams, BoostingTrainer, Dropout, DropoutNormaliser, EarlyStopping, EvaluationMetric,
+    EvaluationSet, TrainingLoss, TrainingPlan, score_dataset,
 };
 use rustrank::data::{Dataset, Policy, RowData, Strided};
 use rustrank::model::{Leaf, Model, Tree};
@@ -47,15 +47,21 @@ fn dropout(normaliser: DropoutNormaliser) -> Dropout {
     Dropout { rate: 0.5, skip: 0.2, most: Some(4), normaliser }
 }
 
-fn plan(dropout: Option<Dropout>, kind: Kind) -> Plan {
+fn plan(dropout: Option<Dropout>, kind: Kind) -> TrainingPlan {
     let grow = GrowOptions { num_leaves: 5, min_leaf_docs: 3, ..GrowOptions::default() };
     let mut options = ObjectiveOptions::new(kind, metric());
     options.lambda.noise = None;
-    Plan {
-        params: Params { num_trees: 15, learning_rate: 0.4, dropout, grow, ..Params::default() },
-        loss: Loss::new(&options).unwrap(),
-        watched: Vec::new(),
-        metrics: vec![Measured::Metric(metric())],
+    TrainingPlan {
+        params: BoostingParams {
+            num_trees: 15,
+            learning_rate: 0.4,
+            dropout,
+            grow,
+            ..BoostingParams::default()
+        },
+        loss: TrainingLoss::new(&options).unwrap(),
+        evaluation_sets: Vec::new(),
+        metrics: vec![EvaluationMetric::Metric(metric())],
         patience: None,
         base: None,
     }
@@ -89,7 +95,7 @@ fn is_as_in_the_paper(normaliser: DropoutNormaliser, kind: Kind) {
     let never = Interrupt::new();
     let train = dataset(60, 1, None, None);
     let mut trainer =
-        Trainer::new(train.clone(), plan(Some(dropout(normaliser)), kind), &never).unwrap();
+        BoostingTrainer::new(train.clone(), plan(Some(dropout(normaliser)), kind), &never).unwrap();
     let mut counts = Vec::new();
     loop {
         let before = trainer.model().clone();
@@ -138,7 +144,7 @@ fn grown_without(model: &Model, dropped: &[usize], train: &Dataset, kind: Kind) 
     }
     let scores = train.by_row(&score_dataset(&rest, train, &never).unwrap());
     let scored = dataset(60, 1, Some(scores), None);
-    let mut trainer = Trainer::new(scored, plan(None, kind), &never).unwrap();
+    let mut trainer = BoostingTrainer::new(scored, plan(None, kind), &never).unwrap();
     trainer.next_round(&never).unwrap();
     trainer.model().trees().next().unwrap().clone()
 }
@@ -156,12 +162,12 @@ fn any_round_can_be_had_back_though_later_ones_changed_its_trees() {
     let train = dataset(40, 3, None, None);
     let valid = dataset(15, 4, None, Some(&train));
     for kind in [Kind::LambdaRank, Kind::McRank] {
-        let set = Watched { name: "valid".to_owned(), dataset: valid.clone() };
+        let set = EvaluationSet { name: "valid".to_owned(), dataset: valid.clone() };
         let mut plan = plan(Some(dropout(DropoutNormaliser::Tree)), kind);
-        plan.watched = vec![set];
-        plan.patience = Some(Patience { rounds: 6, set: 0, metric: 0 });
+        plan.evaluation_sets = vec![set];
+        plan.patience = Some(EarlyStopping { rounds: 6, set: 0, metric: 0 });
         (plan.params.num_trees, plan.params.learning_rate) = (200, 1.0);
-        let mut trainer = Trainer::new(train.clone(), plan, &never).unwrap();
+        let mut trainer = BoostingTrainer::new(train.clone(), plan, &never).unwrap();
         let mut models = Vec::new();
         while trainer.next_round(&never).unwrap().is_some() {
             models.push(trainer.model().clone());
@@ -182,12 +188,13 @@ fn any_round_can_be_had_back_though_later_ones_changed_its_trees() {
 fn a_base_that_was_grown_without_dropout_goes_on_with_it() {
     let never = Interrupt::new();
     let train = dataset(40, 5, None, None);
-    let mut begun = Trainer::new(train.clone(), plan(None, Kind::LambdaRank), &never).unwrap();
+    let mut begun =
+        BoostingTrainer::new(train.clone(), plan(None, Kind::LambdaRank), &never).unwrap();
     while begun.next_round(&never).unwrap().is_some() {}
     let base = begun.model().clone();
     let mut plan = plan(Some(dropout(DropoutNormaliser::Tree)), Kind::LambdaRank);
     plan.base = Some(base.clone().into());
-    let mut more = Trainer::new(train.clone(), plan, &never).unwrap();
+    let mut more = BoostingTrainer::new(train.clone(), plan, &never).unwrap();
     while more.next_round(&never).unwrap().is_some() {}
     assert_eq!((more.num_before(), more.num_rounds()), (15, 30));
     let of_base: Vec<&Tree> = more.model().trees().take(15).collect();
@@ -206,7 +213,7 @@ fn what_is_out_of_range_is_named() {
     let refused = |rate, skip, most| {
         let dropout = Some(Dropout { rate, skip, most, normaliser });
         let plan = plan(dropout, Kind::LambdaRank);
-        Trainer::new(train.clone(), plan, &Interrupt::new()).unwrap_err().to_string()
+        BoostingTrainer::new(train.clone(), plan, &Interrupt::new()).unwrap_err().to_string()
     };
     assert!(refused(1.5, 0.0, None).starts_with("dropout is out of range: got 1.5"));
     assert!(refused(f64::NAN, 0.0, None).starts_with("dropout is out of range"));

@@ -1,17 +1,20 @@
 //! Teams: collectives, and what becomes of faults.
 
-use rustrank::distributed::{Call, Communicator, Counting, Fault, Faulty, Single, Team, Threads};
+use rustrank::distributed::{
+    Collective, Communicator, CountingCommunicator, FaultyCommunicator, InjectedFault,
+    SingleProcess, ThreadWorkers, WorkerGroup,
+};
 use rustrank::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
 
 const DEADLINE: Duration = Duration::from_millis(150);
 
-fn threads(size: usize) -> Threads {
-    Threads::new(size, Duration::from_secs(20))
+fn threads(size: usize) -> ThreadWorkers {
+    ThreadWorkers::new(size, Duration::from_secs(20))
 }
 
-fn call(what: &'static str) -> Call {
-    Call { what, round: 3 }
+fn call(what: &'static str) -> Collective {
+    Collective { what, round: 3 }
 }
 
 #[test]
@@ -19,17 +22,17 @@ fn collectives_do_what_they_say() {
     for size in [1, 2, 3, 7] {
         let told = threads(size).run(|comm| -> Result<()> {
             let (rank, size) = (comm.rank() as u64, comm.size() as u64);
-            let team = Team::new(Box::new(comm));
+            let team = WorkerGroup::new(Box::new(comm));
             for round in 0..5 {
                 let mut values = [rank, u64::MAX, rank << 40];
-                team.sum(Call { what: "numbers", round }, Ok(()), &mut values)?;
+                team.sum(Collective { what: "numbers", round }, Ok(()), &mut values)?;
                 let ranks = size * (size - 1) / 2;
                 assert_eq!(values, [ranks, 0u64.wrapping_sub(size), ranks << 40]);
                 let mut values = [rank as f64, -(rank as f64)];
-                team.max(Call { what: "floats", round }, Ok(()), &mut values)?;
+                team.max(Collective { what: "floats", round }, Ok(()), &mut values)?;
                 assert_eq!(values, [(size - 1) as f64, 0.0]);
                 let own = vec![rank as u8; rank as usize];
-                let all = team.gather(Call { what: "bytes", round }, Ok(own))?;
+                let all = team.gather(Collective { what: "bytes", round }, Ok(own))?;
                 let expected: Vec<_> = (0..size).map(|i| vec![i as u8; i as usize]).collect();
                 assert_eq!(all, expected);
                 let first = team.of_first(call("first"), Ok(vec![rank as u8 + 9]))?;
@@ -48,7 +51,7 @@ fn the_error_of_one_rank_is_everybodys() {
     for way in 0..4 {
         let told = threads(3).run(|comm| {
             let rank = comm.rank();
-            let team = Team::new(Box::new(comm));
+            let team = WorkerGroup::new(Box::new(comm));
             let own = if rank == 1 { Err(Error::data("label.nan", "label[3]")) } else { Ok(()) };
             let ended = match way {
                 0 => team.sum(call("a"), own, &mut [0; 9]),
@@ -69,34 +72,43 @@ fn the_error_of_one_rank_is_everybodys() {
 }
 
 /// What each of three ranks says of a fault on rank 1, and how long that took.
-fn with_fault(fault: Fault, at: u64, work: impl Fn(&Team) -> Result<()> + Sync) -> Vec<Result<()>> {
+fn with_fault(
+    fault: InjectedFault,
+    at: u64,
+    work: impl Fn(&WorkerGroup) -> Result<()> + Sync,
+) -> Vec<Result<()>> {
     let begun = Instant::now();
-    let told = Threads::new(3, DEADLINE).run(|comm| {
+    let told = ThreadWorkers::new(3, DEADLINE).run(|comm| {
         if comm.rank() == 1 {
-            work(&Team::new(Box::new(Faulty::new(comm, fault, at))))
+            work(&WorkerGroup::new(Box::new(FaultyCommunicator::new(comm, fault, at))))
         } else {
-            work(&Team::new(Box::new(comm)))
+            work(&WorkerGroup::new(Box::new(comm)))
         }
     });
     assert!(begun.elapsed() < 4 * DEADLINE);
     told
 }
 
-fn sums_and_gathers(team: &Team) -> Result<()> {
+fn sums_and_gathers(team: &WorkerGroup) -> Result<()> {
     for round in 0..4 {
-        team.sum(Call { what: "numbers", round }, Ok(()), &mut [1; 100])?;
-        team.gather(Call { what: "bytes", round }, Ok(vec![7; 10]))?;
-        team.max(Call { what: "floats", round }, Ok(()), &mut [1.0])?;
+        team.sum(Collective { what: "numbers", round }, Ok(()), &mut [1; 100])?;
+        team.gather(Collective { what: "bytes", round }, Ok(vec![7; 10]))?;
+        team.max(Collective { what: "floats", round }, Ok(()), &mut [1.0])?;
     }
     Ok(())
 }
 
 #[test]
 fn a_fault_on_one_rank_ends_in_an_error_on_all() {
-    for fault in [Fault::Fail, Fault::Drop, Fault::Delay(3 * DEADLINE), Fault::Corrupt] {
+    for fault in [
+        InjectedFault::Fail,
+        InjectedFault::Drop,
+        InjectedFault::Delay(3 * DEADLINE),
+        InjectedFault::Corrupt,
+    ] {
         for at in 0..6 {
             // That another largest number is damaged, no frame can tell.
-            if (fault, at % 3) == (Fault::Corrupt, 2) {
+            if (fault, at % 3) == (InjectedFault::Corrupt, 2) {
                 continue;
             }
             let told = with_fault(fault, at, sums_and_gathers);
@@ -114,9 +126,9 @@ fn a_fault_on_one_rank_ends_in_an_error_on_all() {
 fn a_skipped_collective_of_the_same_size_is_told() {
     let told = threads(3).run(|comm| -> Result<()> {
         let rounds = if comm.rank() == 1 { vec![0, 2, 3] } else { vec![0, 1, 2, 3] };
-        let team = Team::new(Box::new(comm));
+        let team = WorkerGroup::new(Box::new(comm));
         for round in rounds {
-            team.sum(Call { what: "numbers", round }, Ok(()), &mut [1; 100])?;
+            team.sum(Collective { what: "numbers", round }, Ok(()), &mut [1; 100])?;
         }
         Ok(())
     });
@@ -131,7 +143,7 @@ fn a_skipped_collective_of_the_same_size_is_told() {
 
 #[test]
 fn a_silent_rank_is_named_after_the_deadline() {
-    let told = with_fault(Fault::Delay(2 * DEADLINE), 0, sums_and_gathers);
+    let told = with_fault(InjectedFault::Delay(2 * DEADLINE), 0, sums_and_gathers);
     assert!(matches!(told[0].as_ref().unwrap_err().kind(), ErrorKind::CommTimeout(_)));
     assert!(told[0].as_ref().unwrap_err().to_string().contains("for ranks [1]"));
 }
@@ -142,7 +154,7 @@ fn who_gives_up_tells_the_others() {
         if comm.rank() == 2 {
             return comm.abort(70, "no memory");
         }
-        Team::new(Box::new(comm)).agree(call("a"), Ok(()))
+        WorkerGroup::new(Box::new(comm)).agree(call("a"), Ok(()))
     });
     for error in told {
         let said = error.unwrap_err().to_string();
@@ -152,11 +164,11 @@ fn who_gives_up_tells_the_others() {
 
 #[test]
 fn one_process_exchanges_nothing() {
-    let counting = Counting::new(Single);
+    let counting = CountingCommunicator::new(SingleProcess);
     let mut values = [3, 4];
     counting.sum_i64(&mut values).unwrap();
     assert_eq!((counting.counts().calls, counting.counts().bytes), (1, 16));
-    let team = Team::default();
+    let team = WorkerGroup::default();
     let mut values = [3, 4];
     team.sum(call("a"), Ok(()), &mut values).unwrap();
     assert_eq!(values, [3, 4]);

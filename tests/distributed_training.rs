@@ -2,15 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-use rustrank::binning::{BinOptions, Sample};
+use rustrank::binning::{BinOptions, RowSample};
 use rustrank::boosting::{
-    Base, Loss, Measured, Params, Patience, Plan, TeamMode, Trainer, Watched,
+    BaseModel, BoostingParams, BoostingTrainer, EarlyStopping, EvaluationMetric, EvaluationSet,
+    TrainingLoss, TrainingPlan, WorkerMode,
 };
 use rustrank::data::{
     Dataset, NamedQueries, Policy, RowData, Strided, bins_together, check_queries,
 };
 use rustrank::distributed::{
-    Call, Communicator, Counting, Fault, Faulty, Team, ThreadRank, Threads,
+    Collective, Communicator, CountingCommunicator, FaultyCommunicator, InjectedFault,
+    ThreadCommunicator, ThreadWorkers, WorkerGroup,
 };
 use rustrank::model::Model;
 use rustrank::objective::{Kind, ObjectiveOptions};
@@ -96,8 +98,8 @@ impl Rows {
     }
 
     /// The part of a rank, with the bins of all.
-    fn together(&self, team: &Team) -> Result<Dataset> {
-        let mut sample = Sample::new(bins().sample_rows, FEATURES);
+    fn together(&self, team: &WorkerGroup) -> Result<Dataset> {
+        let mut sample = RowSample::new(bins().sample_rows, FEATURES);
         let pushed = sample.push(&self.table(), &never()).map(|()| sample);
         let binning = Arc::new(bins_together(team, pushed, &bins(), &never())?);
         if self.labels.is_empty() {
@@ -116,48 +118,51 @@ fn bins() -> BinOptions {
     BinOptions { max_bins: 20, sample_rows: 300, ..BinOptions::default() }
 }
 
-fn loss(kind: Kind, metric: &str) -> Loss {
+fn loss(kind: Kind, metric: &str) -> TrainingLoss {
     let mut options = ObjectiveOptions::new(kind, metric.parse().unwrap());
     options.relevant_from = Some(2.0);
-    Loss::new(&options).unwrap()
+    TrainingLoss::new(&options).unwrap()
 }
 
 fn grow() -> GrowOptions {
     GrowOptions { num_leaves: 7, min_leaf_docs: 6, ..GrowOptions::default() }
 }
 
-fn params(grow: GrowOptions) -> Params {
-    Params { num_trees: 6, learning_rate: 0.3, grow, ..Params::default() }
+fn params(grow: GrowOptions) -> BoostingParams {
+    BoostingParams { num_trees: 6, learning_rate: 0.3, grow, ..BoostingParams::default() }
 }
 
-fn plan(params: Params, loss: Loss, sets: [Arc<Dataset>; 2]) -> Plan {
+fn plan(params: BoostingParams, loss: TrainingLoss, sets: [Arc<Dataset>; 2]) -> TrainingPlan {
     let [train, valid] = sets;
-    let metrics = ["ndcg@5", "err@10", "map"].map(|name| Measured::Metric(name.parse().unwrap()));
-    Plan {
+    let metrics =
+        ["ndcg@5", "err@10", "map"].map(|name| EvaluationMetric::Metric(name.parse().unwrap()));
+    TrainingPlan {
         params,
         loss,
-        watched: vec![
-            Watched { name: "train".to_owned(), dataset: train },
-            Watched { name: "valid".to_owned(), dataset: valid },
+        evaluation_sets: vec![
+            EvaluationSet { name: "train".to_owned(), dataset: train },
+            EvaluationSet { name: "valid".to_owned(), dataset: valid },
         ],
         metrics: metrics.to_vec(),
-        patience: Some(Patience { rounds: 50, set: 1, metric: 0 }),
+        patience: Some(EarlyStopping { rounds: 50, set: 1, metric: 0 }),
         base: None,
     }
 }
 
 type Outcome = (String, Vec<Vec<f64>>);
 
-fn trained(mut trainer: Trainer) -> Result<Outcome> {
+fn trained(mut trainer: BoostingTrainer) -> Result<Outcome> {
     while trainer.next_round(&never())?.is_some() {}
     Ok((trainer.model().to_text(), trainer.history().to_vec()))
 }
 
-fn alone(rows: &[Rows; 2], params: Params, loss: Loss) -> Outcome {
+fn alone(rows: &[Rows; 2], params: BoostingParams, loss: TrainingLoss) -> Outcome {
     let train = Arc::new(rows[0].dataset());
     let valid = Arc::new(rows[1].like(&train).unwrap());
-    trained(Trainer::new(train.clone(), plan(params, loss, [train, valid]), &never()).unwrap())
-        .unwrap()
+    trained(
+        BoostingTrainer::new(train.clone(), plan(params, loss, [train, valid]), &never()).unwrap(),
+    )
+    .unwrap()
 }
 
 /// Which rank has a query: of three and more, the second has none.
@@ -172,8 +177,8 @@ fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
 
 /// What each rank returns, in a pool of its own: whoever waits for others must not keep them from
 /// working.
-fn in_team<T: Send>(size: usize, work: impl Fn(ThreadRank) -> T + Sync) -> Vec<T> {
-    let threads = Threads::new(size, Duration::from_secs(20));
+fn with_workers<T: Send>(size: usize, work: impl Fn(ThreadCommunicator) -> T + Sync) -> Vec<T> {
+    let threads = ThreadWorkers::new(size, Duration::from_secs(20));
     threads.run(|comm| in_pool(1, || work(comm)))
 }
 
@@ -182,10 +187,10 @@ fn by_parts(
     size: usize,
     num_threads: usize,
     rows: &[Rows; 2],
-    of: impl Fn() -> (Params, Loss) + Sync,
+    of: impl Fn() -> (BoostingParams, TrainingLoss) + Sync,
 ) -> Vec<Outcome> {
-    let told = in_team(size, |comm| {
-        let team = Team::new(Box::new(comm));
+    let told = with_workers(size, |comm| {
+        let team = WorkerGroup::new(Box::new(comm));
         let rank = team.rank();
         let parts = [0, 1].map(|set| rows[set].part(|query| rank_of(query, size) == rank));
         in_pool(num_threads, || -> Result<Outcome> {
@@ -193,8 +198,8 @@ fn by_parts(
             let valid = Arc::new(parts[1].like(&train)?);
             let (params, loss) = of();
             let plan = plan(params, loss, [train.clone(), valid]);
-            let team = (team, TeamMode::Histogram);
-            trained(Trainer::with_team(train, plan, team, &never())?)
+            let team = (team, WorkerMode::Histogram);
+            trained(BoostingTrainer::with_workers(train, plan, team, &never())?)
         })
     });
     told.into_iter().map(Result::unwrap).collect()
@@ -219,12 +224,12 @@ fn a_team_trains_the_model_of_one_process() {
 }
 
 /// Changed parameters, and a loss.
-type Case = (fn(&mut Params), fn() -> Loss);
+type Case = (fn(&mut BoostingParams), fn() -> TrainingLoss);
 
 #[test]
 fn whatever_the_loss_and_the_options() {
     let rows = rows();
-    let with = |change: fn(&mut Params)| {
+    let with = |change: fn(&mut BoostingParams)| {
         let mut params = params(grow());
         change(&mut params);
         params
@@ -270,13 +275,14 @@ fn ranks_that_share_features_train_the_model_of_one_process() {
         let (one_params, one_loss) = of();
         let one = alone(&rows, one_params, one_loss);
         for size in [2, 3, 12] {
-            let told = in_team(size, |comm| {
+            let told = with_workers(size, |comm| {
                 let train = Arc::new(rows[0].dataset());
                 let valid = Arc::new(rows[1].like(&train).unwrap());
                 let (params, loss) = of();
                 let plan = plan(params, loss, [train.clone(), valid]);
-                let team = (Team::new(Box::new(comm)), TeamMode::Features);
-                trained(Trainer::with_team(train, plan, team, &never()).unwrap()).unwrap()
+                let team = (WorkerGroup::new(Box::new(comm)), WorkerMode::Features);
+                trained(BoostingTrainer::with_workers(train, plan, team, &never()).unwrap())
+                    .unwrap()
             });
             for told in told {
                 assert_eq!(told, one, "{size} ranks");
@@ -287,21 +293,22 @@ fn ranks_that_share_features_train_the_model_of_one_process() {
 
 /// What the ranks have brought to the collectives of a training, by rounds: bytes, and leaves.
 fn bytes_by_round(rows: &Rows, size: usize, num_trees: usize) -> Vec<(u64, usize)> {
-    let told = in_team(size, |comm| {
+    let told = with_workers(size, |comm| {
         let rank = comm.rank();
-        let counting = Arc::new(Counting::new(comm));
-        let team = Team::new(Box::new(counting.clone()));
+        let counting = Arc::new(CountingCommunicator::new(comm));
+        let team = WorkerGroup::new(Box::new(counting.clone()));
         let part = rows.part(|query| rank_of(query, size) == rank);
         let train = Arc::new(part.together(&team).unwrap());
-        let params = Params { num_trees, ..params(grow()) };
+        let params = BoostingParams { num_trees, ..params(grow()) };
         let loss = loss(Kind::LambdaRank, "ndcg@10");
-        let plan = Plan {
-            watched: Vec::new(),
+        let plan = TrainingPlan {
+            evaluation_sets: Vec::new(),
             patience: None,
             ..plan(params, loss, [train.clone(), train.clone()])
         };
-        let team = (team, TeamMode::Histogram);
-        let mut trainer = Trainer::with_team(train.clone(), plan, team, &never()).unwrap();
+        let team = (team, WorkerMode::Histogram);
+        let mut trainer =
+            BoostingTrainer::with_workers(train.clone(), plan, team, &never()).unwrap();
         let mut bytes = Vec::new();
         let mut before = counting.counts().bytes;
         while let Some(round) = trainer.next_round(&never()).unwrap() {
@@ -322,7 +329,7 @@ fn bytes_by_round(rows: &Rows, size: usize, num_trees: usize) -> Vec<(u64, usize
 fn sums_of(dataset: &Dataset) -> u64 {
     let layout = dataset.binning().layout();
     let mut codes = vec![1u64; layout.width()];
-    for place in layout.places().iter().flatten() {
+    for place in layout.locations().iter().flatten() {
         codes[place.column as usize] *= u64::from(place.codes);
     }
     let stride = codes.iter().max().unwrap().next_power_of_two().max(32) + 8;
@@ -357,7 +364,7 @@ fn a_team_of_any_size_goes_on_from_a_checkpoint() {
     let of = || (params(grow()), loss(Kind::LambdaRank, "ndcg@10"));
     let (one_params, one_loss) = of();
     let one = alone(&rows, one_params, one_loss);
-    let parts = |team: &Team| {
+    let parts = |team: &WorkerGroup| {
         let (rank, size) = (team.rank(), team.size());
         let parts = [0, 1].map(|set| rows[set].part(|query| rank_of(query, size) == rank));
         let train = Arc::new(parts[0].together(team).unwrap());
@@ -365,11 +372,11 @@ fn a_team_of_any_size_goes_on_from_a_checkpoint() {
         let (params, loss) = of();
         (train.clone(), plan(params, loss, [train, valid]))
     };
-    let checkpoints = in_team(2, |comm| {
-        let team = Team::new(Box::new(comm));
+    let checkpoints = with_workers(2, |comm| {
+        let team = WorkerGroup::new(Box::new(comm));
         let (train, plan) = parts(&team);
-        let team = (team, TeamMode::Histogram);
-        let mut trainer = Trainer::with_team(train, plan, team, &never()).unwrap();
+        let team = (team, WorkerMode::Histogram);
+        let mut trainer = BoostingTrainer::with_workers(train, plan, team, &never()).unwrap();
         for _ in 0..3 {
             trainer.next_round(&never()).unwrap();
         }
@@ -377,12 +384,15 @@ fn a_team_of_any_size_goes_on_from_a_checkpoint() {
     });
     assert_eq!(checkpoints[0], checkpoints[1]);
     for size in [1, 3] {
-        let told = in_team(size, |comm| {
-            let team = Team::new(Box::new(comm));
+        let told = with_workers(size, |comm| {
+            let team = WorkerGroup::new(Box::new(comm));
             let (train, plan) = parts(&team);
             let model = Model::from_text(checkpoints[0].as_bytes()).unwrap();
-            let team = (team, TeamMode::Histogram);
-            trained(Trainer::resume_with_team(train, plan, model, team, &never()).unwrap()).unwrap()
+            let team = (team, WorkerMode::Histogram);
+            trained(
+                BoostingTrainer::resume_with_workers(train, plan, model, team, &never()).unwrap(),
+            )
+            .unwrap()
         });
         for told in told {
             assert_eq!(told, one, "{size} ranks");
@@ -393,9 +403,9 @@ fn a_team_of_any_size_goes_on_from_a_checkpoint() {
 #[test]
 fn ranks_that_are_to_train_other_models_are_told() {
     let rows = rows();
-    let differ = |change: fn(&mut Params)| {
-        let told = in_team(3, |comm| {
-            let team = Team::new(Box::new(comm));
+    let differ = |change: fn(&mut BoostingParams)| {
+        let told = with_workers(3, |comm| {
+            let team = WorkerGroup::new(Box::new(comm));
             let rank = team.rank();
             let part = rows[0].part(|query| query % 3 == rank);
             let train = Arc::new(part.together(&team).unwrap());
@@ -405,9 +415,16 @@ fn ranks_that_are_to_train_other_models_are_told() {
             }
             let loss = loss(Kind::LambdaRank, "ndcg@10");
             let plan = plan(params, loss, [train.clone(), train.clone()]);
-            let plan = Plan { watched: plan.watched[..1].to_vec(), patience: None, ..plan };
-            let team = (team, TeamMode::Histogram);
-            Trainer::with_team(train, plan, team, &never()).map(|_| ()).unwrap_err().to_string()
+            let plan = TrainingPlan {
+                evaluation_sets: plan.evaluation_sets[..1].to_vec(),
+                patience: None,
+                ..plan
+            };
+            let team = (team, WorkerMode::Histogram);
+            BoostingTrainer::with_workers(train, plan, team, &never())
+                .map(|_| ())
+                .unwrap_err()
+                .to_string()
         });
         assert!(told.iter().all(|text| text.ends_with(told[2].as_str())), "{told:?}");
         told[0].clone()
@@ -423,8 +440,8 @@ fn ranks_that_are_to_train_other_models_are_told() {
 #[test]
 fn a_query_in_two_parts_is_named() {
     let rows = &Rows::new(30, 1);
-    let told = in_team(3, |comm| {
-        let team = Team::new(Box::new(comm));
+    let told = with_workers(3, |comm| {
+        let team = WorkerGroup::new(Box::new(comm));
         let rank = team.rank();
         let part = rows.part(|query| query % 3 == rank || query == 13);
         let train = part.together(&team).unwrap();
@@ -437,8 +454,8 @@ fn a_query_in_two_parts_is_named() {
     for said in told {
         assert!(said.starts_with("query 1-13 is in the parts of ranks 0 and 1"), "{said}");
     }
-    let told = in_team(2, |comm| {
-        let team = Team::new(Box::new(comm));
+    let told = with_workers(2, |comm| {
+        let team = WorkerGroup::new(Box::new(comm));
         let rank = team.rank();
         let mut part = rows.part(|query| query % 2 == rank || query == 4);
         if rank == 1 {
@@ -456,14 +473,14 @@ fn a_query_in_two_parts_is_named() {
 }
 
 /// What each of three ranks says of a fault on rank 1 in the middle of training.
-fn with_fault(rows: &Rows, fault: Fault, at: u64) -> Vec<Result<Outcome>> {
-    let threads = Threads::new(3, Duration::from_millis(250));
+fn with_fault(rows: &Rows, fault: InjectedFault, at: u64) -> Vec<Result<Outcome>> {
+    let threads = ThreadWorkers::new(3, Duration::from_millis(250));
     threads.run(|comm| {
         in_pool(1, || {
             let rank = comm.rank();
             let team = match rank {
-                1 => Team::new(Box::new(Faulty::new(comm, fault, at))),
-                _ => Team::new(Box::new(comm)),
+                1 => WorkerGroup::new(Box::new(FaultyCommunicator::new(comm, fault, at))),
+                _ => WorkerGroup::new(Box::new(comm)),
             };
             let part = rows.part(|query| query % 3 == rank);
             let train = Arc::new(part.together(&team)?);
@@ -472,8 +489,17 @@ fn with_fault(rows: &Rows, fault: Fault, at: u64) -> Vec<Result<Outcome>> {
                 loss(Kind::LambdaRank, "ndcg@10"),
                 [train.clone(), train.clone()],
             );
-            let plan = Plan { watched: plan.watched[..1].to_vec(), patience: None, ..plan };
-            trained(Trainer::with_team(train, plan, (team, TeamMode::Histogram), &never())?)
+            let plan = TrainingPlan {
+                evaluation_sets: plan.evaluation_sets[..1].to_vec(),
+                patience: None,
+                ..plan
+            };
+            trained(BoostingTrainer::with_workers(
+                train,
+                plan,
+                (team, WorkerMode::Histogram),
+                &never(),
+            )?)
         })
     })
 }
@@ -482,11 +508,13 @@ fn with_fault(rows: &Rows, fault: Fault, at: u64) -> Vec<Result<Outcome>> {
 fn a_fault_on_one_rank_ends_the_training_of_all() {
     let rows = Rows::new(30, 1);
     for (number, at) in (0..40u64).map(|i| draw(3, 1, i) % 60).enumerate() {
-        let fault = [Fault::Fail, Fault::Drop, Fault::Corrupt, Fault::Fail][number % 4];
+        let fault =
+            [InjectedFault::Fail, InjectedFault::Drop, InjectedFault::Corrupt, InjectedFault::Fail]
+                [number % 4];
         let told = with_fault(&rows, fault, at);
         let models: Vec<&Outcome> = told.iter().flatten().collect();
         // A largest gradient that is too large by chance is one that all ranks take.
-        let is_harmless = fault == Fault::Corrupt && models.len() == 3;
+        let is_harmless = fault == InjectedFault::Corrupt && models.len() == 3;
         assert!(models.is_empty() || is_harmless, "{fault:?} at {at}: {told:?}");
         for error in told.iter().filter_map(|told| told.as_ref().err()) {
             let is_comm = matches!(error.kind(), ErrorKind::Comm(_) | ErrorKind::CommTimeout(_));
@@ -498,11 +526,11 @@ fn a_fault_on_one_rank_ends_the_training_of_all() {
 #[test]
 fn an_interrupt_of_one_rank_ends_the_round_of_all() {
     let rows = rows();
-    for mode in [TeamMode::Histogram, TeamMode::Features] {
-        let told = in_team(2, |comm| {
-            let team = Team::new(Box::new(comm));
+    for mode in [WorkerMode::Histogram, WorkerMode::Features] {
+        let told = with_workers(2, |comm| {
+            let team = WorkerGroup::new(Box::new(comm));
             let rank = team.rank();
-            let shares = mode == TeamMode::Features;
+            let shares = mode == WorkerMode::Features;
             let part = rows[0].part(|query| shares || query % 2 == rank);
             let train =
                 Arc::new(if shares { part.dataset() } else { part.together(&team).unwrap() });
@@ -511,8 +539,13 @@ fn an_interrupt_of_one_rank_ends_the_round_of_all() {
                 loss(Kind::LambdaRank, "ndcg@10"),
                 [train.clone(), train.clone()],
             );
-            let plan = Plan { watched: plan.watched[..1].to_vec(), patience: None, ..plan };
-            let mut trainer = Trainer::with_team(train, plan, (team, mode), &never()).unwrap();
+            let plan = TrainingPlan {
+                evaluation_sets: plan.evaluation_sets[..1].to_vec(),
+                patience: None,
+                ..plan
+            };
+            let mut trainer =
+                BoostingTrainer::with_workers(train, plan, (team, mode), &never()).unwrap();
             trainer.next_round(&never()).unwrap();
             let interrupt = Interrupt::new();
             if rank == 1 {
@@ -545,11 +578,11 @@ mod slowly {
     ) -> String {
         let mut model: Option<Model> = None;
         let plan_of = |dataset: &Arc<Dataset>, model: Option<Model>| {
-            let params = Params { num_trees: 1, ..params(grow()) };
+            let params = BoostingParams { num_trees: 1, ..params(grow()) };
             let loss = loss(Kind::LambdaRank, "ndcg@10");
-            Plan {
-                base: model.map(Base::from),
-                watched: Vec::new(),
+            TrainingPlan {
+                base: model.map(BaseModel::from),
+                evaluation_sets: Vec::new(),
                 patience: None,
                 ..plan(params, loss, [dataset.clone(), dataset.clone()])
             }
@@ -559,7 +592,8 @@ mod slowly {
                 .iter()
                 .map(|dataset| {
                     let plan = plan_of(dataset, model.clone());
-                    let mut trainer = Trainer::new(dataset.clone(), plan, &never()).unwrap();
+                    let mut trainer =
+                        BoostingTrainer::new(dataset.clone(), plan, &never()).unwrap();
                     trainer.next_round(&never()).unwrap();
                     trainer.model().clone()
                 })
@@ -599,16 +633,17 @@ fn selected_trees_are_those_of_a_slow_reference() {
         let has =
             |rank: usize, query: usize| (0..=overlap).any(|by| (rank + by) % size == query % size);
         let parts: Vec<Rows> = (0..size).map(|rank| rows.part(|query| has(rank, query))).collect();
-        let run = |mode: TeamMode| {
-            let told = in_team(size, |comm| {
-                let team = Team::new(Box::new(comm));
+        let run = |mode: WorkerMode| {
+            let told = with_workers(size, |comm| {
+                let team = WorkerGroup::new(Box::new(comm));
                 let part = &parts[team.rank()];
                 let train = Arc::new(part.together(&team).unwrap());
                 let sets = [train.clone(), train.clone()];
                 let plan = plan(params(grow()), loss(Kind::LambdaRank, "ndcg@10"), sets);
-                let plan = Plan { watched: Vec::new(), patience: None, ..plan };
+                let plan = TrainingPlan { evaluation_sets: Vec::new(), patience: None, ..plan };
                 let mut trainer =
-                    Trainer::with_team(train.clone(), plan, (team, mode), &never()).unwrap();
+                    BoostingTrainer::with_workers(train.clone(), plan, (team, mode), &never())
+                        .unwrap();
                 while trainer.next_round(&never()).unwrap().is_some() {}
                 (trainer.model().to_text(), train)
             });
@@ -616,9 +651,9 @@ fn selected_trees_are_those_of_a_slow_reference() {
             assert!(models.iter().all(|model| *model == models[0]));
             (models[0].clone(), train)
         };
-        let (full, train) = run(TeamMode::FullSelection);
-        let (sample, _) = run(TeamMode::SampleSelection);
-        assert_eq!(run(TeamMode::SampleSelection).0, sample);
+        let (full, train) = run(WorkerMode::FullSelection);
+        let (sample, _) = run(WorkerMode::SampleSelection);
+        assert_eq!(run(WorkerMode::SampleSelection).0, sample);
         assert_ne!(full, sample);
         assert_eq!(full, slowly::select(&parts, &train, 6, None));
         let of_ranks = 0x72_61_6e_6b_73;
@@ -633,20 +668,25 @@ fn selected_trees_are_those_of_a_slow_reference() {
 #[test]
 fn a_rank_without_docs_takes_part() {
     let rows = &Rows::new(40, 1);
-    for mode in [TeamMode::Histogram, TeamMode::FullSelection, TeamMode::SampleSelection] {
-        let told = in_team(3, |comm| {
-            let team = Team::new(Box::new(comm));
+    for mode in [WorkerMode::Histogram, WorkerMode::FullSelection, WorkerMode::SampleSelection] {
+        let told = with_workers(3, |comm| {
+            let team = WorkerGroup::new(Box::new(comm));
             let rank = team.rank();
             let part = rows.part(|query| rank == 2 * (query % 2));
             let train = Arc::new(part.together(&team).unwrap());
-            team.agree(Call::at_start("a test"), Ok(())).unwrap();
+            team.agree(Collective::at_start("a test"), Ok(())).unwrap();
             let plan = plan(
                 params(grow()),
                 loss(Kind::LambdaRank, "ndcg@10"),
                 [train.clone(), train.clone()],
             );
-            let plan = Plan { watched: plan.watched[..1].to_vec(), patience: None, ..plan };
-            trained(Trainer::with_team(train, plan, (team, mode), &never()).unwrap()).unwrap()
+            let plan = TrainingPlan {
+                evaluation_sets: plan.evaluation_sets[..1].to_vec(),
+                patience: None,
+                ..plan
+            };
+            trained(BoostingTrainer::with_workers(train, plan, (team, mode), &never()).unwrap())
+                .unwrap()
         });
         assert!(told.iter().all(|other| *other == told[0]));
         assert_eq!(told[0].1.len(), 6);

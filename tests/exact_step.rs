@@ -4,8 +4,8 @@
 
 use rustrank::binning::BinOptions;
 use rustrank::boosting::{
-    Base, ExactStep, Loss, Measured, Params, Plan, ReweighOptions, Step, Trainer, Watched, merged,
-    reweigh, score_dataset,
+    BaseModel, BoostingParams, BoostingTrainer, EvaluationMetric, EvaluationSet, ExactStep,
+    ReweighOptions, StepRule, TrainingLoss, TrainingPlan, merged, reweigh, score_dataset,
 };
 use rustrank::data::{Dataset, Policy, RowData, Strided};
 use rustrank::model::Model;
@@ -50,22 +50,24 @@ fn metric() -> Metric {
     "ndcg@5".parse().unwrap()
 }
 
-fn plan(step: Step, valid: Option<&Arc<Dataset>>) -> Plan {
+fn plan(step: StepRule, valid: Option<&Arc<Dataset>>) -> TrainingPlan {
     let grow = GrowOptions { num_leaves: 6, min_leaf_docs: 5, ..GrowOptions::default() };
-    let watched = |set: &Arc<Dataset>| Watched { name: "valid".to_owned(), dataset: set.clone() };
-    Plan {
-        params: Params { num_trees: 8, step, grow, ..Params::default() },
-        loss: Loss::new(&ObjectiveOptions::new(Kind::LambdaRank, "ndcg".parse().unwrap())).unwrap(),
-        watched: valid.map(watched).into_iter().collect(),
-        metrics: vec![Measured::Metric(metric())],
+    let evaluation_sets =
+        |set: &Arc<Dataset>| EvaluationSet { name: "valid".to_owned(), dataset: set.clone() };
+    TrainingPlan {
+        params: BoostingParams { num_trees: 8, step, grow, ..BoostingParams::default() },
+        loss: TrainingLoss::new(&ObjectiveOptions::new(Kind::LambdaRank, "ndcg".parse().unwrap()))
+            .unwrap(),
+        evaluation_sets: valid.map(evaluation_sets).into_iter().collect(),
+        metrics: vec![EvaluationMetric::Metric(metric())],
         patience: None,
         base: None,
     }
 }
 
-fn trained(data: &Arc<Dataset>, plan: Plan) -> Trainer {
+fn trained(data: &Arc<Dataset>, plan: TrainingPlan) -> BoostingTrainer {
     let never = Interrupt::new();
-    let mut trainer = Trainer::new(data.clone(), plan, &never).unwrap();
+    let mut trainer = BoostingTrainer::new(data.clone(), plan, &never).unwrap();
     while trainer.next_round(&never).unwrap().is_some() {}
     trainer
 }
@@ -88,7 +90,7 @@ fn value_of(scores: &[f64], data: &Dataset) -> f64 {
 /// either order, and a step is chosen among open intervals. Docs do cross at twice the middle of an interval
 /// that begins at 0.
 fn no_multiple_is_better(set: Option<usize>, data: &Arc<Dataset>, judge: &Arc<Dataset>) {
-    let step = Step::Exact(ExactStep { set, from: 1e-9, ..ExactStep::new(metric()) });
+    let step = StepRule::Exact(ExactStep { set, from: 1e-9, ..ExactStep::new(metric()) });
     let mut plan = plan(step, set.map(|_| judge));
     plan.params.learning_rate = 1.0;
     let trainer = trained(data, plan);
@@ -128,7 +130,7 @@ fn no_multiple_of_a_tree_is_better_than_an_exact_step() {
 fn neither_order_nor_threads_nor_a_break_change_a_byte() {
     let data = Arc::new(dataset(0..40, 0, None));
     for set in [None, Some(0)] {
-        let step = Step::Exact(ExactStep { set, ..ExactStep::new(metric()) });
+        let step = StepRule::Exact(ExactStep { set, ..ExactStep::new(metric()) });
         let text = |shuffle: u64| {
             let data = Arc::new(dataset(0..40, shuffle, None));
             let valid = Arc::new(dataset(40..60, shuffle, Some(&data)));
@@ -143,18 +145,18 @@ fn neither_order_nor_threads_nor_a_break_change_a_byte() {
         let never = Interrupt::new();
         let valid = Arc::new(dataset(40..60, 0, Some(&data)));
         let plan = || plan(step.clone(), Some(&valid));
-        let mut trainer = Trainer::new(data.clone(), plan(), &never).unwrap();
+        let mut trainer = BoostingTrainer::new(data.clone(), plan(), &never).unwrap();
         for _ in 0..3 {
             trainer.next_round(&never).unwrap();
         }
         let checkpoint = trainer.checkpoint();
         let mut resumed =
-            Trainer::resume(data.clone(), plan(), checkpoint.clone(), &never).unwrap();
+            BoostingTrainer::resume(data.clone(), plan(), checkpoint.clone(), &never).unwrap();
         while resumed.next_round(&never).unwrap().is_some() {}
         assert_eq!(resumed.model().to_text(), truth);
         let mut other = plan();
-        other.params.step = Step::Newton;
-        let refused = Trainer::resume(data.clone(), other, checkpoint, &never).unwrap_err();
+        other.params.step = StepRule::Newton;
+        let refused = BoostingTrainer::resume(data.clone(), other, checkpoint, &never).unwrap_err();
         assert!(refused.to_string().contains("another step"), "{refused}");
     }
 }
@@ -167,14 +169,14 @@ fn no_newton_step_is_better_than_an_exact_one() {
         plan.params.learning_rate = 1.0;
         plan
     };
-    let exact = trained(&data, full(Step::Exact(ExactStep::new(metric()))));
+    let exact = trained(&data, full(StepRule::Exact(ExactStep::new(metric()))));
     assert_eq!(exact.model().attributes()["step"], "exact ndcg@5 on train, 0.1 to 100");
     for number in 0..exact.num_rounds() {
         let base = Some(exact.model().slice(0..number)).filter(|_| number > 0);
         let never = Interrupt::new();
-        let base = base.map(Base::from);
-        let plan = Plan { base, ..full(Step::Newton) };
-        let mut newton = Trainer::new(data.clone(), plan, &never).unwrap();
+        let base = base.map(BaseModel::from);
+        let plan = TrainingPlan { base, ..full(StepRule::Newton) };
+        let mut newton = BoostingTrainer::new(data.clone(), plan, &never).unwrap();
         newton.next_round(&never).unwrap();
         let ours = value(&exact.model().slice(0..number + 1), &data);
         assert!(ours >= value(newton.model(), &data), "tree {number}");
@@ -189,7 +191,7 @@ fn no_newton_step_is_better_than_an_exact_one() {
 fn reweighing_never_lowers_the_metric_and_ends() {
     let data = Arc::new(dataset(0..60, 0, None));
     let valid = dataset(60..90, 0, Some(&data));
-    let model = trained(&data, plan(Step::Newton, None)).model().clone();
+    let model = trained(&data, plan(StepRule::Newton, None)).model().clone();
     let never = Interrupt::new();
     let options = ReweighOptions::new(metric());
     let found = reweigh(&model, &data, None, &options, &never).unwrap();
@@ -216,7 +218,7 @@ fn reweighing_never_lowers_the_metric_and_ends() {
 fn a_sum_of_models_scores_a_dataset_as_its_parts_do() {
     let never = Interrupt::new();
     let data = Arc::new(dataset(0..40, 0, None));
-    let model = trained(&data, plan(Step::Newton, None)).model().clone();
+    let model = trained(&data, plan(StepRule::Newton, None)).model().clone();
     let mut shifted = model.slice(0..3);
     shifted.set_intercept(0.25).unwrap();
     let sum = merged(vec![(0.7, model.clone(), AsIs), (-1.5, shifted.clone(), AsIs)]).unwrap();
@@ -235,11 +237,11 @@ fn bounds_that_cannot_be_are_refused() {
     let data = Arc::new(dataset(0..10, 0, None));
     let never = Interrupt::new();
     for (from, to) in [(1.0, 1.0), (-1.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
-        let step = Step::Exact(ExactStep { from, to, ..ExactStep::new(metric()) });
-        let refused = Trainer::new(data.clone(), plan(step, None), &never).unwrap_err();
+        let step = StepRule::Exact(ExactStep { from, to, ..ExactStep::new(metric()) });
+        let refused = BoostingTrainer::new(data.clone(), plan(step, None), &never).unwrap_err();
         assert!(refused.to_string().contains("the range of weights of a tree"), "{refused}");
     }
-    let step = Step::Exact(ExactStep { set: Some(0), ..ExactStep::new(metric()) });
-    let refused = Trainer::new(data, plan(step, None), &never).unwrap_err();
+    let step = StepRule::Exact(ExactStep { set: Some(0), ..ExactStep::new(metric()) });
+    let refused = BoostingTrainer::new(data, plan(step, None), &never).unwrap_err();
     assert!(refused.to_string().contains("no such set"), "{refused}");
 }

@@ -6,7 +6,9 @@
 mod models;
 
 use models::{native, nets};
-use rustrank::boosting::{End, FeaturePlan, FeatureTrainer, Loss, Patience};
+use rustrank::boosting::{
+    EarlyStopping, LambdaBoostPlan, LambdaBoostTrainer, StopReason, TrainingLoss,
+};
 use rustrank::data::{Policy, RawDataset, RowData, Strided};
 use rustrank::model::{Class, Classes, Component, Link, Model, Part};
 use rustrank::objective::{Kind, LambdaOptions, ObjectiveOptions, State, Target};
@@ -66,23 +68,23 @@ fn options(kind: Kind) -> ObjectiveOptions {
     }
 }
 
-fn plan(kind: Kind, num_rounds: usize) -> FeaturePlan {
-    FeaturePlan {
+fn plan(kind: Kind, num_rounds: usize) -> LambdaBoostPlan {
+    LambdaBoostPlan {
         num_rounds,
         learning_rate: 0.5,
-        loss: Loss::new(&options(kind)).unwrap(),
-        watched: Vec::new(),
+        loss: TrainingLoss::new(&options(kind)).unwrap(),
+        evaluation_sets: Vec::new(),
         metrics: vec!["ndcg@3".parse().unwrap()],
         patience: None,
         base: None,
     }
 }
 
-fn trainer(data: RawDataset, plan: FeaturePlan) -> Result<FeatureTrainer> {
-    FeatureTrainer::new(data, plan, &Interrupt::new())
+fn trainer(data: RawDataset, plan: LambdaBoostPlan) -> Result<LambdaBoostTrainer> {
+    LambdaBoostTrainer::new(data, plan, &Interrupt::new())
 }
 
-fn run(trainer: &mut FeatureTrainer) -> Model {
+fn run(trainer: &mut LambdaBoostTrainer) -> Model {
     while trainer.next_round(&Interrupt::new()).unwrap().is_some() {}
     trainer.model(usize::MAX).unwrap()
 }
@@ -116,7 +118,7 @@ fn every_round_takes_the_feature_and_coefficient_of_brute_force() {
         (Kind::Regression, None),
     ] {
         let data = rows.data();
-        let mut trainer = trainer(rows.data(), FeaturePlan { base, ..plan(kind, 12) }).unwrap();
+        let mut trainer = trainer(rows.data(), LambdaBoostPlan { base, ..plan(kind, 12) }).unwrap();
         let objective = options(kind).build().unwrap();
         for round in 0..12 {
             let before = scores(&trainer.model(round).unwrap(), &data);
@@ -159,7 +161,7 @@ fn order_threads_and_breaks_do_not_matter() {
     let rows = Rows::new(60, 2);
     let bases = [None, Some(nets(1, FEATURES)), Some(classes())];
     for base in bases {
-        let with = |base, n| FeaturePlan { base, ..plan(Kind::LambdaRank, n) };
+        let with = |base, n| LambdaBoostPlan { base, ..plan(Kind::LambdaRank, n) };
         let twenty = run(&mut trainer(rows.data(), with(base.clone(), 20)).unwrap());
         let text = twenty.to_text();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -177,13 +179,14 @@ fn order_threads_and_breaks_do_not_matter() {
 fn the_history_is_of_the_model_as_it_scores_and_patience_ends_it() {
     let (rows, held) = (Rows::new(60, 3), Rows::new(30, 4));
     let metric: Metric = "ndcg@3".parse().unwrap();
-    let patience = Some(Patience { rounds: 5, set: 0, metric: 0 });
-    let watched = vec![("valid".to_owned(), held.data()), ("train".to_owned(), rows.data())];
+    let patience = Some(EarlyStopping { rounds: 5, set: 0, metric: 0 });
+    let evaluation_sets =
+        vec![("valid".to_owned(), held.data()), ("train".to_owned(), rows.data())];
     let base = Some(classes());
-    let plan = FeaturePlan { watched, patience, base, ..plan(Kind::LambdaRank, 400) };
+    let plan = LambdaBoostPlan { evaluation_sets, patience, base, ..plan(Kind::LambdaRank, 400) };
     let mut trainer = trainer(rows.data(), plan).unwrap();
     run(&mut trainer);
-    assert_eq!(trainer.end(), Some(End::Patience));
+    assert_eq!(trainer.end(), Some(StopReason::EarlyStopping));
     assert_eq!(trainer.history().len(), trainer.best_round().unwrap() + 5);
     let names: Vec<_> = trainer.names().map(|(set, _)| set.to_owned()).collect();
     assert_eq!(names, ["valid", "train"]);
@@ -202,12 +205,12 @@ fn the_history_is_of_the_model_as_it_scores_and_patience_ends_it() {
 fn what_cannot_be_learned_is_told() {
     let refused = |data, plan| trainer(data, plan).unwrap_err().to_string();
     let rows = Rows::new(10, 5);
-    let wide = FeaturePlan { base: Some(native(1, 7, &[3])), ..plan(Kind::LambdaRank, 3) };
+    let wide = LambdaBoostPlan { base: Some(native(1, 7, &[3])), ..plan(Kind::LambdaRank, 3) };
     let said = refused(rows.data(), wide);
     assert!(said.contains("another number of features than the model"), "{said}");
     let said = refused(rows.data(), plan(Kind::McRank, 3));
     assert!(said.contains("classes have a gradient each"), "{said}");
-    let fast = FeaturePlan { learning_rate: f64::NAN, ..plan(Kind::LambdaRank, 3) };
+    let fast = LambdaBoostPlan { learning_rate: f64::NAN, ..plan(Kind::LambdaRank, 3) };
     assert!(refused(rows.data(), fast).contains("learning_rate is out of range"));
     let flat = Rows { labels: vec![1.0; 60], ..Rows::new(10, 5) };
     let said = refused(flat.data(), plan(Kind::LambdaRank, 3));

@@ -4,8 +4,8 @@
 
 use rustrank::binning::BinOptions;
 use rustrank::boosting::{
-    Dropout, DropoutNormaliser, ExactStep, Loss, Measured, Params, Patience, Plan, Step, Trainer,
-    Watched, score_dataset,
+    BoostingParams, BoostingTrainer, Dropout, DropoutNormaliser, EarlyStopping, EvaluationMetric,
+    EvaluationSet, ExactStep, StepRule, TrainingLoss, TrainingPlan, score_dataset,
 };
 use rustrank::data::{Dataset, Policy, RowData, Strided};
 use rustrank::model::Model;
@@ -44,23 +44,28 @@ fn options(kind: Kind) -> ObjectiveOptions {
     options
 }
 
-fn plan(kind: Kind, num_trees: usize) -> Plan {
+fn plan(kind: Kind, num_trees: usize) -> TrainingPlan {
     let grow = GrowOptions { num_leaves: 4, min_leaf_docs: 5, ..GrowOptions::default() };
-    Plan {
-        params: Params { num_trees, learning_rate: RATE, grow, ..Params::default() },
-        loss: Loss::new(&options(kind)).unwrap(),
-        watched: Vec::new(),
-        metrics: vec![Measured::Metric("ndcg@5".parse().unwrap())],
+    TrainingPlan {
+        params: BoostingParams {
+            num_trees,
+            learning_rate: RATE,
+            grow,
+            ..BoostingParams::default()
+        },
+        loss: TrainingLoss::new(&options(kind)).unwrap(),
+        evaluation_sets: Vec::new(),
+        metrics: vec![EvaluationMetric::Metric("ndcg@5".parse().unwrap())],
         patience: None,
         base: None,
     }
 }
 
-fn trainer(data: &Arc<Dataset>, plan: Plan) -> Trainer {
-    Trainer::new(data.clone(), plan, &Interrupt::new()).unwrap()
+fn trainer(data: &Arc<Dataset>, plan: TrainingPlan) -> BoostingTrainer {
+    BoostingTrainer::new(data.clone(), plan, &Interrupt::new()).unwrap()
 }
 
-fn run(trainer: &mut Trainer) -> String {
+fn run(trainer: &mut BoostingTrainer) -> String {
     while trainer.next_round(&Interrupt::new()).unwrap().is_some() {}
     trainer.model().to_text()
 }
@@ -134,7 +139,7 @@ fn neither_threads_nor_the_order_of_rows_nor_a_break_change_a_byte() {
         let mut begun = trainer(&data, plan(10));
         for _ in 0..=10 {
             let checkpoint = Model::from_text(begun.checkpoint().to_text().as_bytes()).unwrap();
-            let resumed = Trainer::resume(data.clone(), plan(10), checkpoint, &never);
+            let resumed = BoostingTrainer::resume(data.clone(), plan(10), checkpoint, &never);
             let mut resumed = resumed.unwrap();
             assert_eq!(run(&mut resumed), expected);
             let middle = resumed.model_at(4).unwrap();
@@ -156,10 +161,10 @@ fn neither_threads_nor_the_order_of_rows_nor_a_break_change_a_byte() {
 #[test]
 fn the_best_round_has_its_own_biases() {
     let data = dataset(0, true, 0);
-    let judged = Watched { name: "valid".to_owned(), dataset: data.clone() };
+    let judged = EvaluationSet { name: "valid".to_owned(), dataset: data.clone() };
     let mut plan = plan(Kind::LambdaRank, 60);
-    plan.watched = vec![judged];
-    plan.patience = Some(Patience { rounds: 5, set: 0, metric: 0 });
+    plan.evaluation_sets = vec![judged];
+    plan.patience = Some(EarlyStopping { rounds: 5, set: 0, metric: 0 });
     let mut stopped = trainer(&data, plan);
     let never = Interrupt::new();
     let mut all = Vec::new();
@@ -174,10 +179,10 @@ fn the_best_round_has_its_own_biases() {
 fn what_positions_do_not_go_with_is_told() {
     let never = Interrupt::new();
     let data = dataset(0, true, 0);
-    let refused = |plan| Trainer::new(data.clone(), plan, &never).unwrap_err().to_string();
+    let refused = |plan| BoostingTrainer::new(data.clone(), plan, &never).unwrap_err().to_string();
     assert!(refused(plan(Kind::McRank, 3)).contains("classes have no position bias"));
     let mut exact = plan(Kind::LambdaRank, 3);
-    exact.params.step = Step::Exact(ExactStep::new("ndcg".parse().unwrap()));
+    exact.params.step = StepRule::Exact(ExactStep::new("ndcg".parse().unwrap()));
     assert!(refused(exact).contains("biased as they are"));
     let mut large = plan(Kind::LambdaRank, 3);
     large.params.position_l2 = f64::NAN;

@@ -3,18 +3,20 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use proptest::prelude::*;
-use rustrank::binning::{BinOptions, Binning, Matrix};
+use rustrank::binning::{BinOptions, BinnedMatrix, Binning};
 use rustrank::data::{Policy, Strided};
 use rustrank::model::{Child, Split, Tree};
 use rustrank::random::draw;
-use rustrank::tree::{CodedTree, Criterion, GrowOptions, Grower, Job, Table, TreeShape};
+use rustrank::tree::{
+    BinnedTree, Criterion, GrowOptions, Grower, TrainingTable, TreeJob, TreeShape,
+};
 use rustrank::{Gradient, Interrupt};
 
 struct World {
     cells: Vec<f32>,
     num_features: usize,
     binning: Binning,
-    matrix: Matrix,
+    matrix: BinnedMatrix,
     doc_hash: Vec<u64>,
     gradients: Vec<Gradient>,
 }
@@ -81,8 +83,8 @@ impl World {
         Self { cells, num_features, binning, matrix, doc_hash, gradients }
     }
 
-    fn table(&self) -> Table<'_> {
-        Table { matrix: &self.matrix, binning: &self.binning, doc_hash: &self.doc_hash }
+    fn table(&self) -> TrainingTable<'_> {
+        TrainingTable { matrix: &self.matrix, binning: &self.binning, doc_hash: &self.doc_hash }
     }
 
     fn num_docs(&self) -> usize {
@@ -92,7 +94,7 @@ impl World {
     fn grow(&self, options: &GrowOptions) -> Tree {
         let docs: Vec<u32> = (0..self.num_docs() as u32).collect();
         let mut grower = Grower::new(self.table(), options.clone()).unwrap();
-        let job = Job { gradients: &self.gradients, docs: &docs, rest: &[], round: 3 };
+        let job = TreeJob { gradients: &self.gradients, docs: &docs, rest: &[], round: 3 };
         grower.grow(self.table(), job, &Interrupt::new()).unwrap()
     }
 
@@ -417,7 +419,7 @@ fn trees_of_few_features_take_the_best_of_those_they_use() {
         let docs: Vec<u32> = (0..1500).collect();
         let mut grower = Grower::new(world.table(), options.clone()).unwrap();
         for round in 0..5 {
-            let job = Job { gradients: &world.gradients, docs: &docs, rest: &[], round };
+            let job = TreeJob { gradients: &world.gradients, docs: &docs, rest: &[], round };
             let tree = grower.grow(world.table(), job, &Interrupt::new()).unwrap();
             assert_eq!(tree.leaves().len(), 20);
             let used = || tree.splits().iter().map(|split| split.feature as usize);
@@ -500,7 +502,7 @@ fn docs_are_where_the_tree_sends_them(tree_shape: TreeShape) {
     let (docs, rest): (Vec<u32>, Vec<u32>) = (0..3000u32).partition(|doc| doc % 3 > 0);
     let options = GrowOptions { tree_shape, ..GrowOptions::default() };
     let mut grower = Grower::new(world.table(), options).unwrap();
-    let job = Job { gradients: &world.gradients, docs: &docs, rest: &rest, round: 0 };
+    let job = TreeJob { gradients: &world.gradients, docs: &docs, rest: &rest, round: 0 };
     let tree = grower.grow(world.table(), job, &Interrupt::new()).unwrap();
     let mut scores = vec![0.0; 3000];
     for (at, leaf) in tree.leaves().iter().enumerate() {
@@ -513,7 +515,7 @@ fn docs_are_where_the_tree_sends_them(tree_shape: TreeShape) {
             scores[doc as usize] = leaf.value;
         }
     }
-    let coded = CodedTree::new(&tree, &[], &world.binning).unwrap();
+    let coded = BinnedTree::new(&tree, &[], &world.binning).unwrap();
     let mut added = vec![0.0; 3000];
     coded.add_to(&world.matrix, &mut added, &Interrupt::new()).unwrap();
     assert_eq!(added, scores);
@@ -524,8 +526,8 @@ fn a_tree_of_other_thresholds_has_no_codes() {
     let world = World::new(3, 500, 6, false);
     let tree = world.grow(&GrowOptions::default());
     let other = World::new(4, 500, 6, false);
-    assert!(CodedTree::new(&tree, &[], &world.binning).is_some());
-    assert!(CodedTree::new(&tree, &[], &other.binning).is_none());
+    assert!(BinnedTree::new(&tree, &[], &world.binning).is_some());
+    assert!(BinnedTree::new(&tree, &[], &other.binning).is_none());
 }
 
 #[test]
@@ -549,7 +551,7 @@ fn sampling_draws_the_asked_part_and_differs_between_rounds() {
         let options = GrowOptions { features_per_tree: 0.25, ..GrowOptions::default() };
         let docs: Vec<u32> = (0..2000).collect();
         let mut grower = Grower::new(world.table(), options).unwrap();
-        let job = Job { gradients: &world.gradients, docs: &docs, rest: &[], round };
+        let job = TreeJob { gradients: &world.gradients, docs: &docs, rest: &[], round };
         let tree = grower.grow(world.table(), job, &Interrupt::new()).unwrap();
         let mut used: Vec<u32> = tree.splits().iter().map(|split| split.feature).collect();
         used.sort_unstable();
@@ -587,7 +589,7 @@ fn noise_fades_and_chooses_nothing_that_takes_nothing_off() {
                 GrowOptions { tree_shape, random_strength, random_decay, ..GrowOptions::default() };
             let docs: Vec<u32> = (0..2000).collect();
             let mut grower = Grower::new(world.table(), options).unwrap();
-            let job = Job { gradients: &world.gradients, docs: &docs, rest: &[], round };
+            let job = TreeJob { gradients: &world.gradients, docs: &docs, rest: &[], round };
             grower.grow(world.table(), job, &Interrupt::new()).unwrap()
         };
         let plain = of(0.0, 0.1, 1);

@@ -2,12 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-use rustrank::binning::{BinOptions, Binning, Categories, Matrix};
+use rustrank::binning::{BinOptions, BinnedMatrix, Binning, CategoryBins};
 use rustrank::data::{Policy, Strided};
 use rustrank::model::{Forest, Model, Set, Tree};
 use rustrank::random::draw;
 use rustrank::tree::{
-    CategoryOptions, CodedTree, GrowOptions, Grower, Job, Limits, Table, TreeShape,
+    BinnedTree, CategoryOptions, Constraints, GrowOptions, Grower, TrainingTable, TreeJob,
+    TreeShape,
 };
 use rustrank::{Gradient, Interrupt};
 
@@ -16,7 +17,7 @@ const NUM_FEATURES: usize = 4;
 struct World {
     cells: Vec<f32>,
     binning: Binning,
-    matrix: Matrix,
+    matrix: BinnedMatrix,
     doc_hash: Vec<u64>,
     gradients: Vec<Gradient>,
 }
@@ -64,10 +65,13 @@ impl World {
     /// A tree, in a forest with its sets.
     fn grow(&self, options: &GrowOptions) -> Forest {
         let docs: Vec<u32> = (0..self.gradients.len() as u32).collect();
-        let table =
-            Table { matrix: &self.matrix, binning: &self.binning, doc_hash: &self.doc_hash };
+        let table = TrainingTable {
+            matrix: &self.matrix,
+            binning: &self.binning,
+            doc_hash: &self.doc_hash,
+        };
         let mut grower = Grower::new(table, options.clone()).unwrap();
-        let job = Job { gradients: &self.gradients, docs: &docs, rest: &[], round: 3 };
+        let job = TreeJob { gradients: &self.gradients, docs: &docs, rest: &[], round: 3 };
         let tree = grower.grow(table, job, &Interrupt::new()).unwrap();
         let mut forest = Forest::new(NUM_FEATURES);
         forest.push_with(tree.clone(), grower.sets()).unwrap();
@@ -83,7 +87,7 @@ impl World {
 
     /// The tree in codes says what the scorer says.
     fn check_codes(&self, tree: &Tree, sets: &[Set], forest: &Forest) {
-        let coded = CodedTree::new(tree, sets, &self.binning).unwrap();
+        let coded = BinnedTree::new(tree, sets, &self.binning).unwrap();
         let mut scores = vec![0.0; self.gradients.len()];
         coded.add_to(&self.matrix, &mut scores, &Interrupt::new()).unwrap();
         let mut model = Model::new(NUM_FEATURES);
@@ -214,7 +218,7 @@ fn bins_are_by_number_of_docs_and_not_by_order_of_rows() {
         world.cells.iter().step_by(NUM_FEATURES).filter(|&&x| x == category as f32).count()
     };
     let counts: Vec<usize> = categories.by_bin().iter().map(|&c| count(c)).collect();
-    assert_eq!(counts.len(), Categories::MOST);
+    assert_eq!(counts.len(), CategoryBins::MOST);
     assert!(counts.is_sorted_by(|a, b| a >= b));
     let mapper = &world.binning.mappers()[0];
     assert_eq!((mapper.num_bins(), mapper.num_codes()), (255, 256));
@@ -227,7 +231,7 @@ fn bins_are_by_number_of_docs_and_not_by_order_of_rows() {
     }
     assert_eq!(mapper.code(f32::NAN), 255);
     for doc in (0..4000).step_by(13) {
-        for (feature, place) in world.binning.layout().places().iter().enumerate() {
+        for (feature, place) in world.binning.layout().locations().iter().enumerate() {
             let mapper = &world.binning.mappers()[feature];
             let expected = mapper.code(world.cells[doc * NUM_FEATURES + feature]);
             assert_eq!(world.matrix.code(doc, place.unwrap()), expected);
@@ -273,8 +277,10 @@ fn smoothing_keeps_chance_out() {
     }
     let of = |smooth: f64| {
         let categories = CategoryOptions { smooth, ..bare().categories };
-        let limits =
-            Limits { feature_weight: vec![(1, 0.0), (2, 0.0), (3, 0.0)], ..Limits::default() };
+        let limits = Constraints {
+            feature_weight: vec![(1, 0.0), (2, 0.0), (3, 0.0)],
+            ..Constraints::default()
+        };
         let options = GrowOptions { num_leaves: 2, categories, limits, ..GrowOptions::default() };
         world.grow(&options).trees()[0].splits().first().map_or(0.0, |split| split.reduction)
     };

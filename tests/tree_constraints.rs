@@ -3,11 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use proptest::prelude::*;
-use rustrank::binning::{BinOptions, Binning, Matrix};
+use rustrank::binning::{BinOptions, BinnedMatrix, Binning};
 use rustrank::data::{Policy, Strided};
 use rustrank::model::{Child, Tree};
 use rustrank::random::draw;
-use rustrank::tree::{Criterion, Direction, GrowOptions, Grower, Job, Limits, Table, TreeShape};
+use rustrank::tree::{
+    Constraints, Criterion, GrowOptions, Grower, MonotoneDirection, TrainingTable, TreeJob,
+    TreeShape,
+};
 use rustrank::{Gradient, Interrupt};
 
 const NUM_FEATURES: usize = 7;
@@ -15,7 +18,7 @@ const NUM_FEATURES: usize = 7;
 struct World {
     cells: Vec<f32>,
     binning: Binning,
-    matrix: Matrix,
+    matrix: BinnedMatrix,
     doc_hash: Vec<u64>,
     gradients: Vec<Gradient>,
 }
@@ -61,10 +64,13 @@ impl World {
 
     fn grow(&self, options: &GrowOptions) -> Tree {
         let docs: Vec<u32> = (0..self.gradients.len() as u32).collect();
-        let table =
-            Table { matrix: &self.matrix, binning: &self.binning, doc_hash: &self.doc_hash };
+        let table = TrainingTable {
+            matrix: &self.matrix,
+            binning: &self.binning,
+            doc_hash: &self.doc_hash,
+        };
         let mut grower = Grower::new(table, options.clone()).unwrap();
-        let job = Job { gradients: &self.gradients, docs: &docs, rest: &[], round: 3 };
+        let job = TreeJob { gradients: &self.gradients, docs: &docs, rest: &[], round: 3 };
         grower.grow(table, job, &Interrupt::new()).unwrap()
     }
 
@@ -132,7 +138,10 @@ impl Naive<'_> {
 
     fn direction(&self, feature: u32) -> f64 {
         let found = self.options.limits.monotone.iter().find(|(of, _)| *of == feature);
-        found.map_or(0.0, |(_, direction)| if *direction == Direction::Rising { 1.0 } else { -1.0 })
+        found.map_or(
+            0.0,
+            |(_, direction)| if *direction == MonotoneDirection::Rising { 1.0 } else { -1.0 },
+        )
     }
 
     fn split(&self, leaf: &Leaf, question: (u32, f32, bool)) -> Option<Found> {
@@ -234,18 +243,17 @@ fn assert_same(world: &World, options: &GrowOptions) -> Tree {
     tree
 }
 
-fn limits(seed: u64) -> Limits {
+fn limits(seed: u64) -> Constraints {
     let pick =
         |what: u64, feature: u32| unit(1000 + seed, (10 * what + u64::from(feature)) as usize);
     let features = 0..NUM_FEATURES as u32;
-    let directed = features
-        .clone()
-        .filter(|&f| pick(0, f) < 0.6)
-        .map(|f| (f, if pick(1, f) < 0.5 { Direction::Rising } else { Direction::Falling }));
+    let directed = features.clone().filter(|&f| pick(0, f) < 0.6).map(|f| {
+        (f, if pick(1, f) < 0.5 { MonotoneDirection::Rising } else { MonotoneDirection::Falling })
+    });
     let weighed = features.clone().filter(|&f| pick(2, f) < 0.5);
     let group = |what: u64| features.clone().filter(|&f| pick(what, f) < 0.5).collect::<Vec<_>>();
     let groups = [group(3), group(4), group(5)].into_iter().filter(|group| !group.is_empty());
-    Limits {
+    Constraints {
         monotone: if seed % 3 == 1 { vec![] } else { directed.collect() },
         interactions: if seed % 4 == 1 { vec![] } else { groups.collect() },
         feature_weight: match seed % 3 {
@@ -281,7 +289,11 @@ fn assert_monotone(world: &World, options: &GrowOptions, seed: u64) {
             let before = value(&row);
             row[feature] += (3.0 * unit(seed + 50, doc * NUM_FEATURES + feature)) as f32;
             let after = value(&row);
-            let goes = if direction == Direction::Rising { after - before } else { before - after };
+            let goes = if direction == MonotoneDirection::Rising {
+                after - before
+            } else {
+                before - after
+            };
             assert!(goes >= 0.0, "{feature} {before} {after} {options:?}");
         }
     }
@@ -329,7 +341,7 @@ fn paths(tree: &Tree) -> Vec<Vec<u32>> {
 #[test]
 fn features_of_a_path_lie_in_one_group() {
     let interactions = vec![vec![0, 1, 2], vec![2, 3], vec![4, 5]];
-    let limits = Limits { interactions: interactions.clone(), ..Limits::default() };
+    let limits = Constraints { interactions: interactions.clone(), ..Constraints::default() };
     for seed in 0..8 {
         let world = World::new(seed, 3000);
         for tree_shape in [TreeShape::Leafwise, TreeShape::Symmetric] {
@@ -352,7 +364,7 @@ fn weights_choose_between_features_and_leave_reductions_as_they_are() {
     let world = World::new(1, 2000);
     for tree_shape in [TreeShape::Leafwise, TreeShape::Symmetric] {
         let of = |feature_weight: Vec<(u32, f64)>| {
-            let limits = Limits { feature_weight, ..Limits::default() };
+            let limits = Constraints { feature_weight, ..Constraints::default() };
             world.grow(&GrowOptions { tree_shape, limits, ..GrowOptions::default() })
         };
         let plain = of(vec![]);
@@ -403,27 +415,28 @@ fn threads_cannot_be_seen_under_limits() {
 
 #[test]
 fn limits_that_make_no_sense_are_refused() {
-    let rising = |feature| (feature, Direction::Rising);
-    let base = Limits::default;
+    let rising = |feature| (feature, MonotoneDirection::Rising);
+    let base = Constraints::default;
     for (name, limits) in [
-        ("monotone", Limits { monotone: vec![rising(7)], ..base() }),
-        ("monotone", Limits { monotone: vec![rising(1), rising(1)], ..base() }),
-        ("interactions", Limits { interactions: vec![vec![0, 9]], ..base() }),
-        ("interactions", Limits { interactions: vec![vec![]], ..base() }),
-        ("feature_weight", Limits { feature_weight: vec![(0, -1.0)], ..base() }),
-        ("feature_weight", Limits { feature_weight: vec![(0, f64::NAN)], ..base() }),
-        ("feature_weight", Limits { feature_weight: vec![(0, 1.0), (0, 2.0)], ..base() }),
+        ("monotone", Constraints { monotone: vec![rising(7)], ..base() }),
+        ("monotone", Constraints { monotone: vec![rising(1), rising(1)], ..base() }),
+        ("interactions", Constraints { interactions: vec![vec![0, 9]], ..base() }),
+        ("interactions", Constraints { interactions: vec![vec![]], ..base() }),
+        ("feature_weight", Constraints { feature_weight: vec![(0, -1.0)], ..base() }),
+        ("feature_weight", Constraints { feature_weight: vec![(0, f64::NAN)], ..base() }),
+        ("feature_weight", Constraints { feature_weight: vec![(0, 1.0), (0, 2.0)], ..base() }),
     ] {
         refused(name, GrowOptions { limits, ..GrowOptions::default() });
     }
-    let limits = Limits { monotone: vec![rising(0)], ..base() };
+    let limits = Constraints { monotone: vec![rising(0)], ..base() };
     let criterion = Criterion::LeastSquares;
     refused("monotone", GrowOptions { criterion, limits, ..GrowOptions::default() });
 }
 
 fn refused(name: &str, options: GrowOptions) {
     let world = World::new(0, 50);
-    let table = Table { matrix: &world.matrix, binning: &world.binning, doc_hash: &world.doc_hash };
+    let table =
+        TrainingTable { matrix: &world.matrix, binning: &world.binning, doc_hash: &world.doc_hash };
     let error = Grower::new(table, options).unwrap_err().to_string();
     assert!(error.starts_with(name), "{error}");
 }

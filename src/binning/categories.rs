@@ -5,23 +5,23 @@
 //! were never seen, share the *other bin* after them. So bins follow from what the rows hold, never from
 //! where they stand.
 
-use super::layout::Place;
-use super::thresholds::Weighted;
+use super::layout::CodeLocation;
+use super::thresholds::WeightedCell;
 
 /// The categories of a feature that have bins of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Categories {
+pub struct CategoryBins {
     by_bin: Box<[u32]>,
     /// Each with its bin, by category.
     sorted: Box<[(u32, u8)]>,
 }
 
-impl Categories {
+impl CategoryBins {
     /// The most categories with bins of their own: beside the other bin and that of missing cells.
     pub const MOST: usize = 254;
 
     /// Those of a sample of cells, in at most `max_bins` bins with the other one.
-    pub(crate) fn choose(distinct: &[Weighted], max_bins: usize) -> Self {
+    pub(crate) fn choose(distinct: &[WeightedCell], max_bins: usize) -> Self {
         let mut weights: Vec<(u32, u64)> = Vec::new();
         // Cells rise, and so do their integer parts.
         for cell in distinct {
@@ -67,7 +67,7 @@ impl Categories {
     /// Writes the codes of a column of cells to a column of bytes, beside what is there.
     pub(super) fn encode<'a>(
         &self,
-        place: Place,
+        location: CodeLocation,
         cells: impl Iterator<Item = &'a f32>,
         bytes: impl Iterator<Item = &'a mut u8>,
     ) {
@@ -77,7 +77,7 @@ impl Categories {
             if cell.to_bits() != last {
                 (last, code) = (cell.to_bits(), self.code(cell));
             }
-            *byte = byte.wrapping_add((u16::from(code) * place.stride) as u8);
+            *byte = byte.wrapping_add((u16::from(code) * location.stride) as u8);
         }
     }
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 ///
 /// A block is copied before anything looks at it, and nothing is decided on one reading and relied
 /// on in the next: a table that changes under our hands gives odd cells, never a wrong access.
-pub trait Cells: Sync {
+pub trait CellSource: Sync {
     /// The number of rows.
     fn num_rows(&self) -> usize;
 
@@ -41,7 +41,7 @@ pub fn block_rows(num_features: usize) -> usize {
 }
 
 /// A hash of what each row holds, read block by block on all threads.
-pub fn row_hashes(table: &dyn Cells, interrupt: &Interrupt) -> Result<Vec<u64>> {
+pub fn row_hashes(table: &dyn CellSource, interrupt: &Interrupt) -> Result<Vec<u64>> {
     let width = table.num_features();
     let block = block_rows(width);
     // A block a thread, and as much again for what is read from them.
@@ -82,7 +82,7 @@ pub fn row_hash(cells: &[f32]) -> u64 {
 }
 
 /// The fault of the first bad row: which of several a parallel pass met first is chance.
-pub(super) fn first_fault(table: &dyn Cells, met: Error) -> Error {
+pub(super) fn first_fault(table: &dyn CellSource, met: Error) -> Error {
     if met.fault().is_none() {
         return met;
     }

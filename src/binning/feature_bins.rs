@@ -1,13 +1,13 @@
 //! The bins of all features: chosen once, then shared by every table that is binned with them.
 
-use super::categories::Categories;
-use super::cells::{Cells, block_rows, first_fault, hash_rows, row_hashes};
-use super::kernel::transpose::{Rows, SIDE, to_columns};
-use super::kernel::{self, Job, Table};
-use super::layout::{Layout, Place};
-use super::mapper::Mapper;
-use super::matrix::Matrix;
-use super::sample::{Sample, mappers_of_table};
+use super::categories::CategoryBins;
+use super::cells::{CellSource, block_rows, first_fault, hash_rows, row_hashes};
+use super::kernel::transpose::{RowBlock, SIDE, rows_to_columns};
+use super::kernel::{self, EncodeJob, ThresholdTable};
+use super::layout::{CodeLocation, ColumnLayout};
+use super::mapper::BinMapper;
+use super::matrix::BinnedMatrix;
+use super::sample::{RowSample, mappers_of_table};
 use crate::Interrupt;
 use crate::error::{Error, Result, room_for};
 use crate::simd::Level;
@@ -73,9 +73,9 @@ impl BinOptions {
 /// The bins of all features and the places of their codes.
 #[derive(Debug)]
 pub struct Binning {
-    mappers: Vec<Mapper>,
-    layout: Layout,
-    tables: Vec<(usize, Table)>,
+    mappers: Vec<BinMapper>,
+    layout: ColumnLayout,
+    tables: Vec<(usize, ThresholdTable)>,
     /// The features that hold categories.
     categorical: Vec<usize>,
     category_names: BTreeMap<u32, Vec<String>>,
@@ -86,7 +86,7 @@ pub struct Binning {
 impl Binning {
     /// Chooses the bins of `num_features` features, of which the sample may have seen only some.
     pub fn choose(
-        sample: Sample,
+        sample: RowSample,
         num_features: usize,
         options: &BinOptions,
         interrupt: &Interrupt,
@@ -100,14 +100,14 @@ impl Binning {
     }
 
     /// The bins of a table, from a sample of its rows.
-    pub fn of(table: &dyn Cells, options: &BinOptions, interrupt: &Interrupt) -> Result<Self> {
+    pub fn of(table: &dyn CellSource, options: &BinOptions, interrupt: &Interrupt) -> Result<Self> {
         options.check()?;
         Self::of_hashed(table, &row_hashes(table, interrupt)?, options, interrupt)
     }
 
     /// [`of`](Self::of) a table whose [`row_hashes`] are known.
     pub fn of_hashed(
-        table: &dyn Cells,
+        table: &dyn CellSource,
         hashes: &[u64],
         options: &BinOptions,
         interrupt: &Interrupt,
@@ -134,20 +134,20 @@ impl Binning {
         let of_feature = |(feature, thresholds): (usize, Option<Vec<f32>>)| {
             if let Some(own) = categories.get(&(feature as u32)) {
                 let both = thresholds.is_some_and(|list| !list.is_empty());
-                if both || own.len() > Categories::MOST {
+                if both || own.len() > CategoryBins::MOST {
                     let what = "a feature holds too many categories, or numbers too";
                     return Err(Error::data("categories", what)
                         .feature(feature)
                         .got(format!("{} categories", own.len()))
-                        .expected(format!("up to {}", Categories::MOST)));
+                        .expected(format!("up to {}", CategoryBins::MOST)));
                 }
-                let own = Categories::of(own.iter().copied().collect());
-                return Ok(Mapper::of_categories(own));
+                let own = CategoryBins::of(own.iter().copied().collect());
+                return Ok(BinMapper::of_categories(own));
             }
             let list = thresholds.as_deref().unwrap_or_default();
             let rises = list.iter().all(|t| t.is_finite()) && list.is_sorted_by(|a, b| a < b);
             if rises && list.len() < MOST_BINS {
-                return Ok(Mapper::between(thresholds));
+                return Ok(BinMapper::between(thresholds));
             }
             let what = "the thresholds of a feature make no bins";
             Err(Error::data("thresholds", what)
@@ -158,26 +158,28 @@ impl Binning {
         Ok(Self::with(thresholds.into_iter().enumerate().map(of_feature).collect::<Result<_>>()?))
     }
 
-    fn with(mappers: Vec<Mapper>) -> Self {
-        let layout = Layout::pack(&mappers);
+    fn with(mappers: Vec<BinMapper>) -> Self {
+        let layout = ColumnLayout::pack(&mappers);
         let mut in_column = vec![0; layout.width()];
-        for place in layout.places().iter().flatten() {
-            in_column[place.column as usize] += 1;
+        for location in layout.locations().iter().flatten() {
+            in_column[location.column as usize] += 1;
         }
         let categorical = |feature: &usize| mappers[*feature].categories().is_some();
         let categorical = (0..mappers.len()).filter(categorical).collect();
-        let table = |(mapper, place): (&Mapper, &Option<Place>)| {
-            let place = place.filter(|_| mapper.categories().is_none());
-            place.map(|place| Table::new(mapper, place, in_column[place.column as usize] == 1))
+        let table = |(mapper, location): (&BinMapper, &Option<CodeLocation>)| {
+            let location = location.filter(|_| mapper.categories().is_none());
+            location.map(|location| {
+                ThresholdTable::new(mapper, location, in_column[location.column as usize] == 1)
+            })
         };
-        let tables = mappers.iter().zip(layout.places()).map(table).enumerate();
+        let tables = mappers.iter().zip(layout.locations()).map(table).enumerate();
         let tables = tables.filter_map(|(feature, table)| Some((feature, table?))).collect();
         let category_names = BTreeMap::new();
         Self { mappers, layout, tables, categorical, category_names, query_ranks: false }
     }
 
     /// The bins of each feature.
-    pub fn mappers(&self) -> &[Mapper] {
+    pub fn mappers(&self) -> &[BinMapper] {
         &self.mappers
     }
 
@@ -187,7 +189,7 @@ impl Binning {
     }
 
     /// Where codes are stored.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &ColumnLayout {
         &self.layout
     }
 
@@ -242,45 +244,46 @@ impl Binning {
         kernel::encode(
             level,
             &self.tables,
-            Job { cells: tile, num_features, rows: &mut *rows, width },
+            EncodeJob { cells: tile, num_features, rows: &mut *rows, width },
         );
         // Last: some kernels write whole rows.
         for &feature in &self.categorical {
             let categories = self.mappers[feature].categories();
-            let Some((categories, place)) = categories.zip(self.layout.places()[feature]) else {
+            let Some((categories, location)) = categories.zip(self.layout.locations()[feature])
+            else {
                 continue;
             };
             let cells = tile[feature..].iter().step_by(num_features);
-            let bytes = rows[place.column as usize..].iter_mut().step_by(width);
-            categories.encode(place, cells, bytes);
+            let bytes = rows[location.column as usize..].iter_mut().step_by(width);
+            categories.encode(location, cells, bytes);
         }
     }
 
     /// Bins all rows of a table, in the given order, on all threads.
     pub fn encode_in_order(
         &self,
-        table: &dyn Cells,
+        table: &dyn CellSource,
         order: &[u32],
         interrupt: &Interrupt,
-    ) -> Result<Matrix> {
+    ) -> Result<BinnedMatrix> {
         let num_features = self.num_features();
-        let mut matrix = Matrix::zeros(self.layout.width(), order.len())?;
+        let mut matrix = BinnedMatrix::zeros(self.layout.width(), order.len())?;
         let blocks = self.blocks(matrix.columns_mut(0..order.len()), order.len(), &mut []);
         self.encode_blocks(blocks, interrupt, |mut block, scratch| {
             // Cells are read in the order in which they lie in memory, and binned in it.
             let order = &order[block.rows.clone()];
-            let places = (0..).zip(order).map(|(to, &row)| u64::from(row) << 32 | to);
-            let mut places: Vec<u64> = places.collect();
-            places.sort_unstable();
+            let locations = (0..).zip(order).map(|(to, &row)| u64::from(row) << 32 | to);
+            let mut locations: Vec<u64> = locations.collect();
+            locations.sort_unstable();
             let mut at = 0;
-            for run in places.chunk_by(|&a, &b| (b >> 32) == (a >> 32) + 1) {
+            for run in locations.chunk_by(|&a, &b| (b >> 32) == (a >> 32) + 1) {
                 let (row, cells) = ((run[0] >> 32) as usize, run.len() * num_features);
                 table.read(row..row + run.len(), &mut scratch.cells[at..at + cells])?;
                 at += cells;
             }
-            let mut from = vec![0; places.len()];
-            for (row, &place) in (0..).zip(&places) {
-                from[place as u32 as usize] = row;
+            let mut from = vec![0; locations.len()];
+            for (row, &location) in (0..).zip(&locations) {
+                from[location as u32 as usize] = row;
             }
             self.encode_block(scratch, &from, &mut block.columns);
             Ok(())
@@ -292,8 +295,8 @@ impl Binning {
     /// Bins all rows of a table at the end of `matrix`, and their hashes at the end of `hashes`.
     pub fn append(
         &self,
-        table: &dyn Cells,
-        matrix: &mut Matrix,
+        table: &dyn CellSource,
+        matrix: &mut BinnedMatrix,
         hashes: &mut Vec<u64>,
         interrupt: &Interrupt,
     ) -> Result<()> {
@@ -303,7 +306,7 @@ impl Binning {
         hashes.resize(old + num_rows, 0);
         let columns = matrix.columns_mut(first..first + num_rows);
         let blocks = self.blocks(columns, num_rows, &mut hashes[old..]);
-        let encode = |mut block: Block<'_>, scratch: &mut Scratch| {
+        let encode = |mut block: EncodeBlock<'_>, scratch: &mut EncodeScratch| {
             let from: Vec<u32> = (0..block.rows.len() as u32).collect();
             let cells = &mut scratch.cells[..from.len() * self.num_features()];
             table.read(block.rows, cells)?;
@@ -316,13 +319,13 @@ impl Binning {
 
     /// Bins as many rows of cells as there are in `from`, and writes to each place of the columns the
     /// row that is to come there.
-    fn encode_block(&self, scratch: &mut Scratch, from: &[u32], columns: &mut [&mut [u8]]) {
+    fn encode_block(&self, scratch: &mut EncodeScratch, from: &[u32], columns: &mut [&mut [u8]]) {
         let width = self.layout.width();
         let cells = &scratch.cells[..from.len() * self.num_features()];
         scratch.rows.clear();
         scratch.rows.resize(from.len() * width, 0);
         self.encode(cells, &mut scratch.rows);
-        to_columns(Level::best(), Rows { bytes: &scratch.rows, width, from }, columns);
+        rows_to_columns(Level::best(), RowBlock { bytes: &scratch.rows, width, from }, columns);
     }
 
     /// Rows that stay in cache with their cells: whole squares, unless rows are very long.
@@ -337,11 +340,11 @@ impl Binning {
         columns: impl Iterator<Item = &'a mut [u8]>,
         num_rows: usize,
         hashes: &'a mut [u64],
-    ) -> impl ExactSizeIterator<Item = Block<'a>> + Send {
+    ) -> impl ExactSizeIterator<Item = EncodeBlock<'a>> + Send {
         let size = self.block_rows();
         let mut columns: Vec<_> = columns.map(|column| column.chunks_mut(size)).collect();
         let mut hashes = hashes.chunks_mut(size);
-        (0..num_rows).step_by(size).map(move |start| Block {
+        (0..num_rows).step_by(size).map(move |start| EncodeBlock {
             rows: start..num_rows.min(start + size),
             columns: columns.iter_mut().filter_map(Iterator::next).collect(),
             hashes: hashes.next().unwrap_or_default(),
@@ -351,14 +354,14 @@ impl Binning {
     /// Bins blocks on all threads.
     fn encode_blocks<'a>(
         &self,
-        mut blocks: impl ExactSizeIterator<Item = Block<'a>> + Send,
+        mut blocks: impl ExactSizeIterator<Item = EncodeBlock<'a>> + Send,
         interrupt: &Interrupt,
-        encode: impl Fn(Block<'a>, &mut Scratch) -> Result<()> + Sync,
+        encode: impl Fn(EncodeBlock<'a>, &mut EncodeScratch) -> Result<()> + Sync,
     ) -> Result<()> {
         // The list of a block's pieces is sixteen bytes a column.
         let most = (LISTS / self.layout.width().max(1)).clamp(1, MOST_AT_ONCE);
         let at_once = (blocks.len() / (8 * rayon::current_num_threads())).clamp(1, most);
-        let scratch = || Scratch {
+        let scratch = || EncodeScratch {
             cells: vec![0.0; self.block_rows() * self.num_features()],
             rows: Vec::new(),
         };
@@ -388,7 +391,7 @@ const MOST_AT_ONCE: usize = 16;
 const LISTS: usize = 1 << 18;
 
 /// Some rows on their way to bytes; `hashes` is empty where they are known.
-struct Block<'a> {
+struct EncodeBlock<'a> {
     rows: Range<usize>,
     /// Their piece of each column.
     columns: Vec<&'a mut [u8]>,
@@ -396,7 +399,7 @@ struct Block<'a> {
 }
 
 /// What a thread needs to bin a block.
-struct Scratch {
+struct EncodeScratch {
     cells: Vec<f32>,
     /// The binned cells, row after row.
     rows: Vec<u8>,

@@ -4,11 +4,11 @@
 //! `c` codes with `a * b * c <= 256` are the digits of one number, so a column, and a histogram
 //! update in training, serves all three. Features that a sample could not split have no place.
 
-use super::mapper::Mapper;
+use super::mapper::BinMapper;
 
 /// The digit of a column that holds a feature: `code = cell / stride % codes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct CodeLocation {
     /// The column of the table.
     pub column: u32,
     /// What one step of the code adds to the byte.
@@ -17,7 +17,7 @@ pub struct Place {
     pub codes: u16,
 }
 
-impl Place {
+impl CodeLocation {
     /// The feature's code in a byte of its column.
     #[inline]
     pub fn code(&self, byte: u8) -> u8 {
@@ -27,18 +27,18 @@ impl Place {
 
 /// The places of all features.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layout {
-    places: Vec<Option<Place>>,
+pub struct ColumnLayout {
+    locations: Vec<Option<CodeLocation>>,
     width: usize,
 }
 
-impl Layout {
+impl ColumnLayout {
     /// Packs features into columns: the widest first, each into the fullest column that has room.
-    pub(crate) fn pack(mappers: &[Mapper]) -> Self {
+    pub(crate) fn pack(mappers: &[BinMapper]) -> Self {
         let mut by_codes: Vec<usize> =
             (0..mappers.len()).filter(|&f| mappers[f].is_used()).collect();
         by_codes.sort_by_key(|&f| std::cmp::Reverse(mappers[f].num_codes()));
-        let mut places = vec![None; mappers.len()];
+        let mut locations = vec![None; mappers.len()];
         let mut filled: Vec<u16> = Vec::new();
         // open[room]: the columns that can still take a feature of up to `room` codes.
         let mut open: Vec<Vec<u32>> = vec![Vec::new(); 257];
@@ -49,18 +49,18 @@ impl Layout {
                 filled.len() as u32 - 1
             });
             let stride = filled[column as usize];
-            places[feature] = Some(Place { column, stride, codes: codes as u16 });
+            locations[feature] = Some(CodeLocation { column, stride, codes: codes as u16 });
             filled[column as usize] = stride * codes as u16;
             open[256 / usize::from(filled[column as usize])].push(column);
         }
         let width = filled.len();
-        renumber(&mut places, width);
-        Self { places, width }
+        renumber(&mut locations, width);
+        Self { locations, width }
     }
 
     /// The place of each feature; `None` for one that is not used.
-    pub fn places(&self) -> &[Option<Place>] {
-        &self.places
+    pub fn locations(&self) -> &[Option<CodeLocation>] {
+        &self.locations
     }
 
     /// The number of bytes of a row.
@@ -70,59 +70,59 @@ impl Layout {
 }
 
 /// Numbers the columns by their first feature, so that neighbours in the data are neighbours here.
-fn renumber(places: &mut [Option<Place>], width: usize) {
+fn renumber(locations: &mut [Option<CodeLocation>], width: usize) {
     let mut new = vec![u32::MAX; width];
     let mut next = 0;
-    for place in places.iter_mut().flatten() {
-        let slot = &mut new[place.column as usize];
+    for location in locations.iter_mut().flatten() {
+        let slot = &mut new[location.column as usize];
         if *slot == u32::MAX {
             *slot = next;
             next += 1;
         }
-        place.column = *slot;
+        location.column = *slot;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::binning::thresholds::Weighted;
+    use crate::binning::thresholds::WeightedCell;
     use std::collections::HashMap;
 
-    fn mapper(bins: usize) -> Mapper {
-        let cells: Vec<_> = (0..bins).map(|i| Weighted { cell: i as f32, weight: 1 }).collect();
-        Mapper::choose(&cells, 0, 255)
+    fn mapper(bins: usize) -> BinMapper {
+        let cells: Vec<_> = (0..bins).map(|i| WeightedCell { cell: i as f32, weight: 1 }).collect();
+        BinMapper::choose(&cells, 0, 255)
     }
 
     #[test]
     fn narrow_features_share_a_byte_and_constants_take_none() {
         let mappers: Vec<_> = [2, 255, 2, 1, 2, 2, 2, 2].into_iter().map(mapper).collect();
-        let layout = Layout::pack(&mappers);
+        let layout = ColumnLayout::pack(&mappers);
         assert_eq!(layout.width(), 3, "one full byte, five flags of three codes, one flag");
-        assert_eq!(layout.places()[3], None);
+        assert_eq!(layout.locations()[3], None);
         let mut top: HashMap<u32, u32> = HashMap::new();
-        for place in layout.places().iter().flatten() {
-            let most = u32::from(place.stride) * u32::from(place.codes - 1);
-            *top.entry(place.column).or_default() += most;
+        for location in layout.locations().iter().flatten() {
+            let most = u32::from(location.stride) * u32::from(location.codes - 1);
+            *top.entry(location.column).or_default() += most;
         }
         assert!(top.values().all(|&most| most < 256));
     }
 
     #[test]
     fn digits_of_a_byte_are_independent() {
-        let layout = Layout::pack(&[mapper(2), mapper(4), mapper(9)]);
+        let layout = ColumnLayout::pack(&[mapper(2), mapper(4), mapper(9)]);
         assert_eq!(layout.width(), 1);
-        let places: Vec<_> = layout.places().iter().map(|p| p.unwrap()).collect();
+        let locations: Vec<_> = layout.locations().iter().map(|p| p.unwrap()).collect();
         for codes in [[0, 0, 0], [2, 4, 9], [1, 0, 7], [2, 3, 0]] {
-            let byte: u16 = places.iter().zip(codes).map(|(p, c)| p.stride * c).sum();
-            let back: Vec<_> = places.iter().map(|p| u16::from(p.code(byte as u8))).collect();
+            let byte: u16 = locations.iter().zip(codes).map(|(p, c)| p.stride * c).sum();
+            let back: Vec<_> = locations.iter().map(|p| u16::from(p.code(byte as u8))).collect();
             assert_eq!(back, codes);
         }
     }
 
     #[test]
     fn a_million_features_pack_in_no_time() {
-        let layout = Layout::pack(&vec![mapper(2); 1_000_000]);
+        let layout = ColumnLayout::pack(&vec![mapper(2); 1_000_000]);
         assert_eq!(layout.width(), 200_000);
     }
 }

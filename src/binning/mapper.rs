@@ -1,20 +1,20 @@
 //! The bins of one feature.
 
-use super::categories::Categories;
-use super::thresholds::{Weighted, thresholds};
+use super::categories::CategoryBins;
+use super::thresholds::{WeightedCell, thresholds};
 
 /// Thresholds of a feature: finite and rising.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Mapper {
+pub struct BinMapper {
     thresholds: Box<[f32]>,
     has_missing: bool,
     is_used: bool,
-    categories: Option<Categories>,
+    categories: Option<CategoryBins>,
 }
 
-impl Mapper {
+impl BinMapper {
     /// Chooses at most `max_bins` bins for a sample; `missing` is the weight of its missing cells.
-    pub(crate) fn choose(distinct: &[Weighted], missing: u64, max_bins: usize) -> Self {
+    pub(crate) fn choose(distinct: &[WeightedCell], missing: u64, max_bins: usize) -> Self {
         let thresholds = thresholds(distinct, max_bins).into_boxed_slice();
         let has_missing = missing > 0;
         let is_used = !thresholds.is_empty() || (has_missing && !distinct.is_empty());
@@ -22,15 +22,19 @@ impl Mapper {
     }
 
     /// Chooses at most `max_bins` bins for a sample of categories.
-    pub(crate) fn choose_categories(distinct: &[Weighted], missing: u64, max_bins: usize) -> Self {
-        let categories = Categories::choose(distinct, max_bins);
+    pub(crate) fn choose_categories(
+        distinct: &[WeightedCell],
+        missing: u64,
+        max_bins: usize,
+    ) -> Self {
+        let categories = CategoryBins::choose(distinct, max_bins);
         let has_missing = missing > 0;
         let is_used = distinct.len() > 1 || (has_missing && !distinct.is_empty());
         Self { has_missing, is_used, ..Self::of_categories(categories) }
     }
 
     /// A bin for each of some categories, and the other bin.
-    pub(crate) fn of_categories(categories: Categories) -> Self {
+    pub(crate) fn of_categories(categories: CategoryBins) -> Self {
         let categories = Some(categories);
         Self { thresholds: Box::default(), has_missing: true, is_used: true, categories }
     }
@@ -44,7 +48,7 @@ impl Mapper {
     }
 
     /// The categories that have bins, if the feature holds categories.
-    pub fn categories(&self) -> Option<&Categories> {
+    pub fn categories(&self) -> Option<&CategoryBins> {
         self.categories.as_ref()
     }
 

@@ -6,7 +6,7 @@
 //! Invariant: behind the last cell of a column there are [`PAD`] zeros and more.
 
 use super::kernel::transpose::SIDE;
-use super::layout::Place;
+use super::layout::CodeLocation;
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -16,7 +16,7 @@ const PAD: usize = SIDE;
 
 /// Binned rows of equal width.
 #[derive(Debug, Clone)]
-pub struct Matrix {
+pub struct BinnedMatrix {
     bytes: Vec<u8>,
     width: usize,
     num_rows: usize,
@@ -25,16 +25,16 @@ pub struct Matrix {
 }
 
 /// Two tables are equal if their cells are, however much room they have.
-impl PartialEq for Matrix {
+impl PartialEq for BinnedMatrix {
     fn eq(&self, other: &Self) -> bool {
         (self.width, self.num_rows) == (other.width, other.num_rows)
             && (0..self.width).all(|column| self.column(column) == other.column(column))
     }
 }
 
-impl Eq for Matrix {}
+impl Eq for BinnedMatrix {}
 
-impl Matrix {
+impl BinnedMatrix {
     /// An empty table with room for `num_rows` rows.
     pub fn with_capacity(width: usize, num_rows: usize) -> Result<Self> {
         Ok(Self { num_rows: 0, ..Self::zeros(width, num_rows)? })
@@ -131,17 +131,17 @@ impl Matrix {
 
     /// The code of a feature in a row.
     #[inline]
-    pub fn code(&self, row: usize, place: Place) -> u8 {
-        place.code(self.column(place.column as usize)[row])
+    pub fn code(&self, row: usize, location: CodeLocation) -> u8 {
+        location.code(self.column(location.column as usize)[row])
     }
 
     /// Gives a row another code of a feature.
-    pub(crate) fn set_code(&mut self, row: usize, place: Place, code: u8) {
-        let old = self.code(row, place);
-        let byte = &mut self.bytes[place.column as usize * self.pitch + row];
+    pub(crate) fn set_code(&mut self, row: usize, location: CodeLocation, code: u8) {
+        let old = self.code(row, location);
+        let byte = &mut self.bytes[location.column as usize * self.pitch + row];
         // The digits of other features stay as they are.
-        let others = u16::from(*byte) - u16::from(old) * place.stride;
-        *byte = (others + u16::from(code) * place.stride) as u8;
+        let others = u16::from(*byte) - u16::from(old) * location.stride;
+        *byte = (others + u16::from(code) * location.stride) as u8;
     }
 
     /// The table whose row `i` is the row `order[i]` of this one, each of whose rows it has once.
@@ -201,16 +201,16 @@ mod tests {
         draw(1, row as u64, column as u64) as u8
     }
 
-    fn table(width: usize, rows: &[usize]) -> Matrix {
+    fn table(width: usize, rows: &[usize]) -> BinnedMatrix {
         let cells = rows.iter().flat_map(|&row| (0..width).map(move |column| cell(row, column)));
-        Matrix::of_rows(width, &cells.collect::<Vec<u8>>())
+        BinnedMatrix::of_rows(width, &cells.collect::<Vec<u8>>())
     }
 
     #[test]
     fn a_table_that_grows_keeps_its_cells() {
         let width = 5;
         for room in [0, 10, 9000, 20_000] {
-            let mut matrix = Matrix::with_capacity(width, room).unwrap();
+            let mut matrix = BinnedMatrix::with_capacity(width, room).unwrap();
             for more in [0, 1, 16, 300, 5000, 3000, 1] {
                 let old = matrix.num_rows();
                 matrix.grow(more).unwrap();
@@ -248,9 +248,9 @@ mod tests {
 
     #[test]
     fn tables_that_no_memory_holds_are_refused() {
-        assert!(Matrix::zeros(1 << 30, 1 << 40).is_err());
-        assert!(Matrix::zeros(2, usize::MAX).is_err());
-        let mut matrix = Matrix::zeros(1 << 20, 1).unwrap();
+        assert!(BinnedMatrix::zeros(1 << 30, 1 << 40).is_err());
+        assert!(BinnedMatrix::zeros(2, usize::MAX).is_err());
+        let mut matrix = BinnedMatrix::zeros(1 << 20, 1).unwrap();
         assert!(matrix.grow(1 << 45).is_err() && matrix.grow(usize::MAX).is_err());
         assert_eq!(matrix.num_rows(), 1);
     }

@@ -5,7 +5,7 @@
 //! `t[i-1] < x <= t[i]`, and a missing cell has the code after the last one.
 //!
 //! ```text
-//! cells --hash--> Sample --sort--> Mapper a feature --pack--> Layout --encode--> Matrix of bytes
+//! cells --hash--> RowSample --sort--> BinMapper a feature --pack--> ColumnLayout --encode--> BinnedMatrix of bytes
 //! ```
 //!
 //! A feature may hold *categories* instead of amounts: each of the most frequent has a bin.
@@ -26,12 +26,12 @@ mod sample_columns;
 mod sample_exchange;
 mod thresholds;
 
-pub use categories::Categories;
-pub use cells::{Cells, block_rows, nearest, row_hash, row_hashes};
+pub use categories::CategoryBins;
+pub use cells::{CellSource, block_rows, nearest, row_hash, row_hashes};
 pub use feature_bins::{BinOptions, Binning};
-pub(crate) use kernel::transpose::{Columns, to_lines};
-pub use layout::{Layout, Place};
-pub use mapper::Mapper;
-pub use matrix::Matrix;
-pub use sample::Sample;
-pub use thresholds::{Weighted, thresholds};
+pub(crate) use kernel::transpose::{ColumnBlock, columns_to_strips};
+pub use layout::{CodeLocation, ColumnLayout};
+pub use mapper::BinMapper;
+pub use matrix::BinnedMatrix;
+pub use sample::RowSample;
+pub use thresholds::{WeightedCell, thresholds};

@@ -6,10 +6,10 @@
 //! other batches, or on more threads ends in the same sample. Cost: one hash a row, and a copy of
 //! the rows that are in the sample when they pass.
 
-use super::cells::{Cells, row_hashes};
+use super::cells::{CellSource, row_hashes};
 use super::feature_bins::BinOptions;
-use super::mapper::Mapper;
-use super::sample_columns::{Keys, mappers_of};
+use super::mapper::BinMapper;
+use super::sample_columns::{SampleColumn, mappers_of};
 use super::thresholds::sort_by_key;
 use crate::Interrupt;
 use crate::error::{Error, Result};
@@ -18,12 +18,12 @@ use std::ops::Range;
 
 /// Rows kept for choosing thresholds.
 #[derive(Debug)]
-pub struct Sample {
+pub struct RowSample {
     pub(super) limit: usize,
     /// Rows with a larger hash cannot come into the sample any more.
     cutoff: u64,
-    pub(super) entries: Vec<Entry>,
-    pub(super) rows: Rows,
+    pub(super) entries: Vec<SampleEntry>,
+    pub(super) rows: SampleRows,
     pub(super) num_features: usize,
     /// Where the next batch begins, for messages.
     rows_seen: usize,
@@ -32,16 +32,16 @@ pub struct Sample {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct SampleEntry {
     pub(super) hash: u64,
     pub(super) count: u32,
-    /// The place of the row's cells in `Rows`.
+    /// The place of the row's cells in `SampleRows`.
     pub(super) slot: u32,
 }
 
 /// The cells of the rows in the sample, slot after slot.
 #[derive(Debug)]
-pub(super) enum Rows {
+pub(super) enum SampleRows {
     Dense { width: usize, cells: Vec<f32> },
     Sparse { ends: Vec<usize>, features: Vec<u32>, cells: Vec<f32> },
 }
@@ -49,7 +49,7 @@ pub(super) enum Rows {
 /// Wider rows are mostly zeros.
 const WIDE: usize = 2048;
 
-impl Sample {
+impl RowSample {
     /// An empty sample of up to `limit` distinct rows of `num_features` cells.
     ///
     /// Zeros of wide rows are not stored.
@@ -57,16 +57,20 @@ impl Sample {
         if num_features > WIDE {
             return Self { num_features, ..Self::growing(limit) };
         }
-        Self::with(limit, num_features, Rows::Dense { width: num_features, cells: Vec::new() })
+        Self::with(
+            limit,
+            num_features,
+            SampleRows::Dense { width: num_features, cells: Vec::new() },
+        )
     }
 
     /// An empty sample of rows whose number of features shows only as they come.
     pub fn growing(limit: usize) -> Self {
-        let rows = Rows::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() };
+        let rows = SampleRows::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() };
         Self::with(limit, 0, rows)
     }
 
-    fn with(limit: usize, num_features: usize, rows: Rows) -> Self {
+    fn with(limit: usize, num_features: usize, rows: SampleRows) -> Self {
         Self {
             limit: limit.max(1),
             cutoff: u64::MAX,
@@ -89,21 +93,21 @@ impl Sample {
     }
 
     /// Adds all rows of a table.
-    pub fn push(&mut self, table: &dyn Cells, interrupt: &Interrupt) -> Result<()> {
+    pub fn push(&mut self, table: &dyn CellSource, interrupt: &Interrupt) -> Result<()> {
         let rows_seen = self.rows_seen;
         let hashes = row_hashes(table, interrupt).map_err(|e| e.rows_after(rows_seen))?;
         self.push_hashed(table, &hashes)
     }
 
     /// Adds all rows of a table whose [`row_hashes`] are known.
-    pub fn push_hashed(&mut self, table: &dyn Cells, hashes: &[u64]) -> Result<()> {
+    pub fn push_hashed(&mut self, table: &dyn CellSource, hashes: &[u64]) -> Result<()> {
         self.rows_seen += hashes.len();
         self.content = hashes.iter().fold(self.content, |sum, &hash| sum.wrapping_add(hash));
         let groups = smallest_distinct(hashes, self.cutoff, self.limit);
         self.rows.push(table, &groups)?;
         self.num_features = self.num_features.max(table.num_features());
         let first = self.entries.len() as u32;
-        self.entries.extend(groups.iter().zip(first..).map(|(group, slot)| Entry {
+        self.entries.extend(groups.iter().zip(first..).map(|(group, slot)| SampleEntry {
             hash: group.hash,
             count: group.count,
             slot,
@@ -127,7 +131,7 @@ impl Sample {
             self.cutoff = self.entries[self.limit - 1].hash;
         }
         self.entries.sort_unstable_by_key(|e| e.slot);
-        self.rows.keep(self.entries.iter().map(|e| e.slot as usize));
+        self.rows.retain(self.entries.iter().map(|e| e.slot as usize));
         for (slot, entry) in self.entries.iter_mut().enumerate() {
             entry.slot = slot as u32;
         }
@@ -139,11 +143,11 @@ impl Sample {
         num_features: usize,
         options: &BinOptions,
         interrupt: &Interrupt,
-    ) -> Result<Vec<Mapper>> {
+    ) -> Result<Vec<BinMapper>> {
         self.shrink();
         let counts: Vec<u32> = self.entries.iter().map(|e| e.count).collect();
         match &self.rows {
-            Rows::Dense { width, cells } => {
+            SampleRows::Dense { width, cells } => {
                 let rows = |rows: Range<usize>, features: Range<usize>, tile: &mut [f32]| {
                     let rows = cells[rows.start * width..rows.end * width].chunks_exact(*width);
                     for (row, to) in rows.zip(tile.chunks_exact_mut(features.len())) {
@@ -153,7 +157,7 @@ impl Sample {
                 };
                 mappers_of(rows, *width, &counts, options, interrupt)
             }
-            Rows::Sparse { ends, features, cells } => {
+            SampleRows::Sparse { ends, features, cells } => {
                 let by_feature = by_feature(ends, features, cells, num_features);
                 let total: u64 = counts.iter().map(|&c| u64::from(c)).sum();
                 by_feature
@@ -161,7 +165,7 @@ impl Sample {
                     .enumerate()
                     .map(|(feature, column)| {
                         interrupt.check()?;
-                        let mut keys = Keys::default();
+                        let mut keys = SampleColumn::default();
                         for &(slot, cell) in &column {
                             keys.push(cell, counts[slot as usize]);
                         }
@@ -175,14 +179,14 @@ impl Sample {
 
 /// The bins of a table that can be read twice, from the rows that a sample of it would hold.
 pub(super) fn mappers_of_table(
-    table: &dyn Cells,
+    table: &dyn CellSource,
     hashes: &[u64],
     options: &BinOptions,
     interrupt: &Interrupt,
-) -> Result<Vec<Mapper>> {
+) -> Result<Vec<BinMapper>> {
     let num_features = table.num_features();
     if num_features > WIDE {
-        let mut sample = Sample::new(options.sample_rows, num_features);
+        let mut sample = RowSample::new(options.sample_rows, num_features);
         sample.push_hashed(table, hashes)?;
         return sample.into_mappers(num_features, options, interrupt);
     }
@@ -194,9 +198,9 @@ pub(super) fn mappers_of_table(
     mappers_of(read, num_features, &counts, options, interrupt)
 }
 
-impl Rows {
+impl SampleRows {
     /// Adds the rows that stand for the given groups.
-    fn push(&mut self, table: &dyn Cells, groups: &[Group]) -> Result<()> {
+    fn push(&mut self, table: &dyn CellSource, groups: &[RowGroup]) -> Result<()> {
         let num_features = table.num_features();
         match self {
             Self::Dense { width, cells } => {
@@ -234,7 +238,7 @@ impl Rows {
     }
 
     /// Moves the rows of rising `slots` to the front and forgets the others.
-    fn keep(&mut self, slots: impl Iterator<Item = usize>) {
+    fn retain(&mut self, slots: impl Iterator<Item = usize>) {
         match self {
             Self::Dense { width, cells } => {
                 let mut to = 0;
@@ -264,14 +268,14 @@ impl Rows {
 
 /// Rows with one hash.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Group {
+struct RowGroup {
     hash: u64,
     count: u32,
     /// The first of the rows.
     row: u32,
 }
 
-impl Group {
+impl RowGroup {
     /// One of its rows.
     fn rows(&self) -> Range<usize> {
         self.row as usize..self.row as usize + 1
@@ -282,7 +286,7 @@ impl Group {
 ///
 /// Hashes are uniform, so those that can matter are below a bound that is known beforehand; only
 /// where many rows are equal is it too low.
-fn smallest_distinct(hashes: &[u64], cutoff: u64, limit: usize) -> Vec<Group> {
+fn smallest_distinct(hashes: &[u64], cutoff: u64, limit: usize) -> Vec<RowGroup> {
     let share = (limit + limit / 4 + 64) as f64 / hashes.len() as f64;
     let mut bound = (share.min(1.0) * u64::MAX as f64) as u64;
     loop {
@@ -298,16 +302,17 @@ fn smallest_distinct(hashes: &[u64], cutoff: u64, limit: usize) -> Vec<Group> {
 }
 
 /// The groups of the hashes up to `highest`, sorted by hash.
-fn grouped(hashes: &[u64], highest: u64) -> Vec<Group> {
+fn grouped(hashes: &[u64], highest: u64) -> Vec<RowGroup> {
     let rows = (0..).zip(hashes).filter(|&(_, &hash)| hash <= highest);
-    let mut rows: Vec<Group> = rows.map(|(row, &hash)| Group { hash, count: 1, row }).collect();
+    let mut rows: Vec<RowGroup> =
+        rows.map(|(row, &hash)| RowGroup { hash, count: 1, row }).collect();
     sort_by_key(&mut rows, &mut Vec::new(), |row| (row.hash >> 32) as u32);
     // Nearly all that is alike up to here is equal, and so is in order.
     for alike in rows.chunk_by_mut(|a, b| a.hash >> 32 == b.hash >> 32) {
         alike.sort_by_key(|row| row.hash);
     }
     rows.chunk_by(|a, b| a.hash == b.hash)
-        .map(|same| Group { count: same.len() as u32, ..same[0] })
+        .map(|same| RowGroup { count: same.len() as u32, ..same[0] })
         .collect()
 }
 
@@ -347,9 +352,9 @@ mod tests {
             let hashes: Vec<u64> = ids.into_iter().map(hash).collect();
             let mut naive = BTreeMap::new();
             for (row, &hash) in (0..).zip(&hashes).filter(|(_, hash)| **hash <= cutoff) {
-                naive.entry(hash).or_insert(Group { hash, count: 0, row }).count += 1;
+                naive.entry(hash).or_insert(RowGroup { hash, count: 0, row }).count += 1;
             }
-            let mut naive: Vec<Group> = naive.into_values().take(limit).collect();
+            let mut naive: Vec<RowGroup> = naive.into_values().take(limit).collect();
             naive.sort_by_key(|group| group.row);
             prop_assert_eq!(smallest_distinct(&hashes, cutoff, limit), naive);
         }

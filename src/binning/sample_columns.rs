@@ -4,9 +4,9 @@
 //! line of them, so that a feature's keys fill up one after the other, and then sorted by radix.
 
 use super::feature_bins::BinOptions;
-use super::kernel::nonzero_keys::{SLACK, keep};
-use super::mapper::Mapper;
-use super::thresholds::{Weighted, from_key, sort_by_key, to_key};
+use super::kernel::nonzero_keys::{SLACK, nonzero_keys};
+use super::mapper::BinMapper;
+use super::thresholds::{WeightedCell, from_key, sort_by_key, to_key};
 use crate::Interrupt;
 use crate::error::Result;
 use crate::simd::Level;
@@ -21,7 +21,7 @@ pub(super) fn mappers_of(
     counts: &[u32],
     options: &BinOptions,
     interrupt: &Interrupt,
-) -> Result<Vec<Mapper>> {
+) -> Result<Vec<BinMapper>> {
     /// A cache line of a row.
     const LINE: usize = 16;
     const KEYS: usize = 12 << 20;
@@ -33,12 +33,13 @@ pub(super) fn mappers_of(
     let most = KEYS / counts.len().max(1);
     let at_once = share.min(most).next_multiple_of(LINE);
     let rows = (TILE / at_once).clamp(1, 256);
-    let groups: Vec<Vec<Mapper>> = (0..num_features.div_ceil(at_once))
+    let groups: Vec<Vec<BinMapper>> = (0..num_features.div_ceil(at_once))
         .into_par_iter()
         .map(|group| {
             let features = group * at_once..((group + 1) * at_once).min(num_features);
             let width = features.len();
-            let mut keys: Vec<_> = (0..width).map(|_| Keys::with_room(counts.len())).collect();
+            let mut keys: Vec<_> =
+                (0..width).map(|_| SampleColumn::with_room(counts.len())).collect();
             let mut tile = vec![0.0; rows * width];
             for (block, counts) in counts.chunks(rows).enumerate() {
                 interrupt.check()?;
@@ -60,7 +61,7 @@ pub(super) fn mappers_of(
 /// The cells of one feature of the sample, on their way to thresholds. Those that are 0, two in five
 /// of real ones, are not held: they are what the others leave of all rows.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Keys {
+pub(super) struct SampleColumn {
     /// Cells that one row holds: most of them.
     single: Vec<u32>,
     /// Cells that several equal rows hold, with their number.
@@ -68,7 +69,7 @@ pub(super) struct Keys {
     missing: u64,
 }
 
-impl Keys {
+impl SampleColumn {
     /// No cells yet. What is not filled of the room is not touched, and what grows is touched twice.
     fn with_room(rows: usize) -> Self {
         Self { single: Vec::with_capacity(rows + SLACK), ..Self::default() }
@@ -95,7 +96,7 @@ impl Keys {
         }
         let old = self.single.len();
         self.single.resize(old + counts.len() + SLACK, 0);
-        let kept = keep(Level::best(), cells, stride, &mut self.single[old..]);
+        let kept = nonzero_keys(Level::best(), cells, stride, &mut self.single[old..]);
         self.single.truncate(old + kept.keys);
         self.missing += kept.missing as u64;
     }
@@ -106,7 +107,7 @@ impl Keys {
         scratch: &mut Vec<u32>,
         (options, feature): (&BinOptions, usize),
         total: u64,
-    ) -> Mapper {
+    ) -> BinMapper {
         sort_by_key(&mut self.single, scratch, |key| key);
         let many: u64 = self.many.iter().map(|&(_, count)| u64::from(count)).sum();
         let absent = total - self.missing - many - self.single.len() as u64;
@@ -116,15 +117,15 @@ impl Keys {
         rest.sort_unstable();
         let distinct = merged(&self.single, &rest);
         if options.categorical.contains(&(feature as u32)) {
-            return Mapper::choose_categories(&distinct, self.missing, options.max_bins);
+            return BinMapper::choose_categories(&distinct, self.missing, options.max_bins);
         }
-        Mapper::choose(&distinct, self.missing, options.max_bins)
+        BinMapper::choose(&distinct, self.missing, options.max_bins)
     }
 }
 
 /// Distinct cells with their weights, from sorted single cells and sorted weighted ones.
-fn merged(single: &[u32], weighted: &[(u32, u64)]) -> Vec<Weighted> {
-    let mut distinct: Vec<Weighted> = Vec::new();
+fn merged(single: &[u32], weighted: &[(u32, u64)]) -> Vec<WeightedCell> {
+    let mut distinct: Vec<WeightedCell> = Vec::new();
     let mut last = None;
     let mut weighted = weighted.iter().peekable();
     let mut add = |key: u32, weight: u64| {
@@ -133,7 +134,7 @@ fn merged(single: &[u32], weighted: &[(u32, u64)]) -> Vec<Weighted> {
         {
             cell.weight += weight;
         } else {
-            distinct.push(Weighted { cell: from_key(key), weight });
+            distinct.push(WeightedCell { cell: from_key(key), weight });
             last = Some(key);
         }
     };

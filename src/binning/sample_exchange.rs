@@ -3,10 +3,10 @@
 //! The rows of least hash of all the data are among those of each part, with all of the part's rows
 //! that are equal to them; so what the parts keep is enough.
 
-use super::sample::{Entry, Rows, Sample};
+use super::sample::{RowSample, SampleEntry, SampleRows};
 use crate::error::{Error, Result};
 
-impl Sample {
+impl RowSample {
     /// The hashes of the rows that are kept, rising.
     pub(crate) fn hashes(&mut self) -> Vec<u64> {
         self.shrink();
@@ -39,11 +39,11 @@ impl Sample {
             };
             let slot = entry.slot as usize;
             match &self.rows {
-                Rows::Dense { width, cells } => {
+                SampleRows::Dense { width, cells } => {
                     let row = (0..).zip(&cells[slot * width..(slot + 1) * width]);
                     row.filter(|(_, value)| **value != 0.0).for_each(|(f, &value)| cell(f, value));
                 }
-                Rows::Sparse { ends, features, cells } => {
+                SampleRows::Sparse { ends, features, cells } => {
                     let range = ends[slot]..ends[slot + 1];
                     features[range.clone()]
                         .iter()
@@ -58,10 +58,10 @@ impl Sample {
 
     /// Adds the rows of another sample. This one has been made [`growing`](Self::growing).
     pub(crate) fn extend(&mut self, bytes: &[u8]) -> Result<()> {
-        let mut reader = Reader(bytes);
+        let mut reader = SampleReader(bytes);
         self.num_features = self.num_features.max(reader.u64()? as usize);
         self.content = self.content.wrapping_add(reader.u64()?);
-        let Rows::Sparse { ends, features, cells } = &mut self.rows else {
+        let SampleRows::Sparse { ends, features, cells } = &mut self.rows else {
             return Err(Error::internal("samples go into one that grows"));
         };
         while !reader.0.is_empty() {
@@ -71,15 +71,15 @@ impl Sample {
                 cells.push(f32::from_bits(reader.u32()?));
             }
             ends.push(cells.len());
-            self.entries.push(Entry { hash, count, slot });
+            self.entries.push(SampleEntry { hash, count, slot });
         }
         Ok(())
     }
 }
 
-struct Reader<'a>(&'a [u8]);
+struct SampleReader<'a>(&'a [u8]);
 
-impl Reader<'_> {
+impl SampleReader<'_> {
     fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
         let cut = || Error::comm("comm.damaged", "a sample of rows was cut off");
         let (first, rest) = self.0.split_first_chunk().ok_or_else(cut)?;

@@ -8,7 +8,7 @@
 
 /// A distinct cell of a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Weighted {
+pub struct WeightedCell {
     /// The cell, not missing.
     pub cell: f32,
     /// How many rows of the sample hold it.
@@ -64,7 +64,7 @@ pub(crate) fn sort_by_key<T: Copy + Default>(
 }
 
 /// Thresholds that cut rising distinct cells into at most `max_bins` bins.
-pub fn thresholds(distinct: &[Weighted], max_bins: usize) -> Vec<f32> {
+pub fn thresholds(distinct: &[WeightedCell], max_bins: usize) -> Vec<f32> {
     let bounds: Vec<usize> = if distinct.len() <= max_bins {
         (1..distinct.len()).collect()
     } else {
@@ -74,7 +74,7 @@ pub fn thresholds(distinct: &[Weighted], max_bins: usize) -> Vec<f32> {
     bounds.iter().map(|&i| between(distinct[i - 1].cell, distinct[i].cell)).collect()
 }
 
-fn prefix_sums(distinct: &[Weighted]) -> Vec<u64> {
+fn prefix_sums(distinct: &[WeightedCell]) -> Vec<u64> {
     let mut sums = Vec::with_capacity(distinct.len() + 1);
     sums.push(0);
     let mut total = 0;
@@ -145,8 +145,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn weighted(weights: &[u64]) -> Vec<Weighted> {
-        weights.iter().enumerate().map(|(i, &weight)| Weighted { cell: i as f32, weight }).collect()
+    fn weighted(weights: &[u64]) -> Vec<WeightedCell> {
+        weights
+            .iter()
+            .enumerate()
+            .map(|(i, &weight)| WeightedCell { cell: i as f32, weight })
+            .collect()
     }
 
     /// The weight of the heaviest bin with more than one cell.

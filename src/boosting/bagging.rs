@@ -5,11 +5,11 @@
 //! query has none of the pairs that the loss lives on. Draws depend on the content of a query or doc
 //! and on the round alone.
 
-use super::doc_sampling::{Draws, thin};
-use super::{DocSampling, Params};
+use super::doc_sampling::{DocDraws, thin};
+use super::{BoostingParams, DocSampling};
 use crate::Gradient;
 use crate::data::Dataset;
-use crate::distributed::{Call, Team};
+use crate::distributed::{Collective, WorkerGroup};
 use crate::error::Result;
 use crate::random::{draw, start};
 use crate::tree::Criterion;
@@ -23,7 +23,7 @@ const OF_DOCS: u64 = 0x64_6f_63_73;
 
 /// The parts of the docs, rising, of the latest round.
 #[derive(Debug)]
-pub(super) struct Sampler {
+pub(super) struct Bagging {
     queries: Vec<u32>,
     seed: u64,
     query_share: u64,
@@ -38,9 +38,9 @@ pub(super) struct Sampler {
     pub(super) rest: Vec<u32>,
 }
 
-impl Sampler {
+impl Bagging {
     /// A sampler of all queries, or of those with two different labels.
-    pub(super) fn new(dataset: &Dataset, params: &Params, only_pairs: bool) -> Self {
+    pub(super) fn new(dataset: &Dataset, params: &BoostingParams, only_pairs: bool) -> Self {
         let labels = dataset.labels();
         let keep = |docs: std::ops::Range<usize>| {
             !only_pairs || labels[docs].windows(2).any(|pair| pair[0] != pair[1])
@@ -70,12 +70,12 @@ impl Sampler {
         &mut self,
         dataset: &Dataset,
         (gradients, made): (&mut [Gradient], Result<()>),
-        (team, round): (&Team, u64),
+        (workers, round): (&WorkerGroup, u64),
     ) -> Result<u64> {
-        let call = Call { what: "the docs of a tree", round };
+        let call = Collective { what: "the docs of a tree", round };
         self.split(dataset, gradients, round);
         let mut num_docs = [self.docs.len() as u64];
-        team.sum(call, made, &mut num_docs)?;
+        workers.sum(call, made, &mut num_docs)?;
         let everything = u64::MAX;
         let bagged = (self.query_share, self.doc_share) != (everything, everything);
         if num_docs == [0] && bagged {
@@ -85,11 +85,11 @@ impl Sampler {
             self.split(dataset, gradients, round);
             (self.query_share, self.doc_share) = shares;
             num_docs = [self.docs.len() as u64];
-            team.sum(call, Ok(()), &mut num_docs)?;
+            workers.sum(call, Ok(()), &mut num_docs)?;
         }
         let Some((sampling, share)) = self.thinning else { return Ok(num_docs[0]) };
         let draws =
-            Draws { start: start(self.seed ^ OF_DOCS, round), doc_hash: dataset.doc_hash() };
+            DocDraws { start: start(self.seed ^ OF_DOCS, round), doc_hash: dataset.doc_hash() };
         thin(sampling, share, draws, gradients, [&mut self.docs, &mut self.rest]);
         Ok(self.docs.len() as u64)
     }

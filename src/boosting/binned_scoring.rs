@@ -4,27 +4,27 @@
 //! the bins scores a dataset to the same bits as the raw rows that it was made of.
 
 use super::initial_model::{
-    From, check_features, is_native_forest, is_plain, standing, start_scores,
+    ScoreOrigin, check_features, is_native_forest, is_plain, score_cache, start_scores,
 };
-use super::score_cache::{Standing, settle};
+use super::score_cache::{ScoreCache, settle};
 use crate::Interrupt;
 use crate::binning::Binning;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::{Classes, Component, Forest, Model, Part, Tree};
-use crate::tree::CodedTree;
+use crate::tree::BinnedTree;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The trees of a model in the codes of a binning, those of models inside it too, forest by forest.
 #[derive(Debug)]
-pub(super) struct Coded(Vec<CodedTree>);
+pub(super) struct BinnedForests(Vec<BinnedTree>);
 
-impl Coded {
+impl BinnedForests {
     /// `None` if binned docs are not enough to score with the model.
     pub(super) fn of(model: &Model, binning: &Binning) -> Option<Self> {
         let forests = native_forests(model)?;
         let trees = forests.iter().flat_map(|forest| {
-            forest.trees().iter().map(|tree| CodedTree::new(tree, forest.sets(), binning))
+            forest.trees().iter().map(|tree| BinnedTree::new(tree, forest.sets(), binning))
         });
         trees.collect::<Option<_>>().map(Self)
     }
@@ -37,7 +37,7 @@ impl Coded {
         sums: &mut [f64],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        Adding { dataset, trees: &mut self.0.iter(), interrupt }.model(model, sums)
+        ScoreAdder { dataset, trees: &mut self.0.iter(), interrupt }.model(model, sums)
     }
 
     /// The margins and scores of the docs of a dataset by a model of classes alone.
@@ -46,10 +46,10 @@ impl Coded {
         classes: &Classes,
         dataset: &Dataset,
         interrupt: &Interrupt,
-    ) -> Result<Standing> {
-        let mut adding = Adding { dataset, trees: &mut self.0.iter(), interrupt };
+    ) -> Result<ScoreCache> {
+        let mut adding = ScoreAdder { dataset, trees: &mut self.0.iter(), interrupt };
         let margins = adding.margins(classes)?;
-        Ok(Standing::of_classes(margins, classes.expectation()))
+        Ok(ScoreCache::of_classes(margins, classes.expectation()))
     }
 }
 
@@ -58,7 +58,7 @@ impl Coded {
 /// A sum of models scores docs without base scores only: nothing says whose part those would be.
 pub fn score_dataset(model: &Model, dataset: &Dataset, interrupt: &Interrupt) -> Result<Vec<f64>> {
     check_features(model, dataset)?;
-    let coded = Coded::of(model, dataset.binning()).ok_or_else(cannot_score)?;
+    let coded = BinnedForests::of(model, dataset.binning()).ok_or_else(cannot_score)?;
     if dataset.base_score().is_some() && !is_plain(model) {
         let what = "a sum of models cannot score docs that have base scores";
         return Err(Error::data("base", what).hint("score the raw features"));
@@ -81,8 +81,8 @@ pub fn score_above(
         let what = "the dataset was made for the trees of another base";
         return Err(Error::data("base", what).hint("score the raw features"));
     }
-    let standing = standing(model, From::Trees(base.num_trees()), dataset, interrupt)?;
-    Ok(standing.scores().to_vec())
+    let score_cache = score_cache(model, ScoreOrigin::Trees(base.num_trees()), dataset, interrupt)?;
+    Ok(score_cache.scores().to_vec())
 }
 
 /// Whether a model is another with more trees.
@@ -110,14 +110,14 @@ fn goes_on_from(model: &Model, base: &Model) -> bool {
 }
 
 /// A model being added to scores.
-struct Adding<'a, 'b> {
+struct ScoreAdder<'a, 'b> {
     dataset: &'a Dataset,
     /// All trees that are left, in order.
-    trees: &'a mut std::slice::Iter<'b, CodedTree>,
+    trees: &'a mut std::slice::Iter<'b, BinnedTree>,
     interrupt: &'a Interrupt,
 }
 
-impl Adding<'_, '_> {
+impl ScoreAdder<'_, '_> {
     fn model(&mut self, model: &Model, sums: &mut [f64]) -> Result<()> {
         let intercept = model.intercept();
         for sum in sums.iter_mut() {

@@ -67,7 +67,7 @@ impl DocSampling {
     }
 
     /// The probabilities with which docs of these sizes are kept, a share of them altogether.
-    fn rule(self, sizes: &Tally, share: f64) -> Rule {
+    fn rule(self, sizes: &SizeHistogram, share: f64) -> KeepRule {
         let target = share * sizes.count() as f64;
         match self {
             Self::OneSided { top } => sizes.one_sided(top * sizes.count() as f64, target),
@@ -87,21 +87,21 @@ impl DocSampling {
 
 /// Whether a doc of a given size is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Rule {
+struct KeepRule {
     /// From this size on all are.
     sure: f64,
     /// Below, with this probability; or with their size over `sure`.
     by_chance: Option<f64>,
 }
 
-impl Rule {
+impl KeepRule {
     fn probability(self, size: u32) -> f64 {
         let size = f64::from(size);
         if size >= self.sure { 1.0 } else { self.by_chance.unwrap_or(size / self.sure) }
     }
 
-    fn part(self, docs: &[u32], sizes: &[u32], draws: Draws<'_>) -> Part {
-        let mut part = Part { kept: Vec::new(), others: Vec::with_capacity(docs.len()) };
+    fn part(self, docs: &[u32], sizes: &[u32], draws: DocDraws<'_>) -> SampledDocs {
+        let mut part = SampledDocs { kept: Vec::new(), others: Vec::with_capacity(docs.len()) };
         for (&doc, &size) in docs.iter().zip(sizes) {
             let probability = self.probability(size);
             let drawn = draw_in(draws.start, draws.doc_hash[doc as usize]) as f64;
@@ -117,7 +117,7 @@ impl Rule {
 
 /// How docs are drawn in a round.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Draws<'a> {
+pub(super) struct DocDraws<'a> {
     /// What each draw begins with.
     pub(super) start: u64,
     /// The content of each doc.
@@ -129,7 +129,7 @@ pub(super) struct Draws<'a> {
 pub(super) fn thin(
     sampling: DocSampling,
     share: f64,
-    draws: Draws<'_>,
+    draws: DocDraws<'_>,
     gradients: &mut [Gradient],
     [docs, rest]: [&mut Vec<u32>; 2],
 ) {
@@ -144,10 +144,11 @@ pub(super) fn thin(
     let size =
         |square: &f64| (((square * inverse).sqrt() * largest).ceil() as u32).clamp(1, LARGEST);
     let sizes: Vec<u32> = squares.par_iter().map(size).collect();
-    let tallies = sizes.par_chunks(DOCS_A_TASK).map(Tally::of);
-    let rule = sampling.rule(&tallies.reduce(Tally::default, Tally::and), share);
+    let tallies = sizes.par_chunks(DOCS_A_TASK).map(SizeHistogram::of);
+    let rule = sampling.rule(&tallies.reduce(SizeHistogram::default, SizeHistogram::and), share);
     let tasks = docs.par_chunks(DOCS_A_TASK).zip(sizes.par_chunks(DOCS_A_TASK));
-    let parts: Vec<Part> = tasks.map(|(docs, sizes)| rule.part(docs, sizes, draws)).collect();
+    let parts: Vec<SampledDocs> =
+        tasks.map(|(docs, sizes)| rule.part(docs, sizes, draws)).collect();
     docs.clear();
     let mut others = Vec::with_capacity(sizes.len());
     for part in parts {
@@ -163,7 +164,7 @@ pub(super) fn thin(
 }
 
 /// What becomes of some docs.
-struct Part {
+struct SampledDocs {
     /// Those that are kept, with the probability of it.
     kept: Vec<(u32, f64)>,
     others: Vec<u32>,
@@ -201,18 +202,18 @@ fn least_of(bucket: usize) -> f64 {
 
 /// How many docs are of about each size, and their sizes together.
 #[derive(Debug, Clone)]
-struct Tally {
+struct SizeHistogram {
     counts: Vec<u64>,
     sums: Vec<u64>,
 }
 
-impl Default for Tally {
+impl Default for SizeHistogram {
     fn default() -> Self {
         Self { counts: vec![0; NUM_BUCKETS], sums: vec![0; NUM_BUCKETS] }
     }
 }
 
-impl Tally {
+impl SizeHistogram {
     fn of(sizes: &[u32]) -> Self {
         let mut tally = Self::default();
         for &size in sizes {
@@ -234,7 +235,7 @@ impl Tally {
     }
 
     /// Sure down to the bucket that would make them more than `top`.
-    fn one_sided(&self, top: f64, target: f64) -> Rule {
+    fn one_sided(&self, top: f64, target: f64) -> KeepRule {
         let (mut above, mut sure) = (0, f64::from(LARGEST) + 1.0);
         for (bucket, &count) in self.counts.iter().enumerate().rev() {
             if (above + count) as f64 > top {
@@ -244,11 +245,11 @@ impl Tally {
             sure = least_of(bucket);
         }
         let others = (self.count() - above) as f64;
-        Rule { sure, by_chance: Some(((target - above as f64) / others).clamp(0.0, 1.0)) }
+        KeepRule { sure, by_chance: Some(((target - above as f64) / others).clamp(0.0, 1.0)) }
     }
 
     /// The threshold by which as many are expected as the target says.
-    fn by_importance(&self, target: f64) -> Rule {
+    fn by_importance(&self, target: f64) -> KeepRule {
         let mut below: u64 = self.sums.iter().sum();
         let mut above = 0;
         for (bucket, (&count, &sum)) in self.counts.iter().zip(&self.sums).enumerate().rev() {
@@ -257,12 +258,12 @@ impl Tally {
             if count > 0 && at_least >= target {
                 // The threshold is in this bucket or above it: its docs are kept by their size.
                 let sure = below as f64 / (target - above as f64).max(f64::MIN_POSITIVE);
-                return Rule { sure: sure.max(least), by_chance: None };
+                return KeepRule { sure: sure.max(least), by_chance: None };
             }
             above += count;
             below -= sum;
         }
-        Rule { sure: 1.0, by_chance: None }
+        KeepRule { sure: 1.0, by_chance: None }
     }
 }
 
@@ -291,7 +292,7 @@ mod tests {
         let doc_hash: Vec<u64> = (0..all.len() as u64).map(|doc| draw(9, 9, doc)).collect();
         let mut gradients = all.to_vec();
         let (mut docs, mut rest) = ((0..all.len() as u32).collect(), Vec::new());
-        let draws = Draws { start: start(1, round), doc_hash: &doc_hash };
+        let draws = DocDraws { start: start(1, round), doc_hash: &doc_hash };
         thin(sampling, share, draws, &mut gradients, [&mut docs, &mut rest]);
         (docs, rest, gradients)
     }

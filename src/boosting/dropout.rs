@@ -15,15 +15,17 @@
 //!
 //! Cost: two walks down each dropped tree for all docs, a round.
 
-use super::Params;
-use super::initial_model::{From, Start, is_native_forest, other_bins, standing};
-use super::score_cache::Standing;
+use super::BoostingParams;
+use super::initial_model::{
+    InitialModel, ScoreOrigin, bins_mismatch, is_native_forest, score_cache,
+};
+use super::score_cache::ScoreCache;
 use crate::Interrupt;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::{Leaf, Model, Tree};
 use crate::random::draw;
-use crate::tree::CodedTree;
+use crate::tree::BinnedTree;
 use std::fmt;
 use std::str::FromStr;
 
@@ -142,12 +144,12 @@ impl Dropout {
 
 /// Rounds with dropout, and the leaf values that follow from them.
 #[derive(Debug)]
-pub(super) struct Dropping {
+pub(super) struct DropoutState {
     options: Dropout,
     seed: u64,
     learning_rate: f64,
     trees_a_round: usize,
-    from: From,
+    from: ScoreOrigin,
     /// The first round whose trees may be dropped.
     first_round: usize,
     /// The place of the first of its trees in the model.
@@ -157,28 +159,30 @@ pub(super) struct Dropping {
     unit: f64,
     /// The leaf values of each tree from `first_tree` on as they were when it was new, or when
     /// training began.
-    births: Vec<Vec<f64>>,
+    initial_values: Vec<Vec<f64>>,
 }
 
-impl Dropping {
+impl DropoutState {
     /// Dropout that goes on from a model, if there is to be any; it rounds the model.
     pub(super) fn new(
-        params: &Params,
-        start: &mut Start,
+        params: &BoostingParams,
+        start: &mut InitialModel,
         trees_a_round: usize,
         dataset: &Dataset,
         sees_labels: bool,
     ) -> Result<Option<Self>> {
         let Some(options) = params.dropout.clone() else { return Ok(None) };
-        let (model, from) = (&mut start.model, start.from);
+        let (model, from) = (&mut start.model, start.origin);
         // The trees that stand last: no other term is summed after them.
         let last = model.components().iter().rev().take_while(|part| is_native_forest(part));
         let rounds = match from {
-            From::Trees(_) => 0,
-            From::Classes => model.num_rounds(),
-            From::Model => last.map(|component| component.part.forests()[0].trees().len()).sum(),
+            ScoreOrigin::Trees(_) => 0,
+            ScoreOrigin::Classes => model.num_rounds(),
+            ScoreOrigin::Model => {
+                last.map(|component| component.part.forests()[0].trees().len()).sum()
+            }
         };
-        let mut dropping = Self {
+        let mut dropout_state = Self {
             options,
             seed: params.grow.seed,
             learning_rate: params.learning_rate,
@@ -188,60 +192,66 @@ impl Dropping {
             first_tree: model.num_trees() - rounds * trees_a_round,
             num_before: model.num_rounds(),
             unit: 1.0,
-            births: Vec::new(),
+            initial_values: Vec::new(),
         };
-        let before = dropping.before(model, dataset, &Interrupt::new())?;
+        let before = dropout_state.before(model, dataset, &Interrupt::new())?;
         let labels: &[f32] = if sees_labels { dataset.labels() } else { &[] };
         let labels = labels.iter().map(|&label| f64::from(label.abs()));
-        dropping.unit = unit(before.most().max(labels.fold(0.0, f64::max)));
+        dropout_state.unit = unit(before.most().max(labels.fold(0.0, f64::max)));
         if model.components().iter().all(is_native_forest) {
-            model.set_intercept(rounded(model.intercept(), dropping.unit))?;
+            model.set_intercept(rounded(model.intercept(), dropout_state.unit))?;
         }
-        dropping.births = model.trees().skip(dropping.first_tree).map(values_of).collect();
-        for (at, values) in dropping.births.iter_mut().enumerate() {
+        dropout_state.initial_values =
+            model.trees().skip(dropout_state.first_tree).map(values_of).collect();
+        for (at, values) in dropout_state.initial_values.iter_mut().enumerate() {
             for value in values.iter_mut() {
-                *value = nearest(*value, dropping.unit);
+                *value = nearest(*value, dropout_state.unit);
             }
-            model.set_leaf_values(dropping.first_tree + at, values)?;
+            model.set_leaf_values(dropout_state.first_tree + at, values)?;
         }
-        Ok(Some(dropping))
+        Ok(Some(dropout_state))
     }
 
     /// What docs score without the trees that may be dropped.
-    fn before(&self, model: &Model, dataset: &Dataset, interrupt: &Interrupt) -> Result<Standing> {
-        let mut before = model.clone();
-        before.truncate(self.first_round);
-        standing(&before, self.from, dataset, interrupt)
-    }
-
-    /// What docs score, by sums that are exact.
-    pub(super) fn standing(
+    fn before(
         &self,
         model: &Model,
         dataset: &Dataset,
         interrupt: &Interrupt,
-    ) -> Result<Standing> {
-        let mut standing = self.before(model, dataset, interrupt)?;
-        standing.round(|sum| rounded(sum, self.unit));
+    ) -> Result<ScoreCache> {
+        let mut before = model.clone();
+        before.truncate(self.first_round);
+        score_cache(&before, self.from, dataset, interrupt)
+    }
+
+    /// What docs score, by sums that are exact.
+    pub(super) fn score_cache(
+        &self,
+        model: &Model,
+        dataset: &Dataset,
+        interrupt: &Interrupt,
+    ) -> Result<ScoreCache> {
+        let mut score_cache = self.before(model, dataset, interrupt)?;
+        score_cache.round(|sum| rounded(sum, self.unit));
         for (at, (tree, sets)) in model.trees_with_sets().skip(self.first_tree).enumerate() {
-            let coded = CodedTree::new(tree, sets, dataset.binning()).ok_or_else(other_bins)?;
-            let sums = standing.sums(at % self.trees_a_round);
+            let coded = BinnedTree::new(tree, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
+            let sums = score_cache.sums(at % self.trees_a_round);
             coded.add_to(dataset.matrix(), sums, interrupt)?;
         }
-        if let (From::Classes, Some(classes)) = (self.from, model.classes()) {
-            standing.settle(classes.expectation());
+        if let (ScoreOrigin::Classes, Some(classes)) = (self.from, model.classes()) {
+            score_cache.settle(classes.expectation());
         }
-        Ok(standing)
+        Ok(score_cache)
     }
 
     /// What new trees, and dropped ones, are multiplied by besides the learning rate, and which are
     /// dropped: their places in the model.
-    pub(super) fn round(&self, round: usize) -> Drop {
+    pub(super) fn round(&self, round: usize) -> RoundDropout {
         let rounds = self.options.drawn(self.seed, self.first_round, round);
         let (new, old) = self.options.factors(rounds.len(), self.learning_rate);
         let place = |round| self.first_tree + (round - self.first_round) * self.trees_a_round;
         let of_round = |round| place(round)..place(round) + self.trees_a_round;
-        Drop { new, old, trees: rounds.into_iter().flat_map(of_round).collect() }
+        RoundDropout { new, old, trees: rounds.into_iter().flat_map(of_round).collect() }
     }
 
     /// A new tree with its leaf values rounded.
@@ -250,9 +260,9 @@ impl Dropping {
     }
 
     /// The dropped trees of a model.
-    pub(super) fn dropped(&self, model: &Model, drop: &Drop) -> Vec<Dropped> {
+    pub(super) fn dropped(&self, model: &Model, drop: &RoundDropout) -> Vec<DroppedTree> {
         let all: Vec<&Tree> = model.trees().collect();
-        let dropped = |&place: &usize| Dropped {
+        let dropped = |&place: &usize| DroppedTree {
             place,
             at: (place - self.first_tree) % self.trees_a_round,
             out: self.times(all[place], -1.0),
@@ -269,21 +279,21 @@ impl Dropping {
     }
 
     /// Notes new trees down.
-    pub(super) fn born<'a>(&mut self, trees: impl Iterator<Item = &'a Tree>) {
-        self.births.extend(trees.map(values_of));
+    pub(super) fn record_trees<'a>(&mut self, trees: impl Iterator<Item = &'a Tree>) {
+        self.initial_values.extend(trees.map(values_of));
     }
 
     /// Forgets the trees after the first `rounds` rounds.
     pub(super) fn forget(&mut self, rounds: usize) {
         let most = rounds.saturating_sub(self.first_round) * self.trees_a_round;
-        self.births.truncate(most);
+        self.initial_values.truncate(most);
     }
 
     /// A model of at least so many rounds as it was after that many.
     pub(super) fn at(&self, model: &Model, rounds: usize) -> Result<Model> {
         let mut model = model.clone();
         model.truncate(rounds);
-        let mut values = self.births.clone();
+        let mut values = self.initial_values.clone();
         values.truncate(model.num_trees().saturating_sub(self.first_tree));
         for round in self.num_before..rounds {
             let drop = self.round(round);
@@ -324,23 +334,24 @@ impl Dropping {
     }
 
     /// Takes up the leaf values of a checkpoint; `false` if they are not those of its model.
-    pub(super) fn take_up(&mut self, text: &str, model: &Model) -> bool {
+    pub(super) fn restore(&mut self, text: &str, model: &Model) -> bool {
         let values = |tree: &str| tree.split(' ').map(|value| value.parse().ok()).collect();
-        let births: Option<Vec<Vec<f64>>> = text.split_terminator(';').map(values).collect();
-        let Some(births) = births else { return false };
-        self.births.extend(births);
-        let is_whole = self.first_tree + self.births.len() == model.num_trees();
+        let initial_values: Option<Vec<Vec<f64>>> =
+            text.split_terminator(';').map(values).collect();
+        let Some(initial_values) = initial_values else { return false };
+        self.initial_values.extend(initial_values);
+        let is_whole = self.first_tree + self.initial_values.len() == model.num_trees();
         is_whole && self.at(model, model.num_rounds()).is_ok_and(|same| same == *model)
     }
 
     fn new_births(&self) -> &[Vec<f64>] {
-        &self.births[(self.num_before - self.first_round) * self.trees_a_round..]
+        &self.initial_values[(self.num_before - self.first_round) * self.trees_a_round..]
     }
 }
 
 /// What a round drops.
 #[derive(Debug, Default)]
-pub(super) struct Drop {
+pub(super) struct RoundDropout {
     /// What the new tree is multiplied by, besides the learning rate.
     pub(super) new: f64,
     /// What the dropped trees are multiplied by.
@@ -351,7 +362,7 @@ pub(super) struct Drop {
 
 /// A dropped tree.
 #[derive(Debug)]
-pub(super) struct Dropped {
+pub(super) struct DroppedTree {
     /// Its place in the model.
     pub(super) place: usize,
     /// Its place among those of its round.

@@ -7,7 +7,7 @@ const FRUITLESS: usize = 20;
 
 /// Ends training when a value has not risen for some rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct EarlyStopping {
     /// How many rounds without a new best value are waited for: at least 1.
     pub rounds: usize,
     /// Which of the watched sets.
@@ -18,11 +18,11 @@ pub struct Patience {
 
 /// Why there is no further round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum StopReason {
     /// All trees are grown.
     Done,
     /// The value that was watched has not risen for long enough.
-    Patience,
+    EarlyStopping,
     /// Many rounds in a row found no split.
     Nothing,
 }

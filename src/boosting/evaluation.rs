@@ -1,19 +1,19 @@
 //! What is looked at after each round: metrics on datasets.
 
-use super::Patience;
-use super::score_cache::Standing;
+use super::EarlyStopping;
+use super::score_cache::ScoreCache;
 use crate::data::Dataset;
-use crate::distributed::{Call, Team};
+use crate::distributed::{Collective, WorkerGroup};
 use crate::error::{Error, Result};
 use crate::metric::{Mean, Metric, evaluate, evaluate_rows, largest};
 use crate::model::Expectation;
-use crate::tree::CodedTree;
+use crate::tree::BinnedTree;
 use crate::{Convention, Grouping, Interrupt, Queries};
 use std::fmt;
 use std::sync::Arc;
 
 /// A metric that is not ours. Larger values are better.
-pub trait OtherMetric: Send + Sync + fmt::Debug {
+pub trait CustomMetric: Send + Sync + fmt::Debug {
     /// What it is called in the history.
     fn name(&self) -> &str;
 
@@ -28,14 +28,14 @@ pub trait OtherMetric: Send + Sync + fmt::Debug {
 
 /// A metric of ours or of somebody else's.
 #[derive(Debug, Clone)]
-pub enum Measured {
+pub enum EvaluationMetric {
     /// One of ours.
     Metric(Metric),
     /// Another.
-    Other(Arc<dyn OtherMetric>),
+    Other(Arc<dyn CustomMetric>),
 }
 
-impl Measured {
+impl EvaluationMetric {
     /// The metric for labels up to `max`, of which a set may have only a part.
     fn up_to(&self, max: f32) -> Result<Self> {
         match self {
@@ -50,7 +50,7 @@ impl Measured {
     }
 }
 
-impl fmt::Display for Measured {
+impl fmt::Display for EvaluationMetric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Metric(metric) => metric.fmt(f),
@@ -61,7 +61,7 @@ impl fmt::Display for Measured {
 
 /// A dataset to evaluate on; the training set itself is one like any other.
 #[derive(Debug, Clone)]
-pub struct Watched {
+pub struct EvaluationSet {
     /// What it is called in the history.
     pub name: String,
     /// Its docs, binned like the training set.
@@ -70,30 +70,30 @@ pub struct Watched {
 
 /// Datasets with their scores, and the metrics.
 #[derive(Debug)]
-pub(super) struct Watch {
-    sets: Vec<Set>,
-    metrics: Vec<Measured>,
+pub(super) struct EvaluationSets {
+    sets: Vec<ScoredSet>,
+    metrics: Vec<EvaluationMetric>,
     /// How a part of the training set is evaluated where trees are selected: the metric, and the
     /// largest query weight of all parts.
-    selecting: Option<(Measured, f64)>,
+    selecting: Option<(EvaluationMetric, f64)>,
 }
 
 #[derive(Debug)]
-struct Set {
-    watched: Watched,
+struct ScoredSet {
+    set: EvaluationSet,
     /// The metrics, where what they mean depends on the docs of other ranks too.
-    metrics: Option<Vec<Measured>>,
+    metrics: Option<Vec<EvaluationMetric>>,
     /// The largest query weight, on all ranks.
     largest: f64,
     /// `None` for the training set, whose scores the trainer has.
-    standing: Option<Standing>,
+    score_cache: Option<ScoreCache>,
 }
 
-impl Watch {
+impl EvaluationSets {
     /// Refuses sets that training on `train` cannot score, and two of one name.
     pub(super) fn new(
-        sets: Vec<Watched>,
-        metrics: Vec<Measured>,
+        sets: Vec<EvaluationSet>,
+        metrics: Vec<EvaluationMetric>,
         train: &Arc<Dataset>,
     ) -> Result<Self> {
         for (at, set) in sets.iter().enumerate() {
@@ -103,23 +103,24 @@ impl Watch {
                 return Err(Error::param("valid", what));
             }
         }
-        let own = |set: &Watched| (!Arc::ptr_eq(&set.dataset, train)).then(Standing::default);
-        let sets = sets.into_iter().map(|watched| Set::new(own(&watched), watched)).collect();
+        let own =
+            |set: &EvaluationSet| (!Arc::ptr_eq(&set.dataset, train)).then(ScoreCache::default);
+        let sets = sets.into_iter().map(|set| ScoredSet::new(own(&set), set)).collect();
         Ok(Self { sets, metrics, selecting: None })
     }
 
     /// The names of all values, set by set.
     pub(super) fn names(&self) -> impl Iterator<Item = (&str, String)> {
         self.sets.iter().flat_map(|set| {
-            self.metrics.iter().map(|metric| (set.watched.name.as_str(), metric.to_string()))
+            self.metrics.iter().map(|metric| (set.set.name.as_str(), metric.to_string()))
         })
     }
 
     /// What each metric is and means.
     pub(super) fn described(&self) -> impl Iterator<Item = String> {
         self.metrics.iter().map(|metric| match metric {
-            Measured::Metric(metric) => format!("{metric} {:?}", metric.convention()),
-            Measured::Other(other) => other.name().to_owned(),
+            EvaluationMetric::Metric(metric) => format!("{metric} {:?}", metric.convention()),
+            EvaluationMetric::Other(other) => other.name().to_owned(),
         })
     }
 
@@ -129,7 +130,7 @@ impl Watch {
     }
 
     /// Refuses to wait for what is not watched.
-    pub(super) fn check(&self, patience: &Patience) -> Result<()> {
+    pub(super) fn check(&self, patience: &EarlyStopping) -> Result<()> {
         if patience.rounds == 0 {
             return Err(Error::param("early_stopping", "early_stopping is out of range")
                 .got(0)
@@ -151,35 +152,40 @@ impl Watch {
 
     /// A set that is not the training set, with its scores.
     pub(super) fn scored(&self, set: usize) -> Option<(&Dataset, &[f64])> {
-        let Set { watched, standing, .. } = &self.sets[set];
-        Some((&watched.dataset, standing.as_ref()?.scores()))
+        let ScoredSet { set, score_cache, .. } = &self.sets[set];
+        Some((&set.dataset, score_cache.as_ref()?.scores()))
     }
 
     /// The datasets.
-    pub(super) fn sets(&self) -> impl Iterator<Item = &Watched> {
-        self.sets.iter().map(|set| &set.watched)
+    pub(super) fn sets(&self) -> impl Iterator<Item = &EvaluationSet> {
+        self.sets.iter().map(|set| &set.set)
     }
 
     /// Whether the training set is evaluated, and so the score of each of its docs is looked at.
     pub(super) fn sees_train(&self) -> bool {
-        self.sets.iter().any(|set| set.standing.is_none())
+        self.sets.iter().any(|set| set.score_cache.is_none())
     }
 
     /// Sets what the docs of all sets but the training set score.
-    pub(super) fn start(&mut self, of: impl Fn(&Dataset) -> Result<Standing>) -> Result<()> {
+    pub(super) fn start(&mut self, of: impl Fn(&Dataset) -> Result<ScoreCache>) -> Result<()> {
         for set in &mut self.sets {
-            if let Some(standing) = &mut set.standing {
-                *standing = of(&set.watched.dataset)?;
+            if let Some(score_cache) = &mut set.score_cache {
+                *score_cache = of(&set.set.dataset)?;
             }
         }
         Ok(())
     }
 
     /// Adds tree `at` of a round to the sums of all sets but the training set.
-    pub(super) fn add(&mut self, at: usize, tree: &CodedTree, interrupt: &Interrupt) -> Result<()> {
+    pub(super) fn add(
+        &mut self,
+        at: usize,
+        tree: &BinnedTree,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
         for set in &mut self.sets {
-            if let Some(standing) = &mut set.standing {
-                tree.add_to(set.watched.dataset.matrix(), standing.sums(at), interrupt)?;
+            if let Some(score_cache) = &mut set.score_cache {
+                tree.add_to(set.set.dataset.matrix(), score_cache.sums(at), interrupt)?;
             }
         }
         Ok(())
@@ -188,8 +194,8 @@ impl Watch {
     /// Makes scores from the margins of classes.
     pub(super) fn settle(&mut self, expectation: &Expectation) {
         for set in &mut self.sets {
-            if let Some(standing) = &mut set.standing {
-                standing.settle(expectation);
+            if let Some(score_cache) = &mut set.score_cache {
+                score_cache.settle(expectation);
             }
         }
     }
@@ -200,19 +206,23 @@ impl Watch {
     pub(super) fn values(
         &self,
         train_scores: &[f64],
-        (team, round): (&Team, usize),
+        (workers, round): (&WorkerGroup, usize),
         interrupt: &Interrupt,
     ) -> Result<Vec<f64>> {
         let mut words = Vec::with_capacity(self.sets.len() * self.metrics.len() * Mean::WORDS);
-        let mut add = |set: &Set| {
-            let scores = set.standing.as_ref().map_or(train_scores, Standing::scores);
+        let mut add = |set: &ScoredSet| {
+            let scores = set.score_cache.as_ref().map_or(train_scores, ScoreCache::scores);
             let metrics = set.metrics.as_ref().unwrap_or(&self.metrics);
             words.extend(set.words(metrics, scores, interrupt)?);
             Ok(())
         };
         let own = self.sets.iter().try_for_each(&mut add);
         words.resize(self.sets.len() * self.metrics.len() * Mean::WORDS, 0);
-        team.sum(Call { what: "the means of metrics", round: round as u64 }, own, &mut words)?;
+        workers.sum(
+            Collective { what: "the means of metrics", round: round as u64 },
+            own,
+            &mut words,
+        )?;
         Ok(words.chunks_exact(Mean::WORDS).map(|words| Mean::of_words(words).value).collect())
     }
 
@@ -226,8 +236,8 @@ impl Watch {
         let Some((metric, largest)) = &self.selecting else {
             return Err(Error::internal("trees are selected without a metric"));
         };
-        let watched = Watched { name: String::new(), dataset: dataset.clone() };
-        let set = Set { largest: *largest, ..Set::new(None, watched) };
+        let set = EvaluationSet { name: String::new(), dataset: dataset.clone() };
+        let set = ScoredSet { largest: *largest, ..ScoredSet::new(None, set) };
         set.words(std::slice::from_ref(metric), scores, interrupt)
     }
 
@@ -246,34 +256,34 @@ impl Watch {
     }
 }
 
-impl Set {
-    fn new(standing: Option<Standing>, watched: Watched) -> Self {
-        let largest = watched.dataset.query_weight().map_or(1.0, largest);
-        Self { standing, watched, metrics: None, largest }
+impl ScoredSet {
+    fn new(score_cache: Option<ScoreCache>, set: EvaluationSet) -> Self {
+        let largest = set.dataset.query_weight().map_or(1.0, largest);
+        Self { score_cache, set, metrics: None, largest }
     }
 
     /// What the mean of each metric is made of.
     fn words(
         &self,
-        metrics: &[Measured],
+        metrics: &[EvaluationMetric],
         scores: &[f64],
         interrupt: &Interrupt,
     ) -> Result<Vec<u64>> {
-        let dataset = &*self.watched.dataset;
+        let dataset = &*self.set.dataset;
         let ours: Vec<Metric> = metrics
             .iter()
             .filter_map(|metric| match metric {
-                Measured::Metric(metric) => Some(metric.clone()),
-                Measured::Other(_) => None,
+                EvaluationMetric::Metric(metric) => Some(metric.clone()),
+                EvaluationMetric::Other(_) => None,
             })
             .collect();
         let ours = evaluate(&ours, scores, dataset.labels(), dataset.queries(), interrupt)
             .or_else(|_| by_rows(dataset, &ours, scores, interrupt))?;
         let mut ours = ours.into_iter();
-        let words = |metric: &Measured| -> Result<Vec<u64>> {
+        let words = |metric: &EvaluationMetric| -> Result<Vec<u64>> {
             let per_query = match metric {
-                Measured::Metric(_) => ours.next().unwrap_or_default(),
-                Measured::Other(other) => {
+                EvaluationMetric::Metric(_) => ours.next().unwrap_or_default(),
+                EvaluationMetric::Other(other) => {
                     let values = other.per_query(dataset, scores, interrupt)?;
                     check_number(&values, dataset.queries(), other.name())?;
                     values
@@ -310,7 +320,7 @@ fn check_number(values: &[f64], queries: &Queries, name: &str) -> Result<()> {
 }
 
 /// Trees split between the bins of the training set, so a set needs the same.
-fn check_bins(set: &Watched, train: &Arc<Dataset>) -> Result<()> {
+fn check_bins(set: &EvaluationSet, train: &Arc<Dataset>) -> Result<()> {
     let (ours, theirs) = (train.binning(), set.dataset.binning());
     let name = &set.name;
     if ours.num_features() != theirs.num_features() {

@@ -16,7 +16,7 @@ use crate::{Convention, Interrupt};
 
 /// What leaf values are multiplied by, besides the learning rate.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub enum Step {
+pub enum StepRule {
     /// Nothing.
     #[default]
     Newton,
@@ -63,7 +63,7 @@ impl ExactStep {
     }
 }
 
-impl Step {
+impl StepRule {
     pub(super) fn check(&self) -> Result<()> {
         match self {
             Self::Exact(ExactStep { from, to, .. }) => check_bounds("step_min", *from, *to),

@@ -5,19 +5,19 @@
 //! scale of the gradients, is summed as integers. So the model is that of one process which has all
 //! the docs, byte for byte.
 
-use super::evaluation::Watch;
+use super::evaluation::EvaluationSets;
 use super::initial_model::target;
-use super::loss::Learned;
-use super::trainer::Plan;
-use super::{Step, TeamMode};
+use super::loss::LossTarget;
+use super::trainer::TrainingPlan;
+use super::{StepRule, WorkerMode};
 use crate::data::Dataset;
-use crate::distributed::{Call, Team};
+use crate::distributed::{Collective, WorkerGroup};
 use crate::error::{Error, Result};
 use crate::metric::largest;
 
 /// What is known of the docs of all ranks.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Whole {
+pub(super) struct GlobalData {
     /// The fingerprints of the training set and of each watched set.
     pub(super) fingerprints: Vec<u64>,
     /// Whether some query of the training set has two different labels.
@@ -30,17 +30,17 @@ pub(super) struct Whole {
     weights: Vec<f64>,
 }
 
-impl Whole {
+impl GlobalData {
     /// Meets the other ranks, which must be about to do the same.
     pub(super) fn new(
-        (team, mode): (&Team, TeamMode),
+        (workers, mode): (&WorkerGroup, WorkerMode),
         dataset: &Dataset,
-        plan: &mut Plan,
-        watch: &mut Watch,
+        plan: &mut TrainingPlan,
+        evaluation: &mut EvaluationSets,
     ) -> Result<Self> {
         let sets: Vec<&Dataset> =
-            std::iter::once(dataset).chain(watch.sets().map(|set| &*set.dataset)).collect();
-        if team.is_alone() {
+            std::iter::once(dataset).chain(evaluation.sets().map(|set| &*set.dataset)).collect();
+        if workers.is_alone() {
             return Ok(Self {
                 fingerprints: sets.iter().map(|set| set.fingerprint()).collect(),
                 has_pairs: dataset.require_pairs().is_ok(),
@@ -49,34 +49,34 @@ impl Whole {
                 weights: Vec::new(),
             });
         }
-        agree_on_plan(team, mode, dataset, (plan, watch))?;
-        if mode == TeamMode::Features {
-            return Self::of_alike(team, &sets);
+        agree_on_plan(workers, mode, dataset, (plan, evaluation))?;
+        if mode == WorkerMode::Features {
+            return Self::of_alike(workers, &sets);
         }
-        let whole = Self::ask(team, &sets, allowed(mode, dataset, (plan, watch)))?;
-        watch.settle_scales(&whole.max_labels, &whole.weights)?;
-        settle_loss(team, plan, dataset, whole.max_labels[0])?;
-        Ok(whole)
+        let global_data = Self::ask(workers, &sets, allowed(mode, dataset, (plan, evaluation)))?;
+        evaluation.settle_scales(&global_data.max_labels, &global_data.weights)?;
+        settle_loss(workers, plan, dataset, global_data.max_labels[0])?;
+        Ok(global_data)
     }
 
     /// Where every rank has all docs.
-    fn of_alike(team: &Team, sets: &[&Dataset]) -> Result<Self> {
+    fn of_alike(workers: &WorkerGroup, sets: &[&Dataset]) -> Result<Self> {
         let fingerprints: Vec<u64> = sets.iter().map(|set| set.fingerprint()).collect();
         for &fingerprint in &fingerprints {
-            team.same(Call::at_start("the docs"), "dataset", Ok(fingerprint))?;
+            workers.same(Collective::at_start("the docs"), "dataset", Ok(fingerprint))?;
         }
         let has_pairs = sets[0].require_pairs().is_ok();
-        let sizes = vec![sets[0].num_docs() as u64; team.size()];
+        let sizes = vec![sets[0].num_docs() as u64; workers.size()];
         Ok(Self { fingerprints, has_pairs, sizes, max_labels: Vec::new(), weights: Vec::new() })
     }
 
-    fn ask(team: &Team, sets: &[&Dataset], own: Result<()>) -> Result<Self> {
+    fn ask(workers: &WorkerGroup, sets: &[&Dataset], own: Result<()>) -> Result<Self> {
         let has_base = |set: &&Dataset| set.num_docs() > 0 && set.base_score().is_some();
         let mut words: Vec<u64> = sets.iter().flat_map(|set| set.content()).collect();
         words.push(u64::from(sets[0].require_pairs().is_ok()));
         words.extend(sets.iter().map(|set| u64::from(has_base(set))));
         words.extend(sets.iter().map(|set| u64::from(set.base_score().is_none())));
-        team.sum(Call::at_start("the content of the parts"), own, &mut words)?;
+        workers.sum(Collective::at_start("the content of the parts"), own, &mut words)?;
         let num = sets.len();
         let (content, rest) = words.split_at(2 * num);
         let (with, without) = rest[1..].split_at(num);
@@ -85,7 +85,7 @@ impl Whole {
             return Err(Error::data("base", what));
         }
         let own = (sets[0].num_docs() as u64).to_le_bytes().to_vec();
-        let sizes = team.gather(Call::at_start("the number of docs"), Ok(own))?;
+        let sizes = workers.gather(Collective::at_start("the number of docs"), Ok(own))?;
         let sizes: Vec<u64> = sizes
             .iter()
             .map(|bytes| bytes.first_chunk().copied().map_or(0, u64::from_le_bytes))
@@ -98,7 +98,7 @@ impl Whole {
         most.extend(sets.iter().map(|set| {
             if set.num_docs() == 0 { 0.0 } else { set.query_weight().map_or(1.0, largest) }
         }));
-        team.max(Call::at_start("labels and weights"), Ok(()), &mut most)?;
+        workers.max(Collective::at_start("labels and weights"), Ok(()), &mut most)?;
         let of_set =
             |(set, content): (&&Dataset, &[u64])| set.fingerprint_with([content[0], content[1]]);
         Ok(Self {
@@ -112,22 +112,26 @@ impl Whole {
 }
 
 /// Refuses what only one process can do.
-fn allowed(mode: TeamMode, dataset: &Dataset, (plan, watch): (&Plan, &Watch)) -> Result<()> {
+fn allowed(
+    mode: WorkerMode,
+    dataset: &Dataset,
+    (plan, evaluation): (&TrainingPlan, &EvaluationSets),
+) -> Result<()> {
     let refused =
         |name: &'static str, what: &str| Err(Error::param(name, format!("{what}, by a team")));
-    if plan.params.step != Step::Newton {
+    if plan.params.step != StepRule::Newton {
         return refused("step", "an exact step is not taken");
     }
     if plan.params.dropout.is_some() {
         return refused("dropout", "trees are not dropped");
     }
-    if matches!(plan.loss.learned, Learned::Classes(..)) {
+    if matches!(plan.loss.loss_target, LossTarget::Classes(..)) {
         return refused("objective", "classes are not learned");
     }
     if dataset.query_ranks() {
         return refused("query_ranks", "values are not ranked within queries");
     }
-    if mode == TeamMode::FullSelection && watch.described().next().is_none() {
+    if mode == WorkerMode::FullSelection && evaluation.described().next().is_none() {
         let what = "trees are selected by a metric";
         return Err(Error::param("metric", what).hint("give a metric"));
     }
@@ -136,10 +140,10 @@ fn allowed(mode: TeamMode, dataset: &Dataset, (plan, watch): (&Plan, &Watch)) ->
 
 /// An error on all ranks that names what differs, unless all are about to train the same.
 fn agree_on_plan(
-    team: &Team,
-    mode: TeamMode,
+    workers: &WorkerGroup,
+    mode: WorkerMode,
     dataset: &Dataset,
-    (plan, watch): (&Plan, &Watch),
+    (plan, evaluation): (&TrainingPlan, &EvaluationSets),
 ) -> Result<()> {
     let mut facts = vec![
         ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
@@ -150,14 +154,14 @@ fn agree_on_plan(
     ];
     let named = plan.params.named().into_iter().chain(plan.loss.notes.iter().cloned());
     facts.extend(named.map(|(name, value)| (name.to_owned(), value)));
-    let names: Vec<&str> = watch.sets().map(|set| set.name.as_str()).collect();
+    let names: Vec<&str> = evaluation.sets().map(|set| set.name.as_str()).collect();
     facts.push(("watched sets".to_owned(), names.join(", ")));
-    facts.push(("metrics".to_owned(), watch.described().collect::<Vec<_>>().join(", ")));
+    facts.push(("metrics".to_owned(), evaluation.described().collect::<Vec<_>>().join(", ")));
     let base = plan.base.as_ref().map(|base| crate::hash::bytes(base.model.to_text().as_bytes()));
     facts.push(("base".to_owned(), format!("{base:?}")));
     let text: Vec<String> = facts.iter().map(|(name, value)| format!("{name}\t{value}")).collect();
     let own = text.join("\n").into_bytes();
-    let all = team.gather(Call::at_start("the parameters"), Ok(own))?;
+    let all = workers.gather(Collective::at_start("the parameters"), Ok(own))?;
     let texts: Vec<_> = all.iter().map(|bytes| String::from_utf8_lossy(bytes)).collect();
     for (rank, text) in texts.iter().enumerate() {
         let lines = texts[0].lines().chain(std::iter::repeat("")).zip(text.lines());
@@ -176,13 +180,18 @@ fn agree_on_plan(
 }
 
 /// Tells a loss what it must know of the docs of all ranks.
-fn settle_loss(team: &Team, plan: &mut Plan, dataset: &Dataset, max_label: f32) -> Result<()> {
-    let Learned::Scores(objective) = &mut plan.loss.learned else { return Ok(()) };
+fn settle_loss(
+    workers: &WorkerGroup,
+    plan: &mut TrainingPlan,
+    dataset: &Dataset,
+    max_label: f32,
+) -> Result<()> {
+    let LossTarget::Scores(objective) = &mut plan.loss.loss_target else { return Ok(()) };
     if let Some(settled) = objective.of_part(max_label, &[]) {
         *objective = settled;
     }
     let mut words = objective.words(&target(dataset));
-    team.sum(Call::at_start("the labels of all docs"), Ok(()), &mut words)?;
+    workers.sum(Collective::at_start("the labels of all docs"), Ok(()), &mut words)?;
     plan.loss.start = Some(objective.start_of(&words));
     if let Some(settled) = objective.of_part(max_label, &words) {
         *objective = settled;
@@ -191,12 +200,12 @@ fn settle_loss(team: &Team, plan: &mut Plan, dataset: &Dataset, max_label: f32) 
 }
 
 /// The error of a rank without a split, in the words of the rank with most docs.
-pub(super) fn told_by_most(team: &Team, num_docs: usize, own: Error) -> Error {
-    if team.is_alone() {
+pub(super) fn error_of_largest(workers: &WorkerGroup, num_docs: usize, own: Error) -> Error {
+    if workers.is_alone() {
         return own;
     }
     let text = [&(num_docs as u64).to_le_bytes()[..], own.to_string().as_bytes()].concat();
-    let Ok(all) = team.gather(Call::at_start("why there is no split"), Ok(text)) else {
+    let Ok(all) = workers.gather(Collective::at_start("why there is no split"), Ok(text)) else {
         return own;
     };
     let docs = |bytes: &Vec<u8>| bytes.first_chunk().copied().map_or(0, u64::from_le_bytes);

@@ -2,14 +2,14 @@
 
 use super::binned_scoring::score_dataset;
 use crate::Interrupt;
-use crate::binning::Matrix;
+use crate::binning::BinnedMatrix;
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::hash::mix;
 use crate::metric::{Mean, Metric};
 use crate::model::{Model, Set, Split, Tree};
 use crate::random::draw;
-use crate::tree::CodedTree;
+use crate::tree::BinnedTree;
 
 /// What the mean of a metric loses when the values of a feature are shuffled among all docs, for
 /// each feature; 0 for one that the model does not look at.
@@ -28,9 +28,9 @@ pub fn permutation_importance(
         Ok(Mean::of(&values, dataset.query_weight())?.value)
     };
     let scores = score_dataset(model, dataset, interrupt)?;
-    let whole = mean(&scores)?;
+    let global_data = mean(&scores)?;
     let mut losses = vec![0.0; model.num_features()];
-    let places = dataset.binning().layout().places();
+    let places = dataset.binning().layout().locations();
     for (feature, loss) in losses.iter_mut().enumerate() {
         let looks = |&(tree, sets): &(&Tree, &[Set])| {
             let of =
@@ -41,11 +41,11 @@ pub fn permutation_importance(
             tree.splits().iter().any(|split| of(split) == feature)
         };
         let trees = model.trees_with_sets().filter(looks);
-        let coded = |(tree, sets): (_, &[Set])| CodedTree::new(tree, sets, dataset.binning());
+        let coded = |(tree, sets): (_, &[Set])| BinnedTree::new(tree, sets, dataset.binning());
         let trees: Vec<_> = trees.filter_map(coded).collect();
         let Some(place) = places[feature].filter(|_| !trees.is_empty()) else { continue };
         let matrix = dataset.matrix();
-        let mut shuffled: Matrix = matrix.clone();
+        let mut shuffled: BinnedMatrix = matrix.clone();
         for (doc, &other) in shuffle(dataset, mix(seed ^ feature as u64)).iter().enumerate() {
             shuffled.set_code(doc, place, matrix.code(other as usize, place));
         }
@@ -58,7 +58,7 @@ pub fn permutation_importance(
         }
         let moved = now.iter().zip(&then).map(|(now, then)| now - then);
         let moved: Vec<f64> = scores.iter().zip(moved).map(|(score, by)| score + by).collect();
-        *loss = whole - mean(&moved)?;
+        *loss = global_data - mean(&moved)?;
     }
     Ok(losses)
 }

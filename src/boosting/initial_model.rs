@@ -1,27 +1,27 @@
 //! Where training starts: from nothing, from scores, or from a model.
 
-use super::Base;
-use super::binned_scoring::Coded;
-use super::evaluation::Watched;
-use super::loss::{ClassGoal, Learned};
-use super::score_cache::Standing;
-use super::trainer::Plan;
+use super::BaseModel;
+use super::binned_scoring::BinnedForests;
+use super::evaluation::EvaluationSet;
+use super::loss::{ClassTarget, LossTarget};
+use super::score_cache::ScoreCache;
+use super::trainer::TrainingPlan;
 use crate::Interrupt;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::{Component, Model, Part};
 use crate::objective::Target;
-use crate::tree::CodedTree;
+use crate::tree::BinnedTree;
 
 /// The model before the first round.
-pub(super) struct Start {
+pub(super) struct InitialModel {
     pub(super) model: Model,
-    pub(super) from: From,
+    pub(super) origin: ScoreOrigin,
 }
 
 /// What scores follow from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum From {
+pub(super) enum ScoreOrigin {
     /// The base scores of the docs, or 0, and the whole model.
     Model,
     /// The whole model, which is one of classes alone.
@@ -30,17 +30,17 @@ pub(super) enum From {
     Trees(usize),
 }
 
-impl Start {
+impl InitialModel {
     pub(super) fn new<'a>(
-        plan: &Plan,
-        goal: Option<&ClassGoal>,
+        plan: &TrainingPlan,
+        class_target: Option<&ClassTarget>,
         dataset: &Dataset,
-        sets: impl Iterator<Item = &'a Watched>,
+        sets: impl Iterator<Item = &'a EvaluationSet>,
     ) -> Result<Self> {
         let all: Vec<&Dataset> =
             std::iter::once(dataset).chain(sets.map(|set| &*set.dataset)).collect();
-        let from = From::Model;
-        if let Some(Base { model, .. }) = &plan.base
+        let origin = ScoreOrigin::Model;
+        if let Some(BaseModel { model, .. }) = &plan.base
             && model.num_features() != dataset.num_features()
         {
             return Err(Error::data("features", "the base has another number of features")
@@ -51,34 +51,36 @@ impl Start {
             check_categories(&base.model, dataset)?;
             check_ranks(&base.model, dataset)?;
         }
-        if let Some(goal) = goal {
+        if let Some(class_target) = class_target {
             if all.iter().any(|dataset| dataset.base_score().is_some()) {
                 let what = "classes have no base scores: a score cannot be told from margins";
                 return Err(Error::data("base", what).hint("make the datasets without base scores"));
             }
-            let model = start_of_classes(plan, goal, dataset)?;
-            return Ok(Self { model, from: From::Classes });
+            let model = start_of_classes(plan, class_target, dataset)?;
+            return Ok(Self { model, origin: ScoreOrigin::Classes });
         }
         let Some(base) = &plan.base else {
             let mut model = empty(dataset)?;
-            if let (None, Learned::Scores(objective)) = (dataset.base_score(), &plan.loss.learned) {
+            if let (None, LossTarget::Scores(objective)) =
+                (dataset.base_score(), &plan.loss.loss_target)
+            {
                 let start = plan.loss.start;
                 model.set_intercept(start.unwrap_or_else(|| objective.start(&target(dataset))))?;
             }
-            return Ok(Self { model, from });
+            return Ok(Self { model, origin });
         };
         let model = base.model.clone();
         let is_scored = all.iter().all(|dataset| dataset.base_score().is_some());
         let any_scored = all.iter().any(|dataset| dataset.base_score().is_some());
         // Base scores beside a sum of trees are what it was trained on; of any other model, its own.
         let can_follow = !base.is_scored && (is_plain(&model) || !any_scored);
-        if can_follow && Coded::of(&model, dataset.binning()).is_some() {
-            return Ok(Self { model, from });
+        if can_follow && BinnedForests::of(&model, dataset.binning()).is_some() {
+            return Ok(Self { model, origin });
         }
         if !is_scored {
-            return Err(other_bins());
+            return Err(bins_mismatch());
         }
-        Ok(Self { from: From::Trees(model.num_trees()), model })
+        Ok(Self { origin: ScoreOrigin::Trees(model.num_trees()), model })
     }
 }
 
@@ -92,52 +94,56 @@ fn empty(dataset: &Dataset) -> Result<Model> {
 }
 
 /// A model of classes without trees, or the base if it goes on from the same classes.
-fn start_of_classes(plan: &Plan, goal: &ClassGoal, dataset: &Dataset) -> Result<Model> {
+fn start_of_classes(
+    plan: &TrainingPlan,
+    class_target: &ClassTarget,
+    dataset: &Dataset,
+) -> Result<Model> {
     let mut model = empty(dataset)?;
     let Some(base) = &plan.base else {
         model.add(Component::new(Part::Classes(
-            goal.start(dataset.num_features(), plan.params.dropout.is_some())?,
+            class_target.start(dataset.num_features(), plan.params.dropout.is_some())?,
         )))?;
         return Ok(model);
     };
     let (model, components) = (&base.model, base.model.components());
     let is_alone = model.intercept() == 0.0 && components.iter().all(Component::is_plain);
-    if !is_alone || !model.classes().is_some_and(|classes| goal.is_of(classes)) {
+    if !is_alone || !model.classes().is_some_and(|classes| class_target.is_of(classes)) {
         let what = "classes can go on only from a model of the same classes, gains and link";
         return Err(Error::param("base", what)
             .hint("other losses, lambdamart among them, take any model as their base"));
     }
-    if Coded::of(&base.model, dataset.binning()).is_none() {
-        return Err(other_bins());
+    if BinnedForests::of(&base.model, dataset.binning()).is_none() {
+        return Err(bins_mismatch());
     }
     Ok(base.model.clone())
 }
 
 /// What the docs of a dataset score by a model: by the same sums in the same order as round by round.
-pub(super) fn standing(
+pub(super) fn score_cache(
     model: &Model,
-    from: From,
+    origin: ScoreOrigin,
     dataset: &Dataset,
     interrupt: &Interrupt,
-) -> Result<Standing> {
-    if let From::Trees(first) = from {
+) -> Result<ScoreCache> {
+    if let ScoreOrigin::Trees(first) = origin {
         let mut scores = start_scores(dataset, 0.0);
         for (tree, sets) in model.trees_with_sets().skip(first) {
             interrupt.check()?;
-            let coded = CodedTree::new(tree, sets, dataset.binning()).ok_or_else(other_bins)?;
+            let coded = BinnedTree::new(tree, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
             coded.add_to(dataset.matrix(), &mut scores, interrupt)?;
         }
-        return Ok(Standing::of_scores(scores));
+        return Ok(ScoreCache::of_scores(scores));
     }
-    let coded = Coded::of(model, dataset.binning()).ok_or_else(other_bins)?;
-    if from == From::Classes
+    let coded = BinnedForests::of(model, dataset.binning()).ok_or_else(bins_mismatch)?;
+    if origin == ScoreOrigin::Classes
         && let Some(classes) = model.classes()
     {
         return coded.classes(classes, dataset, interrupt);
     }
     let mut scores = start_scores(dataset, 0.0);
     coded.add(model, dataset, &mut scores, interrupt)?;
-    Ok(Standing::of_scores(scores))
+    Ok(ScoreCache::of_scores(scores))
 }
 
 /// Whether a model is a sum of trees of our own.
@@ -208,7 +214,7 @@ pub(super) fn start_scores(dataset: &Dataset, offset: f64) -> Vec<f64> {
     }
 }
 
-pub(super) fn other_bins() -> Error {
+pub(super) fn bins_mismatch() -> Error {
     Error::data("base", "the base cannot score binned docs: its thresholds are not the dataset's")
         .hint("make every Dataset with base=, which scores its features while they are there, or with the base's scores as base_score; or train on the bins it was trained on")
 }

@@ -17,7 +17,7 @@
 //! Cost: a round takes a quarter of a nanosecond a cell, beside the gradients and the metrics.
 
 use super::early_stopping::best;
-use super::{End, Loss, Patience};
+use super::{EarlyStopping, StopReason, TrainingLoss};
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::metric::{Mean, Metric, evaluate};
@@ -31,26 +31,26 @@ const BLOCK: usize = 1 << 12;
 
 /// What to train, besides the data.
 #[derive(Debug)]
-pub struct FeaturePlan {
+pub struct LambdaBoostPlan {
     /// The most features to add; the same one may be added again.
     pub num_rounds: usize,
     /// What coefficients are multiplied by: above 0, up to 10.
     pub learning_rate: f64,
     /// The loss: one with a gradient a doc.
-    pub loss: Loss,
+    pub loss: TrainingLoss,
     /// What is evaluated after each round, by name.
-    pub watched: Vec<(String, RawDataset)>,
+    pub evaluation_sets: Vec<(String, RawDataset)>,
     /// By which metrics.
     pub metrics: Vec<Metric>,
     /// When to end early.
-    pub patience: Option<Patience>,
+    pub patience: Option<EarlyStopping>,
     /// What features are added to: any model.
     pub base: Option<Model>,
 }
 
 /// What a round has brought.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Picked {
+pub struct LambdaBoostRound {
     /// The number of rounds so far, those of the base not counted.
     pub number: usize,
     /// The feature.
@@ -67,10 +67,10 @@ pub struct Picked {
 ///
 /// A round that fails, or is interrupted, leaves no trace.
 #[derive(Debug)]
-pub struct FeatureTrainer {
-    train: Scored,
-    watched: Vec<(String, Scored)>,
-    plan: FeaturePlan,
+pub struct LambdaBoostTrainer {
+    train: ScoredDocs,
+    evaluation_sets: Vec<(String, ScoredDocs)>,
+    plan: LambdaBoostPlan,
     base: Model,
     /// `sum x x` of each feature.
     squares: Vec<f64>,
@@ -83,12 +83,12 @@ pub struct FeatureTrainer {
 
 /// Docs, missing values as 0, with their scores.
 #[derive(Debug)]
-struct Scored {
+struct ScoredDocs {
     data: RawDataset,
     scores: Vec<f64>,
 }
 
-impl Scored {
+impl ScoredDocs {
     fn new(mut data: RawDataset, base: &Model, interrupt: &Interrupt) -> Result<Self> {
         if data.num_features() != base.num_features() {
             let what = "a set has another number of features than the model";
@@ -183,9 +183,9 @@ fn scores(model: &Model, data: &RawDataset, interrupt: &Interrupt) -> Result<Vec
     Ok(scores)
 }
 
-impl FeatureTrainer {
+impl LambdaBoostTrainer {
     /// Checks everything that can be checked before a feature is chosen.
-    pub fn new(data: RawDataset, mut plan: FeaturePlan, interrupt: &Interrupt) -> Result<Self> {
+    pub fn new(data: RawDataset, mut plan: LambdaBoostPlan, interrupt: &Interrupt) -> Result<Self> {
         if !(1..=1 << 20).contains(&plan.num_rounds) {
             return Err(Error::param("num_rounds", "the number of rounds is out of range")
                 .got(plan.num_rounds)
@@ -199,7 +199,7 @@ impl FeatureTrainer {
         }
         if let Some(patience) = &plan.patience
             && (patience.rounds == 0
-                || patience.set >= plan.watched.len()
+                || patience.set >= plan.evaluation_sets.len()
                 || patience.metric >= plan.metrics.len())
         {
             let what = "early stopping has no such rounds, set or metric to look at";
@@ -209,15 +209,17 @@ impl FeatureTrainer {
             data.require_pairs()?;
         }
         let base = plan.base.take();
-        let mut train = Scored { scores: Vec::new(), data };
+        let mut train = ScoredDocs { scores: Vec::new(), data };
         let mut base = match base {
             Some(base) => base,
             None => start(&plan, &train)?,
         };
-        train = Scored::new(train.data, &base, interrupt)?;
-        let scored = |(name, set)| Ok((name, Scored::new(set, &base, interrupt)?));
-        let watched =
-            std::mem::take(&mut plan.watched).into_iter().map(scored).collect::<Result<_>>()?;
+        train = ScoredDocs::new(train.data, &base, interrupt)?;
+        let scored = |(name, set)| Ok((name, ScoredDocs::new(set, &base, interrupt)?));
+        let evaluation_sets = std::mem::take(&mut plan.evaluation_sets)
+            .into_iter()
+            .map(scored)
+            .collect::<Result<_>>()?;
         let weight = weights(&train);
         let squares = train.sums(weight, |x| x * x, interrupt)?;
         for (name, value) in &plan.loss.notes {
@@ -227,19 +229,19 @@ impl FeatureTrainer {
         base.set_attribute("learning_rate", plan.learning_rate.to_string());
         let gradients = vec![Gradient::default(); train.data.num_docs()];
         let (path, history, is_spent) = (Vec::new(), Vec::new(), false);
-        Ok(Self { train, watched, plan, base, squares, path, history, gradients, is_spent })
+        Ok(Self { train, evaluation_sets, plan, base, squares, path, history, gradients, is_spent })
     }
 
     /// The next round; `None` once training has ended.
-    pub fn next_round(&mut self, interrupt: &Interrupt) -> Result<Option<Picked>> {
+    pub fn next_round(&mut self, interrupt: &Interrupt) -> Result<Option<LambdaBoostRound>> {
         if self.end().is_some() {
             return Ok(None);
         }
         let state = State { round: self.path.len() as u64, scores: &self.train.scores };
         let target = self.train.target();
         let loss = &self.plan.loss;
-        let said = loss.of_scores()?.gradients(&target, state, &mut self.gradients, interrupt);
-        loss.told(self.train.data.rows(), self.train.data.query_of(), said)?;
+        let result = loss.of_scores()?.gradients(&target, state, &mut self.gradients, interrupt);
+        loss.told(self.train.data.rows(), self.train.data.query_of(), result)?;
         let downhill = |doc: usize| -f64::from(self.gradients[doc].grad);
         let products = self.train.sums(downhill, |x| x, interrupt)?;
         let Some((feature, coefficient)) = self.fit(&products) else {
@@ -252,20 +254,23 @@ impl FeatureTrainer {
         };
         let weight = self.plan.learning_rate * coefficient;
         let train = self.train.moved(feature, weight);
-        let mut moved = Vec::with_capacity(self.watched.len());
+        let mut moved = Vec::with_capacity(self.evaluation_sets.len());
         let mut values = Vec::new();
-        for (_, set) in &self.watched {
+        for (_, set) in &self.evaluation_sets {
             let scores = set.moved(feature, weight);
             values.extend(set.values(&self.plan.metrics, &scores, interrupt)?);
             moved.push(scores);
         }
         self.train.scores = train;
-        self.watched.iter_mut().zip(moved).for_each(|((_, set), scores)| set.scores = scores);
+        self.evaluation_sets
+            .iter_mut()
+            .zip(moved)
+            .for_each(|((_, set), scores)| set.scores = scores);
         self.path.push((feature, weight));
         self.history.push(values.clone());
         let number = self.path.len();
         let is_best = self.best_round() == Some(number);
-        Ok(Some(Picked { number, feature, coefficient, values, is_best }))
+        Ok(Some(LambdaBoostRound { number, feature, coefficient, values, is_best }))
     }
 
     /// The feature that leaves least, with its coefficient.
@@ -283,14 +288,14 @@ impl FeatureTrainer {
     }
 
     /// Why there is no further round, if there is none.
-    pub fn end(&self) -> Option<End> {
+    pub fn end(&self) -> Option<StopReason> {
         let waited = self.best_round().map_or(0, |best| self.path.len() - best);
         if self.plan.patience.is_some_and(|patience| waited >= patience.rounds) {
-            Some(End::Patience)
+            Some(StopReason::EarlyStopping)
         } else if self.path.len() >= self.plan.num_rounds {
-            Some(End::Done)
+            Some(StopReason::Done)
         } else {
-            self.is_spent.then_some(End::Nothing)
+            self.is_spent.then_some(StopReason::Nothing)
         }
     }
 
@@ -308,7 +313,7 @@ impl FeatureTrainer {
 
     /// The set and the metric of each value of a round.
     pub fn names(&self) -> impl Iterator<Item = (&str, String)> {
-        self.watched.iter().flat_map(|(name, _)| {
+        self.evaluation_sets.iter().flat_map(|(name, _)| {
             self.plan.metrics.iter().map(move |metric| (name.as_str(), metric.to_string()))
         })
     }
@@ -329,14 +334,14 @@ impl FeatureTrainer {
 }
 
 /// A model without features, which starts where the loss wants to.
-fn start(plan: &FeaturePlan, train: &Scored) -> Result<Model> {
+fn start(plan: &LambdaBoostPlan, train: &ScoredDocs) -> Result<Model> {
     let mut model = Model::new(train.data.num_features());
     model.set_intercept(plan.loss.of_scores()?.start(&train.target()))?;
     Ok(model)
 }
 
 /// The weight of each doc: its query's times its own.
-fn weights(set: &Scored) -> impl Fn(usize) -> f64 + Sync + use<> {
+fn weights(set: &ScoredDocs) -> impl Fn(usize) -> f64 + Sync + use<> {
     let mut weights = vec![1.0; set.data.num_docs()];
     for (query, docs) in set.data.queries().ranges().enumerate() {
         let of_query = set.data.query_weight().map_or(1.0, |weights| weights[query]);

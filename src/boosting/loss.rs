@@ -15,8 +15,8 @@ use crate::objective::{
 ///
 /// These are noted down in the model, and compared when training is resumed.
 #[derive(Debug)]
-pub struct Loss {
-    pub(super) learned: Learned,
+pub struct TrainingLoss {
+    pub(super) loss_target: LossTarget,
     pub(super) notes: Vec<(&'static str, String)>,
     /// The score that training starts from, where the training set alone does not tell.
     pub(super) start: Option<f64>,
@@ -26,7 +26,7 @@ pub struct Loss {
 
 /// What trees are grown for.
 #[derive(Debug)]
-pub(super) enum Learned {
+pub(super) enum LossTarget {
     /// The score: a tree a round.
     Scores(Box<dyn Objective>),
     /// The margins of classes: a tree a class and round.
@@ -35,13 +35,13 @@ pub(super) enum Learned {
 
 /// The classes of a training set.
 #[derive(Debug)]
-pub(super) struct ClassGoal {
+pub(super) struct ClassTarget {
     pub(super) loss: ClassLoss,
     link: Link,
     classes: Vec<Class>,
 }
 
-impl ClassGoal {
+impl ClassTarget {
     fn new(link: ClassLink, convention: &Convention, dataset: &Dataset) -> Result<Self> {
         let loss = ClassLoss::new(link, &target(dataset))?;
         let gains = convention.gains_of(loss.labels()).map_err(|error| {
@@ -79,16 +79,16 @@ impl ClassGoal {
     }
 }
 
-impl Loss {
+impl TrainingLoss {
     /// One of ours.
     pub fn new(options: &ObjectiveOptions) -> Result<Self> {
-        let learned = match options.kind.classes() {
+        let loss_target = match options.kind.classes() {
             Some(_) if options.lambda.augment.is_some() => {
                 let what = "augmentation is for losses of queries, not of classes";
                 return Err(Error::param("augment", what).got(options.kind));
             }
-            Some(link) => Learned::Classes(link, options.lambda.metric.convention().clone()),
-            None => Learned::Scores(options.build()?),
+            Some(link) => LossTarget::Classes(link, options.lambda.metric.convention().clone()),
+            None => LossTarget::Scores(options.build()?),
         };
         let mut notes = vec![("objective", options.kind.to_string())];
         let lambda = &options.lambda;
@@ -124,30 +124,30 @@ impl Loss {
             notes.push(("convention", format!("{:?}", metric.convention())));
         }
         notes.push(("objective_seed", lambda.seed.to_string()));
-        Ok(Self { learned, notes, start: None, is_ours: true })
+        Ok(Self { loss_target, notes, start: None, is_ours: true })
     }
 
     /// What a training on this dataset is to learn of classes, if it is about classes.
-    pub(super) fn classes(&self, dataset: &Dataset) -> Result<Option<ClassGoal>> {
-        match &self.learned {
-            Learned::Classes(link, convention) => {
-                ClassGoal::new(*link, convention, dataset).map(Some)
+    pub(super) fn classes(&self, dataset: &Dataset) -> Result<Option<ClassTarget>> {
+        match &self.loss_target {
+            LossTarget::Classes(link, convention) => {
+                ClassTarget::new(*link, convention, dataset).map(Some)
             }
-            Learned::Scores(_) => Ok(None),
+            LossTarget::Scores(_) => Ok(None),
         }
     }
 
     /// What the objective says of a dataset: where it is one of ours, its errors name docs and queries of
     /// the dataset, and here the caller's, `rows` and `query_of`.
-    pub(super) fn told<T>(&self, rows: &[u32], query_of: &[u32], said: Result<T>) -> Result<T> {
-        if self.is_ours { said.map_err(|error| error.of_caller(rows, query_of)) } else { said }
+    pub(super) fn told<T>(&self, rows: &[u32], query_of: &[u32], result: Result<T>) -> Result<T> {
+        if self.is_ours { result.map_err(|error| error.of_caller(rows, query_of)) } else { result }
     }
 
     /// The objective of the score, for what can learn nothing else.
     pub(super) fn of_scores(&self) -> Result<&dyn Objective> {
-        match &self.learned {
-            Learned::Scores(objective) => Ok(&**objective),
-            Learned::Classes(..) => {
+        match &self.loss_target {
+            LossTarget::Scores(objective) => Ok(&**objective),
+            LossTarget::Classes(..) => {
                 let what = "classes have a gradient each: only training grows trees for them";
                 Err(Error::param("objective", what).hint("regression learns labels as numbers"))
             }
@@ -156,7 +156,7 @@ impl Loss {
 
     /// Whether a query whose labels are all equal has no gradient at any scores.
     pub(super) fn needs_pairs(&self) -> bool {
-        matches!(&self.learned, Learned::Scores(objective) if objective.needs_pairs())
+        matches!(&self.loss_target, LossTarget::Scores(objective) if objective.needs_pairs())
     }
 
     /// [`PreferenceNet`] on preferences between the caller's rows.
@@ -183,14 +183,14 @@ impl Loss {
             ("sigma", sigma.to_string()),
             ("preferences", format!("{} pairs, {content:016x}", by_row.len())),
         ];
-        let learned = Learned::Scores(Box::new(objective));
-        Ok(Self { learned, notes, start: None, is_ours: true })
+        let loss_target = LossTarget::Scores(Box::new(objective));
+        Ok(Self { loss_target, notes, start: None, is_ours: true })
     }
 
     /// Somebody else's; the name must tell it from any other.
     pub fn other(name: impl Into<String>, objective: Box<dyn Objective>) -> Self {
         let notes = vec![("objective", name.into())];
-        Self { learned: Learned::Scores(objective), notes, start: None, is_ours: false }
+        Self { loss_target: LossTarget::Scores(objective), notes, start: None, is_ours: false }
     }
 }
 

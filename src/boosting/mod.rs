@@ -1,6 +1,6 @@
 //! Boosting: rounds of gradients, a tree and a step, until a rule says stop.
 //!
-//! A [`Trainer`] is a sequence of rounds: [`next_round`](Trainer::next_round) asks the objective for
+//! A [`BoostingTrainer`] is a sequence of rounds: [`next_round`](Trainer::next_round) asks the objective for
 //! gradients at the current scores, grows a tree from them, adds its leaf values times the learning
 //! rate to the scores of all docs, and evaluates. Callers loop, and do between rounds what they like.
 //!
@@ -18,7 +18,7 @@
 //!
 //! ```
 //! use rustrank::binning::BinOptions;
-//! use rustrank::boosting::{Loss, Params, Plan, Trainer};
+//! use rustrank::boosting::{TrainingLoss, BoostingParams, TrainingPlan, BoostingTrainer};
 //! use rustrank::data::{Dataset, Policy, RowData, Strided};
 //! use rustrank::objective::{Kind, ObjectiveOptions};
 //! use rustrank::{Grouping, Interrupt, Queries};
@@ -33,15 +33,15 @@
 //! let rows = RowData::new(labels, Grouping::in_row_order(queries));
 //! let dataset = Dataset::new(&table, rows, &BinOptions::default(), &never)?;
 //!
-//! let plan = Plan {
-//!     params: Params { num_trees: 10, ..Params::default() },
-//!     loss: Loss::new(&ObjectiveOptions::new(Kind::LambdaRank, "ndcg".parse()?))?,
-//!     watched: Vec::new(),
+//! let plan = TrainingPlan {
+//!     params: BoostingParams { num_trees: 10, ..BoostingParams::default() },
+//!     loss: TrainingLoss::new(&ObjectiveOptions::new(Kind::LambdaRank, "ndcg".parse()?))?,
+//!     evaluation_sets: Vec::new(),
 //!     metrics: Vec::new(),
 //!     patience: None,
 //!     base: None,
 //! };
-//! let mut trainer = Trainer::new(Arc::new(dataset), plan, &never)?;
+//! let mut trainer = BoostingTrainer::new(Arc::new(dataset), plan, &never)?;
 //! while let Some(round) = trainer.next_round(&never)? {
 //!     assert_eq!(round.number, trainer.model().num_trees());
 //! }
@@ -77,15 +77,15 @@ mod worker_mode;
 pub use binned_scoring::{binning_of, score_above, score_dataset};
 pub use doc_sampling::DocSampling;
 pub use dropout::{Dropout, DropoutNormaliser};
-pub use early_stopping::{End, Patience};
-pub use evaluation::{Measured, OtherMetric, Watched};
-pub use exact_step::{ExactStep, Step};
+pub use early_stopping::{EarlyStopping, StopReason};
+pub use evaluation::{CustomMetric, EvaluationMetric, EvaluationSet};
+pub use exact_step::{ExactStep, StepRule};
 pub use importance::permutation_importance;
-pub use lambdaboost::{FeaturePlan, FeatureTrainer, Picked};
-pub use loss::Loss;
+pub use lambdaboost::{LambdaBoostPlan, LambdaBoostRound, LambdaBoostTrainer};
+pub use loss::TrainingLoss;
 pub use merge_models::merged;
-pub use params::Params;
+pub use params::BoostingParams;
 pub use refit::{RefitOptions, refit};
-pub use trainer::{Base, Plan, Round, Trainer};
+pub use trainer::{BaseModel, BoostingTrainer, RoundResult, TrainingPlan};
 pub use tree_weights::{ReweighOptions, Reweighed, reweigh};
-pub use worker_mode::TeamMode;
+pub use worker_mode::WorkerMode;

@@ -1,6 +1,6 @@
 //! Why a first tree has no split.
 
-use super::Params;
+use super::BoostingParams;
 use crate::Gradient;
 use crate::data::Dataset;
 use crate::error::Error;
@@ -9,7 +9,7 @@ use crate::tree::Criterion;
 /// What keeps the docs of a first round from being split, as far as can be told.
 pub(super) fn of_no_split(
     dataset: &Dataset,
-    params: &Params,
+    params: &BoostingParams,
     gradients: &[Gradient],
     docs: &[u32],
 ) -> Error {

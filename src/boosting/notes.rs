@@ -4,9 +4,9 @@
 //! and parameters its rounds depend on, and their history. So it can be used like any other model,
 //! is saved as atomically, and resuming needs nothing else: scores follow from the trees.
 
-use super::Params;
-use super::evaluation::Watch;
-use super::trainer::Plan;
+use super::BoostingParams;
+use super::evaluation::EvaluationSets;
+use super::trainer::TrainingPlan;
 use crate::error::{Error, Result};
 use crate::hash;
 use crate::model::Model;
@@ -22,9 +22,9 @@ pub(super) const BIASES: &str = "checkpoint.biases";
 const PREFIX: &str = "checkpoint.";
 
 /// Notes the parameters of training.
-pub(super) fn write_params(model: &mut Model, plan: &Plan) {
+pub(super) fn write_params(model: &mut Model, plan: &TrainingPlan) {
     // Those of a base are its own.
-    for name in Params::optional() {
+    for name in BoostingParams::optional() {
         model.remove_attribute(name);
     }
     for (name, value) in params(plan) {
@@ -32,14 +32,18 @@ pub(super) fn write_params(model: &mut Model, plan: &Plan) {
     }
 }
 
-fn params(plan: &Plan) -> Vec<(&'static str, String)> {
+fn params(plan: &TrainingPlan) -> Vec<(&'static str, String)> {
     let mut params = plan.params.named();
     params.extend(plan.loss.notes.iter().cloned());
     params
 }
 
 /// A model that training can be resumed from.
-pub(super) fn checkpoint(model: &Model, context: &Context<'_>, history: &[Vec<f64>]) -> Model {
+pub(super) fn checkpoint(
+    model: &Model,
+    context: &CheckpointContext<'_>,
+    history: &[Vec<f64>],
+) -> Model {
     let mut model = model.clone();
     for (name, value) in context.facts() {
         model.set_attribute(name, value);
@@ -55,7 +59,10 @@ pub(super) fn checkpoint(model: &Model, context: &Context<'_>, history: &[Vec<f6
 }
 
 /// The model and the history of a checkpoint, if it is one of this very training.
-pub(super) fn restore(mut model: Model, context: &Context<'_>) -> Result<(Model, Vec<Vec<f64>>)> {
+pub(super) fn restore(
+    mut model: Model,
+    context: &CheckpointContext<'_>,
+) -> Result<(Model, Vec<Vec<f64>>)> {
     for (name, expected) in context.facts().into_iter().chain(params(context.plan)) {
         let got = model.attributes().get(name);
         let Some(got) = got else {
@@ -66,14 +73,14 @@ pub(super) fn restore(mut model: Model, context: &Context<'_>) -> Result<(Model,
         }
     }
     let known = params(context.plan);
-    for name in Params::optional() {
+    for name in BoostingParams::optional() {
         if let Some(got) = model.attributes().get(name)
             && !known.iter().any(|(known, _)| *known == name)
         {
             return Err(other(name, got, "none"));
         }
     }
-    let names = context.watch.names().count();
+    let names = context.evaluation.names().count();
     let history = history(&model, names)
         .filter(|history| context.num_before + history.len() == model.num_rounds())
         .ok_or_else(damaged)?;
@@ -91,25 +98,25 @@ pub(super) fn damaged() -> Error {
 
 /// What the rounds of a training depend on, besides the parameters.
 #[derive(Debug)]
-pub(super) struct Context<'a> {
+pub(super) struct CheckpointContext<'a> {
     /// The fingerprints of the training set and of each watched set, on all ranks.
     pub(super) fingerprints: &'a [u64],
-    pub(super) plan: &'a Plan,
-    pub(super) watch: &'a Watch,
+    pub(super) plan: &'a TrainingPlan,
+    pub(super) evaluation: &'a EvaluationSets,
     /// The number of rounds of the base.
     pub(super) num_before: usize,
 }
 
-impl Context<'_> {
+impl CheckpointContext<'_> {
     fn facts(&self) -> Vec<(&'static str, String)> {
-        let sets = self.watch.sets().zip(&self.fingerprints[1..]);
+        let sets = self.evaluation.sets().zip(&self.fingerprints[1..]);
         let sets = sets.map(|(set, fingerprint)| format!("{}={fingerprint:016x}", set.name));
-        let watched: Vec<String> = sets.chain(self.watch.described()).collect();
-        let text = |base: &super::Base| hash::bytes(base.model.to_text().as_bytes());
+        let evaluation_sets: Vec<String> = sets.chain(self.evaluation.described()).collect();
+        let text = |base: &super::BaseModel| hash::bytes(base.model.to_text().as_bytes());
         let base = self.plan.base.as_ref().map_or(0, text);
         vec![
             (DATASET, format!("{:016x}", self.fingerprints[0])),
-            (WATCHED, watched.join(" ")),
+            (WATCHED, evaluation_sets.join(" ")),
             (BASE, format!("{base:016x}")),
         ]
     }

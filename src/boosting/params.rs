@@ -1,12 +1,12 @@
 //! What training can be told, besides the loss.
 
-use super::{DocSampling, Dropout, Step};
+use super::{DocSampling, Dropout, StepRule};
 use crate::error::{Error, Result};
-use crate::tree::{CategoryOptions, Criterion, GrowOptions, Limits};
+use crate::tree::{CategoryOptions, Constraints, Criterion, GrowOptions};
 
 /// How many trees, how large their steps, and what each may see.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Params {
+pub struct BoostingParams {
     /// The most trees to add: 1 to 2^20.
     pub num_trees: usize,
     /// What leaf values are multiplied by: above 0, up to 10.
@@ -20,14 +20,14 @@ pub struct Params {
     /// What is added to the hessians of a position, if the dataset has positions: from 0.
     pub position_l2: f64,
     /// What else they are multiplied by.
-    pub step: Step,
+    pub step: StepRule,
     /// Whether, and how, trees are dropped while others are grown.
     pub dropout: Option<Dropout>,
     /// How a tree is grown, and the seed of everything random.
     pub grow: GrowOptions,
 }
 
-impl Default for Params {
+impl Default for BoostingParams {
     fn default() -> Self {
         Self {
             num_trees: 100,
@@ -36,7 +36,7 @@ impl Default for Params {
             docs_per_tree: 1.0,
             doc_sampling: DocSampling::Uniform,
             position_l2: 1.0,
-            step: Step::Newton,
+            step: StepRule::Newton,
             dropout: None,
             grow: GrowOptions::default(),
         }
@@ -46,7 +46,7 @@ impl Default for Params {
 /// The most trees of one training.
 const MAX_TREES: usize = 1 << 20;
 
-impl Params {
+impl BoostingParams {
     /// Refuses what is out of range.
     pub fn check(&self) -> Result<()> {
         if !(1..=MAX_TREES).contains(&self.num_trees) {
@@ -75,7 +75,7 @@ impl Params {
 
     /// The names of [`named`](Self::named) that are there only if they are used.
     pub(super) fn optional() -> impl Iterator<Item = &'static str> {
-        Limits::NAMES.into_iter().chain(CategoryOptions::NAMES)
+        Constraints::NAMES.into_iter().chain(CategoryOptions::NAMES)
     }
 
     /// All that a tree depends on, by name; the number of trees is not part of it.

@@ -13,7 +13,7 @@
 //!
 //! Sums over docs are sums of integers, so that neither threads nor the order of docs matter.
 
-use super::{Params, Step};
+use super::{BoostingParams, StepRule};
 use crate::Gradient;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -30,7 +30,7 @@ const LONGEST: f64 = 0.5;
 
 /// Biases, round by round.
 #[derive(Debug)]
-pub(super) struct Bias {
+pub(super) struct PositionBias {
     /// The position of each doc, from 0.
     position: Vec<u32>,
     rate: f64,
@@ -43,10 +43,10 @@ pub(super) struct Bias {
     scores: Vec<f64>,
 }
 
-impl Bias {
+impl PositionBias {
     /// The biases that a model has, or none, if the dataset has positions.
     pub(super) fn new(
-        params: &Params,
+        params: &BoostingParams,
         is_of_scores: bool,
         dataset: &Dataset,
         model: &mut Model,
@@ -57,7 +57,7 @@ impl Bias {
             return Err(Error::param("position", what)
                 .hint("another objective, or a dataset without position="));
         }
-        if params.step != Step::Newton {
+        if params.step != StepRule::Newton {
             let what = "an exact step is best for clicks where they were shown, biased as they are";
             return Err(Error::param("step", what).hint("train on positions with step=\"newton\""));
         }
@@ -102,14 +102,14 @@ impl Bias {
             2f64.powi(30 - f64::from(most.max(f32::MIN_POSITIVE)).log2().ceil() as i32)
         };
         let scales = [most(|g| g.grad), most(|g| g.hess)];
-        let whole = |value: f32, scale: f64| (f64::from(value) * scale).round() as i64;
+        let global_data = |value: f32, scale: f64| (f64::from(value) * scale).round() as i64;
         let tasks = gradients.par_chunks(DOCS_A_TASK).zip(self.position.par_chunks(DOCS_A_TASK));
         let none = || vec![[0i64; 2]; values.len()];
         let sums = tasks.map(|(gradients, position)| {
             let mut sums = none();
             for (gradient, &at) in gradients.iter().zip(position) {
-                sums[at as usize][0] += whole(gradient.grad, scales[0]);
-                sums[at as usize][1] += whole(gradient.hess, scales[1]);
+                sums[at as usize][0] += global_data(gradient.grad, scales[0]);
+                sums[at as usize][1] += global_data(gradient.hess, scales[1]);
             }
             sums
         });
@@ -149,7 +149,7 @@ impl Bias {
     }
 
     /// Takes up those of a checkpoint; `false` if they are not those of so many rounds.
-    pub(super) fn take_up(&mut self, given: &str, rounds: usize) -> bool {
+    pub(super) fn restore(&mut self, given: &str, rounds: usize) -> bool {
         let given: Option<Vec<Vec<f64>>> = given.split_terminator(';').map(numbers).collect();
         let Some(given) = given else { return false };
         let len = self.rounds[0].len();

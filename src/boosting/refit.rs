@@ -17,13 +17,13 @@
 //!
 //! Cost: a tree takes what gradients take, and two walks of all docs.
 
-use super::Loss;
-use super::initial_model::{check_features, is_plain, other_bins, start_scores, target};
+use super::TrainingLoss;
+use super::initial_model::{bins_mismatch, check_features, is_plain, start_scores, target};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::{Leaf, Model, Set, Tree};
 use crate::objective::State;
-use crate::tree::CodedTree;
+use crate::tree::BinnedTree;
 use crate::{Gradient, Interrupt};
 use rayon::prelude::*;
 
@@ -72,7 +72,7 @@ impl RefitOptions {
     }
 
     /// What a leaf is worth after its docs have been looked at.
-    fn refitted(&self, leaf: &Leaf, sums: Sums) -> f64 {
+    fn refitted(&self, leaf: &Leaf, sums: LeafSums) -> f64 {
         let hess = sums.hess + self.l2;
         if sums.docs == 0 || hess <= 0.0 {
             return leaf.value;
@@ -96,7 +96,7 @@ impl RefitOptions {
 pub fn refit(
     model: &Model,
     dataset: &Dataset,
-    loss: &Loss,
+    loss: &TrainingLoss,
     options: &RefitOptions,
     interrupt: &Interrupt,
 ) -> Result<Model> {
@@ -116,8 +116,8 @@ pub fn refit(
     let mut gradients = vec![Gradient::default(); dataset.num_docs()];
     for (round, (tree, sets)) in model.trees_with_sets().enumerate() {
         let state = State { round: round as u64, scores: &scores };
-        let said = objective.gradients(&target(dataset), state, &mut gradients, interrupt);
-        loss.told(dataset.rows(), dataset.query_of(), said)?;
+        let result = objective.gradients(&target(dataset), state, &mut gradients, interrupt);
+        loss.told(dataset.rows(), dataset.query_of(), result)?;
         let leaf_of = leaves_of(tree, sets, dataset, interrupt)?;
         let sums = sums_of(&gradients, &leaf_of, tree.leaves().len());
         let leaves = tree.leaves().iter().zip(sums);
@@ -132,20 +132,20 @@ pub fn refit(
             .hint("set l2"));
         }
         let tree = Tree::new(tree.splits().to_vec(), leaves);
-        let coded = CodedTree::new(&tree, sets, dataset.binning()).ok_or_else(other_bins)?;
+        let coded = BinnedTree::new(&tree, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
         coded.add_to(dataset.matrix(), &mut scores, interrupt)?;
         made.push_with(tree, sets)?;
     }
     let RefitOptions { learning_rate, decay, prior_docs, l2 } = options;
-    let said = format!(
+    let result = format!(
         "learning_rate {learning_rate}, decay {decay}, prior_docs {prior_docs}, l2 {l2}, {}",
         loss.notes
             .iter()
-            .map(|(name, said)| format!("{name} {said}"))
+            .map(|(name, result)| format!("{name} {result}"))
             .collect::<Vec<_>>()
             .join(", ")
     );
-    made.set_attribute("refitted", said);
+    made.set_attribute("refitted", result);
     Ok(made)
 }
 
@@ -160,7 +160,7 @@ fn leaves_of(
     let leaves = tree.leaves().iter().enumerate();
     let leaves = leaves.map(|(at, leaf)| Leaf { value: at as f64, ..leaf.clone() }).collect();
     let numbered = Tree::new(tree.splits().to_vec(), leaves);
-    let coded = CodedTree::new(&numbered, sets, dataset.binning()).ok_or_else(other_bins)?;
+    let coded = BinnedTree::new(&numbered, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
     let mut leaf_of = vec![0.0; dataset.num_docs()];
     coded.add_to(dataset.matrix(), &mut leaf_of, interrupt)?;
     Ok(leaf_of)
@@ -168,13 +168,13 @@ fn leaves_of(
 
 /// What the docs of a leaf say.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Sums {
+struct LeafSums {
     grad: f64,
     hess: f64,
     docs: u64,
 }
 
-impl Sums {
+impl LeafSums {
     fn add(&mut self, more: Self) {
         self.grad += more.grad;
         self.hess += more.hess;
@@ -182,22 +182,22 @@ impl Sums {
     }
 }
 
-fn sums_of(gradients: &[Gradient], leaf_of: &[f64], num_leaves: usize) -> Vec<Sums> {
+fn sums_of(gradients: &[Gradient], leaf_of: &[f64], num_leaves: usize) -> Vec<LeafSums> {
     // A block holds sums for all leaves: not more of these than docs.
     let block = BLOCK.max(num_leaves);
-    let blocks: Vec<Vec<Sums>> = gradients
+    let blocks: Vec<Vec<LeafSums>> = gradients
         .par_chunks(block)
         .zip(leaf_of.par_chunks(block))
         .map(|(gradients, leaf_of)| {
-            let mut sums = vec![Sums::default(); num_leaves];
+            let mut sums = vec![LeafSums::default(); num_leaves];
             for (gradient, &leaf) in gradients.iter().zip(leaf_of) {
                 let (grad, hess) = (f64::from(gradient.grad), f64::from(gradient.hess));
-                sums[leaf as usize].add(Sums { grad, hess, docs: 1 });
+                sums[leaf as usize].add(LeafSums { grad, hess, docs: 1 });
             }
             sums
         })
         .collect();
-    let mut all = vec![Sums::default(); num_leaves];
+    let mut all = vec![LeafSums::default(); num_leaves];
     for sums in blocks {
         all.iter_mut().zip(sums).for_each(|(sum, more)| sum.add(more));
     }

@@ -11,13 +11,13 @@ const DOCS_A_TASK: usize = 1 << 12;
 
 /// Sums and scores of all docs of a set.
 #[derive(Debug, Default)]
-pub(super) struct Standing {
+pub(super) struct ScoreCache {
     /// One of each class, if there are classes.
     margins: Vec<Vec<f64>>,
     scores: Vec<f64>,
 }
 
-impl Standing {
+impl ScoreCache {
     /// Without classes.
     pub(super) fn of_scores(scores: Vec<f64>) -> Self {
         Self { margins: Vec::new(), scores }
@@ -25,9 +25,9 @@ impl Standing {
 
     /// With the margins of classes.
     pub(super) fn of_classes(margins: Vec<Vec<f64>>, expectation: &Expectation) -> Self {
-        let mut standing = Self { scores: Vec::new(), margins };
-        standing.settle(expectation);
-        standing
+        let mut score_cache = Self { scores: Vec::new(), margins };
+        score_cache.settle(expectation);
+        score_cache
     }
 
     /// The score of each doc.

@@ -2,24 +2,26 @@
 
 mod setup;
 
-use super::bagging::Sampler;
-use super::dropout::{Drop, Dropped, Dropping};
+use super::bagging::Bagging;
+use super::dropout::{DropoutState, DroppedTree, RoundDropout};
 use super::early_stopping::{best, is_fruitless};
-use super::evaluation::{Measured, Watch, Watched};
-use super::global_data::{Whole, told_by_most};
-use super::initial_model::{From, other_bins, standing, target};
-use super::loss::{ClassGoal, Learned};
-use super::notes::{self, Context};
-use super::position_bias::Bias;
-use super::score_cache::Standing;
-use super::tree_selection::{Docs, Selection, fingerprint};
-use super::{End, Loss, Params, Patience, Step, TeamMode, no_split};
+use super::evaluation::{EvaluationMetric, EvaluationSet, EvaluationSets};
+use super::global_data::{GlobalData, error_of_largest};
+use super::initial_model::{ScoreOrigin, bins_mismatch, score_cache, target};
+use super::loss::{ClassTarget, LossTarget};
+use super::notes::{self, CheckpointContext};
+use super::position_bias::PositionBias;
+use super::score_cache::ScoreCache;
+use super::tree_selection::{SelectionDocs, TreeSelection, fingerprint};
+use super::{
+    BoostingParams, EarlyStopping, StepRule, StopReason, TrainingLoss, WorkerMode, no_split,
+};
 use crate::data::Dataset;
-use crate::distributed::{Call, Team};
+use crate::distributed::{Collective, WorkerGroup};
 use crate::error::{Error, Result};
 use crate::model::{Leaf, Model, Tree};
 use crate::objective::State;
-use crate::tree::{CodedTree, Grower, Job, Table};
+use crate::tree::{BinnedTree, Grower, TrainingTable, TreeJob};
 use crate::{Gradient, Interrupt};
 use rayon::prelude::*;
 use std::fmt;
@@ -30,24 +32,24 @@ const DOCS_A_TASK: usize = 1 << 15;
 
 /// What to train, besides the data.
 #[derive(Debug)]
-pub struct Plan {
+pub struct TrainingPlan {
     /// Bounds and rates.
-    pub params: Params,
+    pub params: BoostingParams,
     /// The loss.
-    pub loss: Loss,
+    pub loss: TrainingLoss,
     /// What is evaluated after each round; the training set may be among them.
-    pub watched: Vec<Watched>,
+    pub evaluation_sets: Vec<EvaluationSet>,
     /// By which metrics.
-    pub metrics: Vec<Measured>,
+    pub metrics: Vec<EvaluationMetric>,
     /// When to end early.
-    pub patience: Option<Patience>,
+    pub patience: Option<EarlyStopping>,
     /// What the new trees are added to.
-    pub base: Option<Base>,
+    pub base: Option<BaseModel>,
 }
 
 /// A model that training goes on from.
 #[derive(Debug, Clone)]
-pub struct Base {
+pub struct BaseModel {
     /// One whose trees split at thresholds of the dataset's bins, or any whose scores all datasets
     /// have as their base scores.
     pub model: Model,
@@ -56,7 +58,7 @@ pub struct Base {
     pub is_scored: bool,
 }
 
-impl std::convert::From<Model> for Base {
+impl From<Model> for BaseModel {
     fn from(model: Model) -> Self {
         Self { model, is_scored: false }
     }
@@ -64,7 +66,7 @@ impl std::convert::From<Model> for Base {
 
 /// What a round has brought.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Round {
+pub struct RoundResult {
     /// The number of rounds of the model after this one, those of the base included: the number of
     /// its trees, or of those of each class.
     pub number: usize,
@@ -80,40 +82,40 @@ pub struct Round {
 ///
 /// A round that fails, or is interrupted, leaves no trace: the model is that of the rounds before,
 /// and the next call grows the same tree again.
-pub struct Trainer {
+pub struct BoostingTrainer {
     dataset: Arc<Dataset>,
-    plan: Plan,
-    watch: Watch,
+    plan: TrainingPlan,
+    evaluation: EvaluationSets,
     grower: Grower,
-    sampler: Sampler,
+    bagging: Bagging,
     model: Model,
-    dropping: Option<Dropping>,
-    bias: Option<Bias>,
+    dropout_state: Option<DropoutState>,
+    bias: Option<PositionBias>,
     /// Of classes, if they are learned.
-    goal: Option<ClassGoal>,
+    class_target: Option<ClassTarget>,
     /// How many of its rounds are the base's.
     num_before: usize,
-    from: From,
+    origin: ScoreOrigin,
     history: Vec<Vec<f64>>,
-    standing: Standing,
+    score_cache: ScoreCache,
     /// For each tree of a round, those of all docs.
     gradients: Vec<Vec<Gradient>>,
     /// Whether what docs score is not what the model says.
     is_stale: bool,
-    team: Team,
-    mode: TeamMode,
-    whole: Whole,
+    workers: WorkerGroup,
+    mode: WorkerMode,
+    global_data: GlobalData,
     /// Those that have the docs of this training set, and of the watched sets, together.
-    of_docs: Team,
-    of_sets: Team,
+    of_docs: WorkerGroup,
+    of_sets: WorkerGroup,
 }
 
-impl Trainer {
+impl BoostingTrainer {
     /// The model so far with all that is needed to [`resume`](Self::resume).
     pub fn checkpoint(&self) -> Model {
         let mut model = notes::checkpoint(&self.model, &self.context(), &self.history);
-        if let Some(dropping) = &self.dropping {
-            model.set_attribute(notes::BIRTHS, dropping.to_text());
+        if let Some(dropout_state) = &self.dropout_state {
+            model.set_attribute(notes::BIRTHS, dropout_state.to_text());
         }
         if let Some(bias) = &self.bias {
             model.set_attribute(notes::BIASES, bias.to_text());
@@ -121,13 +123,18 @@ impl Trainer {
         model
     }
 
-    fn context(&self) -> Context<'_> {
-        let Self { plan, watch, num_before, whole, .. } = self;
-        Context { fingerprints: &whole.fingerprints, plan, watch, num_before: *num_before }
+    fn context(&self) -> CheckpointContext<'_> {
+        let Self { plan, evaluation, num_before, global_data, .. } = self;
+        CheckpointContext {
+            fingerprints: &global_data.fingerprints,
+            plan,
+            evaluation,
+            num_before: *num_before,
+        }
     }
 
     /// The next round; `None` once training has ended.
-    pub fn next_round(&mut self, interrupt: &Interrupt) -> Result<Option<Round>> {
+    pub fn next_round(&mut self, interrupt: &Interrupt) -> Result<Option<RoundResult>> {
         if self.end().is_some() {
             return Ok(None);
         }
@@ -135,30 +142,35 @@ impl Trainer {
             self.replay(interrupt)?;
         }
         let (trees, dropped) = self.grow_round(interrupt)?;
-        let team = (&self.of_sets, self.num_rounds());
-        let values = self.watch.values(self.standing.scores(), team, interrupt)?;
+        let workers = (&self.of_sets, self.num_rounds());
+        let values = self.evaluation.values(self.score_cache.scores(), workers, interrupt)?;
         let num_leaves = trees.iter().map(|tree| tree.leaves().len()).sum();
         self.keep(trees, &dropped)?;
         self.history.push(values.clone());
         self.is_stale = false;
         let number = self.num_rounds();
-        Ok(Some(Round { number, values, is_best: self.best_round() == Some(number), num_leaves }))
+        Ok(Some(RoundResult {
+            number,
+            values,
+            is_best: self.best_round() == Some(number),
+            num_leaves,
+        }))
     }
 
     /// Adds the trees of a round to the model, and weighs down the dropped ones.
-    fn keep(&mut self, trees: Vec<Tree>, dropped: &[Dropped]) -> Result<()> {
-        if let Some(dropping) = &mut self.dropping {
-            dropping.check_scores(&self.model, &trees)?;
-            dropping.born(trees.iter());
+    fn keep(&mut self, trees: Vec<Tree>, dropped: &[DroppedTree]) -> Result<()> {
+        if let Some(dropout_state) = &mut self.dropout_state {
+            dropout_state.check_scores(&self.model, &trees)?;
+            dropout_state.record_trees(trees.iter());
         }
         if let Some(bias) = &mut self.bias {
             bias.keep(&mut self.model);
         }
-        for Dropped { place, back, .. } in dropped {
+        for DroppedTree { place, back, .. } in dropped {
             let values: Vec<f64> = back.leaves().iter().map(|leaf| leaf.value).collect();
             self.model.set_leaf_values(*place, &values)?;
         }
-        if self.goal.is_some() {
+        if self.class_target.is_some() {
             return self.model.push_classes(trees);
         }
         let sets = self.grower.sets();
@@ -167,12 +179,12 @@ impl Trainer {
 
     /// The trees that this round drops, taken out of all scores, and what the new ones are
     /// multiplied by.
-    fn drop(&mut self, interrupt: &Interrupt) -> Result<(f64, Vec<Dropped>)> {
-        let Some(dropping) = &self.dropping else { return Ok((1.0, Vec::new())) };
-        let drop: Drop = dropping.round(self.model.num_rounds());
-        let dropped = dropping.dropped(&self.model, &drop);
+    fn drop(&mut self, interrupt: &Interrupt) -> Result<(f64, Vec<DroppedTree>)> {
+        let Some(dropout_state) = &self.dropout_state else { return Ok((1.0, Vec::new())) };
+        let drop: RoundDropout = dropout_state.round(self.model.num_rounds());
+        let dropped = dropout_state.dropped(&self.model, &drop);
         self.is_stale = true;
-        for Dropped { at, place, out, .. } in &dropped {
+        for DroppedTree { at, place, out, .. } in &dropped {
             self.add((*at, *place), out, interrupt)?;
         }
         Ok((drop.new, dropped))
@@ -187,14 +199,15 @@ impl Trainer {
         interrupt: &Interrupt,
     ) -> Result<()> {
         let sets = self.model.trees_with_sets().nth(place).map_or(&[][..], |(_, sets)| sets);
-        let coded = CodedTree::new(tree, sets, self.dataset.binning()).ok_or_else(other_bins)?;
-        coded.add_to(self.dataset.matrix(), self.standing.sums(at), interrupt)?;
-        self.watch.add(at, &coded, interrupt)
+        let coded =
+            BinnedTree::new(tree, sets, self.dataset.binning()).ok_or_else(bins_mismatch)?;
+        coded.add_to(self.dataset.matrix(), self.score_cache.sums(at), interrupt)?;
+        self.evaluation.add(at, &coded, interrupt)
     }
 
     /// The trees of a round, with the rate in their leaves, and those that it dropped: all sums and
     /// scores have them already.
-    fn grow_round(&mut self, interrupt: &Interrupt) -> Result<(Vec<Tree>, Vec<Dropped>)> {
+    fn grow_round(&mut self, interrupt: &Interrupt) -> Result<(Vec<Tree>, Vec<DroppedTree>)> {
         let (weight, dropped) = self.drop(interrupt)?;
         let mut made = self.set_gradients(interrupt);
         let mut trees = Vec::with_capacity(self.gradients.len());
@@ -207,34 +220,34 @@ impl Trainer {
                 self.agreed(tree)?
             };
             let alpha = self.alpha(&tree, interrupt)?;
-            let tree = stepped(&tree, self.plan.params.learning_rate * weight * alpha)?;
-            let tree = match &self.dropping {
-                Some(dropping) => dropping.rounded(&tree),
+            let tree = scaled_tree(&tree, self.plan.params.learning_rate * weight * alpha)?;
+            let tree = match &self.dropout_state {
+                Some(dropout_state) => dropout_state.rounded(&tree),
                 None => tree,
             };
-            let coded = CodedTree::new(&tree, self.grower.sets(), self.dataset.binning());
+            let coded = BinnedTree::new(&tree, self.grower.sets(), self.dataset.binning());
             let coded = coded.ok_or_else(|| Error::internal("a split outside of the bins"))?;
             self.is_stale = true;
             if self.selects() {
-                coded.add_to(self.dataset.matrix(), self.standing.sums(at), interrupt)?;
+                coded.add_to(self.dataset.matrix(), self.score_cache.sums(at), interrupt)?;
             } else {
-                add_leaves(&self.grower, &tree, self.standing.sums(at));
+                add_leaves(&self.grower, &tree, self.score_cache.sums(at));
             }
-            self.watch.add(at, &coded, interrupt)?;
+            self.evaluation.add(at, &coded, interrupt)?;
             self.check_same(&tree)?;
             trees.push(tree);
         }
         if self.history.is_empty() && trees.iter().all(|tree| tree.splits().is_empty()) {
-            let (params, docs) = (&self.plan.params, &self.sampler.docs);
+            let (params, docs) = (&self.plan.params, &self.bagging.docs);
             let own = no_split::of_no_split(&self.dataset, params, &self.gradients[0], docs);
-            return Err(told_by_most(&self.team, docs.len(), own));
+            return Err(error_of_largest(&self.workers, docs.len(), own));
         }
-        for Dropped { at, place, back, .. } in &dropped {
+        for DroppedTree { at, place, back, .. } in &dropped {
             self.add((*at, *place), back, interrupt)?;
         }
-        if let Some(classes) = self.goal.as_ref().and_then(|_| self.model.classes()) {
-            self.standing.settle(classes.expectation());
-            self.watch.settle(classes.expectation());
+        if let Some(classes) = self.class_target.as_ref().and_then(|_| self.model.classes()) {
+            self.score_cache.settle(classes.expectation());
+            self.evaluation.settle(classes.expectation());
         }
         Ok((trees, dropped))
     }
@@ -246,8 +259,8 @@ impl Trainer {
         }
         let rounds = self.num_rounds() - 1;
         self.model = self.model_at(rounds)?;
-        if let Some(dropping) = &mut self.dropping {
-            dropping.forget(rounds);
+        if let Some(dropout_state) = &mut self.dropout_state {
+            dropout_state.forget(rounds);
         }
         if let Some(bias) = &mut self.bias {
             bias.pop();
@@ -262,8 +275,8 @@ impl Trainer {
     /// Under dropout that is not the first so many rounds of the model: later ones weigh the trees
     /// of earlier ones down.
     pub fn model_at(&self, rounds: usize) -> Result<Model> {
-        let mut model = match &self.dropping {
-            Some(dropping) => dropping.at(&self.model, rounds)?,
+        let mut model = match &self.dropout_state {
+            Some(dropout_state) => dropout_state.at(&self.model, rounds)?,
             None => self.model.clone(),
         };
         model.truncate(rounds);
@@ -274,14 +287,14 @@ impl Trainer {
     }
 
     /// Why there is no further round, if there is none.
-    pub fn end(&self) -> Option<End> {
+    pub fn end(&self) -> Option<StopReason> {
         let waited = self.best_round().map_or(0, |best| self.num_rounds() - best);
         if self.plan.patience.is_some_and(|patience| waited >= patience.rounds) {
-            Some(End::Patience)
+            Some(StopReason::EarlyStopping)
         } else if self.history.len() >= self.plan.params.num_trees {
-            Some(End::Done)
+            Some(StopReason::Done)
         } else if self.is_fruitless() {
-            Some(End::Nothing)
+            Some(StopReason::Nothing)
         } else {
             None
         }
@@ -298,7 +311,7 @@ impl Trainer {
     /// stopping there is none.
     pub fn best_round(&self) -> Option<usize> {
         let patience = self.plan.patience.as_ref()?;
-        let round = best(&self.history, self.watch.index(patience.set, patience.metric))?;
+        let round = best(&self.history, self.evaluation.index(patience.set, patience.metric))?;
         Some(self.num_before + round + 1)
     }
 
@@ -309,7 +322,7 @@ impl Trainer {
 
     /// The set and the metric of each value of a round.
     pub fn names(&self) -> impl Iterator<Item = (&str, String)> {
-        self.watch.names()
+        self.evaluation.names()
     }
 
     /// The base and all trees so far.
@@ -331,26 +344,26 @@ impl Trainer {
     /// The scores of the starting point and all trees, from the beginning: the same sums in the
     /// same order as round by round.
     fn replay(&mut self, interrupt: &Interrupt) -> Result<()> {
-        let of = |dataset: &Dataset| match &self.dropping {
-            Some(dropping) => dropping.standing(&self.model, dataset, interrupt),
-            None => standing(&self.model, self.from, dataset, interrupt),
+        let of = |dataset: &Dataset| match &self.dropout_state {
+            Some(dropout_state) => dropout_state.score_cache(&self.model, dataset, interrupt),
+            None => score_cache(&self.model, self.origin, dataset, interrupt),
         };
-        self.standing = of(&self.dataset)?;
-        self.watch.start(of)?;
+        self.score_cache = of(&self.dataset)?;
+        self.evaluation.start(of)?;
         self.is_stale = false;
         Ok(())
     }
 
     /// Evaluates once before the first round: labels that a metric cannot use are told at once.
     fn check_values(&self, interrupt: &Interrupt) -> Result<()> {
-        let team = (&self.of_sets, 0);
-        let values = self.watch.values(self.standing.scores(), team, interrupt)?;
+        let workers = (&self.of_sets, 0);
+        let values = self.evaluation.values(self.score_cache.scores(), workers, interrupt)?;
         let Some(patience) = &self.plan.patience else { return Ok(()) };
-        let at = self.watch.index(patience.set, patience.metric);
+        let at = self.evaluation.index(patience.set, patience.metric);
         if !values[at].is_nan() {
             return Ok(());
         }
-        let names = self.watch.names().nth(at);
+        let names = self.evaluation.names().nth(at);
         let (set, metric) = names.ok_or_else(|| Error::internal("a value without a name"))?;
         let what = format!(
             "the mean of {metric} on `{set}` is NaN: early stopping has nothing to look at"
@@ -360,18 +373,20 @@ impl Trainer {
 
     /// The gradients of this round.
     fn set_gradients(&mut self, interrupt: &Interrupt) -> Result<()> {
-        let said = self.ask_gradients(interrupt);
-        self.plan.loss.told(self.dataset.rows(), self.dataset.query_of(), said)
+        let result = self.ask_gradients(interrupt);
+        self.plan.loss.told(self.dataset.rows(), self.dataset.query_of(), result)
     }
 
     fn ask_gradients(&mut self, interrupt: &Interrupt) -> Result<()> {
         let target = target(&self.dataset);
-        match (&self.plan.loss.learned, &self.goal) {
-            (Learned::Classes(..), Some(goal)) => {
-                goal.loss.gradients(self.standing.margins(), &mut self.gradients, interrupt)
-            }
-            (Learned::Scores(objective), _) => {
-                let (round, scores) = (self.model.num_rounds() as u64, self.standing.scores());
+        match (&self.plan.loss.loss_target, &self.class_target) {
+            (LossTarget::Classes(..), Some(class_target)) => class_target.loss.gradients(
+                self.score_cache.margins(),
+                &mut self.gradients,
+                interrupt,
+            ),
+            (LossTarget::Scores(objective), _) => {
+                let (round, scores) = (self.model.num_rounds() as u64, self.score_cache.scores());
                 let Some(bias) = &mut self.bias else {
                     let state = State { round, scores };
                     return objective.gradients(&target, state, &mut self.gradients[0], interrupt);
@@ -381,7 +396,7 @@ impl Trainer {
                 bias.step(&self.gradients[0]);
                 Ok(())
             }
-            (Learned::Classes(..), None) => Err(Error::internal("classes without a goal")),
+            (LossTarget::Classes(..), None) => Err(Error::internal("classes without a goal")),
         }
     }
 
@@ -392,39 +407,42 @@ impl Trainer {
         let (dataset, round) = (&*self.dataset, self.model.num_rounds() as u64);
         let gradients = &mut self.gradients[at][..];
         let made = match self.mode {
-            TeamMode::Features => Ok(self.team.agree(Call { what: "gradients", round }, made)?),
+            WorkerMode::Features => {
+                Ok(self.workers.agree(Collective { what: "gradients", round }, made)?)
+            }
             _ => made,
         };
-        let num_docs = self.sampler.draw(dataset, (gradients, made), (&self.of_docs, round))?;
+        let num_docs = self.bagging.draw(dataset, (gradients, made), (&self.of_docs, round))?;
         let gradients = &self.gradients[at];
         if num_docs == 0 {
             return Ok(Tree::new(Vec::new(), vec![Leaf { value: 0.0, cover: 0.0, docs: 0 }]));
         }
-        let (docs, rest) = (&self.sampler.docs, &self.sampler.rest);
+        let (docs, rest) = (&self.bagging.docs, &self.bagging.rest);
         // What is drawn for a tree is drawn anew for that of each class.
         let round = round * self.gradients.len() as u64 + at as u64;
-        self.grower.grow(table(dataset), Job { gradients, docs, rest, round }, interrupt)
+        self.grower.grow(table(dataset), TreeJob { gradients, docs, rest, round }, interrupt)
     }
 
     /// Whether trees of ranks compete; one rank alone has nothing to select from.
     fn selects(&self) -> bool {
-        self.mode.selects() && !self.team.is_alone()
+        self.mode.selects() && !self.workers.is_alone()
     }
 
     /// The tree of this round that the ranks take, each of which may have grown one.
     fn select(&mut self, at: usize, made: Result<()>, interrupt: &Interrupt) -> Result<Tree> {
-        let (team, sizes) = (self.team.clone(), self.whole.sizes.clone());
+        let (workers, sizes) = (self.workers.clone(), self.global_data.sizes.clone());
         let (seed, round) = (self.plan.params.grow.seed, self.model.num_rounds() as u64);
-        let selection = Selection { team: &team, mode: self.mode, seed, round, sizes: &sizes };
+        let selection =
+            TreeSelection { workers: &workers, mode: self.mode, seed, round, sizes: &sizes };
         let own = if selection.grows() {
             self.grow(at, made, interrupt).map(Some)
         } else {
             made.map(|()| None)
         };
-        let docs = Docs {
+        let docs = SelectionDocs {
             dataset: &self.dataset,
-            scores: self.standing.scores(),
-            watch: &self.watch,
+            scores: self.score_cache.scores(),
+            evaluation: &self.evaluation,
             learning_rate: self.plan.params.learning_rate,
         };
         selection.select(own, &docs, interrupt)
@@ -434,32 +452,32 @@ impl Trainer {
     fn agreed(&self, tree: Result<Tree>) -> Result<Tree> {
         let round = self.model.num_rounds() as u64;
         match self.mode {
-            TeamMode::Features => self.team.agree(Call { what: "a tree", round }, tree),
+            WorkerMode::Features => self.workers.agree(Collective { what: "a tree", round }, tree),
             _ => tree,
         }
     }
 
     /// An error on all ranks if they have not all grown the same tree.
     fn check_same(&self, tree: &Tree) -> Result<()> {
-        let call = Call { what: "the tree", round: self.model.num_rounds() as u64 };
-        self.team.same(call, "tree", Ok(fingerprint(tree)))
+        let call = Collective { what: "the tree", round: self.model.num_rounds() as u64 };
+        self.workers.same(call, "tree", Ok(fingerprint(tree)))
     }
 
     /// What the grown tree is multiplied by, besides the learning rate.
     fn alpha(&self, tree: &Tree, interrupt: &Interrupt) -> Result<f64> {
-        let Step::Exact(step) = &self.plan.params.step else { return Ok(1.0) };
+        let StepRule::Exact(step) = &self.plan.params.step else { return Ok(1.0) };
         if tree.splits().is_empty() {
             return Ok(1.0);
         }
-        let watched = step.set.and_then(|set| self.watch.scored(set));
-        let Some((dataset, scores)) = watched else {
-            let scores = self.standing.scores();
+        let evaluation_sets = step.set.and_then(|set| self.evaluation.scored(set));
+        let Some((dataset, scores)) = evaluation_sets else {
+            let scores = self.score_cache.scores();
             let mut outputs = vec![0.0; scores.len()];
             add_leaves(&self.grower, tree, &mut outputs);
             return step.alpha(&self.dataset, scores, &outputs, interrupt);
         };
-        let coded = CodedTree::new(tree, self.grower.sets(), dataset.binning());
-        let coded = coded.ok_or_else(other_bins)?;
+        let coded = BinnedTree::new(tree, self.grower.sets(), dataset.binning());
+        let coded = coded.ok_or_else(bins_mismatch)?;
         let mut outputs = vec![0.0; scores.len()];
         coded.add_to(dataset.matrix(), &mut outputs, interrupt)?;
         step.alpha(dataset, scores, &outputs, interrupt)
@@ -488,11 +506,15 @@ fn add_leaves(grower: &Grower, tree: &Tree, scores: &mut [f64]) {
     });
 }
 
-fn table(dataset: &Dataset) -> Table<'_> {
-    Table { matrix: dataset.matrix(), binning: dataset.binning(), doc_hash: dataset.doc_hash() }
+fn table(dataset: &Dataset) -> TrainingTable<'_> {
+    TrainingTable {
+        matrix: dataset.matrix(),
+        binning: dataset.binning(),
+        doc_hash: dataset.doc_hash(),
+    }
 }
 
-impl fmt::Debug for Trainer {
+impl fmt::Debug for BoostingTrainer {
     /// In short: a training set may be large.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Trainer");
@@ -502,7 +524,7 @@ impl fmt::Debug for Trainer {
 }
 
 /// The tree as it is added: leaf values times the rate, in the precision of model files.
-pub(super) fn stepped(tree: &Tree, rate: f64) -> Result<Tree> {
+pub(super) fn scaled_tree(tree: &Tree, rate: f64) -> Result<Tree> {
     let leaves = tree.leaves().iter();
     let step = |leaf: &Leaf| Leaf { value: f64::from((rate * leaf.value) as f32), ..leaf.clone() };
     let leaves: Vec<Leaf> = leaves.map(step).collect();

@@ -6,17 +6,17 @@
 //! of a metric, whatever the number of docs (Svore and Burges, *Large-scale learning to rank using
 //! boosted decision trees*, 2012).
 
-use super::TeamMode;
-use super::evaluation::Watch;
-use super::trainer::stepped;
+use super::WorkerMode;
+use super::evaluation::EvaluationSets;
+use super::trainer::scaled_tree;
 use crate::Interrupt;
 use crate::data::Dataset;
-use crate::distributed::{Call, Team};
+use crate::distributed::{Collective, WorkerGroup};
 use crate::error::{Error, Result};
 use crate::metric::Mean;
 use crate::model::{Model, Tree};
 use crate::random::{below, draw};
-use crate::tree::CodedTree;
+use crate::tree::BinnedTree;
 use std::sync::Arc;
 
 /// Keeps the draws of ranks apart from all others.
@@ -24,9 +24,9 @@ const OF_RANKS: u64 = 0x72_61_6e_6b_73;
 
 /// A round in which a tree is selected.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Selection<'a> {
-    pub(super) team: &'a Team,
-    pub(super) mode: TeamMode,
+pub(super) struct TreeSelection<'a> {
+    pub(super) workers: &'a WorkerGroup,
+    pub(super) mode: WorkerMode,
     pub(super) seed: u64,
     pub(super) round: u64,
     /// How many docs each rank has.
@@ -34,10 +34,10 @@ pub(super) struct Selection<'a> {
 }
 
 /// What candidates are evaluated on.
-pub(super) struct Docs<'a> {
+pub(super) struct SelectionDocs<'a> {
     pub(super) dataset: &'a Arc<Dataset>,
     pub(super) scores: &'a [f64],
-    pub(super) watch: &'a Watch,
+    pub(super) evaluation: &'a EvaluationSets,
     pub(super) learning_rate: f64,
 }
 
@@ -47,14 +47,14 @@ pub(super) fn drawn(seed: u64, round: u64, sizes: &[u64]) -> usize {
     able[below(draw(seed ^ OF_RANKS, round, 0), able.len() as u64) as usize]
 }
 
-impl Selection<'_> {
+impl TreeSelection<'_> {
     /// Whether this rank grows a tree.
     pub(super) fn grows(&self) -> bool {
         match self.mode {
-            TeamMode::SampleSelection => {
-                drawn(self.seed, self.round, self.sizes) == self.team.rank()
+            WorkerMode::SampleSelection => {
+                drawn(self.seed, self.round, self.sizes) == self.workers.rank()
             }
-            _ => self.sizes[self.team.rank()] > 0,
+            _ => self.sizes[self.workers.rank()] > 0,
         }
     }
 
@@ -62,14 +62,14 @@ impl Selection<'_> {
     pub(super) fn select(
         &self,
         own: Result<Option<Tree>>,
-        docs: &Docs<'_>,
+        docs: &SelectionDocs<'_>,
         interrupt: &Interrupt,
     ) -> Result<Tree> {
-        let call = |what| Call { what, round: self.round };
+        let call = |what| Collective { what, round: self.round };
         let num_features = docs.dataset.num_features();
         let own =
             own.and_then(|tree| tree.map_or(Ok(Vec::new()), |tree| to_bytes(tree, num_features)));
-        let all = self.team.gather(call("the trees of a round"), own)?;
+        let all = self.workers.gather(call("the trees of a round"), own)?;
         let some = all.iter().filter(|bytes| !bytes.is_empty());
         let mut trees: Vec<Tree> = some.map(|bytes| from_bytes(bytes)).collect::<Result<_>>()?;
         let any_split = trees.iter().any(|tree| !tree.splits().is_empty());
@@ -77,7 +77,7 @@ impl Selection<'_> {
         if trees.len() > 1 {
             let mut words = vec![0; trees.len() * Mean::WORDS];
             let own = docs.evaluate(&trees, &mut words, interrupt);
-            self.team.sum(call("the values of trees"), own, &mut words)?;
+            self.workers.sum(call("the values of trees"), own, &mut words)?;
             let values = words.chunks_exact(Mean::WORDS).map(|words| Mean::of_words(words).value);
             let best =
                 values.enumerate().reduce(|a, b| if b.1 > a.1 || a.1.is_nan() { b } else { a });
@@ -87,16 +87,16 @@ impl Selection<'_> {
     }
 }
 
-impl Docs<'_> {
+impl SelectionDocs<'_> {
     /// What the scores are worth with each tree.
     fn evaluate(&self, trees: &[Tree], words: &mut [u64], interrupt: &Interrupt) -> Result<()> {
         for (tree, words) in trees.iter().zip(words.chunks_exact_mut(Mean::WORDS)) {
-            let tree = stepped(tree, self.learning_rate)?;
+            let tree = scaled_tree(tree, self.learning_rate)?;
             let mut scores = self.scores.to_vec();
-            let coded = CodedTree::new(&tree, &[], self.dataset.binning());
+            let coded = BinnedTree::new(&tree, &[], self.dataset.binning());
             let coded = coded.ok_or_else(|| Error::internal("a split outside of the bins"))?;
             coded.add_to(self.dataset.matrix(), &mut scores, interrupt)?;
-            words.copy_from_slice(&self.watch.words_of(self.dataset, &scores, interrupt)?);
+            words.copy_from_slice(&self.evaluation.words_of(self.dataset, &scores, interrupt)?);
         }
         Ok(())
     }

@@ -8,15 +8,15 @@
 //! Cost: a pass is a sweep and two walks of all docs a tree.
 
 use super::exact_step::{check_bounds, judged};
-use super::initial_model::{check_features, is_plain, other_bins, start_scores};
-use super::trainer::stepped;
+use super::initial_model::{bins_mismatch, check_features, is_plain, start_scores};
+use super::trainer::scaled_tree;
 use crate::Interrupt;
 use crate::combine::{Judged, Range, SweepOptions, sweep, values};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::metric::Metric;
 use crate::model::{Model, Set, Tree};
-use crate::tree::CodedTree;
+use crate::tree::BinnedTree;
 
 /// A rise below this share of the value is rounding.
 const LEAST_RISE: f64 = 1e-12;
@@ -73,7 +73,7 @@ pub fn reweigh(
         check_features(model, dataset)?;
     }
     let trees: Vec<(&Tree, &[Set])> = model.trees_with_sets().collect();
-    let job = Job { trees: &trees, offset: model.intercept(), options, interrupt };
+    let job = ReweighJob { trees: &trees, offset: model.intercept(), options, interrupt };
     let mut best = vec![1.0; trees.len()];
     let mut history = vec![job.value(dataset, &best)?];
     let mut theirs = match held_out {
@@ -107,14 +107,14 @@ fn is_higher(value: f64, than: f64) -> bool {
     value > than + LEAST_RISE * than.abs()
 }
 
-struct Job<'a> {
+struct ReweighJob<'a> {
     trees: &'a [(&'a Tree, &'a [Set])],
     offset: f64,
     options: &'a ReweighOptions,
     interrupt: &'a Interrupt,
 }
 
-impl Job<'_> {
+impl ReweighJob<'_> {
     /// What a tree of this weight says of each doc.
     fn outputs(&self, dataset: &Dataset, tree: usize, weight: f64) -> Result<Vec<f64>> {
         let mut outputs = vec![0.0; dataset.num_docs()];
@@ -125,8 +125,8 @@ impl Job<'_> {
     fn add(&self, dataset: &Dataset, tree: usize, weight: f64, to: &mut [f64]) -> Result<()> {
         self.interrupt.check()?;
         let (tree, sets) = self.trees[tree];
-        let tree = stepped(tree, weight)?;
-        let coded = CodedTree::new(&tree, sets, dataset.binning()).ok_or_else(other_bins)?;
+        let tree = scaled_tree(tree, weight)?;
+        let coded = BinnedTree::new(&tree, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
         coded.add_to(dataset.matrix(), to, self.interrupt)
     }
 
@@ -181,7 +181,7 @@ impl Job<'_> {
         reweighed.truncate(0);
         let weighted = self.trees.iter().zip(weights).filter(|(_, weight)| **weight != 0.0);
         for ((tree, sets), &weight) in weighted {
-            reweighed.push_with(stepped(tree, weight)?, sets)?;
+            reweighed.push_with(scaled_tree(tree, weight)?, sets)?;
         }
         reweighed.set_attribute("reweighed", self.options.metric.to_string());
         Ok(reweighed)

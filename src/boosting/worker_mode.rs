@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// What each rank of a team has, and does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum TeamMode {
+pub enum WorkerMode {
     /// Each has a part of the queries; histograms are summed. The model is that of one process.
     #[default]
     Histogram,
@@ -19,28 +19,28 @@ pub enum TeamMode {
     SampleSelection,
 }
 
-const MODES: &[(&str, TeamMode)] = &[
-    ("histogram", TeamMode::Histogram),
-    ("features", TeamMode::Features),
-    ("full-selection", TeamMode::FullSelection),
-    ("sample-selection", TeamMode::SampleSelection),
+const MODES: &[(&str, WorkerMode)] = &[
+    ("histogram", WorkerMode::Histogram),
+    ("features", WorkerMode::Features),
+    ("full-selection", WorkerMode::FullSelection),
+    ("sample-selection", WorkerMode::SampleSelection),
 ];
 
-impl TeamMode {
+impl WorkerMode {
     /// Whether each rank grows a tree of its own.
     pub(super) fn selects(self) -> bool {
         matches!(self, Self::FullSelection | Self::SampleSelection)
     }
 }
 
-impl fmt::Display for TeamMode {
+impl fmt::Display for WorkerMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = MODES.iter().find(|(_, mode)| mode == self).map_or("", |(name, _)| name);
         f.write_str(name)
     }
 }
 
-impl FromStr for TeamMode {
+impl FromStr for WorkerMode {
     type Err = Error;
 
     /// `histogram`, `features`, `full-selection` or `sample-selection`.

@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts the collectives of a rank, and the bytes that it brings to them.
 #[derive(Debug)]
-pub struct Counting<C> {
+pub struct CountingCommunicator<C> {
     inner: C,
     calls: AtomicU64,
     bytes: AtomicU64,
 }
 
-/// What a [`Counting`] communicator has counted.
+/// What a [`CountingCommunicator`] communicator has counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct CollectiveCounts {
     /// Collectives.
     pub calls: u64,
     /// The bytes of this rank's buffers: what travels is some times that, by the algorithm of the
@@ -22,16 +22,16 @@ pub struct Counts {
     pub bytes: u64,
 }
 
-impl<C: Communicator> Counting<C> {
+impl<C: Communicator> CountingCommunicator<C> {
     /// Counts what goes through another communicator.
     pub fn new(inner: C) -> Self {
         Self { inner, calls: AtomicU64::new(0), bytes: AtomicU64::new(0) }
     }
 
     /// What has been counted so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> CollectiveCounts {
         let [calls, bytes] = [&self.calls, &self.bytes].map(|count| count.load(Ordering::Relaxed));
-        Counts { calls, bytes }
+        CollectiveCounts { calls, bytes }
     }
 
     fn count(&self, bytes: usize) {
@@ -40,7 +40,7 @@ impl<C: Communicator> Counting<C> {
     }
 }
 
-impl<C: Communicator> Communicator for Counting<C> {
+impl<C: Communicator> Communicator for CountingCommunicator<C> {
     fn rank(&self) -> usize {
         self.inner.rank()
     }

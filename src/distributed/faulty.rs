@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// What becomes of a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum InjectedFault {
     /// It fails on this rank, which takes no part in it.
     Fail,
     /// This rank comes late.
@@ -20,28 +20,28 @@ pub enum Fault {
 
 /// A communicator with a fault.
 #[derive(Debug)]
-pub struct Faulty<C> {
+pub struct FaultyCommunicator<C> {
     inner: C,
-    fault: Fault,
+    fault: InjectedFault,
     /// The number of the collective that it is in, from 0.
     at: u64,
     calls: AtomicU64,
 }
 
-impl<C: Communicator> Faulty<C> {
+impl<C: Communicator> FaultyCommunicator<C> {
     /// Puts a fault into collective `at`, counted from 0, of another communicator.
-    pub fn new(inner: C, fault: Fault, at: u64) -> Self {
+    pub fn new(inner: C, fault: InjectedFault, at: u64) -> Self {
         Self { inner, fault, at, calls: AtomicU64::new(0) }
     }
 
     /// The fault of this collective, if it is the one: those that need no buffer are over then.
-    fn fault(&self) -> Result<Option<Fault>> {
+    fn fault(&self) -> Result<Option<InjectedFault>> {
         if self.calls.fetch_add(1, Ordering::Relaxed) != self.at {
             return Ok(None);
         }
         match self.fault {
-            Fault::Fail => Err(Error::comm("comm.fault", "a fault on purpose")),
-            Fault::Delay(time) => {
+            InjectedFault::Fail => Err(Error::comm("comm.fault", "a fault on purpose")),
+            InjectedFault::Delay(time) => {
                 std::thread::sleep(time);
                 Ok(None)
             }
@@ -50,7 +50,7 @@ impl<C: Communicator> Faulty<C> {
     }
 }
 
-impl<C: Communicator> Communicator for Faulty<C> {
+impl<C: Communicator> Communicator for FaultyCommunicator<C> {
     fn rank(&self) -> usize {
         self.inner.rank()
     }
@@ -61,7 +61,7 @@ impl<C: Communicator> Communicator for Faulty<C> {
 
     fn sum_i64(&self, values: &mut [i64]) -> Result<()> {
         match self.fault()? {
-            Some(Fault::Drop) => return Ok(()),
+            Some(InjectedFault::Drop) => return Ok(()),
             Some(_) => {
                 let middle = values.len() / 2;
                 values.iter_mut().skip(middle).take(1).for_each(|value| *value ^= 1 << 17);
@@ -73,7 +73,7 @@ impl<C: Communicator> Communicator for Faulty<C> {
 
     fn max_f64(&self, values: &mut [f64]) -> Result<()> {
         match self.fault()? {
-            Some(Fault::Drop) => return Ok(()),
+            Some(InjectedFault::Drop) => return Ok(()),
             Some(_) => values.iter_mut().take(1).for_each(|value| *value = 2.0 * *value + 1.0),
             None => {}
         }
@@ -82,7 +82,7 @@ impl<C: Communicator> Communicator for Faulty<C> {
 
     fn allgather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
         match self.fault()? {
-            Some(Fault::Drop) => Ok(vec![own.to_vec(); self.size()]),
+            Some(InjectedFault::Drop) => Ok(vec![own.to_vec(); self.size()]),
             Some(_) => {
                 let mut own = own.to_vec();
                 let middle = own.len() / 2;
@@ -95,7 +95,7 @@ impl<C: Communicator> Communicator for Faulty<C> {
 
     fn broadcast(&self, root: usize, bytes: &mut Vec<u8>) -> Result<()> {
         match self.fault()? {
-            Some(Fault::Drop) => return Ok(()),
+            Some(InjectedFault::Drop) => return Ok(()),
             Some(_) if root == self.rank() => {
                 let middle = bytes.len() / 2;
                 bytes.iter_mut().skip(middle).take(1).for_each(|byte| *byte ^= 4);
@@ -107,7 +107,7 @@ impl<C: Communicator> Communicator for Faulty<C> {
 
     fn barrier(&self) -> Result<()> {
         match self.fault()? {
-            Some(Fault::Drop) => Ok(()),
+            Some(InjectedFault::Drop) => Ok(()),
             _ => self.inner.barrier(),
         }
     }

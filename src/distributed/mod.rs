@@ -1,13 +1,13 @@
 //! Processes that work on one training together.
 //!
 //! The library opens no sockets and knows no MPI: it asks a [`Communicator`] for a few collective
-//! operations, and whoever starts the processes brings one. [`Single`] is one process, [`Threads`]
-//! are some in one process, for tests; [`Counting`] and [`Faulty`] wrap others. The Python door has
+//! operations, and whoever starts the processes brings one. [`SingleProcess`] is one process, [`ThreadWorkers`]
+//! are some in one process, for tests; [`CountingCommunicator`] and [`FaultyCommunicator`] wrap others. The Python door has
 //! one of call-backs, which `mpi4py` answers.
 //!
 //! The processes are a *team*, each with a *rank* from 0 on (the word of MPI; not the rank of a doc).
 //! A *collective* is an operation that all ranks call, in the same order. What stands above speaks
-//! to a [`Team`], which puts a frame around each message: which collective this is, whether the
+//! to a [`WorkerGroup`], which puts a frame around each message: which collective this is, whether the
 //! sender has failed, and a checksum. So a collective that one rank has skipped, a rank that has
 //! other parameters and a message that was damaged end in an error on all ranks, before anything is
 //! made of what was received.
@@ -23,11 +23,11 @@ mod single_process;
 mod thread_workers;
 mod workers;
 
-pub use counting::{Counting, Counts};
-pub use faulty::{Fault, Faulty};
-pub use single_process::Single;
-pub use thread_workers::{ThreadRank, Threads};
-pub use workers::{Call, FRAME, Team};
+pub use counting::{CollectiveCounts, CountingCommunicator};
+pub use faulty::{FaultyCommunicator, InjectedFault};
+pub use single_process::SingleProcess;
+pub use thread_workers::{ThreadCommunicator, ThreadWorkers};
+pub use workers::{Collective, FRAME, WorkerGroup};
 
 use crate::error::Result;
 use std::fmt::Debug;

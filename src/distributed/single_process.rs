@@ -5,9 +5,9 @@ use crate::error::{Error, Result};
 
 /// One process: every collective is over at once.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Single;
+pub struct SingleProcess;
 
-impl Communicator for Single {
+impl Communicator for SingleProcess {
     fn rank(&self) -> usize {
         0
     }

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 /// Runs a team of threads.
 #[derive(Debug, Clone, Copy)]
-pub struct Threads {
+pub struct ThreadWorkers {
     size: usize,
     deadline: Duration,
 }
 
-impl Threads {
+impl ThreadWorkers {
     /// A team of so many, none of which waits longer than `deadline` for the others.
     ///
     /// # Panics
@@ -26,14 +26,14 @@ impl Threads {
     }
 
     /// The communicators of all ranks.
-    pub fn ranks(&self) -> Vec<ThreadRank> {
-        let table = Arc::new(Table {
-            state: Mutex::new(State::new(self.size)),
+    pub fn ranks(&self) -> Vec<ThreadCommunicator> {
+        let table = Arc::new(Exchange {
+            state: Mutex::new(ExchangeState::new(self.size)),
             changed: Condvar::new(),
             deadline: self.deadline,
         });
         (0..self.size)
-            .map(|rank| ThreadRank { rank, size: self.size, table: table.clone() })
+            .map(|rank| ThreadCommunicator { rank, size: self.size, table: table.clone() })
             .collect()
     }
 
@@ -41,7 +41,7 @@ impl Threads {
     ///
     /// # Panics
     /// If one of them does.
-    pub fn run<T: Send>(&self, work: impl Fn(ThreadRank) -> T + Sync) -> Vec<T> {
+    pub fn run<T: Send>(&self, work: impl Fn(ThreadCommunicator) -> T + Sync) -> Vec<T> {
         let work = &work;
         std::thread::scope(|scope| {
             let ranks = self.ranks().into_iter();
@@ -56,45 +56,45 @@ impl Threads {
     }
 }
 
-/// One rank of [`Threads`]. The others are told when it is dropped, so that they do not wait for it.
+/// One rank of [`ThreadWorkers`]. The others are told when it is dropped, so that they do not wait for it.
 #[derive(Debug)]
-pub struct ThreadRank {
+pub struct ThreadCommunicator {
     rank: usize,
     size: usize,
-    table: Arc<Table>,
+    table: Arc<Exchange>,
 }
 
 #[derive(Debug)]
-struct Table {
-    state: Mutex<State>,
+struct Exchange {
+    state: Mutex<ExchangeState>,
     changed: Condvar,
     deadline: Duration,
 }
 
 /// Which operation, and how long its buffer is where all must be of one length.
-type Kind = (&'static str, Option<usize>);
+type Operation = (&'static str, Option<usize>);
 
 #[derive(Debug)]
-struct State {
+struct ExchangeState {
     /// How many collectives are over.
     number: u64,
-    brought: Vec<Option<(Kind, Vec<u8>)>>,
+    brought: Vec<Option<(Operation, Vec<u8>)>>,
     /// What the ranks brought to the latest collective that is over.
     outcome: Arc<Vec<Vec<u8>>>,
     /// How many have still to take it.
     left: usize,
     gone: Vec<bool>,
     /// Why there are no more collectives.
-    broken: Option<(Breach, String)>,
+    broken: Option<(FailureKind, String)>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Breach {
+enum FailureKind {
     Timeout,
     Other(&'static str),
 }
 
-impl State {
+impl ExchangeState {
     fn new(size: usize) -> Self {
         Self {
             number: 0,
@@ -109,29 +109,29 @@ impl State {
     fn check(&self) -> Result<()> {
         match &self.broken {
             None => Ok(()),
-            Some((Breach::Timeout, what)) => Err(Error::comm_timeout(what)),
-            Some((Breach::Other(code), what)) => Err(Error::comm(code, what)),
+            Some((FailureKind::Timeout, what)) => Err(Error::comm_timeout(what)),
+            Some((FailureKind::Other(code), what)) => Err(Error::comm(code, what)),
         }
     }
 
-    fn breaks(&mut self, breach: Breach, what: String) {
+    fn breaks(&mut self, breach: FailureKind, what: String) {
         self.broken.get_or_insert((breach, what));
     }
 
     /// Ends the collective if all are there.
     fn settle(&mut self) {
-        let kinds: Vec<Kind> = self.brought.iter().flatten().map(|(kind, _)| *kind).collect();
+        let kinds: Vec<Operation> = self.brought.iter().flatten().map(|(kind, _)| *kind).collect();
         if kinds.len() < self.brought.len() {
             return;
         }
         if let Some(rank) = kinds.iter().position(|kind| *kind != kinds[0]) {
-            let told = |(operation, length): Kind| match length {
+            let told = |(operation, length): Operation| match length {
                 Some(length) => format!("{operation} of {length}"),
                 None => operation.to_owned(),
             };
             let (first, other) = (told(kinds[0]), told(kinds[rank]));
             let what = format!("the ranks do not do the same: rank 0 {first}, rank {rank} {other}");
-            return self.breaks(Breach::Other("comm.order"), what);
+            return self.breaks(FailureKind::Other("comm.order"), what);
         }
         let brought = self.brought.iter_mut().filter_map(Option::take);
         self.outcome = Arc::new(brought.map(|(_, bytes)| bytes).collect());
@@ -139,27 +139,27 @@ impl State {
     }
 }
 
-impl Table {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl Exchange {
+    fn lock(&self) -> MutexGuard<'_, ExchangeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until `done`, for as long as the deadline.
     fn wait<'a>(
         &self,
-        mut state: MutexGuard<'a, State>,
-        done: impl Fn(&State) -> bool,
-    ) -> Result<MutexGuard<'a, State>> {
+        mut state: MutexGuard<'a, ExchangeState>,
+        done: impl Fn(&ExchangeState) -> bool,
+    ) -> Result<MutexGuard<'a, ExchangeState>> {
         let until = Instant::now() + self.deadline;
         while !done(&state) {
             state.check()?;
-            let absent = |state: &State| -> Vec<usize> {
+            let absent = |state: &ExchangeState| -> Vec<usize> {
                 let brought = state.brought.iter().enumerate();
                 brought.filter(|(_, brought)| brought.is_none()).map(|(rank, _)| rank).collect()
             };
             if let Some(rank) = absent(&state).into_iter().find(|&rank| state.gone[rank]) {
                 let what = format!("rank {rank} has left");
-                state.breaks(Breach::Other("comm.gone"), what);
+                state.breaks(FailureKind::Other("comm.gone"), what);
                 self.changed.notify_all();
                 continue;
             }
@@ -167,7 +167,7 @@ impl Table {
             if now >= until {
                 let (seconds, absent) = (self.deadline.as_secs_f64(), absent(&state));
                 let what = format!("waited {seconds} s for ranks {absent:?}");
-                state.breaks(Breach::Timeout, what);
+                state.breaks(FailureKind::Timeout, what);
                 self.changed.notify_all();
                 continue;
             }
@@ -178,9 +178,9 @@ impl Table {
     }
 }
 
-impl ThreadRank {
+impl ThreadCommunicator {
     /// What all ranks bring to a collective.
-    fn exchange(&self, kind: Kind, bytes: Vec<u8>) -> Result<Arc<Vec<Vec<u8>>>> {
+    fn exchange(&self, kind: Operation, bytes: Vec<u8>) -> Result<Arc<Vec<Vec<u8>>>> {
         let state = self.table.lock();
         // The latest outcome must have been taken by all.
         let mut state = self.table.wait(state, |state| state.left == 0)?;
@@ -216,7 +216,7 @@ impl ThreadRank {
     }
 }
 
-impl Communicator for ThreadRank {
+impl Communicator for ThreadCommunicator {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -250,13 +250,13 @@ impl Communicator for ThreadRank {
     fn abort(&self, _code: i32, message: &str) -> Result<()> {
         let what = format!("rank {} has given up: {message}", self.rank);
         let mut state = self.table.lock();
-        state.breaks(Breach::Other("comm.aborted"), what);
+        state.breaks(FailureKind::Other("comm.aborted"), what);
         self.table.changed.notify_all();
         state.check()
     }
 }
 
-impl Drop for ThreadRank {
+impl Drop for ThreadCommunicator {
     fn drop(&mut self) {
         self.table.lock().gone[self.rank] = true;
         self.table.changed.notify_all();

@@ -1,6 +1,6 @@
 //! Collectives with checked messages.
 
-use super::{Communicator, Single};
+use super::{Communicator, SingleProcess};
 use crate::error::{Error, Result};
 use crate::hash;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ pub const FRAME: usize = 4;
 
 /// What a collective is for: the same on all ranks, or none of them goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Call {
+pub struct Collective {
     /// What is exchanged.
     pub what: &'static str,
     /// The round of training, or 0.
     pub round: u64,
 }
 
-impl Call {
+impl Collective {
     /// Before the first round.
     pub fn at_start(what: &'static str) -> Self {
         Self { what, round: 0 }
@@ -31,10 +31,10 @@ impl Call {
 /// Whoever calls brings along whether it has failed meanwhile: the error of one rank ends the
 /// collective with an error on all. Clones are of the same team.
 #[derive(Debug, Clone)]
-pub struct Team(Arc<Inner>);
+pub struct WorkerGroup(Arc<GroupState>);
 
 #[derive(Debug)]
-struct Inner {
+struct GroupState {
     comm: Box<dyn Communicator>,
     calls: AtomicU64,
     /// Whether the ranks may have lost each other.
@@ -43,12 +43,12 @@ struct Inner {
 
 /// A collective under way.
 #[derive(Debug, Clone, Copy)]
-struct Current {
-    call: Call,
+struct PendingCollective {
+    call: Collective,
     number: u64,
 }
 
-impl Current {
+impl PendingCollective {
     /// A number for everything that must be the same on all ranks.
     fn tag(self, length: usize) -> u64 {
         let parts = [self.number, self.call.round, length as u64];
@@ -56,17 +56,17 @@ impl Current {
     }
 }
 
-impl Default for Team {
+impl Default for WorkerGroup {
     fn default() -> Self {
-        Self::new(Box::new(Single))
+        Self::new(Box::new(SingleProcess))
     }
 }
 
-impl Team {
+impl WorkerGroup {
     /// The ranks that a communicator connects.
     pub fn new(comm: Box<dyn Communicator>) -> Self {
         let (calls, is_broken) = (AtomicU64::new(0), AtomicBool::new(false));
-        Self(Arc::new(Inner { comm, calls, is_broken }))
+        Self(Arc::new(GroupState { comm, calls, is_broken }))
     }
 
     /// The number of this process, from 0.
@@ -90,7 +90,7 @@ impl Team {
     }
 
     /// Makes each value the sum of those of all ranks, modulo 2^64.
-    pub fn sum(&self, call: Call, own: Result<()>, values: &mut [u64]) -> Result<()> {
+    pub fn sum(&self, call: Collective, own: Result<()>, values: &mut [u64]) -> Result<()> {
         if self.is_alone() {
             return own;
         }
@@ -105,7 +105,7 @@ impl Team {
     ///
     /// # Panics
     /// If there is no such room.
-    pub fn sum_framed(&self, call: Call, own: Result<()>, framed: &mut [u64]) -> Result<()> {
+    pub fn sum_framed(&self, call: Collective, own: Result<()>, framed: &mut [u64]) -> Result<()> {
         if self.is_alone() {
             return own;
         }
@@ -127,7 +127,7 @@ impl Team {
     }
 
     /// Makes each value the largest of those of all ranks; none is NaN.
-    pub fn max(&self, call: Call, own: Result<()>, values: &mut [f64]) -> Result<()> {
+    pub fn max(&self, call: Collective, own: Result<()>, values: &mut [f64]) -> Result<()> {
         if self.is_alone() {
             return own;
         }
@@ -152,7 +152,7 @@ impl Team {
     }
 
     /// The bytes of each rank, in the order of ranks.
-    pub fn gather(&self, call: Call, own: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+    pub fn gather(&self, call: Collective, own: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
         if self.is_alone() {
             return own.map(|own| vec![own]);
         }
@@ -187,7 +187,7 @@ impl Team {
     }
 
     /// The bytes of rank 0.
-    pub fn of_first(&self, call: Call, own: Result<Vec<u8>>) -> Result<Vec<u8>> {
+    pub fn of_first(&self, call: Collective, own: Result<Vec<u8>>) -> Result<Vec<u8>> {
         if self.is_alone() {
             return own;
         }
@@ -211,7 +211,7 @@ impl Team {
     }
 
     /// What this rank has, if all ranks have it.
-    pub fn agree<T>(&self, call: Call, own: Result<T>) -> Result<T> {
+    pub fn agree<T>(&self, call: Collective, own: Result<T>) -> Result<T> {
         if self.is_alone() {
             return own;
         }
@@ -225,19 +225,19 @@ impl Team {
     }
 
     /// An error unless a number is the same on all ranks; `what` is it that differs.
-    pub fn same(&self, call: Call, what: &str, own: Result<u64>) -> Result<()> {
+    pub fn same(&self, call: Collective, what: &str, own: Result<u64>) -> Result<()> {
         let own = own.map(|own| own.to_le_bytes().to_vec());
         let all = self.gather(call, own)?;
         let Some(rank) = all.iter().position(|other| *other != all[0]) else { return Ok(()) };
         Err(Error::comm("comm.differ", format!("rank {rank} has another {what} than rank 0")))
     }
 
-    fn begin(&self, call: Call) -> Result<Current> {
+    fn begin(&self, call: Collective) -> Result<PendingCollective> {
         if self.0.is_broken.load(Ordering::Relaxed) {
             let what = format!("{}: the ranks have lost each other before", call.what);
             return Err(Error::comm("comm.broken", what));
         }
-        Ok(Current { call, number: self.0.calls.fetch_add(1, Ordering::Relaxed) })
+        Ok(PendingCollective { call, number: self.0.calls.fetch_add(1, Ordering::Relaxed) })
     }
 
     fn unbroken<T>(&self, result: Result<T>) -> Result<T> {
@@ -248,9 +248,9 @@ impl Team {
     }
 
     /// The error of ranks that are at different collectives, all of which have noticed.
-    fn disagree(&self, current: Current) -> Error {
+    fn disagree(&self, current: PendingCollective) -> Error {
         self.0.is_broken.store(true, Ordering::Relaxed);
-        let Current { call, number } = current;
+        let PendingCollective { call, number } = current;
         let own = format!("{} in round {} (call {number})", call.what, call.round);
         let all = self.0.comm.allgather(own.as_bytes()).unwrap_or_default();
         let told = |(rank, text): (usize, &Vec<u8>)| {
@@ -262,7 +262,7 @@ impl Team {
     }
 
     /// The error that some rank has had.
-    fn told(&self, current: Current, own: Result<()>) -> Error {
+    fn told(&self, current: PendingCollective, own: Result<()>) -> Error {
         let text = own.as_ref().err().map(ToString::to_string).unwrap_or_default();
         let all = self.unbroken(self.0.comm.allgather(text.as_bytes())).unwrap_or_default();
         match (own, all.iter().position(|text| !text.is_empty())) {
@@ -272,9 +272,9 @@ impl Team {
         }
     }
 
-    fn damaged(&self, current: Current) -> Error {
+    fn damaged(&self, current: PendingCollective) -> Error {
         self.0.is_broken.store(true, Ordering::Relaxed);
-        let Call { what, round } = current.call;
+        let Collective { what, round } = current.call;
         Error::comm("comm.damaged", format!("{what} in round {round}: a message was damaged"))
     }
 }

@@ -1,9 +1,9 @@
 //! A tree in the codes of a binning: for tables that are binned already.
 
-use super::features::{Digit, Digits};
-use super::kernel::Side;
-use super::split_search::Asks;
-use crate::binning::{Binning, Mapper, Matrix};
+use super::features::{FeatureSlot, FeatureSlots};
+use super::kernel::LeftBytes;
+use super::split_search::SplitTest;
+use crate::binning::{BinMapper, BinnedMatrix, Binning};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::model::{Child, Set, Split, Tree};
@@ -16,13 +16,13 @@ const BLOCK: usize = 4096;
 ///
 /// Exact: a byte holds all that the tree can ask of a cell.
 #[derive(Debug, Clone)]
-pub struct CodedTree {
-    splits: Vec<Coded>,
+pub struct BinnedTree {
+    splits: Vec<BinnedSplit>,
     values: Vec<f64>,
 }
 
 /// The codes up to a threshold.
-fn asks_up_to(split: &Split, mapper: &Mapper) -> Option<Asks> {
+fn threshold_test(split: &Split, mapper: &BinMapper) -> Option<SplitTest> {
     let thresholds = mapper.thresholds();
     let code = if mapper.categories().is_some() {
         return None;
@@ -31,11 +31,11 @@ fn asks_up_to(split: &Split, mapper: &Mapper) -> Option<Asks> {
     } else {
         thresholds.iter().position(|&t| f64::from(t) == split.threshold)?
     };
-    Some(Asks::UpTo(code as u8))
+    Some(SplitTest::UpTo(code as u8))
 }
 
 /// The codes of a set, each of whose categories must have a bin.
-fn asks_in(set: &Set, split: &Split, mapper: &Mapper) -> Option<Asks> {
+fn category_test(set: &Set, split: &Split, mapper: &BinMapper) -> Option<SplitTest> {
     let known = mapper.categories()?;
     if !(0.0..1.0).contains(&split.threshold) {
         return None;
@@ -45,43 +45,53 @@ fn asks_in(set: &Set, split: &Split, mapper: &Mapper) -> Option<Asks> {
         let code = known.bin(category)?;
         codes[usize::from(code / 64)] |= 1 << (code % 64);
     }
-    Some(Asks::In(codes))
+    Some(SplitTest::In(codes))
 }
 
 #[derive(Debug, Clone)]
-struct Coded {
+struct BinnedSplit {
     column: usize,
-    side: Side,
+    side: LeftBytes,
     left: Child,
     right: Child,
 }
 
-impl CodedTree {
+impl BinnedTree {
     /// The tree in the codes of `binning`; `None` where a threshold is none of its thresholds, or
     /// the feature none of its features. A split on set `i` of `sets` looks at feature
     /// `num_features + i`.
     pub fn new(tree: &Tree, sets: &[Set], binning: &Binning) -> Option<Self> {
-        let digits = Digits::of(binning);
-        let coded = |split: &Split| {
+        let slots = FeatureSlots::of(binning);
+        let binned = |split: &Split| {
             let set = (split.feature as usize).checked_sub(binning.num_features());
             let set = set.map_or(Some(None), |at| sets.get(at).map(Some))?;
             let feature = set.map_or(split.feature, |set| set.feature);
             let mapper = binning.mappers().get(feature as usize)?;
-            let digit = digits.all().iter().find(|digit| digit.feature == feature)?;
-            let asks = match set {
-                Some(set) => asks_in(set, split, mapper)?,
-                None => asks_up_to(split, mapper)?,
+            let slot = slots.all().iter().find(|slot| slot.feature == feature)?;
+            let test = match set {
+                Some(set) => category_test(set, split, mapper)?,
+                None => threshold_test(split, mapper)?,
             };
-            let Digit { column, .. } = *digit;
-            let side = digit.side(&asks, split.missing_left);
-            Some(Coded { column: column as usize, side, left: split.left, right: split.right })
+            let FeatureSlot { column, .. } = *slot;
+            let side = slot.side(&test, split.missing_left);
+            Some(BinnedSplit {
+                column: column as usize,
+                side,
+                left: split.left,
+                right: split.right,
+            })
         };
-        let splits = tree.splits().iter().map(coded).collect::<Option<_>>()?;
+        let splits = tree.splits().iter().map(binned).collect::<Option<_>>()?;
         Some(Self { splits, values: tree.leaves().iter().map(|leaf| leaf.value).collect() })
     }
 
     /// Adds the value of each row's leaf to its score.
-    pub fn add_to(&self, matrix: &Matrix, scores: &mut [f64], interrupt: &Interrupt) -> Result<()> {
+    pub fn add_to(
+        &self,
+        matrix: &BinnedMatrix,
+        scores: &mut [f64],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
         scores.par_chunks_mut(BLOCK).enumerate().try_for_each(|(block, scores)| {
             interrupt.check()?;
             self.add_to_block(matrix, block * BLOCK, scores);
@@ -90,7 +100,7 @@ impl CodedTree {
     }
 
     /// Cuts the rows of a block in two at each split, as in training.
-    fn add_to_block(&self, matrix: &Matrix, first: usize, scores: &mut [f64]) {
+    fn add_to_block(&self, matrix: &BinnedMatrix, first: usize, scores: &mut [f64]) {
         let mut rows = [0u16; BLOCK];
         for (to, row) in rows.iter_mut().zip(0..scores.len() as u16) {
             *to = row;

@@ -11,9 +11,9 @@
 //! that categories go to which the node has never seen. That is the right one, or the left one's
 //! complement: a split names the categories that go left, and no others.
 
-use super::constrained_search::{Careful, Line};
-use super::packed_gradients::Sums;
-use super::split_search::{Asks, Choice, Found, Node, beats};
+use super::constrained_search::{ConstrainedSearch, FeatureHistogram};
+use super::packed_gradients::GradientSums;
+use super::split_search::{SearchNode, SearchResult, SplitCandidate, SplitTest, beats};
 use crate::error::{Error, Result};
 
 /// How splits on categories are chosen.
@@ -76,82 +76,94 @@ impl CategoryOptions {
 
 /// What moves from side to side as one.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct CategoryGroup {
     ratio: f64,
     sum: u64,
-    what: What,
+    what: GroupKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum What {
+enum GroupKind {
     Category(u8),
-    Pool,
+    HistogramPool,
     Missing,
 }
 
-impl Careful<'_> {
+impl ConstrainedSearch<'_> {
     /// Searches a feature that holds categories.
-    pub(super) fn search_categories(&self, node: &Node<'_>, line: &Line<'_>, found: &mut Found) {
-        let options = &self.rules.categories;
-        let mut pieces = self.pieces(node, line, options);
-        if pieces.len() <= options.one_by_one {
-            for at in 0..pieces.len() {
-                pieces.swap(0, at);
-                self.try_cut(node, (line, &pieces[..]), (1, at as u8, 0.0), found);
-                pieces.swap(0, at);
+    pub(super) fn search_categories(
+        &self,
+        node: &SearchNode<'_>,
+        feature: &FeatureHistogram<'_>,
+        found: &mut SearchResult,
+    ) {
+        let options = &self.constraints.categories;
+        let mut groups = self.groups(node, feature, options);
+        if groups.len() <= options.one_by_one {
+            for at in 0..groups.len() {
+                groups.swap(0, at);
+                self.try_cut(node, (feature, &groups[..]), (1, at as u8, 0.0), found);
+                groups.swap(0, at);
             }
             return;
         }
-        pieces.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+        groups.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
         let l2 = options.smooth * self.doc_mass;
-        for cut in 1..pieces.len() {
-            self.try_cut(node, (line, &pieces[..]), (cut, cut as u8, l2), found);
+        for cut in 1..groups.len() {
+            self.try_cut(node, (feature, &groups[..]), (cut, cut as u8, l2), found);
         }
     }
 
     /// The categories of a node with what they are ordered by, in the order of their codes.
-    fn pieces(&self, node: &Node<'_>, line: &Line<'_>, options: &CategoryOptions) -> Vec<Piece> {
-        let total = Sums::of(node.total);
+    fn groups(
+        &self,
+        node: &SearchNode<'_>,
+        feature: &FeatureHistogram<'_>,
+        options: &CategoryOptions,
+    ) -> Vec<CategoryGroup> {
+        let total = GradientSums::of(node.total);
         let mean = f64::from(total.grad) / f64::from(total.mass);
         let smooth = options.smooth * self.doc_mass;
-        let piece = |sum: u64, what: What| {
-            let Sums { grad, mass } = Sums::of(sum);
+        let group = |sum: u64, what: GroupKind| {
+            let GradientSums { grad, mass } = GradientSums::of(sum);
             let ratio = (f64::from(grad) + smooth * mean) / (f64::from(mass) + smooth);
             // Docs without hessians say nothing.
-            Piece { ratio: if ratio.is_finite() { ratio } else { mean }, sum, what }
+            CategoryGroup { ratio: if ratio.is_finite() { ratio } else { mean }, sum, what }
         };
-        let (missing, rest) = (line.sums.len() - 1, line.sums.len() - 2);
+        let (missing, rest) = (feature.sums.len() - 1, feature.sums.len() - 2);
         let least = f64::from(options.min_docs) * self.doc_mass;
-        let mut pool = line.sums[rest];
-        let mut pieces = Vec::new();
-        for (code, &sum) in (0..=u8::MAX).zip(&line.sums[..rest]) {
-            if f64::from(Sums::of(sum).mass) < least * (1.0 - 1e-9) {
+        let mut pool = feature.sums[rest];
+        let mut groups = Vec::new();
+        for (code, &sum) in (0..=u8::MAX).zip(&feature.sums[..rest]) {
+            if f64::from(GradientSums::of(sum).mass) < least * (1.0 - 1e-9) {
                 pool = pool.wrapping_add(sum);
             } else if sum != 0 {
-                pieces.push(piece(sum, What::Category(code)));
+                groups.push(group(sum, GroupKind::Category(code)));
             }
         }
-        pieces.extend((pool != 0).then(|| piece(pool, What::Pool)));
-        let missing = line.sums[missing];
-        pieces.extend((missing != 0).then(|| piece(missing, What::Missing)));
-        pieces
+        groups.extend((pool != 0).then(|| group(pool, GroupKind::HistogramPool)));
+        let missing = feature.sums[missing];
+        groups.extend((missing != 0).then(|| group(missing, GroupKind::Missing)));
+        groups
     }
 
     /// Tries the split between the first of some pieces and the others.
     fn try_cut(
         &self,
-        node: &Node<'_>,
-        (line, pieces): (&Line<'_>, &[Piece]),
+        node: &SearchNode<'_>,
+        (feature, groups): (&FeatureHistogram<'_>, &[CategoryGroup]),
         (cut, code, more_l2): (usize, u8, f64),
-        found: &mut Found,
+        found: &mut SearchResult,
     ) {
-        let (first, second) = pieces.split_at(cut);
-        let sum = |side: &[Piece]| side.iter().fold(0u64, |sum, p| sum.wrapping_add(p.sum));
+        let (first, second) = groups.split_at(cut);
+        let sum = |side: &[CategoryGroup]| side.iter().fold(0u64, |sum, p| sum.wrapping_add(p.sum));
         let of_first = sum(first);
-        let has_pool = |side: &[Piece]| side.iter().any(|piece| piece.what == What::Pool);
+        let has_pool = |side: &[CategoryGroup]| {
+            side.iter().any(|group| group.what == GroupKind::HistogramPool)
+        };
         // Unknown categories go where most docs go, unless there is something like them.
-        let is_light =
-            2 * u64::from(Sums::of(of_first).mass) <= u64::from(Sums::of(node.total).mass);
+        let is_light = 2 * u64::from(GradientSums::of(of_first).mass)
+            <= u64::from(GradientSums::of(node.total).mass);
         let named_first = if has_pool(second) { true } else { !has_pool(first) && is_light };
         let (named, left) = if named_first {
             (first, of_first)
@@ -159,25 +171,26 @@ impl Careful<'_> {
             (second, node.total.wrapping_sub(of_first))
         };
         let (mut codes, mut count, mut missing_left) = ([0u64; 4], 0, false);
-        for piece in named {
-            match piece.what {
-                What::Category(code) => {
+        for group in named {
+            match group.what {
+                GroupKind::Category(code) => {
                     codes[usize::from(code / 64)] |= 1 << (code % 64);
                     count += 1;
                 }
-                What::Missing => missing_left = true,
-                What::Pool => {}
+                GroupKind::Missing => missing_left = true,
+                GroupKind::HistogramPool => {}
             }
         }
-        if count > self.rules.categories.most {
+        if count > self.constraints.categories.most {
             return;
         }
         let Some(value) = self.value(node, left, 0) else { return };
         let valued = self.value_with(node, left, node.l2 + more_l2);
-        let [rank, score] = self.score(node, line, valued, (false, code));
-        if beats(score, line.number, found.best.as_ref()) {
-            let (digit, asks) = (line.number, Asks::In(codes));
-            found.best = Some(Choice { value, score, rank, digit, asks, missing_left, left });
+        let [rank, score] = self.score(node, feature, valued, (false, code));
+        if beats(score, feature.number, found.best.as_ref()) {
+            let (slot, test) = (feature.number, SplitTest::In(codes));
+            found.best =
+                Some(SplitCandidate { value, score, rank, slot, test, missing_left, left });
         }
     }
 }

@@ -8,10 +8,10 @@
 //! of a [run](super::quiet) are neighbours.
 
 use super::GROWING;
-use super::sparse_runs::{Plan, Quiet};
-use crate::binning::{Columns, Matrix, to_lines};
+use super::sparse_runs::{RunPlan, SparseRuns};
+use crate::binning::{BinnedMatrix, ColumnBlock, columns_to_strips};
 use crate::error::Result;
-use crate::huge_pages::Pages;
+use crate::huge_pages::HugePageVec;
 use crate::simd::Level;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -24,7 +24,7 @@ const DOCS_A_TASK: usize = 1 << 14;
 /// Columns below which a tile is narrow.
 const NARROW: usize = 12;
 
-/// Where a doc's cells in some places are: `bytes[doc * pitch + place - first]`.
+/// Where a doc's cells in some places are: `bytes[doc * pitch + position - first]`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Strip<'a> {
     pub(super) bytes: &'a [u8],
@@ -36,49 +36,49 @@ pub(super) struct Strip<'a> {
 ///
 /// A doc has a cache line of each strip; of the last, if that is narrow, half a line or less.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct ColumnStrips {
     /// Strip after strip.
-    bytes: Pages<u8>,
+    bytes: HugePageVec<u8>,
     num_rows: usize,
     /// The first place of each strip, and the end of the last.
     firsts: Vec<u32>,
     /// The column that lies in each place, and the place of each column.
     order: Vec<u32>,
-    places: Vec<u32>,
-    quiet: Quiet,
+    positions: Vec<u32>,
+    sparse_runs: SparseRuns,
 }
 
-impl Lines {
+impl ColumnStrips {
     /// Copies a table, its columns in an order in which those of a run are neighbours.
-    pub(super) fn of(matrix: &Matrix) -> Result<Self> {
-        Self::planned(matrix, &Quiet::plan(matrix))
+    pub(super) fn of(matrix: &BinnedMatrix) -> Result<Self> {
+        Self::planned(matrix, &SparseRuns::plan(matrix))
     }
 
     /// Copies a table as it is, for ranks whose tables are different but whose places must not be.
-    pub(super) fn plain(matrix: &Matrix) -> Result<Self> {
-        Self::planned(matrix, &Plan::plain(matrix.width()))
+    pub(super) fn plain(matrix: &BinnedMatrix) -> Result<Self> {
+        Self::planned(matrix, &RunPlan::plain(matrix.width()))
     }
 
-    fn planned(matrix: &Matrix, plan: &Plan) -> Result<Self> {
+    fn planned(matrix: &BinnedMatrix, plan: &RunPlan) -> Result<Self> {
         let (width, num_rows) = (matrix.width(), matrix.num_rows());
-        let Layout { order, firsts, runs } = Layout::of(plan);
-        let mut places = vec![0; width];
-        for (place, &column) in (0..).zip(&order) {
-            places[column as usize] = place;
+        let StripLayout { order, firsts, runs } = StripLayout::of(plan);
+        let mut positions = vec![0; width];
+        for (position, &column) in (0..).zip(&order) {
+            positions[column as usize] = position;
         }
-        let (bytes, quiet) = (Pages::zeros(GROWING, 0)?, Quiet::default());
-        let mut lines = Self { bytes, num_rows, firsts, order, places, quiet };
-        lines.copy(matrix)?;
-        let mut quiet = Quiet::of(plan, &runs);
-        quiet.listen(num_rows, |doc, places| lines.cells(doc, places));
-        lines.quiet = quiet;
-        Ok(lines)
+        let (bytes, sparse_runs) = (HugePageVec::zeros(GROWING, 0)?, SparseRuns::default());
+        let mut strips = Self { bytes, num_rows, firsts, order, positions, sparse_runs };
+        strips.copy(matrix)?;
+        let mut sparse_runs = SparseRuns::of(plan, &runs);
+        sparse_runs.find_active_docs(num_rows, |doc, positions| strips.cells(doc, positions));
+        strips.sparse_runs = sparse_runs;
+        Ok(strips)
     }
 
     /// Copies the cells of a table to where they lie here.
-    fn copy(&mut self, matrix: &Matrix) -> Result<()> {
+    fn copy(&mut self, matrix: &BinnedMatrix) -> Result<()> {
         let row: usize = (0..self.num_strips()).map(|strip| self.pitch(strip)).sum();
-        let mut bytes = Pages::zeros(GROWING, self.num_rows.saturating_mul(row))?;
+        let mut bytes = HugePageVec::zeros(GROWING, self.num_rows.saturating_mul(row))?;
         let strips = bytes.par_chunks_mut((self.num_rows * LINE).max(1));
         strips.zip(self.firsts.par_windows(2)).enumerate().for_each(|(number, (strip, ends))| {
             let columns = self.order[ends[0] as usize..ends[1] as usize].iter();
@@ -86,33 +86,33 @@ impl Lines {
             let pitch = self.pitch(number);
             let tasks = strip[..self.num_rows * pitch].par_chunks_mut(DOCS_A_TASK * pitch);
             tasks.enumerate().for_each(|(task, to)| {
-                let from = Columns { columns: &columns, first: task * DOCS_A_TASK };
-                to_lines(Level::best(), from, pitch, to);
+                let from = ColumnBlock { columns: &columns, first: task * DOCS_A_TASK };
+                columns_to_strips(Level::best(), from, pitch, to);
             });
         });
         self.bytes = bytes;
         Ok(())
     }
 
-    pub(super) fn quiet(&self) -> &Quiet {
-        &self.quiet
+    pub(super) fn sparse_runs(&self) -> &SparseRuns {
+        &self.sparse_runs
     }
 
     /// The column that lies in a place.
-    pub(super) fn column(&self, place: u32) -> usize {
-        self.order[place as usize] as usize
+    pub(super) fn column(&self, position: u32) -> usize {
+        self.order[position as usize] as usize
     }
 
     /// The place of a column.
-    pub(super) fn place(&self, column: u32) -> u32 {
-        self.places[column as usize]
+    pub(super) fn position(&self, column: u32) -> u32 {
+        self.positions[column as usize]
     }
 
     /// The places of some columns, rising.
-    pub(super) fn places(&self, columns: &[u32]) -> Vec<u32> {
-        let mut places: Vec<u32> = columns.iter().map(|&column| self.place(column)).collect();
-        places.sort_unstable();
-        places
+    pub(super) fn positions(&self, columns: &[u32]) -> Vec<u32> {
+        let mut positions: Vec<u32> = columns.iter().map(|&column| self.position(column)).collect();
+        positions.sort_unstable();
+        positions
     }
 
     fn num_strips(&self) -> usize {
@@ -120,8 +120,8 @@ impl Lines {
     }
 
     /// The strip that a place lies in.
-    fn number(&self, place: u32) -> usize {
-        self.firsts.partition_point(|&first| first <= place) - 1
+    fn number(&self, position: u32) -> usize {
+        self.firsts.partition_point(|&first| first <= position) - 1
     }
 
     /// How far apart the cells of neighbouring docs are in a strip: all but the last take whole lines.
@@ -133,17 +133,17 @@ impl Lines {
     }
 
     /// The cells of a doc in some places, as far as they lie in one strip.
-    fn cells(&self, doc: usize, places: Range<u32>) -> &[u8] {
-        let number = self.number(places.start);
+    fn cells(&self, doc: usize, positions: Range<u32>) -> &[u8] {
+        let number = self.number(positions.start);
         let at = number * LINE * self.num_rows + doc * self.pitch(number);
-        let [first, end] = [places.start, places.end.min(self.firsts[number + 1])]
-            .map(|place| at + (place - self.firsts[number]) as usize);
+        let [first, end] = [positions.start, positions.end.min(self.firsts[number + 1])]
+            .map(|position| at + (position - self.firsts[number]) as usize);
         &self.bytes[first..end]
     }
 
     /// The strip of a place, and its places.
-    pub(super) fn strip(&self, place: u32) -> (Strip<'_>, Range<u32>) {
-        let number = self.number(place);
+    pub(super) fn strip(&self, position: u32) -> (Strip<'_>, Range<u32>) {
+        let number = self.number(position);
         let (first, end) = (self.firsts[number], self.firsts[number + 1]);
         let pitch = self.pitch(number);
         let start = number * LINE * self.num_rows;
@@ -153,7 +153,7 @@ impl Lines {
 }
 
 /// Where columns lie.
-struct Layout {
+struct StripLayout {
     /// The column in each place.
     order: Vec<u32>,
     /// The first place of each strip, and the end of the last.
@@ -162,10 +162,10 @@ struct Layout {
     runs: Vec<Range<u32>>,
 }
 
-impl Layout {
+impl StripLayout {
     /// Puts runs one after another, full lines as far as no run gets a narrow slice by it, for a tile
     /// takes as long as a wider one; then the rest, in lines that are full or all about as full.
-    fn of(plan: &Plan) -> Self {
+    fn of(plan: &RunPlan) -> Self {
         let mut layout = Self { order: Vec::new(), firsts: vec![0], runs: Vec::new() };
         let mut rest = &plan.rest[..];
         for (columns, _) in &plan.runs {
@@ -232,16 +232,16 @@ mod tests {
     use super::*;
     use crate::random::draw;
 
-    fn matrix(width: usize, num_rows: usize, cell: impl Fn(usize) -> u8) -> Matrix {
-        Matrix::of_rows(width, &(0..width * num_rows).map(cell).collect::<Vec<u8>>())
+    fn matrix(width: usize, num_rows: usize, cell: impl Fn(usize) -> u8) -> BinnedMatrix {
+        BinnedMatrix::of_rows(width, &(0..width * num_rows).map(cell).collect::<Vec<u8>>())
     }
 
-    fn check(matrix: &Matrix, lines: &Lines) {
-        for place in 0..matrix.width() as u32 {
-            let (strip, places) = lines.strip(place);
-            assert!(places.contains(&place));
-            let (at, column) = ((place - strip.first) as usize, lines.column(place));
-            assert_eq!(lines.place(column as u32), place);
+    fn check(matrix: &BinnedMatrix, strips: &ColumnStrips) {
+        for position in 0..matrix.width() as u32 {
+            let (strip, positions) = strips.strip(position);
+            assert!(positions.contains(&position));
+            let (at, column) = ((position - strip.first) as usize, strips.column(position));
+            assert_eq!(strips.position(column as u32), position);
             let cell = |doc: usize| strip.bytes[doc * strip.pitch + at];
             assert!((0..matrix.num_rows()).all(|doc| cell(doc) == matrix.column(column)[doc]));
         }
@@ -253,10 +253,10 @@ mod tests {
             [(1, 1), (3, 70), (64, 9), (65, 30), (110, 40), (136, 50), (700, 2)]
         {
             let matrix = matrix(width, num_rows, |i| (i * 7 + i / 256) as u8);
-            let copy = Lines::of(&matrix).unwrap();
-            let plain = Lines::plain(&matrix).unwrap();
-            for lines in [&copy, &plain] {
-                check(&matrix, lines);
+            let copy = ColumnStrips::of(&matrix).unwrap();
+            let plain = ColumnStrips::plain(&matrix).unwrap();
+            for strips in [&copy, &plain] {
+                check(&matrix, strips);
             }
             let (strip, _) = copy.strip(0);
             assert_eq!(strip.bytes.as_ptr().align_offset(LINE), 0, "a line a doc");
@@ -271,8 +271,8 @@ mod tests {
             let lens = (0..draw(seed, 0, 0) % 6).map(|i| 3 + draw(seed, 1, i) % 120);
             let runs: Vec<_> = lens.map(|len| (take(len), 0.5)).collect();
             let rest = take(draw(seed, 2, 0) % 200);
-            let plan = Plan { runs, rest, ..Plan::plain(0) };
-            let Layout { order, firsts, runs } = Layout::of(&plan);
+            let plan = RunPlan { runs, rest, ..RunPlan::plain(0) };
+            let StripLayout { order, firsts, runs } = StripLayout::of(&plan);
             let width: usize =
                 plan.runs.iter().map(|(run, _)| run.len()).sum::<usize>() + plan.rest.len();
             let mut sorted = order.clone();
@@ -280,11 +280,12 @@ mod tests {
             assert!(sorted.into_iter().eq(0..width as u32), "each column has a place");
             assert!(firsts.windows(2).all(|ends| ends[1] - ends[0] <= LINE as u32));
             assert!(firsts.len() <= 2 + width.div_ceil(LINE) + plan.runs.len());
-            for (places, (run, _)) in runs.iter().zip(&plan.runs) {
-                let of_run = &order[places.start as usize..places.end as usize];
+            for (positions, (run, _)) in runs.iter().zip(&plan.runs) {
+                let of_run = &order[positions.start as usize..positions.end as usize];
                 assert_eq!(of_run, run);
                 for ends in firsts.windows(2) {
-                    let slice = places.end.min(ends[1]).saturating_sub(places.start.max(ends[0]));
+                    let slice =
+                        positions.end.min(ends[1]).saturating_sub(positions.start.max(ends[0]));
                     assert!(slice == 0 || slice as usize >= NARROW.min(run.len()), "{firsts:?}");
                 }
             }
@@ -307,17 +308,19 @@ mod tests {
             }
         };
         let matrix = matrix(width, num_rows, cell);
-        let lines = Lines::of(&matrix).unwrap();
-        check(&matrix, &lines);
-        let runs = lines.quiet().runs();
+        let strips = ColumnStrips::of(&matrix).unwrap();
+        check(&matrix, &strips);
+        let runs = strips.sparse_runs().runs();
         let [run] = runs else { panic!("one run, not {}", runs.len()) };
-        assert_eq!(run.places(), 0..75);
-        let is_of_field = |place| lines.column(place).is_multiple_of(2) && run.common(place) == 9;
+        assert_eq!(run.positions(), 0..75);
+        let is_of_field =
+            |position| strips.column(position).is_multiple_of(2) && run.dominant(position) == 9;
         assert!((0..75).all(is_of_field));
-        for (doc, &loud) in lines.quiet().loud().iter().enumerate() {
-            let is_loud = (0..75).any(|place| matrix.column(lines.column(place))[doc] != 9);
-            assert_eq!(loud, u32::from(is_loud));
+        for (doc, &active_runs) in strips.sparse_runs().active_runs().iter().enumerate() {
+            let is_active =
+                (0..75).any(|position| matrix.column(strips.column(position))[doc] != 9);
+            assert_eq!(active_runs, u32::from(is_active));
         }
-        assert!(Lines::plain(&matrix).unwrap().quiet().runs().is_empty());
+        assert!(ColumnStrips::plain(&matrix).unwrap().sparse_runs().runs().is_empty());
     }
 }

@@ -8,13 +8,13 @@
 //! A histogram of all columns takes eight bytes a column and byte, whatever the number of docs.
 
 use super::grower::sum;
-use super::grower::{Grower, Growth};
-use super::histogram::Docs;
+use super::grower::{Grower, TreeGrowth};
+use super::histogram::NodeDocs;
 use super::kernel::{GAP, subtract};
 use super::options::TreeShape;
-use super::packed_gradients::Sums;
-use super::split_search::{Bar, Found, Room};
-use crate::distributed::{Call, FRAME};
+use super::packed_gradients::GradientSums;
+use super::split_search::{BestSoFar, SearchResult, SumBuffers};
+use crate::distributed::{Collective, FRAME};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::simd::Level;
@@ -22,7 +22,7 @@ use std::cmp::Reverse;
 
 /// What a message about a node says besides its sums.
 #[derive(Debug, Clone, Copy, Default)]
-struct Facts {
+struct NodeSummary {
     /// Its docs.
     count: u64,
     /// Their packed sums.
@@ -36,41 +36,41 @@ impl Grower {
             let what = "symmetric trees are not grown by a team";
             return Err(Error::param("tree_shape", what).expected("\"leafwise\""));
         }
-        if self.options.rows_per_node < 1.0 && self.rules.is_some() {
+        if self.options.rows_per_node < 1.0 && self.constraints.is_some() {
             let what = "limits of features are not kept by a team that chooses splits by a sample";
             return Err(Error::param("rows_per_node", what).expected(1));
         }
         Ok(())
     }
 
-    pub(super) fn grow_together(
+    pub(super) fn grow_data_parallel(
         &mut self,
-        growth: &mut Growth<'_>,
+        growth: &mut TreeGrowth<'_>,
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let mut facts = [self.leaves[0].total];
-        let call = Call { what: "the root", round: growth.job.round };
-        self.team.sum(call, interrupt.check(), &mut facts)?;
-        self.leaves[0].total = facts[0];
-        self.search_together(0, growth)?;
+        let mut summary = [self.leaves[0].total];
+        let call = Collective { what: "the root", round: growth.job.round };
+        self.workers.sum(call, interrupt.check(), &mut summary)?;
+        self.leaves[0].total = summary[0];
+        self.search_leaf_data_parallel(0, growth)?;
         while self.leaves.len() < self.options.num_leaves {
-            if growth.trouble.is_ok() {
-                growth.trouble = interrupt.check();
+            if growth.pending_error.is_ok() {
+                growth.pending_error = interrupt.check();
             }
             let Some((_, Reverse(leaf))) = growth.queue.pop_last() else { break };
             self.split(leaf, growth)?;
-            self.pass_over(growth);
+            self.release_histograms(growth);
         }
         // Trouble that nobody has heard of is told with the docs of leaves.
         Ok(())
     }
 
     /// Finds the best splits of two new leaves, whose docs are not counted yet but on this rank.
-    pub(super) fn search_children_together(
+    pub(super) fn search_children_data_parallel(
         &mut self,
         children: [usize; 2],
         histogram: Option<Box<[u64]>>,
-        growth: &mut Growth<'_>,
+        growth: &mut TreeGrowth<'_>,
     ) -> Result<()> {
         if self.options.rows_per_node < 1.0 {
             return self.search_samples(children, growth);
@@ -81,13 +81,13 @@ impl Grower {
             self.pool.give(parent);
             return Ok(());
         }
-        let mass = |leaf: usize| Sums::of(self.leaves[leaf].total).mass;
+        let mass = |leaf: usize| GradientSums::of(self.leaves[leaf].total).mass;
         let [left, right] = children;
         let (small, large) = if mass(left) <= mass(right) { (left, right) } else { (right, left) };
-        let (mut own, facts) = self.sums_of(small, None, growth)?;
+        let (mut own, summary) = self.sums_of(small, None, growth)?;
         let whole = self.whole(&parent, growth);
-        self.leaves[small].count = facts.count as usize;
-        self.leaves[large].count = whole.count.wrapping_sub(facts.count) as usize;
+        self.leaves[small].count = summary.count as usize;
+        self.leaves[large].count = whole.count.wrapping_sub(summary.count) as usize;
         subtract(Level::best(), &mut parent, &own);
         for (leaf, sums) in [(small, &mut own), (large, &mut parent)] {
             self.search_sums(
@@ -103,15 +103,15 @@ impl Grower {
     }
 
     /// Finds the best split of a leaf from its docs.
-    fn search_together(&mut self, at: usize, growth: &mut Growth<'_>) -> Result<()> {
+    fn search_leaf_data_parallel(&mut self, at: usize, growth: &mut TreeGrowth<'_>) -> Result<()> {
         let is_last = self.leaves.len() == self.options.num_leaves;
-        if is_last || !self.may_split(at) || growth.places.is_empty() {
+        if is_last || !self.may_split(at) || growth.positions.is_empty() {
             return Ok(());
         }
         let is_sampled = self.options.rows_per_node < 1.0;
         let sample = is_sampled.then(|| self.sample(&self.leaves[at], growth));
-        let (mut sums, facts) = self.sums_of(at, sample.as_deref(), growth)?;
-        let mut of = (facts.total, facts.count as usize);
+        let (mut sums, summary) = self.sums_of(at, sample.as_deref(), growth)?;
+        let mut of = (summary.total, summary.count as usize);
         if !is_sampled {
             of.0 = self.leaves[at].total;
         }
@@ -129,7 +129,7 @@ impl Grower {
     }
 
     /// Where splits are chosen by a part of the docs, nothing of one leaf follows from another's.
-    fn search_samples(&mut self, children: [usize; 2], growth: &mut Growth<'_>) -> Result<()> {
+    fn search_samples(&mut self, children: [usize; 2], growth: &mut TreeGrowth<'_>) -> Result<()> {
         let mut words: Vec<u64> = Vec::new();
         for &child in &children {
             let leaf = &self.leaves[child];
@@ -138,19 +138,19 @@ impl Grower {
                 sum(&self.packed, self.docs.get(leaf.docs.clone())),
             ]);
         }
-        let call = Call { what: "two leaves", round: growth.job.round };
-        self.team.sum(call, take(&mut growth.trouble), &mut words)?;
+        let call = Collective { what: "two leaves", round: growth.job.round };
+        self.workers.sum(call, take_error(&mut growth.pending_error), &mut words)?;
         for (&child, words) in children.iter().zip(words.chunks_exact(2)) {
             (self.leaves[child].count, self.leaves[child].total) = (words[0] as usize, words[1]);
         }
-        children.into_iter().try_for_each(|child| self.search_together(child, growth))
+        children.into_iter().try_for_each(|child| self.search_leaf_data_parallel(child, growth))
     }
 
     /// Whether a leaf may be split, as far as can be told without its number of docs.
     fn is_divisible(&self, at: usize) -> bool {
         let leaf = &self.leaves[at];
         self.options.max_depth.is_none_or(|most| leaf.depth < most)
-            && Sums::of(leaf.total).mass >= 2
+            && GradientSums::of(leaf.total).mass >= 2
     }
 
     /// The sums over the docs of a leaf, or some of them, on all ranks.
@@ -158,30 +158,30 @@ impl Grower {
         &mut self,
         at: usize,
         sample: Option<&[u32]>,
-        growth: &mut Growth<'_>,
-    ) -> Result<(Box<[u64]>, Facts)> {
+        growth: &mut TreeGrowth<'_>,
+    ) -> Result<(Box<[u64]>, NodeSummary)> {
         let mut sums = self.pool.take_for(usize::MAX)?.ok_or_else(no_histogram)?;
-        let len = growth.places.len() * self.pool.shape().stride;
+        let len = growth.positions.len() * self.pool.shape().stride;
         let mut scratch = std::mem::take(&mut self.scratch);
         let docs = sample.unwrap_or_else(|| self.docs.get(self.leaves[at].docs.clone()));
-        let own = Facts { count: docs.len() as u64, total: sum(&self.packed, docs) };
-        let docs = Docs::of(docs, self.known(), &mut scratch.gathered);
-        self.scanner(growth).fill(docs, &mut sums[..len], &mut scratch.spare);
+        let own = NodeSummary { count: docs.len() as u64, total: sum(&self.packed, docs) };
+        let docs = NodeDocs::of(docs, self.doc_data(), &mut scratch.gathered);
+        self.searcher(growth).fill(docs, &mut sums[..len], &mut scratch.spare);
         self.scratch = scratch;
         let room = len - GAP..len - FRAME;
         sums[room.clone()].fill(0);
         sums[room.start] = own.count;
         sums[room.start + 1] = own.total;
-        let call = Call { what: "a histogram", round: growth.job.round };
-        self.team.sum_framed(call, take(&mut growth.trouble), &mut sums[..len])?;
-        let facts = Facts { count: sums[room.start], total: sums[room.start + 1] };
-        Ok((sums, facts))
+        let call = Collective { what: "a histogram", round: growth.job.round };
+        self.workers.sum_framed(call, take_error(&mut growth.pending_error), &mut sums[..len])?;
+        let summary = NodeSummary { count: sums[room.start], total: sums[room.start + 1] };
+        Ok((sums, summary))
     }
 
     /// What the message about a leaf has said of it: it is still there.
-    fn whole(&self, sums: &[u64], growth: &Growth<'_>) -> Facts {
-        let start = growth.places.len() * self.pool.shape().stride - GAP;
-        Facts { count: sums[start], total: sums[start + 1] }
+    fn whole(&self, sums: &[u64], growth: &TreeGrowth<'_>) -> NodeSummary {
+        let start = growth.positions.len() * self.pool.shape().stride - GAP;
+        NodeSummary { count: sums[start], total: sums[start + 1] }
     }
 
     /// Finds the best split of a leaf in its sums.
@@ -190,25 +190,26 @@ impl Grower {
         at: usize,
         sums: &mut [u64],
         of: (u64, usize),
-        growth: &mut Growth<'_>,
+        growth: &mut TreeGrowth<'_>,
     ) {
         if !self.may_split(at) {
             return;
         }
         let features = self.features_of(at, growth);
-        let bar = Bar::default();
-        let node = self.node(of, &self.leaves[at], (&features, &bar), growth);
+        let best_so_far = BestSoFar::default();
+        let node = self.node(of, &self.leaves[at], (&features, &best_so_far), growth);
         // Of no docs: the sums of the sibling are all.
-        let nothing = Docs::none();
-        let room = Room { own: None, parent: Some(sums), spare: &mut Vec::new() };
-        let [_, found]: [Found; 2] = self.scanner(growth).scan([None, Some(node)], nothing, room);
-        self.settle(at, found, of, growth);
+        let nothing = NodeDocs::none();
+        let room = SumBuffers { own: None, parent: Some(sums), spare: &mut Vec::new() };
+        let [_, found]: [SearchResult; 2] =
+            self.searcher(growth).scan([None, Some(node)], nothing, room);
+        self.record_result(at, found, of, growth);
     }
 }
 
 /// What is told, and is trouble no more.
-pub(super) fn take(trouble: &mut Result<()>) -> Result<()> {
-    std::mem::replace(trouble, Ok(()))
+pub(super) fn take_error(pending_error: &mut Result<()>) -> Result<()> {
+    std::mem::replace(pending_error, Ok(()))
 }
 
 fn no_histogram() -> Error {

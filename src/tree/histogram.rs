@@ -10,8 +10,8 @@
 //! [run](super::quiet) of columns only the loud docs are added.
 
 use super::column_strips::Strip;
-use super::kernel::{self, Block, Crowd, ROOM};
-use super::sparse_runs::Run;
+use super::kernel::{self, ROOM, RunDocs, StripBlock};
+use super::sparse_runs::SparseRun;
 use crate::error::{Error, Result};
 use crate::simd::Level;
 use rayon::prelude::*;
@@ -25,16 +25,16 @@ const FEW: usize = 1 << 14;
 /// Docs that are looked up by one task.
 const DOCS_A_TASK: usize = 1 << 12;
 /// Docs below which it takes longer to find out what quiet docs add than to add it.
-pub(super) const LEAST_LOUD: usize = 512;
+pub(super) const MIN_DOCS_FOR_RUNS: usize = 512;
 
 /// How the columns of a table are summed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct HistogramShape {
     pub(super) stride: usize,
     pub(super) width: usize,
 }
 
-impl Shape {
+impl HistogramShape {
     /// The sums of one histogram.
     pub(super) fn len(&self) -> usize {
         self.stride * self.width
@@ -53,17 +53,17 @@ impl Shape {
 
 /// Histograms that are handed out and given back: memory is taken once.
 #[derive(Debug)]
-pub(super) struct Pool {
-    shape: Shape,
+pub(super) struct HistogramPool {
+    shape: HistogramShape,
     free: Vec<Box<[u64]>>,
 }
 
-impl Pool {
-    pub(super) fn new(shape: Shape) -> Self {
+impl HistogramPool {
+    pub(super) fn new(shape: HistogramShape) -> Self {
         Self { shape, free: Vec::new() }
     }
 
-    pub(super) fn shape(&self) -> Shape {
+    pub(super) fn shape(&self) -> HistogramShape {
         self.shape
     }
 
@@ -94,41 +94,45 @@ impl Pool {
 
 /// The docs of a node and what is known of each.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Docs<'a> {
+pub(super) struct NodeDocs<'a> {
     pub(super) docs: &'a [u32],
-    pub(super) known: Known<'a>,
+    pub(super) doc_data: DocData<'a>,
 }
 
 /// What is known of each of some docs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(super) struct DocData<'a> {
     /// Its packed gradient.
     pub(super) packed: &'a [u64],
     /// The runs that it is loud in; empty where no doc is quiet in any.
-    pub(super) loud: &'a [u32],
+    pub(super) active_runs: &'a [u32],
 }
 
 /// What is known of the docs of some nodes, one after another.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct GatheredDocs {
     gradients: Vec<u64>,
-    loud: Vec<u32>,
+    active_runs: Vec<u32>,
 }
 
-impl Gathered {
+impl GatheredDocs {
     /// Looks up what is known of the docs of some nodes.
-    pub(super) fn look_up(&mut self, lists: &[&[u32]], known: Known<'_>) -> Known<'_> {
-        let packed = look_up(lists, known.packed, &mut self.gradients);
-        let none_is_quiet = known.loud.is_empty();
-        let loud = if none_is_quiet { &[] } else { look_up(lists, known.loud, &mut self.loud) };
-        Known { packed, loud }
+    pub(super) fn look_up(&mut self, lists: &[&[u32]], doc_data: DocData<'_>) -> DocData<'_> {
+        let packed = look_up(lists, doc_data.packed, &mut self.gradients);
+        let all_active = doc_data.active_runs.is_empty();
+        let active_runs = if all_active {
+            &[]
+        } else {
+            look_up(lists, doc_data.active_runs, &mut self.active_runs)
+        };
+        DocData { packed, active_runs }
     }
 }
 
 /// What is kept from node to node, to take no memory anew.
 #[derive(Debug, Default)]
-pub(super) struct Scratch {
-    pub(super) gathered: Gathered,
+pub(super) struct HistogramScratch {
+    pub(super) gathered: GatheredDocs,
     /// Sums that are not kept.
     pub(super) spare: Vec<u64>,
 }
@@ -161,60 +165,61 @@ fn look_up<'t, T: Copy + Default + Send + Sync>(
     &to[..num_docs]
 }
 
-impl Known<'_> {
+impl DocData<'_> {
     /// What is known of the first docs, and of those after.
     pub(super) fn split(self, num_docs: usize) -> (Self, Self) {
         let (packed, rest_packed) = self.packed.split_at(num_docs);
-        let (loud, rest_loud) = self.loud.split_at(num_docs.min(self.loud.len()));
-        (Self { packed, loud }, Self { packed: rest_packed, loud: rest_loud })
+        let (active_runs, rest_active) =
+            self.active_runs.split_at(num_docs.min(self.active_runs.len()));
+        (Self { packed, active_runs }, Self { packed: rest_packed, active_runs: rest_active })
     }
 }
 
-impl<'a> Docs<'a> {
+impl<'a> NodeDocs<'a> {
     /// Looks up what is known of some docs; `to` has room for it.
-    pub(super) fn of(docs: &'a [u32], known: Known<'a>, to: &'a mut Gathered) -> Self {
-        if docs.len() == known.packed.len() {
+    pub(super) fn of(docs: &'a [u32], doc_data: DocData<'a>, to: &'a mut GatheredDocs) -> Self {
+        if docs.len() == doc_data.packed.len() {
             // All docs, and they are rising.
-            return Self { docs, known };
+            return Self { docs, doc_data };
         }
         // Of few docs all are added.
-        let loud = if docs.len() < LEAST_LOUD { &[] } else { known.loud };
-        Self { docs, known: to.look_up(&[docs], Known { loud, ..known }) }
+        let active_runs = if docs.len() < MIN_DOCS_FOR_RUNS { &[] } else { doc_data.active_runs };
+        Self { docs, doc_data: to.look_up(&[docs], DocData { active_runs, ..doc_data }) }
     }
 
     /// Of no docs the sums are none.
     pub(super) fn none() -> Self {
-        Self { docs: &[], known: Known { packed: &[], loud: &[] } }
+        Self { docs: &[], doc_data: DocData { packed: &[], active_runs: &[] } }
     }
 
     pub(super) fn len(&self) -> usize {
         self.docs.len()
     }
 
-    fn blocks(self) -> impl Iterator<Item = Docs<'a>> {
+    fn blocks(self) -> impl Iterator<Item = NodeDocs<'a>> {
         self.chunks(BLOCK)
     }
 
     /// So many docs at a time; fewer at the end.
-    pub(super) fn chunks(self, num_docs: usize) -> impl Iterator<Item = Docs<'a>> {
-        let mut rest = self.known;
+    pub(super) fn chunks(self, num_docs: usize) -> impl Iterator<Item = NodeDocs<'a>> {
+        let mut rest = self.doc_data;
         self.docs.chunks(num_docs).map(move |docs| {
-            let known;
-            (known, rest) = rest.split(docs.len());
-            Docs { docs, known }
+            let doc_data;
+            (doc_data, rest) = rest.split(docs.len());
+            NodeDocs { docs, doc_data }
         })
     }
 }
 
 /// Some columns of a strip.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part<'a> {
+pub(super) struct StripColumns<'a> {
     pub(super) strip: Strip<'a>,
     /// Their places, rising.
-    pub(super) places: &'a [u32],
+    pub(super) positions: &'a [u32],
     pub(super) level: Level,
     /// The runs that they may belong to.
-    pub(super) runs: &'a [Run],
+    pub(super) runs: &'a [SparseRun],
     /// Whether these cells have not been asked for.
     pub(super) is_cold: bool,
     /// Where the cells are that are needed next.
@@ -223,26 +228,26 @@ pub(super) struct Part<'a> {
 
 /// Columns that are added to together.
 #[derive(Debug, Clone)]
-struct Tile {
+struct ColumnTile {
     /// Among those of the part.
     columns: Range<usize>,
     /// The run that they belong to, if only its loud docs are added.
     run: Option<usize>,
 }
 
-impl Part<'_> {
+impl StripColumns<'_> {
     /// Sums up its columns, block after block of docs, tile after tile.
-    pub(super) fn fill(&self, docs: Docs<'_>, shape: &Shape, sums: &mut [u64]) {
-        let &Self { strip, places, is_cold, next, .. } = self;
+    pub(super) fn fill(&self, docs: NodeDocs<'_>, shape: &HistogramShape, sums: &mut [u64]) {
+        let &Self { strip, positions, is_cold, next, .. } = self;
         if docs.docs.is_empty() {
             return sums.fill(0);
         }
         let first = &docs.docs[..BLOCK.min(docs.len())];
         let tiles = self.tiles(docs, shape);
-        if let (true, Some(&place)) = (is_cold, places.first()) {
-            kernel::fetch(strip, first, (place - strip.first) as usize);
+        if let (true, Some(&position)) = (is_cold, positions.first()) {
+            kernel::fetch(strip, first, (position - strip.first) as usize);
         }
-        let mut loud = Loud::default();
+        let mut active_runs = ActiveDocs::default();
         let mut is_first = true;
         let mut blocks = docs.blocks().peekable();
         while let Some(block) = blocks.next() {
@@ -252,7 +257,7 @@ impl Part<'_> {
                 (None, Some(next)) => (first, next),
                 (None, None) => (&first[..0], strip),
             };
-            loud.run = None;
+            active_runs.run = None;
             let mut rest = &mut *sums;
             for tile in &tiles {
                 let (sums, after) = rest.split_at_mut(tile.columns.len() * shape.stride);
@@ -262,34 +267,34 @@ impl Part<'_> {
                     sums.fill(0);
                 }
                 let (docs, gradients) = match tile.run {
-                    Some(run) => loud.of(self.level, block, run),
-                    None => (block.docs, block.known.packed),
+                    Some(run) => active_runs.of(self.level, block, run),
+                    None => (block.docs, block.doc_data.packed),
                 };
-                let places = &places[tile.columns.clone()];
+                let positions = &positions[tile.columns.clone()];
                 let next = &ahead[..ahead.len().min(docs.len())];
                 ahead = &ahead[next.len()..];
-                let block = Block { strip, docs, gradients, places, next, next_strip };
-                kernel::add(block, shape.stride, sums);
+                let block = StripBlock { strip, docs, gradients, positions, next, next_strip };
+                kernel::accumulate(block, shape.stride, sums);
             }
             is_first = false;
         }
-        self.add_quiet(docs, &tiles, shape, sums);
+        self.add_inactive(docs, &tiles, shape, sums);
     }
 
     /// Cuts the columns into tiles, those of a run apart where that pays.
-    fn tiles(&self, docs: Docs<'_>, shape: &Shape) -> Vec<Tile> {
+    fn tiles(&self, docs: NodeDocs<'_>, shape: &HistogramShape) -> Vec<ColumnTile> {
         let mut tiles = Vec::new();
         let mut cut = |columns: Range<usize>, run: Option<usize>| {
             let num_tiles = columns.len().div_ceil(shape.tile());
             let bound = |tile: usize| columns.start + columns.len() * tile / num_tiles;
             let parts = (0..num_tiles).map(|tile| bound(tile)..bound(tile + 1));
-            tiles.extend(parts.map(|columns| Tile { columns, run }));
+            tiles.extend(parts.map(|columns| ColumnTile { columns, run }));
         };
         let mut start = 0;
-        if docs.len() >= LEAST_LOUD && !docs.known.loud.is_empty() {
+        if docs.len() >= MIN_DOCS_FOR_RUNS && !docs.doc_data.active_runs.is_empty() {
             for (number, run) in self.runs.iter().enumerate() {
-                let bound = |end: u32| self.places.partition_point(|&place| place < end);
-                let columns = bound(run.places().start)..bound(run.places().end);
+                let bound = |end: u32| self.positions.partition_point(|&position| position < end);
+                let columns = bound(run.positions().start)..bound(run.positions().end);
                 if !columns.is_empty() && run.pays(columns.len()) {
                     cut(start..columns.start, None);
                     cut(columns.clone(), Some(number));
@@ -297,24 +302,30 @@ impl Part<'_> {
                 }
             }
         }
-        cut(start..self.places.len(), None);
+        cut(start..self.positions.len(), None);
         tiles
     }
 
     /// Adds what the quiet docs of runs have in the commonest bytes: what is missing from the sum.
-    fn add_quiet(&self, docs: Docs<'_>, tiles: &[Tile], shape: &Shape, sums: &mut [u64]) {
+    fn add_inactive(
+        &self,
+        docs: NodeDocs<'_>,
+        tiles: &[ColumnTile],
+        shape: &HistogramShape,
+        sums: &mut [u64],
+    ) {
         if tiles.iter().all(|tile| tile.run.is_none()) {
             return;
         }
-        let total = kernel::total(self.level, docs.known.packed);
+        let total = kernel::total(self.level, docs.doc_data.packed);
         for tile in tiles {
             let Some(run) = tile.run.and_then(|run| self.runs.get(run)) else { continue };
             let sums = &mut sums[tile.columns.start * shape.stride..];
-            let places = &self.places[tile.columns.clone()];
-            for (sums, &place) in sums.chunks_exact_mut(shape.stride).zip(places) {
+            let positions = &self.positions[tile.columns.clone()];
+            for (sums, &position) in sums.chunks_exact_mut(shape.stride).zip(positions) {
                 let missing = total.wrapping_sub(kernel::total(self.level, sums));
-                let common = &mut sums[run.common(place)];
-                *common = common.wrapping_add(missing);
+                let dominant = &mut sums[run.dominant(position)];
+                *dominant = dominant.wrapping_add(missing);
             }
         }
     }
@@ -322,26 +333,27 @@ impl Part<'_> {
 
 /// The loud docs of a block in one run.
 #[derive(Debug)]
-struct Loud {
+struct ActiveDocs {
     run: Option<usize>,
     len: usize,
     docs: [u32; BLOCK + ROOM],
     gradients: [u64; BLOCK + ROOM],
 }
 
-impl Default for Loud {
+impl Default for ActiveDocs {
     fn default() -> Self {
         Self { run: None, len: 0, docs: [0; BLOCK + ROOM], gradients: [0; BLOCK + ROOM] }
     }
 }
 
-impl Loud {
+impl ActiveDocs {
     /// Picks them out, but for the first tile of a run only.
-    fn of(&mut self, level: Level, block: Docs<'_>, run: usize) -> (&[u32], &[u64]) {
+    fn of(&mut self, level: Level, block: NodeDocs<'_>, run: usize) -> (&[u32], &[u64]) {
         if self.run.replace(run) != Some(run) {
-            let Docs { docs, known: Known { packed: gradients, loud } } = block;
-            let crowd = Crowd { docs, gradients, loud };
-            self.len = kernel::pick(level, crowd, run, &mut self.docs, &mut self.gradients);
+            let NodeDocs { docs, doc_data: DocData { packed: gradients, active_runs } } = block;
+            let crowd = RunDocs { docs, gradients, active_runs };
+            self.len =
+                kernel::select_active(level, crowd, run, &mut self.docs, &mut self.gradients);
         }
         (&self.docs[..self.len], &self.gradients[..self.len])
     }

@@ -41,8 +41,8 @@ mod symmetric_search;
 /// What the memory is for.
 const GROWING: &str = "growing trees";
 
-pub use binned_tree::CodedTree;
+pub use binned_tree::BinnedTree;
 pub use categorical::CategoryOptions;
-pub use constraints::{Direction, Limits};
-pub use grower::{Grower, Job, Table};
+pub use constraints::{Constraints, MonotoneDirection};
+pub use grower::{Grower, TrainingTable, TreeJob};
 pub use options::{Criterion, GrowOptions, TreeShape};

@@ -1,7 +1,7 @@
 //! How trees are grown.
 
 use super::categorical::CategoryOptions;
-use super::constraints::Limits;
+use super::constraints::Constraints;
 use crate::error::{Error, Result};
 use std::str::FromStr;
 
@@ -89,7 +89,7 @@ pub struct GrowOptions {
     /// `n` docs. Meant to be the learning rate, which says how far a model has come by then.
     pub random_decay: f64,
     /// What bounds the use of features.
-    pub limits: Limits,
+    pub limits: Constraints,
     /// How splits on categories are chosen.
     pub categories: CategoryOptions,
     /// The seed of all sampling.
@@ -112,7 +112,7 @@ impl Default for GrowOptions {
             rows_per_node: 1.0,
             random_strength: 0.0,
             random_decay: 0.1,
-            limits: Limits::default(),
+            limits: Constraints::default(),
             categories: CategoryOptions::default(),
             seed: 0,
         }

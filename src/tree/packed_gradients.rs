@@ -12,7 +12,7 @@
 
 use super::kernel::{self, Packing};
 use super::options::Criterion;
-use crate::distributed::{Call, Team};
+use crate::distributed::{Collective, WorkerGroup};
 use crate::error::Result;
 use crate::gradient::Gradient;
 use crate::simd::Level;
@@ -20,14 +20,14 @@ use rayon::prelude::*;
 
 /// The sums over a set of docs, or one doc.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Sums {
+pub(super) struct GradientSums {
     /// Scaled gradients.
     pub(super) grad: i32,
     /// Scaled hessians, or docs.
     pub(super) mass: u32,
 }
 
-impl Sums {
+impl GradientSums {
     #[inline]
     pub(super) fn of(packed: u64) -> Self {
         Self { grad: (packed >> 32) as i32, mass: packed as u32 }
@@ -36,7 +36,7 @@ impl Sums {
 
 /// What one unit of the packed fields is worth.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Scale {
+pub(super) struct GradientScale {
     pub(super) grad: f64,
     pub(super) mass: f64,
 }
@@ -48,18 +48,18 @@ const MOST_ROUNDED: usize = 1 << 29;
 
 /// What is to be packed: gradients, of which those of `docs` count, in a team perhaps.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Load<'a> {
+pub(super) struct PackInput<'a> {
     pub(super) gradients: &'a [Gradient],
     pub(super) docs: &'a [u32],
     pub(super) criterion: Criterion,
-    pub(super) team: &'a Team,
+    pub(super) workers: &'a WorkerGroup,
     pub(super) round: u64,
 }
 
 /// Packs gradients into `packed`, a slot a doc of the table, to be summed over the docs of all ranks
 /// or parts of them; and how many docs these are.
-pub(super) fn pack(load: Load<'_>, packed: &mut [u64]) -> Result<(Scale, usize)> {
-    let Load { gradients, criterion, .. } = load;
+pub(super) fn pack(load: PackInput<'_>, packed: &mut [u64]) -> Result<(GradientScale, usize)> {
+    let PackInput { gradients, criterion, .. } = load;
     let (scale, num_docs) = scale_of(load)?;
     let half = if num_docs <= MOST_ROUNDED { 0.5 } else { 0.0 };
     let counts = criterion == Criterion::LeastSquares;
@@ -69,14 +69,14 @@ pub(super) fn pack(load: Load<'_>, packed: &mut [u64]) -> Result<(Scale, usize)>
     blocks.for_each(|(packed, gradients)| {
         kernel::pack(Level::best(), gradients, packing, packed);
     });
-    Ok((Scale { grad: inverse(scale.grad), mass: inverse(scale.mass) }, num_docs))
+    Ok((GradientScale { grad: inverse(scale.grad), mass: inverse(scale.mass) }, num_docs))
 }
 
 /// What the gradients are multiplied by, and the number of docs that count.
-fn scale_of(load: Load<'_>) -> Result<(Scale, usize)> {
-    let Load { gradients, docs, criterion, team, round } = load;
+fn scale_of(load: PackInput<'_>) -> Result<(GradientScale, usize)> {
+    let PackInput { gradients, docs, criterion, workers, round } = load;
     let mut most = largest(gradients, docs);
-    team.max(Call { what: "the largest gradient", round }, Ok(()), &mut most)?;
+    workers.max(Collective { what: "the largest gradient", round }, Ok(()), &mut most)?;
     let factors = most.map(factor);
     let sums = by_block(gradients, docs, |block| kernel::units(Level::best(), block, factors));
     let mut words = vec![docs.len() as u64];
@@ -85,7 +85,7 @@ fn scale_of(load: Load<'_>) -> Result<(Scale, usize)> {
         let low = u128::from(u32::MAX);
         words.extend([units & low, units >> 32 & low, units >> 64].map(|part| part as u64));
     }
-    team.sum(Call { what: "the sum of gradients", round }, Ok(()), &mut words)?;
+    workers.sum(Collective { what: "the sum of gradients", round }, Ok(()), &mut words)?;
     let num_docs = words[0] as usize;
     let [grad, hess] = [0, 1].map(|kind| {
         let parts = &words[1 + 3 * kind..4 + 3 * kind];
@@ -108,7 +108,7 @@ fn scale_of(load: Load<'_>) -> Result<(Scale, usize)> {
         Criterion::SecondOrder => scale(4_294_967_295.0, hess),
         Criterion::LeastSquares => 1.0,
     };
-    Ok((Scale { grad: scale(2_147_483_647.0, grad), mass }, num_docs))
+    Ok((GradientScale { grad: scale(2_147_483_647.0, grad), mass }, num_docs))
 }
 
 /// The largest absolute gradient and hessian; infinite, where one is no finite number.
@@ -154,11 +154,11 @@ fn inverse(scale: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn packed(gradients: &[Gradient]) -> (Vec<u64>, Scale) {
+    fn packed(gradients: &[Gradient]) -> (Vec<u64>, GradientScale) {
         let docs: Vec<u32> = (0..gradients.len() as u32).collect();
         let mut packed = vec![0; gradients.len()];
-        let (criterion, team) = (Criterion::SecondOrder, &Team::default());
-        let load = Load { gradients, docs: &docs, criterion, team, round: 0 };
+        let (criterion, workers) = (Criterion::SecondOrder, &WorkerGroup::default());
+        let load = PackInput { gradients, docs: &docs, criterion, workers, round: 0 };
         let (scale, num_docs) = pack(load, &mut packed).unwrap();
         assert_eq!(num_docs, gradients.len());
         (packed, scale)
@@ -167,7 +167,7 @@ mod tests {
     /// The sums in as many bits as they need.
     fn wide(packed: &[u64]) -> (i64, i64, u64) {
         packed.iter().fold((0, 0, 0), |(grad, size, mass), &p| {
-            let one = Sums::of(p);
+            let one = GradientSums::of(p);
             let g = i64::from(one.grad);
             (grad + g, size + g.abs(), mass + u64::from(one.mass))
         })
@@ -187,7 +187,7 @@ mod tests {
             let (grad, size, mass) = wide(&packed);
             assert!(size < 1 << 31 && mass < 1 << 32, "{size} {mass}");
             let sum = packed.iter().fold(0u64, |sum, &p| sum.wrapping_add(p));
-            let sum = Sums::of(sum);
+            let sum = GradientSums::of(sum);
             assert_eq!((i64::from(sum.grad), u64::from(sum.mass)), (grad, mass));
         }
     }
@@ -209,7 +209,7 @@ mod tests {
             .collect();
         let (packed, scale) = packed(&gradients);
         for (packed, gradient) in packed.iter().zip(&gradients) {
-            let sums = Sums::of(*packed);
+            let sums = GradientSums::of(*packed);
             assert!((f64::from(sums.grad) * scale.grad - f64::from(gradient.grad)).abs() < 2e-6);
             assert!((f64::from(sums.mass) * scale.mass - f64::from(gradient.hess)).abs() < 2e-4);
         }

@@ -7,16 +7,16 @@
 //!
 //! A draw is a function of the seed, the round, the node and the split: not of who asks first.
 
-use super::grower::Job;
+use super::grower::TreeJob;
 use super::options::GrowOptions;
-use super::packed_gradients::Sums;
-use crate::distributed::{Call, Team};
+use super::packed_gradients::GradientSums;
+use crate::distributed::{Collective, WorkerGroup};
 use crate::error::Result;
 use crate::random::draw_in;
 
 /// The noise on the splits of a node.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Noise {
+pub(super) struct SplitNoise {
     /// In packed units.
     pub(super) deviation: f64,
     /// What all draws of the node begin with.
@@ -25,7 +25,7 @@ pub(super) struct Noise {
     pub(super) floor: f64,
 }
 
-impl Noise {
+impl SplitNoise {
     /// What a split is chosen by: minus infinity where it brings nothing.
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
@@ -43,7 +43,7 @@ impl Noise {
     }
 
     /// The value that a split must be above to be chosen by more than `score`, however lucky.
-    pub(super) fn bar(&self, score: f64) -> f64 {
+    pub(super) fn value_bound(&self, score: f64) -> f64 {
         let root = (score - MOST * self.deviation).max(0.0);
         self.floor.max(root * root)
     }
@@ -66,21 +66,25 @@ fn normal(bits: u64) -> f64 {
 /// How far chance moves the root of a value in this round, in packed units.
 pub(super) fn deviation(
     options: &GrowOptions,
-    job: Job<'_>,
+    job: TreeJob<'_>,
     packed: &[u64],
-    team: &Team,
+    workers: &WorkerGroup,
 ) -> Result<f64> {
     if options.random_strength == 0.0 {
         return Ok(0.0);
     }
     // Exact, for any order of docs: the absolute values sum to less than 2³¹.
     let (squares, mass) = job.docs.iter().fold((0u64, 0u64), |(squares, mass), &doc| {
-        let sums = Sums::of(packed[doc as usize]);
+        let sums = GradientSums::of(packed[doc as usize]);
         let size = u64::from(sums.grad.unsigned_abs());
         (squares.wrapping_add(size.wrapping_mul(size)), mass + u64::from(sums.mass))
     });
     let mut sums = [squares, mass, job.docs.len() as u64];
-    team.sum(Call { what: "the size of gradients", round: job.round }, Ok(()), &mut sums)?;
+    workers.sum(
+        Collective { what: "the size of gradients", round: job.round },
+        Ok(()),
+        &mut sums,
+    )?;
     let [squares, mass, num_docs] = sums;
     if mass == 0 {
         return Ok(0.0);

@@ -5,56 +5,56 @@
 //! a cache. As with one node, only the smaller of two siblings is summed from its docs.
 
 use super::column_strips::Strip;
-use super::features::Set;
-use super::histogram::{BLOCK, Docs, Part};
-use super::kernel::{self, Asked, Summand, Tables, Tally};
-use super::split_noise::Noise;
-use super::split_search::{FEW, GROUP, Node, Scanner, cut};
+use super::features::FeatureSet;
+use super::histogram::{BLOCK, NodeDocs, StripColumns};
+use super::kernel::{self, LevelReductions, LevelSplit, SearchScratch};
+use super::split_noise::SplitNoise;
+use super::split_search::{FEW, GROUP, NodeColumns, SearchNode, SplitSearcher, cut};
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// A node whose sums are made from its docs, and perhaps its sibling.
-pub(super) struct Pair<'a> {
-    pub(super) docs: Docs<'a>,
+pub(super) struct SiblingPair<'a> {
+    pub(super) docs: NodeDocs<'a>,
     /// Where its sums are left.
     pub(super) own: Option<&'a mut [u64]>,
     /// The sums of the parent, whose place those of the sibling take.
     pub(super) parent: Option<&'a mut [u64]>,
     /// The node and its sibling, where they may be split.
-    pub(super) nodes: [Option<Node<'a>>; 2],
+    pub(super) nodes: [Option<SearchNode<'a>>; 2],
     /// The sums are there already.
     pub(super) is_made: bool,
 }
 
 /// What is asked, besides the nodes.
 #[derive(Clone, Copy)]
-pub(super) struct Terms<'a> {
-    pub(super) features: &'a Set,
+pub(super) struct LevelCriteria<'a> {
+    pub(super) features: &'a FeatureSet,
     /// The value of all nodes if none is split.
     pub(super) base: f64,
     /// What the value must be above.
     pub(super) floor: f64,
-    pub(super) noise: Option<Noise>,
+    pub(super) noise: Option<SplitNoise>,
 }
 
 /// Some columns of one strip, in all nodes.
-struct Unit<'a> {
+struct LevelTask<'a> {
     strip: Strip<'a>,
     /// Among the scanner's list.
     columns: Range<usize>,
-    pairs: Vec<Pair<'a>>,
+    pairs: Vec<SiblingPair<'a>>,
 }
 
-impl Scanner<'_> {
+impl SplitSearcher<'_> {
     /// The question that takes off most in all nodes together, the first of equals.
-    pub(super) fn scan_level(
+    pub(super) fn search_level(
         &self,
-        mut pairs: Vec<Pair<'_>>,
-        terms: Terms<'_>,
+        mut pairs: Vec<SiblingPair<'_>>,
+        terms: LevelCriteria<'_>,
         spare: &mut Vec<u64>,
-    ) -> Option<Asked> {
-        let sums = |pair: &Pair<'_>| pair.docs.len() + self.shape.stride;
-        let work = self.places.len() * pairs.iter().map(sums).sum::<usize>();
+    ) -> Option<LevelSplit> {
+        let sums = |pair: &SiblingPair<'_>| pair.docs.len() + self.shape.stride;
+        let work = self.positions.len() * pairs.iter().map(sums).sum::<usize>();
         let threads = if work < FEW { 1 } else { rayon::current_num_threads() };
         for pair in &mut pairs {
             // Of many docs, threads take some each.
@@ -64,70 +64,74 @@ impl Scanner<'_> {
                 pair.is_made = true;
             }
         }
-        let units = self.level_units(pairs, threads);
-        let scan = |scratch: &mut Vec<u64>, unit| self.scan_level_unit(unit, terms, scratch);
-        let better = |a: Option<Asked>, b: Option<Asked>| match (a, b) {
+        let tasks = self.level_tasks(pairs, threads);
+        let scan = |scratch: &mut Vec<u64>, task| self.search_level_task(task, terms, scratch);
+        let better = |a: Option<LevelSplit>, b: Option<LevelSplit>| match (a, b) {
             (Some(a), Some(b)) if b.beats(&a) => Some(b),
             (None, b) => b,
             (a, _) => a,
         };
         if threads == 1 {
             let scratch = &mut Vec::new();
-            return units.into_iter().map(|unit| scan(scratch, unit)).fold(None, better);
+            return tasks.into_iter().map(|task| scan(scratch, task)).fold(None, better);
         }
-        let found: Vec<_> = units.into_par_iter().map_init(Vec::new, scan).collect();
+        let found: Vec<_> = tasks.into_par_iter().map_init(Vec::new, scan).collect();
         found.into_iter().fold(None, better)
     }
 
-    fn level_units<'s>(&'s self, mut pairs: Vec<Pair<'s>>, threads: usize) -> Vec<Unit<'s>> {
-        let places = self.places;
+    fn level_tasks<'s>(
+        &'s self,
+        mut pairs: Vec<SiblingPair<'s>>,
+        threads: usize,
+    ) -> Vec<LevelTask<'s>> {
+        let positions = self.positions;
         // As few units as threads: each asks for the lines of all small nodes.
-        let most = if threads == 1 { usize::MAX } else { places.len().div_ceil(threads).max(8) };
-        let (mut units, mut start) = (Vec::new(), 0);
-        while let Some(&place) = places.get(start) {
-            let (strip, of_strip) = self.lines.strip(place);
-            let len = places[start..].partition_point(|&place| place < of_strip.end);
+        let most = if threads == 1 { usize::MAX } else { positions.len().div_ceil(threads).max(8) };
+        let (mut tasks, mut start) = (Vec::new(), 0);
+        while let Some(&position) = positions.get(start) {
+            let (strip, of_strip) = self.strips.strip(position);
+            let len = positions[start..].partition_point(|&position| position < of_strip.end);
             let num_parts = len.div_ceil(most);
             for part in 0..num_parts {
                 let columns = start + len * part / num_parts..start + len * (part + 1) / num_parts;
                 let size = columns.len() * self.shape.stride;
-                let part = |pair: &mut Pair<'s>| Pair {
+                let part = |pair: &mut SiblingPair<'s>| SiblingPair {
                     own: cut(&mut pair.own, size),
                     parent: cut(&mut pair.parent, size),
                     ..*pair
                 };
                 let pairs = pairs.iter_mut().map(part).collect();
-                units.push(Unit { strip, columns, pairs });
+                tasks.push(LevelTask { strip, columns, pairs });
             }
             start += len;
         }
-        units
+        tasks
     }
 
-    fn scan_level_unit(
+    fn search_level_task(
         &self,
-        unit: Unit<'_>,
-        terms: Terms<'_>,
+        task: LevelTask<'_>,
+        terms: LevelCriteria<'_>,
         scratch: &mut Vec<u64>,
-    ) -> Option<Asked> {
-        let mut tally = Tally::new(self, unit.columns.clone(), terms.features);
-        let tables = &mut Tables::new();
-        for mut pair in unit.pairs {
+    ) -> Option<LevelSplit> {
+        let mut tally = LevelReductions::new(self, task.columns.clone(), terms.features);
+        let tables = &mut SearchScratch::new();
+        for mut pair in task.pairs {
             // The sums of few docs are looked at while they are in the first-level cache.
             let is_small = pair.docs.len() <= BLOCK;
-            let most = if is_small { self.shape.tile() } else { unit.columns.len() };
-            for first in unit.columns.clone().step_by(most) {
-                let columns = first..unit.columns.end.min(first + most);
+            let most = if is_small { self.shape.tile() } else { task.columns.len() };
+            for first in task.columns.clone().step_by(most) {
+                let columns = first..task.columns.end.min(first + most);
                 let size = columns.len() * self.shape.stride;
                 let (own, parent) = (cut(&mut pair.own, size), cut(&mut pair.parent, size));
                 let own = own.unwrap_or_else(|| {
                     scratch.resize(size, 0);
                     scratch
                 });
-                let is_cold = first == unit.columns.start;
-                let (strip, places) = (unit.strip, &self.places[columns]);
-                let (level, runs) = (self.level, self.lines.quiet().runs());
-                let part = Part { strip, places, level, runs, is_cold, next: None };
+                let is_cold = first == task.columns.start;
+                let (strip, positions) = (task.strip, &self.positions[columns]);
+                let (level, runs) = (self.level, self.strips.sparse_runs().runs());
+                let part = StripColumns { strip, positions, level, runs, is_cold, next: None };
                 if !pair.is_made {
                     part.fill(pair.docs, &self.shape, own);
                 }
@@ -141,13 +145,13 @@ impl Scanner<'_> {
     fn add_pair(
         &self,
         (first, own, parent): (usize, &[u64], Option<&mut [u64]>),
-        nodes: &[Option<Node<'_>>; 2],
-        tables: &mut Tables,
-        tally: &mut Tally,
+        nodes: &[Option<SearchNode<'_>>; 2],
+        tables: &mut SearchScratch,
+        tally: &mut LevelReductions,
     ) {
-        let mut add = |node: &Option<Node<'_>>, first: usize, sums: &[u64]| {
+        let mut add = |node: &Option<SearchNode<'_>>, first: usize, sums: &[u64]| {
             if let Some(node) = node {
-                kernel::add_node(Summand { scanner: self, node, first, sums }, tables, tally);
+                kernel::add_node(NodeColumns { searcher: self, node, first, sums }, tables, tally);
             }
         };
         let group = GROUP * self.shape.stride;

@@ -1,13 +1,13 @@
 //! Sixteen comparisons in two instructions.
 #![expect(unsafe_code, reason = "a kernel: AVX2 behind a run-time check")]
 
-use super::{Job, Table};
+use super::{EncodeJob, ThresholdTable};
 use crate::simd::Level;
 use std::arch::x86_64::{
     __m256, _CMP_LT_OQ, _mm256_cmp_ps, _mm256_loadu_ps, _mm256_movemask_ps, _mm256_set1_ps,
 };
 
-pub(super) fn encode(tables: &[(usize, Table)], mut job: Job<'_>) {
+pub(super) fn encode(tables: &[(usize, ThresholdTable)], mut job: EncodeJob<'_>) {
     debug_assert!(Level::Avx2.is_available());
     for (feature, table) in tables {
         // SAFETY: `kernel::encode` calls this only after `Level::Avx2.is_available()` or that of
@@ -17,7 +17,7 @@ pub(super) fn encode(tables: &[(usize, Table)], mut job: Job<'_>) {
 }
 
 #[target_feature(enable = "avx2,popcnt")]
-fn run(table: &Table, feature: usize, job: &mut Job<'_>) {
+fn run(table: &ThresholdTable, feature: usize, job: &mut EncodeJob<'_>) {
     let ends = load(&table.ends);
     let groups = table.thresholds.as_chunks::<16>().0;
     table.for_each(feature, job, |cell| {

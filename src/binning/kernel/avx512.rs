@@ -5,7 +5,7 @@
 //! of all features are turned back to rows at the end.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
-use super::{Job, LEVELS, Table};
+use super::{EncodeJob, LEVELS, ThresholdTable};
 use crate::simd::Level;
 use std::arch::x86_64::{
     __m128i, __m512, __m512i, __mmask16, _CMP_NGE_UQ, _mm_add_epi8, _mm_and_si128, _mm_loadu_si128,
@@ -28,7 +28,7 @@ const ROWS: usize = 240;
 /// Codes of sixteen rows.
 type Codes = [u8; LANES];
 
-pub(super) fn encode(tables: &[(usize, Table)], job: Job<'_>) {
+pub(super) fn encode(tables: &[(usize, ThresholdTable)], job: EncodeJob<'_>) {
     debug_assert!(Level::Avx512.is_available());
     // SAFETY: `kernel::encode` calls this only after `Level::Avx512.is_available()`, which checks the
     // features that `run` is compiled for.
@@ -36,30 +36,35 @@ pub(super) fn encode(tables: &[(usize, Table)], job: Job<'_>) {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn run(tables: &[(usize, Table)], job: Job<'_>) {
-    let Job { cells, num_features, rows, width } = job;
+fn run(tables: &[(usize, ThresholdTable)], job: EncodeJob<'_>) {
+    let EncodeJob { cells, num_features, rows, width } = job;
     let height = (rows.len() / width).min(ROWS).div_ceil(LANES);
-    let mut turned = [0.0; LANES * ROWS];
+    let mut transposed = [0.0; LANES * ROWS];
     let mut columns = vec![[0; LANES]; width * height];
     for (cells, rows) in cells.chunks(ROWS * num_features).zip(rows.chunks_mut(ROWS * width)) {
         columns.fill([0; LANES]);
         for tables in tables.chunk_by(|(a, _), (b, _)| a / LANES == b / LANES) {
             let first = tables[0].0 / LANES * LANES;
-            turn(&cells[first..], num_features, LANES.min(num_features - first), &mut turned);
+            transpose(
+                &cells[first..],
+                num_features,
+                LANES.min(num_features - first),
+                &mut transposed,
+            );
             for (feature, table) in tables {
-                let cells = &turned[(feature - first) * ROWS..][..height * LANES];
+                let cells = &transposed[(feature - first) * ROWS..][..height * LANES];
                 let column = &mut columns[table.column * height..][..height];
                 encode_column(table, cells.as_chunks().0, column);
             }
         }
-        turn_back(&columns, height, rows, width);
+        transpose_back(&columns, height, rows, width);
     }
 }
 
 /// Adds the codes of a feature's cells to a column.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
-fn encode_column(table: &Table, cells: &[[f32; LANES]], column: &mut [Codes]) {
+fn encode_column(table: &ThresholdTable, cells: &[[f32; LANES]], column: &mut [Codes]) {
     let missing = _mm_set1_epi8(table.missing.cast_signed());
     let stride = _mm256_set1_epi16(i16::from(table.stride));
     let mut nodes = [_mm512_setzero_ps(); 19];
@@ -68,9 +73,9 @@ fn encode_column(table: &Table, cells: &[[f32; LANES]], column: &mut [Codes]) {
     }
     for (cells, to) in cells.iter().zip(column) {
         let cells = load(cells);
-        let place =
+        let location =
             if table.is_narrow { four_levels(&nodes, cells) } else { eight_levels(&nodes, cells) };
-        let code = _mm_min_epu8(place, missing);
+        let code = _mm_min_epu8(location, missing);
         if table.is_alone {
             store_codes(to, code);
         } else {
@@ -108,18 +113,19 @@ fn first_four(nodes: &[__m512; 19], cells: __m512) -> __m512i {
 #[inline]
 fn eight_levels(nodes: &[__m512; 19], cells: __m512) -> __m128i {
     let of = |way, first: usize| _mm512_permutex2var_ps(nodes[first], way, nodes[first + 1]);
-    let turned = |way, right, bit| _mm512_mask_or_epi32(way, right, way, _mm512_set1_epi32(bit));
+    let transposed =
+        |way, right, bit| _mm512_mask_or_epi32(way, right, way, _mm512_set1_epi32(bit));
     let way = first_four(nodes, cells);
     let right = turns(_mm512_permutexvar_ps(way, nodes[4]), cells);
-    let way = turned(way, right, 1 << 4);
+    let way = transposed(way, right, 1 << 4);
     let fifth = turns(of(way, 5), cells);
-    let way = turned(way, fifth, 1 << 5);
+    let way = transposed(way, fifth, 1 << 5);
     let sixth = turns(_mm512_mask_blend_ps(fifth, of(way, 7), of(way, 9)), cells);
-    let way = turned(way, sixth, 1 << 6);
+    let way = transposed(way, sixth, 1 << 6);
     let low = _mm512_mask_blend_ps(fifth, of(way, 11), of(way, 13));
     let high = _mm512_mask_blend_ps(fifth, of(way, 15), of(way, 17));
     let right = turns(_mm512_mask_blend_ps(sixth, low, high), cells);
-    reversed(_mm512_cvtepi32_epi8(turned(way, right, 1 << 7)))
+    reversed(_mm512_cvtepi32_epi8(transposed(way, right, 1 << 7)))
 }
 
 /// Which cells turn right. No threshold is above or equal to a missing one.
@@ -141,7 +147,7 @@ fn reversed(bytes: __m128i) -> __m128i {
 /// Writes columns of codes, `height` times sixteen each, as rows.
 #[target_feature(enable = "avx512f,avx512vl")]
 #[inline]
-fn turn_back(columns: &[Codes], height: usize, rows: &mut [u8], width: usize) {
+fn transpose_back(columns: &[Codes], height: usize, rows: &mut [u8], width: usize) {
     let mut column = 0;
     while column + LANES <= width {
         for (at, rows) in rows.chunks_mut(LANES * width).enumerate() {
@@ -177,7 +183,7 @@ fn turn_back(columns: &[Codes], height: usize, rows: &mut [u8], width: usize) {
 /// sixteen is filled up with zeros.
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn turn(cells: &[f32], num_features: usize, features: usize, to: &mut [f32; LANES * ROWS]) {
+fn transpose(cells: &[f32], num_features: usize, features: usize, to: &mut [f32; LANES * ROWS]) {
     let mut rows = cells.chunks(num_features);
     for at in (0..ROWS).step_by(LANES) {
         if rows.len() == 0 {

@@ -13,19 +13,19 @@ pub(super) mod nonzero_keys;
 mod portable;
 pub(crate) mod transpose;
 
-use super::layout::Place;
-use super::mapper::Mapper;
+use super::layout::CodeLocation;
+use super::mapper::BinMapper;
 use crate::simd::Level;
 
 /// A feature's thresholds as the kernels want them, and where its codes go.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct ThresholdTable {
     /// The largest threshold of each group.
     ends: [f32; 16],
     /// All thresholds, then infinities: sixteen groups.
     thresholds: Box<[f32; 256]>,
     /// The same as a search tree.
-    tree: Box<Tree>,
+    tree: Box<ThresholdTree>,
     /// Whether the tree has but four levels.
     is_narrow: bool,
     /// Whether no other feature has codes in the column.
@@ -35,8 +35,8 @@ pub(super) struct Table {
     column: usize,
 }
 
-impl Table {
-    pub(super) fn new(mapper: &Mapper, place: Place, is_alone: bool) -> Self {
+impl ThresholdTable {
+    pub(super) fn new(mapper: &BinMapper, location: CodeLocation, is_alone: bool) -> Self {
         let mut thresholds = Box::new([f32::INFINITY; 256]);
         thresholds[..mapper.thresholds().len()].copy_from_slice(mapper.thresholds());
         let mut ends = [0.0; 16];
@@ -55,8 +55,8 @@ impl Table {
             is_alone,
             missing,
             // A feature with a stride above one has at most 128 codes beside it: it fits a byte.
-            stride: place.stride as u8,
-            column: place.column as usize,
+            stride: location.stride as u8,
+            column: location.column as usize,
         }
     }
 
@@ -66,7 +66,7 @@ impl Table {
         reason = "`code` must be compiled with the features of its level"
     )]
     #[inline(always)]
-    fn for_each(&self, feature: usize, job: &mut Job<'_>, code: impl Fn(f32) -> u8) {
+    fn for_each(&self, feature: usize, job: &mut EncodeJob<'_>, code: impl Fn(f32) -> u8) {
         let cells = job.cells[feature..].iter().step_by(job.num_features);
         let bytes = job.rows[self.column..].iter_mut().step_by(job.width);
         for (&cell, byte) in cells.zip(bytes) {
@@ -79,14 +79,14 @@ impl Table {
 
 /// The nodes of a search tree over rising thresholds, level by level. A level of at most sixteen
 /// has a row of its own, the larger ones have two, four and eight.
-type Tree = [[f32; 16]; 19];
+type ThresholdTree = [[f32; 16]; 19];
 
 /// Where each level begins in a tree.
 const LEVELS: [usize; 8] = [0, 1, 2, 3, 4, 5, 7, 11];
 
 /// A tree of so many levels. A way down is a number whose bit `l` says where it turned on level `l`, so
 /// that it tells the node of each level by its low bits, and that of the place below is reversed.
-fn tree(thresholds: &[f32; 256], levels: usize) -> Tree {
+fn tree(thresholds: &[f32; 256], levels: usize) -> ThresholdTree {
     let mut nodes = [[f32::INFINITY; 16]; 19];
     for (level, &first) in LEVELS.iter().enumerate().take(levels) {
         // From a node to its neighbour there are as many thresholds.
@@ -100,7 +100,7 @@ fn tree(thresholds: &[f32; 256], levels: usize) -> Tree {
 }
 
 /// A block of rows.
-pub(super) struct Job<'a> {
+pub(super) struct EncodeJob<'a> {
     /// Cells, row after row.
     pub(super) cells: &'a [f32],
     pub(super) num_features: usize,
@@ -110,7 +110,7 @@ pub(super) struct Job<'a> {
 }
 
 /// Writes the codes of all features that have a table to their columns.
-pub(super) fn encode(level: Level, tables: &[(usize, Table)], job: Job<'_>) {
+pub(super) fn encode(level: Level, tables: &[(usize, ThresholdTable)], job: EncodeJob<'_>) {
     /// With fewer, most lanes would be empty.
     #[cfg(target_arch = "x86_64")]
     const LEAST_ROWS: usize = 8;

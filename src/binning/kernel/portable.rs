@@ -1,8 +1,8 @@
 //! The twin that runs everywhere: counts instead of masks.
 
-use super::{Job, Table};
+use super::{EncodeJob, ThresholdTable};
 
-pub(super) fn encode(tables: &[(usize, Table)], mut job: Job<'_>) {
+pub(super) fn encode(tables: &[(usize, ThresholdTable)], mut job: EncodeJob<'_>) {
     for (feature, table) in tables {
         let groups = table.thresholds.as_chunks::<16>().0;
         table.for_each(*feature, &mut job, |cell| {

@@ -20,7 +20,7 @@ type Square = [[u8; SIDE]; SIDE];
 
 /// Some rows that lie one after the other.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rows<'a> {
+pub(crate) struct RowBlock<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) width: usize,
     /// For each place the row that is to come there.
@@ -28,7 +28,7 @@ pub(crate) struct Rows<'a> {
 }
 
 /// Writes rows to columns, each of which has as many cells as there are places.
-pub(crate) fn to_columns(level: Level, rows: Rows<'_>, columns: &mut [&mut [u8]]) {
+pub(crate) fn rows_to_columns(level: Level, rows: RowBlock<'_>, columns: &mut [&mut [u8]]) {
     match level {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the level has these features, and the machine has the level.
@@ -36,13 +36,13 @@ pub(crate) fn to_columns(level: Level, rows: Rows<'_>, columns: &mut [&mut [u8]]
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 if level.is_available() => unsafe { x86::columns_avx2(rows, columns) },
-        _ => write_columns(turned, rows, columns),
+        _ => write_columns(transposed, rows, columns),
     }
 }
 
 /// Cells of docs by column.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Columns<'a> {
+pub(crate) struct ColumnBlock<'a> {
     /// Each with at least [`SIDE`] bytes after its last cell.
     pub(crate) columns: &'a [&'a [u8]],
     /// The first doc that is asked for.
@@ -50,7 +50,12 @@ pub(crate) struct Columns<'a> {
 }
 
 /// Writes the cells of docs to lines of `pitch` bytes, for all columns: a multiple of [`SIDE`], or less.
-pub(crate) fn to_lines(level: Level, from: Columns<'_>, pitch: usize, lines: &mut [u8]) {
+pub(crate) fn columns_to_strips(
+    level: Level,
+    from: ColumnBlock<'_>,
+    pitch: usize,
+    lines: &mut [u8],
+) {
     match level {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the level has these features, and the machine has the level.
@@ -58,13 +63,17 @@ pub(crate) fn to_lines(level: Level, from: Columns<'_>, pitch: usize, lines: &mu
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 if level.is_available() => unsafe { x86::lines_avx2(from, pitch, lines) },
-        _ => write_lines(turned, from, pitch, lines),
+        _ => write_lines(transposed, from, pitch, lines),
     }
 }
 
 #[inline(always)]
-fn write_columns(turned: impl Fn(Square) -> Square, rows: Rows<'_>, columns: &mut [&mut [u8]]) {
-    let Rows { bytes, width, from } = rows;
+fn write_columns(
+    transposed: impl Fn(Square) -> Square,
+    rows: RowBlock<'_>,
+    columns: &mut [&mut [u8]],
+) {
+    let RowBlock { bytes, width, from } = rows;
     for first in (0..width).step_by(SIDE) {
         // The last square has columns of the one before rather than too few.
         let first = first.min(width.saturating_sub(SIDE));
@@ -78,7 +87,7 @@ fn write_columns(turned: impl Fn(Square) -> Square, rows: Rows<'_>, columns: &mu
                     _ => copy(&row[..width], &mut line[..width]),
                 }
             }
-            let square = turned(square);
+            let square = transposed(square);
             for (column, line) in columns.iter_mut().zip(&square) {
                 let column = &mut column[at..];
                 match column.first_chunk_mut() {
@@ -92,12 +101,12 @@ fn write_columns(turned: impl Fn(Square) -> Square, rows: Rows<'_>, columns: &mu
 
 #[inline(always)]
 fn write_lines(
-    turned: impl Fn(Square) -> Square,
-    from: Columns<'_>,
+    transposed: impl Fn(Square) -> Square,
+    from: ColumnBlock<'_>,
     pitch: usize,
     lines: &mut [u8],
 ) {
-    let Columns { columns, first } = from;
+    let ColumnBlock { columns, first } = from;
     for (doc, to) in (first..).step_by(DOCS).zip(lines.chunks_mut(DOCS * pitch)) {
         for (at, columns) in (0..).step_by(SIDE).zip(columns.chunks(SIDE)) {
             for (doc, to) in (doc..).step_by(SIDE).zip(to.chunks_mut(SIDE * pitch)) {
@@ -107,7 +116,7 @@ fn write_lines(
                         *line = *cells;
                     }
                 }
-                let square = turned(square);
+                let square = transposed(square);
                 for (to, line) in to.chunks_exact_mut(pitch).zip(&square) {
                     match to[at..].first_chunk_mut() {
                         Some(to) => *to = *line,
@@ -129,31 +138,31 @@ fn copy(from: &[u8], to: &mut [u8]) {
 /// Makes rows of columns.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-fn turned(square: Square) -> Square {
+fn transposed(square: Square) -> Square {
     // SAFETY: SSE2 is part of x86-64.
-    unsafe { x86::turned(square) }
+    unsafe { x86::transposed(square) }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-use plain as turned;
+use plain as transposed;
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 fn plain(square: Square) -> Square {
-    let mut turned = square;
-    for (i, line) in turned.iter_mut().enumerate() {
+    let mut transposed = square;
+    for (i, line) in transposed.iter_mut().enumerate() {
         line.iter_mut().zip(&square).for_each(|(to, from)| *to = from[i]);
     }
-    turned
+    transposed
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Columns, Rows, SIDE, Square, write_columns, write_lines};
+    use super::{ColumnBlock, RowBlock, SIDE, Square, write_columns, write_lines};
     use std::arch::x86_64::{__m128i, _mm_unpackhi_epi8, _mm_unpacklo_epi8};
 
     #[target_feature(enable = "sse2")]
     #[inline]
-    pub(super) fn turned(square: Square) -> Square {
+    pub(super) fn transposed(square: Square) -> Square {
         let mut lines: [__m128i; SIDE] = bytemuck::cast(square);
         // Four times the first half of 256 bytes is shuffled into the second, which turns them.
         for _ in 0..4 {
@@ -167,23 +176,23 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    pub(super) fn columns_avx512(rows: Rows<'_>, columns: &mut [&mut [u8]]) {
-        write_columns(|square| turned(square), rows, columns);
+    pub(super) fn columns_avx512(rows: RowBlock<'_>, columns: &mut [&mut [u8]]) {
+        write_columns(|square| transposed(square), rows, columns);
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn columns_avx2(rows: Rows<'_>, columns: &mut [&mut [u8]]) {
-        write_columns(|square| turned(square), rows, columns);
+    pub(super) fn columns_avx2(rows: RowBlock<'_>, columns: &mut [&mut [u8]]) {
+        write_columns(|square| transposed(square), rows, columns);
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    pub(super) fn lines_avx512(from: Columns<'_>, pitch: usize, lines: &mut [u8]) {
-        write_lines(|square| turned(square), from, pitch, lines);
+    pub(super) fn lines_avx512(from: ColumnBlock<'_>, pitch: usize, lines: &mut [u8]) {
+        write_lines(|square| transposed(square), from, pitch, lines);
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn lines_avx2(from: Columns<'_>, pitch: usize, lines: &mut [u8]) {
-        write_lines(|square| turned(square), from, pitch, lines);
+    pub(super) fn lines_avx2(from: ColumnBlock<'_>, pitch: usize, lines: &mut [u8]) {
+        write_lines(|square| transposed(square), from, pitch, lines);
     }
 }
 
@@ -196,8 +205,8 @@ mod tests {
     fn a_square_is_turned_as_the_plain_loop_turns_it() {
         let mut square = [[0; SIDE]; SIDE];
         square.as_flattened_mut().iter_mut().zip(0..=255).for_each(|(cell, i)| *cell = i);
-        assert_eq!(turned(square), plain(square));
-        assert_eq!(turned(square)[3][5], 5 * 16 + 3);
+        assert_eq!(transposed(square), plain(square));
+        assert_eq!(transposed(square)[3][5], 5 * 16 + 3);
     }
 
     #[test]
@@ -210,7 +219,7 @@ mod tests {
             for level in Level::available() {
                 let mut columns = vec![vec![0; num_rows + SIDE]; width];
                 let mut cells: Vec<_> = columns.iter_mut().map(|c| &mut c[..num_rows]).collect();
-                to_columns(level, Rows { bytes: &bytes, width, from: &from }, &mut cells);
+                rows_to_columns(level, RowBlock { bytes: &bytes, width, from: &from }, &mut cells);
                 for (i, column) in columns.iter().enumerate() {
                     let row = |doc: usize| bytes[from[doc] as usize * width + i];
                     assert!((0..num_rows).all(|doc| column[doc] == row(doc)));
@@ -220,7 +229,12 @@ mod tests {
                 let pitch = width.next_power_of_two();
                 for first in [0, num_rows / 2] {
                     let mut lines = vec![0; (num_rows - first) * pitch];
-                    to_lines(level, Columns { columns: &columns, first }, pitch, &mut lines);
+                    columns_to_strips(
+                        level,
+                        ColumnBlock { columns: &columns, first },
+                        pitch,
+                        &mut lines,
+                    );
                     for (doc, line) in (first..).zip(lines.chunks_exact(pitch)) {
                         assert!(line.iter().zip(&columns).all(|(&cell, own)| cell == own[doc]));
                         assert!(line[width..].iter().all(|&cell| cell == 0));

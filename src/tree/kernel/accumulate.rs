@@ -21,13 +21,13 @@ const AHEAD: usize = 8;
 
 /// Some docs of a table, and some columns of one of its strips.
 #[derive(Clone, Copy)]
-pub(crate) struct Block<'a> {
+pub(crate) struct StripBlock<'a> {
     pub(crate) strip: Strip<'a>,
     pub(crate) docs: &'a [u32],
     /// The packed gradient of each of `docs`.
     pub(crate) gradients: &'a [u64],
     /// The places of the columns, rising.
-    pub(crate) places: &'a [u32],
+    pub(crate) positions: &'a [u32],
     /// Docs to ask for meanwhile, and where their cells are.
     pub(crate) next: &'a [u32],
     pub(crate) next_strip: Strip<'a>,
@@ -37,8 +37,8 @@ pub(crate) struct Block<'a> {
 ///
 /// # Panics
 /// If there are other sums than these.
-pub(crate) fn add(block: Block<'_>, stride: usize, sums: &mut [u64]) {
-    assert_eq!(sums.len(), block.places.len() * stride, "the sums of a block");
+pub(crate) fn accumulate(block: StripBlock<'_>, stride: usize, sums: &mut [u64]) {
+    assert_eq!(sums.len(), block.positions.len() * stride, "the sums of a block");
     match stride {
         264 => by_width::<264>(block, sums),
         136 => by_width::<136>(block, sums),
@@ -49,15 +49,15 @@ pub(crate) fn add(block: Block<'_>, stride: usize, sums: &mut [u64]) {
 }
 
 #[expect(clippy::cognitive_complexity, reason = "one arm a width")]
-fn by_width<const STRIDE: usize>(block: Block<'_>, sums: &mut [u64]) {
+fn by_width<const STRIDE: usize>(block: StripBlock<'_>, sums: &mut [u64]) {
     macro_rules! widths {
         ($($width:literal)*) => {
-            match block.places.len() {
+            match block.positions.len() {
                 $($width => {
-                    let places = block.places.try_into();
+                    let positions = block.positions.try_into();
                     let sums = sums.as_chunks_mut::<STRIDE>().0.try_into();
-                    if let (Ok(places), Ok(sums)) = (places, sums) {
-                        by_kind::<STRIDE, $width>(block, places, sums);
+                    if let (Ok(positions), Ok(sums)) = (positions, sums) {
+                        by_kind::<STRIDE, $width>(block, positions, sums);
                     }
                 })*
                 _ => plain(block, STRIDE, sums),
@@ -68,31 +68,31 @@ fn by_width<const STRIDE: usize>(block: Block<'_>, sums: &mut [u64]) {
 }
 
 fn by_kind<const STRIDE: usize, const WIDTH: usize>(
-    block: Block<'_>,
-    places: &[u32; WIDTH],
+    block: StripBlock<'_>,
+    positions: &[u32; WIDTH],
     sums: &mut [[u64; STRIDE]; WIDTH],
 ) {
-    let places = places.map(|place| place.wrapping_sub(block.strip.first) as usize);
-    let (first, end) = (places[0], places[WIDTH - 1] + 1);
+    let positions = positions.map(|position| position.wrapping_sub(block.strip.first) as usize);
+    let (first, end) = (positions[0], positions[WIDTH - 1] + 1);
     if end - first == WIDTH {
         // Neighbours: where they are is known when the first is.
         let run: [usize; WIDTH] = std::array::from_fn(|i| i);
         unrolled(block, first..end, &run, sums);
     } else {
-        unrolled(block, 0..end, &places, sums);
+        unrolled(block, 0..end, &positions, sums);
     }
 }
 
 #[expect(clippy::inline_always, reason = "compiled anew for columns that the compiler knows")]
 #[inline(always)]
 fn unrolled<const STRIDE: usize, const WIDTH: usize>(
-    block: Block<'_>,
+    block: StripBlock<'_>,
     part: Range<usize>,
     columns: &[usize; WIDTH],
     sums: &mut [[u64; STRIDE]; WIDTH],
 ) {
     let Strip { bytes, pitch, .. } = block.strip;
-    let Block { docs, next, next_strip, .. } = block;
+    let StripBlock { docs, next, next_strip, .. } = block;
     let num_docs = docs.len().min(block.gradients.len());
     let (docs, gradients) = (&docs[..num_docs], &block.gradients[..num_docs]);
     let first = part.start.wrapping_add(columns[0]);
@@ -117,12 +117,12 @@ fn unrolled<const STRIDE: usize, const WIDTH: usize>(
 }
 
 /// The same without knowing the numbers.
-pub(crate) fn plain(block: Block<'_>, stride: usize, sums: &mut [u64]) {
+pub(crate) fn plain(block: StripBlock<'_>, stride: usize, sums: &mut [u64]) {
     let Strip { bytes, pitch, first } = block.strip;
     for (&doc, &gradient) in block.docs.iter().zip(block.gradients) {
         let cells = &bytes[doc as usize * pitch..];
-        for (sums, &place) in sums.chunks_exact_mut(stride).zip(block.places) {
-            let sum = &mut sums[usize::from(cells[(place - first) as usize])];
+        for (sums, &position) in sums.chunks_exact_mut(stride).zip(block.positions) {
+            let sum = &mut sums[usize::from(cells[(position - first) as usize])];
             *sum = sum.wrapping_add(gradient);
         }
     }

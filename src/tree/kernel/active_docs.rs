@@ -8,10 +8,10 @@ pub(crate) const ROOM: usize = 16;
 
 /// Some docs, the packed gradient of each, and the runs that it is loud in, as many of each.
 #[derive(Clone, Copy)]
-pub(crate) struct Crowd<'a> {
+pub(crate) struct RunDocs<'a> {
     pub(crate) docs: &'a [u32],
     pub(crate) gradients: &'a [u64],
-    pub(crate) loud: &'a [u32],
+    pub(crate) active_runs: &'a [u32],
 }
 
 /// Moves the docs that are loud in a run, and their gradients, to the front of `docs` and `gradients`,
@@ -19,34 +19,34 @@ pub(crate) struct Crowd<'a> {
 ///
 /// # Panics
 /// If there is less room.
-pub(crate) fn pick(
+pub(crate) fn select_active(
     level: Level,
-    crowd: Crowd<'_>,
+    crowd: RunDocs<'_>,
     run: usize,
     docs: &mut [u32],
     gradients: &mut [u64],
 ) -> usize {
-    let Crowd { docs: all, gradients: of_all, loud } = crowd;
-    assert!(all.len() == of_all.len() && all.len() == loud.len(), "as many of each");
+    let RunDocs { docs: all, gradients: of_all, active_runs } = crowd;
+    assert!(all.len() == of_all.len() && all.len() == active_runs.len(), "as many of each");
     assert!(docs.len().min(gradients.len()) >= all.len() + ROOM, "room for all");
     let (mut at, mut len) = (0, 0);
     #[cfg(target_arch = "x86_64")]
     if level == Level::Avx512 && level.is_available() {
         at = all.len() / 16 * 16;
         // SAFETY: the features are there; the lengths were checked just now.
-        len = unsafe { avx512::pick(crowd, run, docs, gradients) };
+        len = unsafe { avx512::select_active(crowd, run, docs, gradients) };
     }
-    for ((&doc, &gradient), loud) in all.iter().zip(of_all).zip(loud).skip(at) {
+    for ((&doc, &gradient), active_runs) in all.iter().zip(of_all).zip(active_runs).skip(at) {
         // Without a branch: the next doc takes the place of a quiet one.
         (docs[len], gradients[len]) = (doc, gradient);
-        len += (loud >> run & 1) as usize;
+        len += (active_runs >> run & 1) as usize;
     }
     len
 }
 
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
-    use super::Crowd;
+    use super::RunDocs;
     use std::arch::x86_64::{
         _mm512_loadu_si512, _mm512_maskz_compress_epi32, _mm512_maskz_compress_epi64,
         _mm512_set1_epi32, _mm512_storeu_si512, _mm512_test_epi32_mask,
@@ -58,8 +58,8 @@ mod avx512 {
     /// There are as many docs, gradients and bits, and sixteen places more than these in `docs` and
     /// `gradients`.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,popcnt,bmi1,bmi2")]
-    pub(super) unsafe fn pick(
-        crowd: Crowd<'_>,
+    pub(super) unsafe fn select_active(
+        crowd: RunDocs<'_>,
         run: usize,
         docs: &mut [u32],
         gradients: &mut [u64],
@@ -68,16 +68,16 @@ mod avx512 {
         let mut len = 0;
         for at in (0..crowd.docs.len() / 16 * 16).step_by(16) {
             // SAFETY: sixteen of each are there from `at` on.
-            let (loud, all, low, high) = unsafe {
+            let (active_runs, all, low, high) = unsafe {
                 let gradients = crowd.gradients.as_ptr().add(at);
                 (
-                    _mm512_loadu_si512(crowd.loud.as_ptr().add(at).cast()),
+                    _mm512_loadu_si512(crowd.active_runs.as_ptr().add(at).cast()),
                     _mm512_loadu_si512(crowd.docs.as_ptr().add(at).cast()),
                     _mm512_loadu_si512(gradients.cast()),
                     _mm512_loadu_si512(gradients.add(8).cast()),
                 )
             };
-            let goes = _mm512_test_epi32_mask(loud, bit);
+            let goes = _mm512_test_epi32_mask(active_runs, bit);
             let of_low = (goes & 0xff).count_ones() as usize;
             // SAFETY: `len <= at`, and there is room for sixteen after the last doc: for those from
             // `len` on, and for eight from at most eight after it.
@@ -107,14 +107,15 @@ mod tests {
             for run in [0, 7, 31] {
                 let docs: Vec<u32> = (0..len).map(|i| 3 * i).collect();
                 let gradients: Vec<u64> = docs.iter().map(|&doc| draw(1, 1, doc.into())).collect();
-                let loud: Vec<u32> =
+                let active_runs: Vec<u32> =
                     docs.iter().map(|&doc| draw(2, 2, doc.into()) as u32).collect();
-                let crowd = Crowd { docs: &docs, gradients: &gradients, loud: &loud };
-                let is_loud = |i: &usize| loud[*i] >> run & 1 == 1;
-                let expected: Vec<_> = (0..docs.len()).filter(is_loud).collect();
+                let crowd =
+                    RunDocs { docs: &docs, gradients: &gradients, active_runs: &active_runs };
+                let is_active = |i: &usize| active_runs[*i] >> run & 1 == 1;
+                let expected: Vec<_> = (0..docs.len()).filter(is_active).collect();
                 for level in Level::available() {
                     let (mut to, mut of) = ([9; 512 + ROOM], [9; 512 + ROOM]);
-                    let found = pick(level, crowd, run, &mut to, &mut of);
+                    let found = select_active(level, crowd, run, &mut to, &mut of);
                     let pairs = to.into_iter().zip(of).take(found);
                     assert!(pairs.eq(expected.iter().map(|&i| (docs[i], gradients[i]))));
                     assert_eq!(found, expected.len());

@@ -1,11 +1,11 @@
 //! Cutting docs in two, sixteen a step, and searching histograms, eight values a step.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
-use super::partition::{Side, plain};
-use super::search::{GLANCE, Kit, Question, Search, Tables};
-use super::{Summand, Tally};
+use super::LevelReductions;
+use super::partition::{LeftBytes, plain};
+use super::search::{FILTER_LANES, SearchOps, SearchScratch, SplitFilter};
 use crate::simd::Level;
-use crate::tree::split_search::Found;
+use crate::tree::split_search::{NodeColumns, SearchResult};
 use std::arch::x86_64::{
     __m512, __m512i, __mmask16, _CMP_GT_OQ, _mm256_loadu_si256, _mm512_add_epi32, _mm512_add_epi64,
     _mm512_add_ps, _mm512_alignr_epi64, _mm512_and_si512, _mm512_castsi256_si512,
@@ -22,7 +22,12 @@ pub(super) fn fits(bytes: &[u8]) -> bool {
     bytes.len() <= 1 << 31
 }
 
-pub(super) fn part(bytes: &[u8], side: &Side, docs: &mut [u32], right: &mut [u32]) -> usize {
+pub(super) fn partition(
+    bytes: &[u8],
+    side: &LeftBytes,
+    docs: &mut [u32],
+    right: &mut [u32],
+) -> usize {
     debug_assert!(Level::Avx512.is_available());
     assert!(docs.len() == right.len() && fits(bytes));
     // Three bytes after that of a doc are read with it.
@@ -35,7 +40,7 @@ pub(super) fn part(bytes: &[u8], side: &Side, docs: &mut [u32], right: &mut [u32
 /// # Safety
 /// `bytes.len()` is above 3 and at most 2³¹; `right` is as long as `docs`.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,popcnt,bmi1,bmi2")]
-unsafe fn run(bytes: &[u8], side: &Side, docs: &mut [u32], right: &mut [u32]) -> usize {
+unsafe fn run(bytes: &[u8], side: &LeftBytes, docs: &mut [u32], right: &mut [u32]) -> usize {
     // SAFETY: eight words of 32 bits are the 32 bytes that are read.
     let words = unsafe { _mm256_loadu_si256(side.words().as_ptr().cast()) };
     let words = _mm512_castsi256_si512(words);
@@ -53,15 +58,15 @@ unsafe fn run(bytes: &[u8], side: &Side, docs: &mut [u32], right: &mut [u32]) ->
             Some(window) if end.wrapping_sub(first) < 64 => {
                 // SAFETY: 64 bytes.
                 let window = unsafe { _mm512_loadu_si512(window.as_ptr().cast()) };
-                let places = _mm512_sub_epi32(sixteen, _mm512_set1_epi32(first.cast_signed()));
-                _mm512_permutexvar_epi8(places, window)
+                let positions = _mm512_sub_epi32(sixteen, _mm512_set1_epi32(first.cast_signed()));
+                _mm512_permutexvar_epi8(positions, window)
             }
             _ => {
                 // No doc is outside of the table; what is not checked elsewhere costs less here than a
                 // pass.
-                let places = _mm512_min_epu32(sixteen, last);
+                let positions = _mm512_min_epu32(sixteen, last);
                 // SAFETY: each place is an offset into `bytes` with three more bytes after it.
-                unsafe { _mm512_i32gather_epi32::<1>(places, bytes.as_ptr().cast()) }
+                unsafe { _mm512_i32gather_epi32::<1>(positions, bytes.as_ptr().cast()) }
             }
         };
         let cells = _mm512_and_si512(cells, last_byte);
@@ -91,50 +96,58 @@ unsafe fn run(bytes: &[u8], side: &Side, docs: &mut [u32], right: &mut [u32]) ->
     left + more
 }
 
-pub(super) fn search(search: Search<'_>, tables: &mut Tables, found: &mut Found) {
+pub(super) fn search(
+    columns: NodeColumns<'_>,
+    tables: &mut SearchScratch,
+    found: &mut SearchResult,
+) {
     debug_assert!(Level::Avx512.is_available());
     // SAFETY: `kernel::search` comes here only after `Level::Avx512.is_available()`, which checks
     // the features that `run_search` is compiled for.
-    unsafe { run_search(search, tables, found) }
+    unsafe { run_search(columns, tables, found) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt,bmi1,bmi2")]
-fn run_search(search: Search<'_>, tables: &mut Tables, found: &mut Found) {
-    search.run(&Wide, tables, found);
+fn run_search(columns: NodeColumns<'_>, tables: &mut SearchScratch, found: &mut SearchResult) {
+    columns.run(&Avx512Ops, tables, found);
 }
 
-pub(super) fn add_node(summand: Summand<'_>, tables: &mut Tables, tally: &mut Tally) {
+pub(super) fn add_node(
+    columns: NodeColumns<'_>,
+    tables: &mut SearchScratch,
+    tally: &mut LevelReductions,
+) {
     debug_assert!(Level::Avx512.is_available());
     // SAFETY: `kernel::add_node` comes here only after `Level::Avx512.is_available()`, which checks
     // the features that `run_tally` is compiled for.
-    unsafe { run_tally(summand, tables, tally) }
+    unsafe { run_tally(columns, tables, tally) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt,bmi1,bmi2")]
-fn run_tally(summand: Summand<'_>, tables: &mut Tables, tally: &mut Tally) {
-    tally.add_node(&Wide, summand, tables);
+fn run_tally(columns: NodeColumns<'_>, tables: &mut SearchScratch, tally: &mut LevelReductions) {
+    tally.add_node(&Avx512Ops, columns, tables);
 }
 
 /// Sums eight at a time, splits sixteen at a time. Only for machines that have AVX-512.
-pub(super) struct Wide;
+pub(super) struct Avx512Ops;
 
-impl Kit for Wide {
+impl SearchOps for Avx512Ops {
     #[inline]
-    fn add_up(&self, sums: &[u64], to: &mut [u64; 256]) {
-        // SAFETY: `Wide` is used below `search` alone, whose caller has checked the features.
-        unsafe { add_up(sums, to) }
+    fn prefix_sums(&self, sums: &[u64], to: &mut [u64; 256]) {
+        // SAFETY: `Avx512Ops` is used below `search` alone, whose caller has checked the features.
+        unsafe { prefix_sums(sums, to) }
     }
 
     #[inline]
-    fn glance(&self, question: &Question, prefix: &[u64], more: u64) -> [bool; 2] {
-        // SAFETY: `Wide` is used below `search` alone, whose caller has checked the features.
-        unsafe { glance(question, prefix, more) }
+    fn filter_prefix(&self, question: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
+        // SAFETY: `Avx512Ops` is used below `search` alone, whose caller has checked the features.
+        unsafe { filter_prefix(question, prefix, more) }
     }
 
     #[inline]
-    fn survey(&self, question: &Question, sums: &[u64]) -> [bool; 2] {
-        // SAFETY: `Wide` is used below `search` alone, whose caller has checked the features.
-        unsafe { survey(question, sums) }
+    fn filter_sums(&self, question: &SplitFilter, sums: &[u64]) -> [bool; 2] {
+        // SAFETY: `Avx512Ops` is used below `search` alone, whose caller has checked the features.
+        unsafe { filter_sums(question, sums) }
     }
 }
 
@@ -157,7 +170,7 @@ fn add_eight(sums: &[u64; 8], before: &mut __m512i) -> __m512i {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn add_up(sums: &[u64], to: &mut [u64; 256]) {
+fn prefix_sums(sums: &[u64], to: &mut [u64; 256]) {
     let mut before = _mm512_setzero_si512();
     for (to, sums) in to.as_chunks_mut::<8>().0.iter_mut().zip(sums.as_chunks::<8>().0) {
         // SAFETY: eight words are the 64 bytes that are written.
@@ -167,52 +180,52 @@ fn add_up(sums: &[u64], to: &mut [u64; 256]) {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn survey(question: &Question, sums: &[u64]) -> [bool; 2] {
+fn filter_sums(question: &SplitFilter, sums: &[u64]) -> [bool; 2] {
     let mut before = _mm512_setzero_si512();
-    let asked = Asked::of(question);
+    let filter = BroadcastFilter::of(question);
     let mut seen = [0; 2];
     for pair in sums.as_chunks::<8>().0.as_chunks::<2>().0 {
         let first = add_eight(&pair[0], &mut before);
         let second = add_eight(&pair[1], &mut before);
-        asked.look(first, second, &mut seen);
+        filter.look(first, second, &mut seen);
     }
     seen.map(|lanes| lanes != 0)
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn glance(question: &Question, prefix: &[u64], more: u64) -> [bool; 2] {
+fn filter_prefix(question: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
     let more = _mm512_set1_epi64(more.cast_signed());
-    let asked = Asked::of(question);
+    let filter = BroadcastFilter::of(question);
     let mut seen = [0; 2];
-    for prefix in prefix.as_chunks::<GLANCE>().0 {
+    for prefix in prefix.as_chunks::<FILTER_LANES>().0 {
         // SAFETY: sixteen words are the 128 bytes that are read.
         let (first, second) = unsafe {
             let at = prefix.as_ptr();
             (_mm512_loadu_si512(at.cast()), _mm512_loadu_si512(at.add(8).cast()))
         };
         let (first, second) = (_mm512_add_epi64(first, more), _mm512_add_epi64(second, more));
-        asked.look(first, second, &mut seen);
+        filter.look(first, second, &mut seen);
     }
     seen.map(|lanes| lanes != 0)
 }
 
 /// A question in all lanes.
-struct Asked {
+struct BroadcastFilter {
     low: __m512i,
     high: __m512i,
     grad: __m512i,
     mass: __m512i,
     least: __m512i,
     l2: __m512,
-    bar: __m512,
+    threshold: __m512,
 }
 
-impl Asked {
+impl BroadcastFilter {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    fn of(question: &Question) -> Self {
-        let &Question { total, least, l2, bar } = question;
+    fn of(question: &SplitFilter) -> Self {
+        let &SplitFilter { total, least, l2, threshold } = question;
         let low = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
         Self {
             low,
@@ -221,7 +234,7 @@ impl Asked {
             mass: _mm512_set1_epi32(total.mass.cast_signed()),
             least: _mm512_set1_epi32(least.cast_signed()),
             l2: _mm512_set1_ps(l2),
-            bar: _mm512_set1_ps(bar),
+            threshold: _mm512_set1_ps(threshold),
         }
     }
 
@@ -240,7 +253,7 @@ impl Asked {
         let of_left = _mm512_mul_ps(_mm512_mul_ps(left_grad, left_grad), right);
         let of_right = _mm512_mul_ps(_mm512_mul_ps(right_grad, right_grad), left);
         let value = _mm512_add_ps(of_left, of_right);
-        let to_beat = _mm512_mul_ps(self.bar, _mm512_mul_ps(left, right));
+        let to_beat = _mm512_mul_ps(self.threshold, _mm512_mul_ps(left, right));
         *beats |= _mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(fits, value, to_beat);
         *splits |= fits;
     }

@@ -15,46 +15,45 @@ mod partition;
 mod search;
 mod sums;
 
-pub(super) use accumulate::{Block, GAP, MOST_COLUMNS, TILE_SUMS, add, fetch};
-pub(super) use active_docs::{Crowd, ROOM, pick};
+pub(super) use accumulate::{GAP, MOST_COLUMNS, StripBlock, TILE_SUMS, accumulate, fetch};
+pub(super) use active_docs::{ROOM, RunDocs, select_active};
 pub(super) use gradients::{Packing, largest, pack, units};
-pub(super) use level_reductions::{Asked, Tally};
-pub(super) use partition::{Side, part};
-pub(super) use search::{Search, Tables, marginal};
-pub(super) use sums::{join, subtract, total};
+pub(super) use level_reductions::{LevelReductions, LevelSplit};
+pub(super) use partition::{LeftBytes, partition};
+pub(super) use search::{SearchScratch, feature_sums};
+pub(super) use sums::{add, subtract, total};
 
-use super::split_search::{Found, Node, Scanner};
+use super::split_search::{NodeColumns, SearchResult};
 use crate::simd::Level;
 
 /// Searches columns at a level of instructions.
-pub(super) fn search(level: Level, search: Search<'_>, tables: &mut Tables, found: &mut Found) {
+pub(super) fn search(
+    level: Level,
+    columns: NodeColumns<'_>,
+    tables: &mut SearchScratch,
+    found: &mut SearchResult,
+) {
     match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if level.is_available() => avx512::search(search, tables, found),
+        Level::Avx512 if level.is_available() => avx512::search(columns, tables, found),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 if level.is_available() => avx2::search(search, tables, found),
-        _ => search.run(&search::Plain, tables, found),
+        Level::Avx2 if level.is_available() => avx2::search(columns, tables, found),
+        _ => columns.run(&search::PortableOps, tables, found),
     }
 }
 
-/// Some columns of a node's histogram, to be added to a tally.
-#[derive(Clone, Copy)]
-pub(super) struct Summand<'a> {
-    pub(super) scanner: &'a Scanner<'a>,
-    pub(super) node: &'a Node<'a>,
-    /// Where their list begins among the scanner's.
-    pub(super) first: usize,
-    pub(super) sums: &'a [u64],
-}
-
 /// Adds a node to a tally, at the scanner's level of instructions.
-pub(super) fn add_node(summand: Summand<'_>, tables: &mut Tables, tally: &mut Tally) {
-    match summand.scanner.level {
+pub(super) fn add_node(
+    columns: NodeColumns<'_>,
+    tables: &mut SearchScratch,
+    tally: &mut LevelReductions,
+) {
+    match columns.searcher.level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if Level::Avx512.is_available() => avx512::add_node(summand, tables, tally),
+        Level::Avx512 if Level::Avx512.is_available() => avx512::add_node(columns, tables, tally),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 if Level::Avx2.is_available() => avx2::add_node(summand, tables, tally),
-        _ => tally.add_node(&search::Plain, summand, tables),
+        Level::Avx2 if Level::Avx2.is_available() => avx2::add_node(columns, tables, tally),
+        _ => tally.add_node(&search::PortableOps, columns, tables),
     }
 }
 
@@ -64,7 +63,7 @@ mod tests {
     use crate::random::draw;
     use crate::tree::column_strips::Strip;
     #[cfg(target_arch = "x86_64")]
-    use crate::tree::packed_gradients::Sums;
+    use crate::tree::packed_gradients::GradientSums;
 
     #[test]
     fn docs_are_cut_alike_at_every_level() {
@@ -77,7 +76,7 @@ mod tests {
                 let byte = |i: u64| (draw(seed, 0, i) % few) as u8;
                 let mut bytes: Vec<u8> = (0..(len * apart).into()).map(byte).collect();
                 bytes.extend([0; 4]);
-                let mut side = Side::default();
+                let mut side = LeftBytes::default();
                 (0..=255u8)
                     .filter(|&b| draw(seed, 1, b.into()) < 1 << 63)
                     .for_each(|b| side.insert(b));
@@ -86,7 +85,7 @@ mod tests {
                     all.iter().partition(|&&doc| side.is_left(bytes[doc as usize]));
                 for level in Level::available() {
                     let (mut docs, mut others) = (all.clone(), vec![0; all.len()]);
-                    let n = part(level, &bytes, &side, &mut docs, &mut others);
+                    let n = partition(level, &bytes, &side, &mut docs, &mut others);
                     assert_eq!((&docs[..n], &others[..all.len() - n]), (&left[..], &right[..]));
                 }
             }
@@ -96,7 +95,7 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn glances_see_the_same_at_every_level() {
-        use super::search::{Kit, Plain, Question};
+        use super::search::{PortableOps, SearchOps, SplitFilter};
         if !Level::Avx512.is_available() {
             return;
         }
@@ -110,23 +109,23 @@ mod tests {
             };
             let sums: Vec<u64> = (0..len as u64).map(one).collect();
             let mut prefix = [[0; 256]; 2];
-            Plain.add_up(&sums, &mut prefix[0]);
-            avx512::Wide.add_up(&sums, &mut prefix[1]);
+            PortableOps.prefix_sums(&sums, &mut prefix[0]);
+            avx512::Avx512Ops.prefix_sums(&sums, &mut prefix[1]);
             assert_eq!(prefix[0], prefix[1]);
             let more = one(1000);
-            let total = Sums::of(prefix[0][len - 1].wrapping_add(more));
+            let total = GradientSums::of(prefix[0][len - 1].wrapping_add(more));
             let size = f64::from(total.mass) * 1e6;
-            let bar = (size * (draw(seed, 3, 0) % 1000) as f64 / 1e4) as f32;
+            let threshold = (size * (draw(seed, 3, 0) % 1000) as f64 / 1e4) as f32;
             let least = 1 + (draw(seed, 4, 0) % u64::from(total.mass + 2)) as u32 / 2;
             for more in [0, more] {
-                let question = Question { total, least, l2: 0.5, bar };
-                let plain = Plain.glance(&question, &prefix[0][..len], more);
-                let wide = avx512::Wide.glance(&question, &prefix[0][..len], more);
+                let question = SplitFilter { total, least, l2: 0.5, threshold };
+                let plain = PortableOps.filter_prefix(&question, &prefix[0][..len], more);
+                let wide = avx512::Avx512Ops.filter_prefix(&question, &prefix[0][..len], more);
                 assert_eq!(plain, wide, "{seed}");
                 if more == 0 {
                     let sums = &sums[..len];
-                    assert_eq!(Plain.survey(&question, sums), plain);
-                    assert_eq!(avx512::Wide.survey(&question, sums), plain);
+                    assert_eq!(PortableOps.filter_sums(&question, sums), plain);
+                    assert_eq!(avx512::Avx512Ops.filter_sums(&question, sums), plain);
                 }
                 seen[usize::from(plain[0]) + 2 * usize::from(plain[1])] += 1;
             }
@@ -149,10 +148,11 @@ mod tests {
                 let run: Vec<u32> = (12..).take(width).collect();
                 let apart: Vec<u32> = (10..).filter(|c| c % 7 != 1).take(width).collect();
                 let strip = Strip { bytes: &bytes, pitch, first: 10 };
-                for places in [&run[..], &apart] {
-                    let block = Block { strip, docs, gradients, places, next, next_strip: strip };
+                for positions in [&run[..], &apart] {
+                    let block =
+                        StripBlock { strip, docs, gradients, positions, next, next_strip: strip };
                     let [mut fast, mut slow] = [vec![1; stride * width], vec![1; stride * width]];
-                    add(block, stride, &mut fast);
+                    accumulate(block, stride, &mut fast);
                     accumulate::plain(block, stride, &mut slow);
                     assert_eq!(fast, slow);
                 }

@@ -6,9 +6,9 @@ use crate::simd::Level;
 
 /// The bytes of a column that go left: one bit each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Side([u32; 8]);
+pub(crate) struct LeftBytes([u32; 8]);
 
-impl Side {
+impl LeftBytes {
     pub(crate) fn insert(&mut self, byte: u8) {
         self.0[usize::from(byte / 32)] |= 1 << (byte % 32);
     }
@@ -27,17 +27,17 @@ impl Side {
 /// Moves the docs, which are rising, that go left to the front of `docs`, and the others to the front of `right`,
 /// which is as long. Returns how many go left. `cells` are the bytes of a column, with at least three
 /// more after the last.
-pub(crate) fn part(
+pub(crate) fn partition(
     level: Level,
     cells: &[u8],
-    side: &Side,
+    side: &LeftBytes,
     docs: &mut [u32],
     right: &mut [u32],
 ) -> usize {
     match level {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 if level.is_available() && avx512::fits(cells) => {
-            avx512::part(cells, side, docs, right)
+            avx512::partition(cells, side, docs, right)
         }
         _ => plain(|doc| cells[doc as usize], side, docs, right),
     }
@@ -46,7 +46,7 @@ pub(crate) fn part(
 /// Writes each doc to both sides and goes on at one: no branch to guess.
 pub(super) fn plain(
     cell: impl Fn(u32) -> u8,
-    side: &Side,
+    side: &LeftBytes,
     docs: &mut [u32],
     right: &mut [u32],
 ) -> usize {

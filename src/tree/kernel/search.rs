@@ -1,32 +1,24 @@
 //! The search of histograms: one safe loop, compiled for each level of instructions.
 
-use crate::tree::features::Digit;
-use crate::tree::packed_gradients::Sums;
-use crate::tree::split_noise::Noise;
-use crate::tree::split_search::{Asks, Choice, Found, Node, Scanner, beats};
-
-/// Some columns of a node's histogram.
-#[derive(Clone, Copy)]
-pub(crate) struct Search<'a> {
-    pub(crate) scanner: &'a Scanner<'a>,
-    pub(crate) node: &'a Node<'a>,
-    /// Where their list begins among the scanner's.
-    pub(crate) first: usize,
-    pub(crate) sums: &'a [u64],
-}
+use crate::tree::features::FeatureSlot;
+use crate::tree::packed_gradients::GradientSums;
+use crate::tree::split_noise::SplitNoise;
+use crate::tree::split_search::{
+    NodeColumns, SearchNode, SearchResult, SplitCandidate, SplitTest, beats,
+};
 
 /// Thresholds that are valued in one step.
 pub(super) const LANES: usize = 8;
 /// The most thresholds that are looked at in one step.
-pub(super) const GLANCE: usize = 16;
+pub(super) const FILTER_LANES: usize = 16;
 
 /// Room for the search of one feature: the sums up to each code, and what a split there is worth.
-pub(crate) struct Tables {
+pub(crate) struct SearchScratch {
     pub(super) prefix: [u64; 256],
     values: [f64; 256],
 }
 
-impl Tables {
+impl SearchScratch {
     pub(crate) fn new() -> Self {
         Self { prefix: [0; 256], values: [0.0; 256] }
     }
@@ -35,27 +27,32 @@ impl Tables {
 /// Places for so many splits, in whole steps.
 #[inline]
 pub(super) fn padded(num_splits: usize) -> usize {
-    num_splits.next_multiple_of(GLANCE).min(256)
+    num_splits.next_multiple_of(FILTER_LANES).min(256)
 }
 
-impl Search<'_> {
+impl NodeColumns<'_> {
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    pub(super) fn run(self, kit: &impl Kit, tables: &mut Tables, found: &mut Found) {
-        let stride = self.scanner.shape.stride;
-        let places = &self.scanner.places[self.first..];
-        for (sums, &place) in self.sums.chunks_exact(stride).zip(places) {
-            for (number, digit) in self.scanner.digits_at(place) {
+    pub(super) fn run(
+        self,
+        kit: &impl SearchOps,
+        tables: &mut SearchScratch,
+        found: &mut SearchResult,
+    ) {
+        let stride = self.searcher.shape.stride;
+        let positions = &self.searcher.positions[self.first..];
+        for (sums, &position) in self.sums.chunks_exact(stride).zip(positions) {
+            for (number, slot) in self.searcher.slots_at(position) {
                 if !self.node.features.contains(number) {
                     continue;
                 }
-                let codes = usize::from(digit.codes);
-                if digit.is_whole {
+                let codes = usize::from(slot.codes);
+                if slot.is_whole {
                     self.search(kit, (number, sums, codes), tables, found);
                 } else {
-                    let mut of_digit = [0; 256];
-                    marginal(sums, digit, &mut of_digit[..codes]);
-                    self.search(kit, (number, &of_digit, codes), tables, found);
+                    let mut slot_sums = [0; 256];
+                    feature_sums(sums, slot, &mut slot_sums[..codes]);
+                    self.search(kit, (number, &slot_sums, codes), tables, found);
                 }
             }
         }
@@ -66,10 +63,10 @@ impl Search<'_> {
     #[inline(always)]
     fn search(
         &self,
-        kit: &impl Kit,
+        kit: &impl SearchOps,
         (number, sums, codes): (usize, &[u64], usize),
-        tables: &mut Tables,
-        found: &mut Found,
+        tables: &mut SearchScratch,
+        found: &mut SearchResult,
     ) {
         let Some(&missing) = sums.get(codes.wrapping_sub(1)) else { return };
         // Without missing cells, all docs are left of the last code.
@@ -81,54 +78,54 @@ impl Search<'_> {
         let [mut may_beat, mut is_split] = [false; 2];
         if missing == 0 {
             // After the last code nothing comes: its sums leave nothing on the right.
-            [may_beat, is_split] = kit.survey(&question, &sums[..padded]);
+            [may_beat, is_split] = kit.filter_sums(&question, &sums[..padded]);
         } else {
-            kit.add_up(&sums[..padded], &mut tables.prefix);
+            kit.prefix_sums(&sums[..padded], &mut tables.prefix);
             for &(_, more) in ways {
                 // What fills the last step leaves nothing on the right.
                 tables.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
-                let [beats, splits] = kit.glance(&question, &tables.prefix[..padded], more);
+                let [beats, splits] = kit.filter_prefix(&question, &tables.prefix[..padded], more);
                 may_beat |= beats;
                 is_split |= splits;
             }
         }
         if !is_split {
             let codes = sums[..codes].iter().filter(|&&sum| sum != 0).count();
-            found.dead.extend((codes <= 1).then_some(number));
+            found.unsplittable.extend((codes <= 1).then_some(number));
             return;
         }
         if !may_beat && self.node.l2 <= LARGE {
             return;
         }
-        kit.add_up(&sums[..padded], &mut tables.prefix);
+        kit.prefix_sums(&sums[..padded], &mut tables.prefix);
         for &(missing_left, more) in ways {
             tables.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
             let (prefix, values) = (&tables.prefix[..padded], &mut tables.values[..padded]);
             let mut most = self.value_all(prefix, more, values);
             if let Some(noise) = &self.node.noise {
-                let feature = self.scanner.digits.all()[number].feature;
+                let feature = self.searcher.slots.all()[number].feature;
                 most = score_all(noise, (feature, missing_left), values);
             }
             if beats(most, number, found.best.as_ref()) {
                 // The value is there: it is one of them.
                 let at = values.iter().position(|&value| value == most).unwrap_or(0);
                 let left = prefix[at].wrapping_add(more);
-                let asks = Asks::UpTo(at as u8);
-                let most_left =
-                    2 * u64::from(Sums::of(left).mass) >= u64::from(Sums::of(self.node.total).mass);
+                let test = SplitTest::UpTo(at as u8);
+                let most_left = 2 * u64::from(GradientSums::of(left).mass)
+                    >= u64::from(GradientSums::of(self.node.total).mass);
                 // Cells that may be missing one day go where most docs go.
                 let missing_left = if missing == 0 { most_left } else { missing_left };
-                let (value, rank, score, digit) = (most, most, most, number);
-                let choice = Choice { value, score, rank, digit, asks, missing_left, left };
+                let (value, rank, score, slot) = (most, most, most, number);
+                let choice = SplitCandidate { value, score, rank, slot, test, missing_left, left };
                 found.best = Some(choice);
                 if let Some(noise) = &self.node.noise {
                     // Again, for its value is lost: its lane of eight alike.
                     let lanes = [prefix[at]; LANES];
                     let value = self.value_all(&lanes, more, &mut [0.0; LANES]);
-                    found.best = Some(Choice { value, rank: value, ..choice });
-                    self.node.bar.raise(noise.bar(most));
+                    found.best = Some(SplitCandidate { value, rank: value, ..choice });
+                    self.node.best_so_far.raise(noise.value_bound(most));
                 } else {
-                    self.node.bar.raise(most);
+                    self.node.best_so_far.raise(most);
                 }
             }
         }
@@ -136,14 +133,14 @@ impl Search<'_> {
 
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    fn question(&self) -> Question {
-        let Node { total, least, l2, bar, .. } = self.node;
-        Question {
-            total: Sums::of(*total),
+    fn question(&self) -> SplitFilter {
+        let SearchNode { total, least, l2, best_so_far, .. } = self.node;
+        SplitFilter {
+            total: GradientSums::of(*total),
             // Masses are whole numbers; no sum is above the largest.
             least: least.ceil().min(f64::from(u32::MAX)) as u32,
             l2: *l2 as f32,
-            bar: (bar.get() * (1.0 - 1e-5)) as f32,
+            threshold: (best_so_far.get() * (1.0 - 1e-5)) as f32,
         }
     }
 
@@ -152,15 +149,15 @@ impl Search<'_> {
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
     fn value_all(&self, prefix: &[u64], more: u64, values: &mut [f64]) -> f64 {
-        let Node { total, least, l2, .. } = *self.node;
-        let total = Sums::of(total);
+        let SearchNode { total, least, l2, .. } = *self.node;
+        let total = GradientSums::of(total);
         let (grad, mass) = (f64::from(total.grad), f64::from(total.mass));
         let mut most = [f64::NEG_INFINITY; LANES];
         let prefix = prefix.as_chunks::<LANES>().0;
         let values = values.as_chunks_mut::<LANES>().0;
         for (prefix, values) in prefix.iter().zip(values) {
             for lane in 0..LANES {
-                let sums = Sums::of(prefix[lane].wrapping_add(more));
+                let sums = GradientSums::of(prefix[lane].wrapping_add(more));
                 let (left_grad, left_mass) = (f64::from(sums.grad), f64::from(sums.mass));
                 let (right_grad, right_mass) = (grad - left_grad, mass - left_mass);
                 let (left, right) = (left_mass + l2, right_mass + l2);
@@ -182,7 +179,7 @@ impl Search<'_> {
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
 #[inline(always)]
 pub(super) fn score_all(
-    noise: &Noise,
+    noise: &SplitNoise,
     (feature, missing_left): (u32, bool),
     values: &mut [f64],
 ) -> f64 {
@@ -195,39 +192,39 @@ pub(super) fn score_all(
 }
 
 /// What is asked of the splits of a feature, before they are valued: whether one may be the best of
-/// the node, in single precision and without a division. `a / b` beats `bar` where `a > bar * b`.
+/// the node, in single precision and without a division. `a / b` beats `best_so_far` where `a > best_so_far * b`.
 ///
 /// The sums are exact, and all terms are above zero, so that two dozen roundings lead astray by less
 /// than one part in 2¹⁹; the bar is lowered by more. Nothing overflows while `l2` is not `LARGE`.
-pub(super) struct Question {
-    pub(super) total: Sums,
+pub(super) struct SplitFilter {
+    pub(super) total: GradientSums,
     pub(super) least: u32,
     pub(super) l2: f32,
-    pub(super) bar: f32,
+    pub(super) threshold: f32,
 }
 
 /// An `l2` that is far above all masses.
 const LARGE: f64 = (1u64 << 40) as f64;
 
 /// What differs between levels of instructions.
-pub(super) trait Kit {
+pub(super) trait SearchOps {
     /// Writes the sums up to each place.
-    fn add_up(&self, sums: &[u64], to: &mut [u64; 256]);
+    fn prefix_sums(&self, sums: &[u64], to: &mut [u64; 256]);
 
     /// Whether one of the splits may beat the bar, and whether both sides of one are large enough.
     /// There are as many as fill whole steps.
-    fn glance(&self, question: &Question, prefix: &[u64], more: u64) -> [bool; 2];
+    fn filter_prefix(&self, question: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2];
 
     /// The same of sums that have not been added up.
-    fn survey(&self, question: &Question, sums: &[u64]) -> [bool; 2];
+    fn filter_sums(&self, question: &SplitFilter, sums: &[u64]) -> [bool; 2];
 }
 
 /// The plain loops.
-pub(super) struct Plain;
+pub(super) struct PortableOps;
 
-impl Kit for Plain {
+impl SearchOps for PortableOps {
     #[inline]
-    fn add_up(&self, sums: &[u64], to: &mut [u64; 256]) {
+    fn prefix_sums(&self, sums: &[u64], to: &mut [u64; 256]) {
         let mut sum = 0u64;
         for (to, &more) in to.iter_mut().zip(sums) {
             sum = sum.wrapping_add(more);
@@ -237,19 +234,19 @@ impl Kit for Plain {
 
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    fn glance(&self, question: &Question, prefix: &[u64], more: u64) -> [bool; 2] {
-        let &Question { total, least, l2, bar } = question;
+    fn filter_prefix(&self, question: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
+        let &SplitFilter { total, least, l2, threshold } = question;
         let [mut beats, mut splits] = [[0u32; LANES]; 2];
         for prefix in prefix.as_chunks::<LANES>().0 {
             for lane in 0..LANES {
-                let left = Sums::of(prefix[lane].wrapping_add(more));
+                let left = GradientSums::of(prefix[lane].wrapping_add(more));
                 let right_mass = total.mass.wrapping_sub(left.mass);
                 let right_grad = total.grad.wrapping_sub(left.grad) as f32;
                 let left_grad = left.grad as f32;
                 let fits = u32::from(left.mass.min(right_mass) >= least);
                 let (left, right) = (left.mass as f32 + l2, right_mass as f32 + l2);
                 let value = left_grad * left_grad * right + right_grad * right_grad * left;
-                beats[lane] |= fits & u32::from(value > bar * (left * right));
+                beats[lane] |= fits & u32::from(value > threshold * (left * right));
                 splits[lane] |= fits;
             }
         }
@@ -258,16 +255,16 @@ impl Kit for Plain {
 
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    fn survey(&self, question: &Question, sums: &[u64]) -> [bool; 2] {
+    fn filter_sums(&self, question: &SplitFilter, sums: &[u64]) -> [bool; 2] {
         let mut prefix = [0; 256];
-        self.add_up(sums, &mut prefix);
-        self.glance(question, &prefix[..sums.len()], 0)
+        self.prefix_sums(sums, &mut prefix);
+        self.filter_prefix(question, &prefix[..sums.len()], 0)
     }
 }
 
 /// The sums of one of the features that share a column.
-pub(crate) fn marginal(sums: &[u64], digit: &Digit, to: &mut [u64]) {
-    let stride = usize::from(digit.stride);
+pub(crate) fn feature_sums(sums: &[u64], slot: &FeatureSlot, to: &mut [u64]) {
+    let stride = usize::from(slot.stride);
     to.fill(0);
     for period in sums.chunks(stride * to.len()) {
         for (to, run) in to.iter_mut().zip(period.chunks(stride)) {

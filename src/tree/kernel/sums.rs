@@ -14,12 +14,12 @@ pub(crate) fn total(level: Level, sums: &[u64]) -> u64 {
 }
 
 /// Adds sums to others.
-pub(crate) fn join(level: Level, to: &mut [u64], more: &[u64]) {
+pub(crate) fn add(level: Level, to: &mut [u64], more: &[u64]) {
     match level {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the features are there.
-        Level::Avx512 if level.is_available() => unsafe { avx512::join(to, more) },
-        _ => put_on(to, more),
+        Level::Avx512 if level.is_available() => unsafe { avx512::add(to, more) },
+        _ => add_each(to, more),
     }
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn subtract(level: Level, from: &mut [u64], less: &[u64]) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the features are there.
         Level::Avx512 if level.is_available() => unsafe { avx512::subtract(from, less) },
-        _ => take_off(from, less),
+        _ => subtract_each(from, less),
     }
 }
 
@@ -41,7 +41,7 @@ fn add_up(sums: &[u64]) -> u64 {
 
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
 #[inline(always)]
-fn put_on(to: &mut [u64], more: &[u64]) {
+fn add_each(to: &mut [u64], more: &[u64]) {
     for (sum, more) in to.iter_mut().zip(more) {
         *sum = sum.wrapping_add(*more);
     }
@@ -49,7 +49,7 @@ fn put_on(to: &mut [u64], more: &[u64]) {
 
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
 #[inline(always)]
-fn take_off(from: &mut [u64], less: &[u64]) {
+fn subtract_each(from: &mut [u64], less: &[u64]) {
     for (sum, less) in from.iter_mut().zip(less) {
         *sum = sum.wrapping_sub(*less);
     }
@@ -63,13 +63,13 @@ mod avx512 {
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2")]
-    pub(super) fn join(to: &mut [u64], more: &[u64]) {
-        super::put_on(to, more);
+    pub(super) fn add(to: &mut [u64], more: &[u64]) {
+        super::add_each(to, more);
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2")]
     pub(super) fn subtract(from: &mut [u64], less: &[u64]) {
-        super::take_off(from, less);
+        super::subtract_each(from, less);
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
                 subtract(level, &mut left, &b);
                 let expected = a.iter().zip(&b).map(|(a, b)| a.wrapping_sub(*b));
                 assert!(left.iter().copied().eq(expected));
-                join(level, &mut left, &b);
+                add(level, &mut left, &b);
                 assert_eq!(left, a);
                 let sum = a.iter().fold(0u64, |sum, more| sum.wrapping_add(*more));
                 assert_eq!(total(level, &a), sum);
