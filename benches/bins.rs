@@ -1,7 +1,7 @@
 //! Bins: from a table in memory to bytes, one core. Prints time a cell.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rustrank::bins::{BinOptions, Binning, Matrix};
+use rustrank::binning::{BinOptions, BinnedMatrix, Binning};
 use rustrank::data::{Dataset, Policy, RowData, Strided};
 use rustrank::simd::Level;
 use rustrank::{Grouping, Interrupt, Queries};
@@ -39,7 +39,8 @@ fn bins(c: &mut Criterion) {
     });
     group.bench_function("append", |b| {
         b.iter(|| {
-            let mut matrix = Matrix::with_capacity(binning.layout().width(), 0).expect("room");
+            let mut matrix =
+                BinnedMatrix::with_capacity(binning.layout().width(), 0).expect("room");
             pool.install(|| binning.append(&table, &mut matrix, &mut Vec::new(), &never))
                 .expect("rows");
             matrix

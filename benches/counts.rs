@@ -18,18 +18,18 @@ mod common {
     pub(crate) mod score;
 }
 
-use rustrank::bins::{BinOptions, Binning, Matrix};
-use rustrank::boost::{Loss, Params, Plan, Trainer};
+use rustrank::binning::{BinOptions, BinnedMatrix, Binning};
+use rustrank::boosting::{BoostingParams, BoostingTrainer, TrainingLoss, TrainingPlan};
 use rustrank::combine::{CoordinateOptions, Judged, Range, coordinate_sweeps};
 use rustrank::data::{Dataset, LoadOptions, Policy, RawDataset, RowData, Strided, load};
-use rustrank::grow::{Direction, GrowOptions, Limits};
 use rustrank::metric::evaluate;
 use rustrank::metric::significance::{Resampling, bootstrap, randomisation_test};
 use rustrank::model::{Explainer, Model, Scorer};
 use rustrank::neural;
 use rustrank::objective::{Kind, LambdaOptions, ObjectiveOptions};
 use rustrank::simd::Level;
-use rustrank::{Gradient, Grouping, Interrupt, Metric, Queries, hash};
+use rustrank::tree::{Constraints, GrowOptions, MonotoneDirection};
+use rustrank::{Gradient, Grouping, Interrupt, Metric, Queries, random};
 use std::hint::black_box;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -130,7 +130,8 @@ fn bins(all: &mut Workloads) {
     all.add("bins/append", move || {
         let (values, binning) = prepared();
         move || {
-            let mut matrix = Matrix::with_capacity(binning.layout().width(), 0).expect("room");
+            let mut matrix =
+                BinnedMatrix::with_capacity(binning.layout().width(), 0).expect("room");
             binning
                 .append(&table_of(&values), &mut matrix, &mut Vec::new(), &never())
                 .expect("rows");
@@ -209,8 +210,9 @@ fn grow(all: &mut Workloads) {
     add("noise", LARGE, GrowOptions { random_strength: 1.0, ..leaves(31) });
     add("features_per_tree", LARGE, GrowOptions { features_per_tree: 0.7, ..leaves(31) });
     add("rows_per_node", LARGE, GrowOptions { rows_per_node: 0.5, ..leaves(31) });
-    let monotone = (0..136).step_by(7).map(|feature| (feature, Direction::Rising)).collect();
-    let limits = Limits { monotone, ..Limits::default() };
+    let monotone =
+        (0..136).step_by(7).map(|feature| (feature, MonotoneDirection::Rising)).collect();
+    let limits = Constraints { monotone, ..Constraints::default() };
     add("monotone", LARGE, GrowOptions { limits, ..leaves(31) });
     add("fields/root", FIELDS, leaves(2));
     add("fields/31_leaves", FIELDS, leaves(31));
@@ -354,7 +356,7 @@ fn metric(all: &mut Workloads) {
             }
         });
     }
-    let values = |seed| (0..2000).map(|q| hash::draw(seed, 0, q) as f64 / 2e19).collect();
+    let values = |seed| (0..2000).map(|q| random::draw(seed, 0, q) as f64 / 2e19).collect();
     let resampling = Resampling { resamples: 200, seed: 0 };
     all.add("metric/bootstrap", move || {
         let values: Vec<f64> = values(1);
@@ -434,13 +436,13 @@ fn in_queries(labels: &[f32]) -> RowData {
     RowData::new(labels.to_vec(), grouping)
 }
 
-fn plan(kind: Kind, grow: GrowOptions) -> Plan {
+fn plan(kind: Kind, grow: GrowOptions) -> TrainingPlan {
     let mut options = ObjectiveOptions::new(kind, metric_of("ndcg"));
     options.lambda = LambdaOptions::tuned(metric_of("ndcg"));
-    Plan {
-        params: Params { num_trees: 5, grow, ..Params::default() },
-        loss: Loss::new(&options).expect("a loss"),
-        watched: Vec::new(),
+    TrainingPlan {
+        params: BoostingParams { num_trees: 5, grow, ..BoostingParams::default() },
+        loss: TrainingLoss::new(&options).expect("a loss"),
+        evaluation_sets: Vec::new(),
         metrics: Vec::new(),
         patience: None,
         base: None,
@@ -462,7 +464,8 @@ fn train(all: &mut Workloads) {
             let dataset = Arc::new(dataset.expect("a dataset"));
             move || {
                 let plan = plan(kind, grow.clone());
-                let mut trainer = Trainer::new(dataset.clone(), plan, &never()).expect("a trainer");
+                let mut trainer =
+                    BoostingTrainer::new(dataset.clone(), plan, &never()).expect("a trainer");
                 while trainer.next_round(&never()).expect("a round").is_some() {}
                 black_box(trainer.model());
             }

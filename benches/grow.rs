@@ -12,8 +12,8 @@ mod common {
 
 use common::grow::{World, cell, cell_of_field, leaves, symmetric};
 use cpu_time::ThreadTime;
-use rustrank::bins::BinOptions;
-use rustrank::grow::GrowOptions;
+use rustrank::binning::BinOptions;
+use rustrank::tree::GrowOptions;
 
 /// A table with the name that its lines begin with.
 struct Lines {

@@ -11,7 +11,7 @@ use common::metric::{DOCS, Synthetic, synthetic};
 use criterion::{Criterion, criterion_group, criterion_main};
 use rustrank::metric::evaluate;
 use rustrank::metric::significance::{Resampling, bootstrap, randomisation_test};
-use rustrank::{Interrupt, Metric, Queries, hash};
+use rustrank::{Interrupt, Metric, Queries, random};
 use std::hint::black_box;
 
 const QUERIES: usize = 10_000;
@@ -79,7 +79,7 @@ fn tied_block(c: &mut Criterion) {
 
 fn resampling(c: &mut Criterion) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let values = |seed| (0..QUERIES as u64).map(move |q| hash::draw(seed, 0, q) as f64 / 2e19);
+    let values = |seed| (0..QUERIES as u64).map(move |q| random::draw(seed, 0, q) as f64 / 2e19);
     let (a, b): (Vec<f64>, Vec<f64>) = (values(1).collect(), values(2).collect());
     let resampling = Resampling { resamples: 1000, seed: 0 };
     let interrupt = Interrupt::new();

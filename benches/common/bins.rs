@@ -1,6 +1,6 @@
 //! The table that the benches of bins read.
 
-use rustrank::hash::draw;
+use rustrank::random::draw;
 
 pub(crate) const FEATURES: usize = 136;
 

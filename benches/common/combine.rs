@@ -1,7 +1,7 @@
 //! Two rankers to mix, and the sweep over their mixtures.
 
 use rustrank::combine::{Judged, Range, SweepOptions, sweep};
-use rustrank::{Interrupt, Queries, hash};
+use rustrank::{Interrupt, Queries, random};
 
 pub(crate) struct Synthetic {
     pub(crate) first: Vec<f64>,
@@ -14,9 +14,9 @@ pub(crate) struct Synthetic {
 /// 1/2, 1/4, 1/8, 1/16, 1/16 that both know something of.
 pub(crate) fn synthetic(num_queries: usize, num_docs: usize, rho: f64) -> Synthetic {
     let rows = 0..(num_queries * num_docs) as u64;
-    let label = |row| (hash::draw(1, 0, row) | 1 << 60).leading_zeros().min(4) as f32;
+    let label = |row| (random::draw(1, 0, row) | 1 << 60).leading_zeros().min(4) as f32;
     let labels: Vec<f32> = rows.clone().map(label).collect();
-    let uniform = |stream, row| hash::draw(3, stream, row) as f64 / 2f64.powi(64);
+    let uniform = |stream, row| random::draw(3, stream, row) as f64 / 2f64.powi(64);
     let normal =
         |stream: u64, row| (0..12).map(|i| uniform(12 * stream + i, row)).sum::<f64>() - 6.0;
     let own = (1.0 - rho * rho).sqrt();

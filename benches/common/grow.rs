@@ -1,15 +1,15 @@
 //! Tables with gradients, from which the benches grow trees.
 
-use rustrank::bins::{BinOptions, Binning, Matrix};
+use rustrank::binning::{BinOptions, BinnedMatrix, Binning};
 use rustrank::data::{Policy, Strided};
-use rustrank::grow::{GrowOptions, Grower, Job, Table, TreeShape};
-use rustrank::hash::draw;
+use rustrank::random::draw;
+use rustrank::tree::{GrowOptions, Grower, TrainingTable, TreeJob, TreeShape};
 use rustrank::{Gradient, Interrupt};
 
 /// A binned table with a gradient for each doc.
 pub(crate) struct World {
     binning: Binning,
-    matrix: Matrix,
+    matrix: BinnedMatrix,
     gradients: Vec<Gradient>,
     docs: Vec<u32>,
     doc_hash: Vec<u64>,
@@ -70,8 +70,8 @@ impl World {
         Self { binning, matrix, gradients, docs, doc_hash }
     }
 
-    fn table(&self) -> Table<'_> {
-        Table { matrix: &self.matrix, binning: &self.binning, doc_hash: &self.doc_hash }
+    fn table(&self) -> TrainingTable<'_> {
+        TrainingTable { matrix: &self.matrix, binning: &self.binning, doc_hash: &self.doc_hash }
     }
 
     pub(crate) fn grower(&self, options: GrowOptions) -> Grower {
@@ -80,7 +80,7 @@ impl World {
 
     /// Grows a tree from all docs.
     pub(crate) fn grow(&self, grower: &mut Grower) {
-        let job = Job { gradients: &self.gradients, docs: &self.docs, rest: &[], round: 0 };
+        let job = TreeJob { gradients: &self.gradients, docs: &self.docs, rest: &[], round: 0 };
         grower.grow(self.table(), job, &Interrupt::new()).expect("a tree");
     }
 }

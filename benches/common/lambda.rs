@@ -1,10 +1,10 @@
 //! Scored queries, and the objectives whose gradients the benches compute.
 
-use rustrank::hash::draw;
 use rustrank::objective::{
     Kind, LambdaOptions, LambdaRank, Objective, ObjectiveOptions, PairNormaliser, QueryNormaliser,
     ScoreNoise, State, Target,
 };
+use rustrank::random::draw;
 use rustrank::simd::Level;
 use rustrank::{Gradient, Interrupt, Queries};
 

@@ -6,7 +6,7 @@ use rustrank::data::packed::{Group, LANES, Packed};
 use rustrank::data::pieces::for_each_piece;
 use rustrank::data::scan::{Each, Scan};
 use rustrank::simd::Level;
-use rustrank::{Interrupt, hash};
+use rustrank::{Interrupt, random};
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::path::Path;
@@ -19,9 +19,9 @@ pub(crate) fn text_of(
 ) -> Vec<u8> {
     let mut text = String::new();
     for row in 0..rows {
-        write!(text, "{} qid:{}", hash::below(hash::draw(1, 0, row), 5), row / 120).unwrap();
+        write!(text, "{} qid:{}", random::below(random::draw(1, 0, row), 5), row / 120).unwrap();
         for feature in 1..=features {
-            if let Some(value) = value(feature, row, hash::draw(2, row, feature)) {
+            if let Some(value) = value(feature, row, random::draw(2, row, feature)) {
                 write!(text, " {feature}:{value}").unwrap();
             }
         }
@@ -38,15 +38,15 @@ fn unit(bits: u64) -> f64 {
 /// a document: body, anchor, title, url and all. A part that a document lacks is 0 in all groups.
 pub(crate) fn web(feature: u64, row: u64, bits: u64) -> String {
     let (group, part) = ((feature - 1) / 5, (feature - 1) % 5);
-    let lacks = hash::below(hash::draw(3, row, part), 100) < [5, 65, 30, 45, 0][part as usize];
+    let lacks = random::below(random::draw(3, row, part), 100) < [5, 65, 30, 45, 0][part as usize];
     match group % 9 {
         _ if lacks => "0".to_owned(),
-        0 | 4 => hash::below(bits, 4).to_string(),
-        1 => hash::below(bits, 30 << (3 * part % 7)).to_string(),
+        0 | 4 => random::below(bits, 4).to_string(),
+        1 => random::below(bits, 30 << (3 * part % 7)).to_string(),
         2 | 7 => format!("{:.6}", unit(bits)),
         3 => format!("{:.1}", unit(bits) * 40.0),
         5 => format!("{:.6}", unit(bits) * 150.0),
-        6 => hash::below(bits, 2).to_string(),
+        6 => random::below(bits, 2).to_string(),
         _ => format!("-{:.6}", unit(bits) * 20.0),
     }
 }
@@ -119,10 +119,10 @@ pub(crate) fn packed(level: Level, rows: &[Vec<Group>], to: &mut [f32]) -> usize
 
 /// Rows of counts, zeros and others, in the groups that `packed` takes.
 pub(crate) fn packed_rows(rows: u64) -> Vec<Vec<Group>> {
-    let cell = |row: u64, feature: u64| match hash::draw(3, row, feature) % 5 {
+    let cell = |row: u64, feature: u64| match random::draw(3, row, feature) % 5 {
         0 | 1 => 0.0,
-        2 => (hash::draw(4, row, feature) % 100) as f32,
-        _ => unit(hash::draw(4, row, feature)) as f32,
+        2 => (random::draw(4, row, feature) % 100) as f32,
+        _ => unit(random::draw(4, row, feature)) as f32,
     };
     let group = |row: u64, group: u64| std::array::from_fn(|i| cell(row, group + i as u64));
     (0..rows).map(|row| (0..136).step_by(LANES).map(|at| group(row, at)).collect()).collect()

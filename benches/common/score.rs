@@ -1,10 +1,10 @@
 //! Models and rows for the benches of scoring.
 
-use rustrank::hash::{below, draw};
 use rustrank::model::{
     Child, Component, Derived, Leaf, Model, Normalisation, Part, Ranker, Split, Stack, Statistic,
     Tree,
 };
+use rustrank::random::{below, draw};
 
 pub(crate) const FEATURES: usize = 136;
 pub(crate) const TREES: usize = 500;
