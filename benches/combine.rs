@@ -9,7 +9,7 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench")]
 
 use cpu_time::ThreadTime;
-use rustrank::combine::{Judged, Range, SweepOptions, sweep};
+use rustrank::combine::{AlphaRange, JudgedQueries, SweepOptions, sweep};
 use rustrank::{Interrupt, Queries, hash};
 use std::hint::black_box;
 use std::time::Duration;
@@ -104,9 +104,9 @@ fn least(runs: usize, mut work: impl FnMut()) -> Duration {
     (0..runs).map(|_| timed(&mut work)).min().unwrap()
 }
 
-fn sweep_of(data: &Synthetic, name: &str, range: Range) -> u64 {
+fn sweep_of(data: &Synthetic, name: &str, range: AlphaRange) -> u64 {
     let Synthetic { first, second, labels, queries } = data;
-    let judged = Judged { labels, queries, query_weight: None };
+    let judged = JudgedQueries { labels, queries, query_weight: None };
     let options = SweepOptions::new(name.parse().unwrap(), range);
     sweep(first, second, &judged, &options, &Interrupt::new()).unwrap().num_events
 }
@@ -128,7 +128,7 @@ fn ratios() {
         let num_queries = 120_000 / num_docs;
         let data = synthetic(num_queries, num_docs, rho);
         let mut events = 0;
-        let ours = least(5, || events = sweep_of(&data, &format!("ndcg@{k}"), Range::Between));
+        let ours = least(5, || events = sweep_of(&data, &format!("ndcg@{k}"), AlphaRange::Between));
         let mut plain = Plain { order: vec![], rank: vec![], crossings: vec![], changes: vec![] };
         let plain = least(2, || plain.all(&data, k));
         let per_query = events as f64 / num_queries as f64;
@@ -147,7 +147,7 @@ fn growth() {
             let num_queries = 12_000 / num_docs;
             let data = synthetic(num_queries, num_docs, 0.8);
             let mut events = 0;
-            let time = least(2, || events = sweep_of(&data, name, Range::Between));
+            let time = least(2, || events = sweep_of(&data, name, AlphaRange::Between));
             let per_query = events as f64 / num_queries as f64;
             let time = micros(time, num_queries);
             println!("{name:10} {num_docs:6} {time:10.1} {per_query:14.1}");
@@ -157,8 +157,8 @@ fn growth() {
 
 fn whole() {
     let data = synthetic(10_000, 120, 0.8);
-    let both = Range::Along { from: -1.0, to: 10.0 };
-    for (title, range) in [("between", Range::Between), ("along -1 to 10", both)] {
+    let both = AlphaRange::Along { from: -1.0, to: 10.0 };
+    for (title, range) in [("between", AlphaRange::Between), ("along -1 to 10", both)] {
         let time = least(5, || {
             black_box(sweep_of(&data, "ndcg@10", range));
         });

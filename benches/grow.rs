@@ -8,7 +8,7 @@
 
 use cpu_time::ThreadTime;
 use rustrank::bins::{BinOptions, Binning, Matrix};
-use rustrank::data::{Policy, Strided};
+use rustrank::data::{MissingPolicy, StridedTable};
 use rustrank::grow::{GrowOptions, Grower, Job, Table, TreeShape};
 use rustrank::hash::draw;
 use rustrank::{Gradient, Interrupt};
@@ -50,7 +50,7 @@ impl World {
             .map(|i| cell(i / num_features, i % num_features))
             .collect();
         let never = Interrupt::new();
-        let source = Strided::by_row(&cells, num_features, Policy::default());
+        let source = StridedTable::by_row(&cells, num_features, MissingPolicy::default());
         let binning = Binning::of(&source, &BinOptions::default(), &never).expect("bins");
         let order: Vec<u32> = (0..num_docs as u32).collect();
         let matrix = binning.encode_in_order(&source, &order, &never).expect("a matrix");

@@ -10,10 +10,10 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rustrank::data::letor::LetorOptions;
-use rustrank::data::lines::{LineOptions, LineSource, Piece};
-use rustrank::data::packed::{Group, LANES, Packed};
-use rustrank::data::pieces::for_each_piece;
-use rustrank::data::scan::{Each, Scan};
+use rustrank::data::line_source::{LineOptions, LineSource, TextBlock};
+use rustrank::data::packed::{CellGroup, LANES, PackedRows};
+use rustrank::data::parallel_parse::parse_blocks;
+use rustrank::data::scan::{CellFn, CellScanner};
 use rustrank::simd::Level;
 use rustrank::{Interrupt, hash};
 use std::fmt::Write as _;
@@ -69,7 +69,7 @@ fn lines(text: &[u8]) -> usize {
     let letor = LetorOptions::default();
     let mut cells: Vec<(u32, f32)> = Vec::new();
     let mut count = 0;
-    for (_, line) in Piece::new(text).lines() {
+    for (_, line) in TextBlock::new(text).lines() {
         cells.clear();
         letor.parse_line(line, |index, cell| cells.push((index, cell))).unwrap();
         count += black_box(&cells).len();
@@ -80,14 +80,14 @@ fn lines(text: &[u8]) -> usize {
 fn usual(level: Level, text: &[u8]) -> usize {
     let mut cells: Vec<(u32, f32)> = Vec::new();
     let mut count = 0;
-    let mut scan = Scan::at(level);
-    for (_, line) in Piece::new(text).lines() {
+    let mut scan = CellScanner::at(level);
+    for (_, line) in TextBlock::new(text).lines() {
         cells.clear();
         let mut push = |index, cell| cells.push((index, cell));
         let line = line.bytes();
         let head = line.iter().position(|&byte| byte == b':').unwrap();
         let blank = head + line[head..].iter().position(|&byte| byte == b' ').unwrap();
-        scan.usual_cells(line, blank, 1..=1 << 20, &mut Each(&mut push));
+        scan.usual_cells(line, blank, 1..=1 << 20, &mut CellFn(&mut push));
         count += black_box(&cells).len();
     }
     count
@@ -97,7 +97,7 @@ fn file(path: &Path) -> usize {
     let letor = LetorOptions::default();
     let mut source = LineSource::open(path, &LineOptions::default()).unwrap();
     let mut count = 0;
-    let parse = |piece: &Piece<'_>| {
+    let parse = |piece: &TextBlock<'_>| {
         let mut cells: Vec<(u32, f32)> = Vec::with_capacity(piece.text().len() / 6);
         let mut push = |index, cell| cells.push((index, cell));
         let outcome = piece.each(|_, line| letor.parse_line(line, &mut push).map(|_| ()));
@@ -107,13 +107,13 @@ fn file(path: &Path) -> usize {
         count += cells.len();
         Ok(())
     };
-    for_each_piece(&mut source, &Interrupt::new(), parse, take).unwrap();
+    parse_blocks(&mut source, &Interrupt::new(), parse, take).unwrap();
     count
 }
 
 /// Packs rows of counts, zeros and others, and reads them back.
-fn packed(level: Level, rows: &[Vec<Group>], to: &mut [f32]) -> usize {
-    let mut packed = Packed::at(level, to.len(), 400 * rows.len());
+fn packed(level: Level, rows: &[Vec<CellGroup>], to: &mut [f32]) -> usize {
+    let mut packed = PackedRows::at(level, to.len(), 400 * rows.len());
     for row in rows {
         packed.push(row);
     }
@@ -130,7 +130,7 @@ fn bench_packed(c: &mut Criterion) {
         _ => unit(hash::draw(4, row, feature)) as f32,
     };
     let group = |row: u64, group: u64| std::array::from_fn(|i| cell(row, group + i as u64));
-    let rows: Vec<Vec<Group>> =
+    let rows: Vec<Vec<CellGroup>> =
         (0..2000).map(|row| (0..136).step_by(LANES).map(|at| group(row, at)).collect()).collect();
     let mut group = c.benchmark_group("packed");
     group.throughput(Throughput::Elements(2000 * 136)).sample_size(10);

@@ -6,7 +6,7 @@ use rustrank::bins::{BinOptions, Sample};
 use rustrank::boost::{Base, Loss, Measured, Params, Patience, Plan, TeamMode, Trainer, Watched};
 use rustrank::comm::{Call, Communicator, Counting, Fault, Faulty, Team, ThreadRank, Threads};
 use rustrank::data::{
-    Dataset, NamedQueries, Policy, RowData, Strided, bins_together, check_queries,
+    Dataset, MissingPolicy, NamedQueries, RowData, StridedTable, check_queries, choose_global_bins,
 };
 use rustrank::grow::{Criterion, GrowOptions};
 use rustrank::hash::draw;
@@ -67,8 +67,8 @@ impl Rows {
         part
     }
 
-    fn table(&self) -> Strided<'_, f32> {
-        Strided::by_row(&self.cells, FEATURES, Policy::default())
+    fn table(&self) -> StridedTable<'_, f32> {
+        StridedTable::by_row(&self.cells, FEATURES, MissingPolicy::default())
     }
 
     fn data(&self) -> RowData {
@@ -95,7 +95,7 @@ impl Rows {
     fn together(&self, team: &Team) -> Result<Dataset> {
         let mut sample = Sample::new(bins().sample_rows, FEATURES);
         let pushed = sample.push(&self.table(), &never()).map(|()| sample);
-        let binning = Arc::new(bins_together(team, pushed, &bins(), &never())?);
+        let binning = Arc::new(choose_global_bins(team, pushed, &bins(), &never())?);
         if self.labels.is_empty() {
             return Dataset::empty(binning);
         }

@@ -177,7 +177,8 @@ impl Loss {
                 .fold(pair, |h, &x| hash::mix(h ^ x))
         };
         let content = preferences.iter().map(parts).fold(0u64, u64::wrapping_add);
-        let objective = dataset.told(PreferenceNet::new(&preferences, dataset.queries(), sigma))?;
+        let objective =
+            dataset.name_caller_rows(PreferenceNet::new(&preferences, dataset.queries(), sigma))?;
         let notes = vec![
             ("objective", "ranknet".to_owned()),
             ("sigma", sigma.to_string()),

@@ -3,7 +3,7 @@
 //! Mixed scores are lines over *alpha*, the weight of the second ranker, and a metric changes only at
 //! *crossings*, where two docs of a query trade order. [`sweep`] walks over the crossings of all
 //! queries and so knows the metric on every open interval between them (Wu, Burges, Svore and Gao
-//! 2008, section 3). [`coordinate_sweeps`] and [`pairing()`] build on it for more than two rankers.
+//! 2008, section 3). [`coordinate_ascent`] and [`merge_pairwise()`] build on it for more than two rankers.
 //!
 //! ```text
 //! metric      ____
@@ -24,12 +24,12 @@
 //! differently. Memory is bounded: changes beyond [`SweepOptions::most_events`] take more passes.
 //!
 //! ```
-//! use rustrank::combine::{Judged, Range, SweepOptions, sweep};
+//! use rustrank::combine::{JudgedQueries, AlphaRange, SweepOptions, sweep};
 //! use rustrank::{Interrupt, Queries};
 //!
 //! let queries = Queries::from_sizes(&[3], 3)?;
-//! let judged = Judged { labels: &[0.0, 2.0, 1.0], queries: &queries, query_weight: None };
-//! let options = SweepOptions::new("ndcg".parse()?, Range::Between);
+//! let judged = JudgedQueries { labels: &[0.0, 2.0, 1.0], queries: &queries, query_weight: None };
+//! let options = SweepOptions::new("ndcg".parse()?, AlphaRange::Between);
 //! let (first, second) = ([1.0, 2.0, 0.0], [0.0, 0.0, 3.0]);
 //! let found = sweep(&first, &second, &judged, &options, &Interrupt::new())?;
 //! assert_eq!(found.value, 1.0);
@@ -37,23 +37,23 @@
 //! # Ok::<(), rustrank::Error>(())
 //! ```
 
-mod coordinate;
+mod coordinate_ascent;
 mod curve;
-mod front;
 mod kernel;
-mod lines;
-mod many;
-mod pairing;
+mod kinetic_list;
+mod line_pruning;
+mod pairwise_merge;
+mod query_metric;
+mod rankers;
+mod score_lines;
 mod sweep;
-mod tally;
-mod thin;
-mod untie;
+mod tie_breaking;
 
-pub use coordinate::{CoordinateOptions, Directions, coordinate_sweeps};
-pub use many::{Combination, average, mix, values};
-pub use pairing::{Pairing, pairing};
+pub use coordinate_ascent::{CoordinateOptions, SearchDirections, coordinate_ascent};
+pub use pairwise_merge::{MergeOrder, merge_pairwise};
+pub use rankers::{Combination, average, mix, values};
 pub use sweep::sweep;
-pub use untie::{TieBreak, untied};
+pub use tie_breaking::{TieBreak, break_ties};
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -62,7 +62,7 @@ use crate::queries::Queries;
 
 /// The docs that a combination is fitted to.
 #[derive(Debug, Clone, Copy)]
-pub struct Judged<'a> {
+pub struct JudgedQueries<'a> {
     /// The label of each doc.
     pub labels: &'a [f32],
     /// Which docs are ranked together.
@@ -73,7 +73,7 @@ pub struct Judged<'a> {
 
 /// Which mixtures of two rankers are looked at.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Range {
+pub enum AlphaRange {
     /// `(1 - alpha) * first + alpha * second`, alpha from 0 to 1.
     Between,
     /// `first + alpha * second`.
@@ -91,7 +91,7 @@ pub struct SweepOptions {
     /// What should be as high as possible.
     pub metric: Metric,
     /// Which mixtures are looked at.
-    pub range: Range,
+    pub range: AlphaRange,
     /// How many intervals of the curve are kept at most: all, or the best of as many equal parts of
     /// the range.
     pub curve_steps: usize,
@@ -122,7 +122,7 @@ pub struct Sweep {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Curve {
     /// Intervals of rising alpha.
-    pub steps: Vec<Step>,
+    pub steps: Vec<CurveStep>,
     /// Whether these are all, one after the other; else each is the highest of its part of the
     /// range.
     pub is_whole: bool,
@@ -130,7 +130,7 @@ pub struct Curve {
 
 /// An interval of a curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
+pub struct CurveStep {
     /// Where the interval begins.
     pub from: f64,
     /// Where it ends.
@@ -141,12 +141,12 @@ pub struct Step {
 
 impl SweepOptions {
     /// A curve of at most 100,000 intervals, 16 million changes at a time (256 MiB).
-    pub fn new(metric: Metric, range: Range) -> Self {
+    pub fn new(metric: Metric, range: AlphaRange) -> Self {
         Self { metric, range, curve_steps: 100_000, most_events: 1 << 24, few_outputs: false }
     }
 
     fn check(&self) -> Result<()> {
-        let Range::Along { from, to } = self.range else { return Ok(()) };
+        let AlphaRange::Along { from, to } = self.range else { return Ok(()) };
         if from.is_finite() && to.is_finite() && from < to {
             return Ok(());
         }
@@ -156,7 +156,7 @@ impl SweepOptions {
     }
 }
 
-impl Range {
+impl AlphaRange {
     /// The mixed scores.
     ///
     /// # Panics
@@ -176,7 +176,7 @@ impl Range {
     }
 }
 
-impl Judged<'_> {
+impl JudgedQueries<'_> {
     fn check(&self) -> Result<()> {
         if self.labels.len() != self.queries.num_docs() {
             return Err(self.wrong_length("label", self.labels.len()));
@@ -211,7 +211,7 @@ impl Judged<'_> {
         Error::data("score.far", format!("scores[{ranker}][{row}] = {:e}", scores[row]))
             .row(row)
             .query(query)
-            .expected("scores of a query that are not many powers of ten apart")
+            .expected("scores of a query that are not rankers powers of ten apart")
             .hint("give docs that a ranker did not retrieve a score just below its lowest")
     }
 

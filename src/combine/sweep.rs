@@ -4,12 +4,14 @@
 //! of all queries are sorted and followed. A pass that finds too much is given up and its window
 //! halved, at the middle of what it found. Windows follow each other: where they meet is no event.
 
-use super::curve::{Follower, Interval, STEP, Steps};
-use super::front::{End, Event, Front, Walked};
-use super::lines::{Frame, Grain, Line, Twins};
-use super::tally::{self, Asked, Buffers, Known, Rules, Sum};
-use super::thin::Thinner;
-use super::{Curve, Judged, Step, Sweep, SweepOptions, kernel};
+use super::curve::{CurveBuilder, CurveInterval, CurveIntervals, STEP};
+use super::kinetic_list::{KineticList, MetricChange, WalkLimit, WalkOutcome};
+use super::line_pruning::LinePruner;
+use super::query_metric::{
+    self, GainSum, MetricBuffers, MetricRules, RecomputedMetric, WeightedLabels,
+};
+use super::score_lines::{LineFrame, LinePrecision, ScoreLine, TiedDocs};
+use super::{Curve, CurveStep, JudgedQueries, Sweep, SweepOptions, kernel};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::simd::Level;
@@ -37,7 +39,7 @@ const BESIDE: [f64; 4] = [0.0, 0.021, -0.034, 0.055];
 pub fn sweep(
     first: &[f64],
     second: &[f64],
-    judged: &Judged<'_>,
+    judged: &JudgedQueries<'_>,
     options: &SweepOptions,
     interrupt: &Interrupt,
 ) -> Result<Sweep> {
@@ -45,7 +47,7 @@ pub fn sweep(
     judged.check_scores(0, first)?;
     judged.check_scores(1, second)?;
     options.check()?;
-    let mut task = Task::new((first, second), *judged, options)?;
+    let mut task = SweepRun::new((first, second), *judged, options)?;
     // A tree's outputs are what they are.
     task.refuses = !options.few_outputs;
     task.run(interrupt)
@@ -54,21 +56,21 @@ pub fn sweep(
 /// [`sweep`] of what has been checked.
 pub(super) fn sweep_checked(
     scores: (&[f64], &[f64]),
-    judged: &Judged<'_>,
+    judged: &JudgedQueries<'_>,
     options: &SweepOptions,
     interrupt: &Interrupt,
 ) -> Result<Sweep> {
     options.check()?;
-    Task::new(scores, *judged, options)?.run(interrupt)
+    SweepRun::new(scores, *judged, options)?.run(interrupt)
 }
 
 /// A sweep made ready.
-struct Task<'a> {
+struct SweepRun<'a> {
     scores: (&'a [f64], &'a [f64]),
-    judged: Judged<'a>,
+    judged: JudgedQueries<'a>,
     options: &'a SweepOptions,
-    rules: Rules,
-    frame: Frame,
+    rules: MetricRules,
+    frame: LineFrame,
     /// Units a value of 1 in a query of weight 1.
     unit: f64,
     /// The largest weight, which counts as 1.
@@ -79,8 +81,8 @@ struct Task<'a> {
 }
 
 /// What all windows together gave.
-struct Found {
-    follower: Follower,
+struct SweepCurve {
+    follower: CurveBuilder,
     /// The weight of the queries that count.
     weight: f64,
     /// The ends of the range may be worth more than what is beside them: docs that no alpha nearby
@@ -90,7 +92,7 @@ struct Found {
 
 /// The best alpha so far.
 #[derive(Debug, Clone, Copy)]
-struct Best {
+struct BestAlpha {
     value: f64,
     alpha: f64,
     interval: (f64, f64),
@@ -98,8 +100,8 @@ struct Best {
 
 /// What some queries give in one window.
 #[derive(Debug, Default)]
-struct Part {
-    events: Vec<Event>,
+struct PassResult {
+    events: Vec<MetricChange>,
     /// Units at the start, and the weight of those queries that count.
     start: i64,
     weight: u128,
@@ -112,29 +114,29 @@ struct Part {
 
 /// Alphas after `after`, until `until`, that included.
 #[derive(Debug, Clone, Copy)]
-struct Window {
+struct AlphaWindow {
     after: f64,
     until: f64,
 }
 
 /// One thread's buffers.
 #[derive(Debug, Default)]
-struct Bench {
-    lines: Vec<Line>,
-    twins: Twins,
-    thinner: Thinner,
-    front: Front,
-    buffers: Buffers,
+struct QueryBuffers {
+    lines: Vec<ScoreLine>,
+    twins: TiedDocs,
+    thinner: LinePruner,
+    front: KineticList,
+    buffers: MetricBuffers,
 }
 
-impl<'a> Task<'a> {
+impl<'a> SweepRun<'a> {
     fn new(
         scores: (&'a [f64], &'a [f64]),
-        judged: Judged<'a>,
+        judged: JudgedQueries<'a>,
         options: &'a SweepOptions,
     ) -> Result<Self> {
-        let rules = Rules::new(&options.metric, judged.labels)?;
-        let frame = Frame::new(scores.0, scores.1, options.range);
+        let rules = MetricRules::new(&options.metric, judged.labels)?;
+        let frame = LineFrame::new(scores.0, scores.1, options.range);
         let heaviest = judged.query_weight.map_or(1.0, |w| w.iter().copied().fold(0.0, f64::max));
         let bounds = judged.queries.ranges().map(|docs| rules.bound(&judged.labels[docs]));
         let bounds: Vec<f64> = bounds.collect();
@@ -161,13 +163,13 @@ impl<'a> Task<'a> {
     }
 
     /// The curve of the sum of all queries.
-    fn follow(&self, interrupt: &Interrupt) -> Result<Found> {
-        let Frame { from, to, .. } = self.frame;
-        let mut found: Option<Found> = None;
+    fn follow(&self, interrupt: &Interrupt) -> Result<SweepCurve> {
+        let LineFrame { from, to, .. } = self.frame;
+        let mut found: Option<SweepCurve> = None;
         let (mut ends, mut after) = (vec![to.next_down()], from);
         let mut most = self.options.most_events.max(1);
         while let Some(&until) = ends.last() {
-            let window = Window { after, until };
+            let window = AlphaWindow { after, until };
             let mut pass = self.pass(window, most, interrupt)?;
             if pass.is_full {
                 match halved(window, &mut pass.events) {
@@ -180,9 +182,9 @@ impl<'a> Task<'a> {
             (after, most) = (until, self.options.most_events.max(1));
             sort(&mut pass.events);
             let found = found.get_or_insert_with(|| {
-                let steps = Steps::new(from, to, self.options.curve_steps);
-                let follower = Follower::new(pass.start, from, steps);
-                Found { follower, weight: pass.weight as f64 / WEIGHT, tied: (false, false) }
+                let steps = CurveIntervals::new(from, to, self.options.curve_steps);
+                let follower = CurveBuilder::new(pass.start, from, steps);
+                SweepCurve { follower, weight: pass.weight as f64 / WEIGHT, tied: (false, false) }
             });
             found.follower.follow(&pass.events);
             found.tied.0 |= pass.tied.0;
@@ -194,13 +196,13 @@ impl<'a> Task<'a> {
     }
 
     /// All queries through one window.
-    fn pass(&self, window: Window, most: usize, interrupt: &Interrupt) -> Result<Part> {
+    fn pass(&self, window: AlphaWindow, most: usize, interrupt: &Interrupt) -> Result<PassResult> {
         let num_queries = self.judged.queries.len();
         let num_events = AtomicUsize::new(0);
         let tasks = (0..num_queries.div_ceil(QUERIES_A_TASK)).into_par_iter();
-        let parts = tasks.map_init(Bench::default, |bench, task| {
+        let parts = tasks.map_init(QueryBuffers::default, |bench, task| {
             interrupt.check()?;
-            let mut part = Part::default();
+            let mut part = PassResult::default();
             let first = task * QUERIES_A_TASK;
             for query in first..(first + QUERIES_A_TASK).min(num_queries) {
                 if num_events.load(Ordering::Relaxed) > most {
@@ -215,8 +217,9 @@ impl<'a> Task<'a> {
             }
             Ok(part)
         });
-        let parts: Vec<Part> = parts.collect::<Result<_>>()?;
-        let mut all = Part { is_full: num_events.into_inner() > most, ..Part::default() };
+        let parts: Vec<PassResult> = parts.collect::<Result<_>>()?;
+        let mut all =
+            PassResult { is_full: num_events.into_inner() > most, ..PassResult::default() };
         all.events.reserve_exact(parts.iter().map(|part| part.events.len()).sum());
         for part in parts {
             all.events.extend_from_slice(&part.events);
@@ -236,9 +239,9 @@ impl<'a> Task<'a> {
     fn walk(
         &self,
         query: usize,
-        (window, most_events): (Window, usize),
-        bench: &mut Bench,
-        part: &mut Part,
+        (window, most_events): (AlphaWindow, usize),
+        bench: &mut QueryBuffers,
+        part: &mut PassResult,
     ) {
         let weight = self.weight(query);
         if weight == 0.0 {
@@ -246,9 +249,9 @@ impl<'a> Task<'a> {
         }
         let docs = self.judged.queries.range(query);
         let labels = &self.judged.labels[docs.clone()];
-        let known = Known { labels, unit: self.unit * weight };
-        let Bench { lines, twins, thinner, front, buffers } = bench;
-        if let Some(value) = tally::constant(&self.rules, labels, buffers) {
+        let known = WeightedLabels { labels, unit: self.unit * weight };
+        let QueryBuffers { lines, twins, thinner, front, buffers } = bench;
+        if let Some(value) = query_metric::constant(&self.rules, labels, buffers) {
             if !value.is_nan() {
                 part.start = part.start.wrapping_add((value * known.unit) as i64);
                 part.weight += (weight * WEIGHT) as u128;
@@ -257,9 +260,9 @@ impl<'a> Task<'a> {
         }
         let (a, b) = (&self.scores.0[docs.clone()], &self.scores.1[docs]);
         match self.frame.lines(a, b, lines) {
-            Grain::Fine => {}
-            Grain::Coarse => part.tied = (true, true),
-            Grain::Lost(ranker) => {
+            LinePrecision::Full => {}
+            LinePrecision::Coarse => part.tied = (true, true),
+            LinePrecision::Lost(ranker) => {
                 part.tied = (true, true);
                 part.lost.get_or_insert((query, ranker));
             }
@@ -274,12 +277,12 @@ impl<'a> Task<'a> {
         let is_first = window.after == self.frame.from;
         part.tied.0 |= is_first && front.begins_tied(window.after);
         let (level, events) = (self.level, &mut part.events);
-        let end = End { until: window.until, most_events };
-        let Walked { start, next } = if self.rules.is_sum {
-            let mut sum = Sum::new(&self.rules, known, twins, buffers);
+        let end = WalkLimit { until: window.until, most_events };
+        let WalkOutcome { start, next } = if self.rules.is_sum {
+            let mut sum = GainSum::new(&self.rules, known, twins, buffers);
             kernel::walk(level, front, end, &mut sum, events)
         } else {
-            let mut asked = Asked::new(&self.rules, known, twins, buffers);
+            let mut asked = RecomputedMetric::new(&self.rules, known, twins, buffers);
             kernel::walk(level, front, end, &mut asked, events)
         };
         part.start = part.start.wrapping_add(start);
@@ -288,15 +291,15 @@ impl<'a> Task<'a> {
     }
 
     /// The best interval, judged by the scores that are mixed there.
-    fn answer(&self, found: &Found, interrupt: &Interrupt) -> Result<Sweep> {
+    fn answer(&self, found: &SweepCurve, interrupt: &Interrupt) -> Result<Sweep> {
         if found.weight == 0.0 {
             return Err(Error::data("combine.empty", "no query has anything to find")
                 .expected("a query with relevant docs and a weight above 0")
                 .hint("without one no alpha is better than another"));
         }
         let per_unit = self.unit.recip() / found.weight;
-        let value = |interval: &Interval| interval.value as f64 * per_unit;
-        let mut best = Best { value: f64::NEG_INFINITY, alpha: 0.0, interval: (0.0, 0.0) };
+        let value = |interval: &CurveInterval| interval.value as f64 * per_unit;
+        let mut best = BestAlpha { value: f64::NEG_INFINITY, alpha: 0.0, interval: (0.0, 0.0) };
         let (mut others, mut is_kept) = (best, false);
         // Values are rounded to whole steps.
         let step = STEP as f64 * per_unit;
@@ -317,14 +320,14 @@ impl<'a> Task<'a> {
                 self.try_alpha(alpha, (alpha, alpha), &mut best, interrupt)?;
             }
         }
-        let steps = found.follower.steps.intervals.iter().map(|interval| Step {
+        let steps = found.follower.steps.intervals.iter().map(|interval| CurveStep {
             from: self.alpha(interval.from),
             to: self.alpha(interval.to),
             value: value(interval),
         });
         let curve = Curve { steps: steps.collect(), is_whole: found.follower.steps.is_whole };
         let num_events = found.follower.num_events;
-        let Best { value, alpha, interval } = best;
+        let BestAlpha { value, alpha, interval } = best;
         Ok(Sweep { alpha, value, interval, curve, num_events })
     }
 
@@ -334,9 +337,9 @@ impl<'a> Task<'a> {
     /// A place that is worth more than promised is put among the others.
     fn try_inside(
         &self,
-        interval: &Interval,
+        interval: &CurveInterval,
         (promised, step): (f64, f64),
-        [best, others]: [&mut Best; 2],
+        [best, others]: [&mut BestAlpha; 2],
         interrupt: &Interrupt,
     ) -> Result<bool> {
         let ends = (self.alpha(interval.from), self.alpha(interval.to));
@@ -346,7 +349,7 @@ impl<'a> Task<'a> {
             if !(interval.from < t && t < interval.to) {
                 continue;
             }
-            let mut tried = Best { value: f64::NEG_INFINITY, ..*best };
+            let mut tried = BestAlpha { value: f64::NEG_INFINITY, ..*best };
             self.try_alpha(self.alpha(t), ends, &mut tried, interrupt)?;
             let (slack, over) = (ROUNDING * promised.abs() + step, tried.value - promised);
             let of_kind = if over <= slack { &mut *best } else { &mut *others };
@@ -364,13 +367,13 @@ impl<'a> Task<'a> {
         &self,
         alpha: f64,
         interval: (f64, f64),
-        best: &mut Best,
+        best: &mut BestAlpha,
         interrupt: &Interrupt,
     ) -> Result<()> {
         let mixed = self.options.range.mix(self.scores.0, self.scores.1, alpha);
         let value = self.judged.mean(&self.options.metric, &mixed, interrupt)?;
         if value > best.value {
-            *best = Best { value, alpha, interval };
+            *best = BestAlpha { value, alpha, interval };
         }
         Ok(())
     }
@@ -381,8 +384,8 @@ impl<'a> Task<'a> {
 }
 
 /// By t, which is a number.
-fn sort(events: &mut [Event]) {
-    let order = |x: &Event, y: &Event| x.t.partial_cmp(&y.t).unwrap_or(Equal);
+fn sort(events: &mut [MetricChange]) {
+    let order = |x: &MetricChange, y: &MetricChange| x.t.partial_cmp(&y.t).unwrap_or(Equal);
     // On one thread the parallel sort is the same at twice the price.
     if rayon::current_num_threads() == 1 {
         events.sort_unstable_by(order);
@@ -392,8 +395,8 @@ fn sort(events: &mut [Event]) {
 }
 
 /// A place strictly inside the window, in the middle of its events if that is one.
-fn halved(window: Window, events: &mut [Event]) -> Option<f64> {
-    let Window { after, until } = window;
+fn halved(window: AlphaWindow, events: &mut [MetricChange]) -> Option<f64> {
+    let AlphaWindow { after, until } = window;
     let inside = |t: f64| after < t && t < until;
     let middle = events.len() / 2;
     let median = (!events.is_empty())

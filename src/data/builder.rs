@@ -126,13 +126,13 @@ fn check_weights(name: &'static str, weights: Option<&[f64]>, len: usize) -> Res
 
 /// Bins rows batch by batch with bins that are already chosen.
 #[derive(Debug)]
-pub struct Builder {
+pub struct DatasetBuilder {
     binning: Arc<Binning>,
     matrix: Matrix,
     hashes: Vec<u64>,
 }
 
-impl Builder {
+impl DatasetBuilder {
     /// A builder for about `num_rows` rows.
     pub fn new(binning: Arc<Binning>, num_rows: usize) -> Result<Self> {
         if binning.query_ranks() {

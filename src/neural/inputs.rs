@@ -21,14 +21,14 @@ const LONG: f64 = 6.0;
 
 /// The values of a feature as they are, and their logarithms.
 #[derive(Debug, Clone, Copy, Default)]
-struct Moments {
+struct FeatureMoments {
     count: f64,
     sums: [f64; 2],
     squares: [f64; 2],
     fourths: [f64; 2],
 }
 
-impl Moments {
+impl FeatureMoments {
     fn means(&self) -> [f64; 2] {
         self.sums.map(|sum| sum / self.count.max(1.0))
     }
@@ -62,7 +62,7 @@ pub(super) fn choose(
     inputs: Inputs,
     interrupt: &Interrupt,
 ) -> Result<Vec<Input>> {
-    let none = vec![Moments::default(); data.num_features()];
+    let none = vec![FeatureMoments::default(); data.num_features()];
     let sums = gather(data, &none, interrupt, |moments, values| {
         moments.count += 1.0;
         for (sum, value) in moments.sums.iter_mut().zip(values) {
@@ -77,7 +77,7 @@ pub(super) fn choose(
             moments.fourths[way] += square * square;
         }
     })?;
-    let of_feature = |(feature, moments): (usize, &Moments)| moments.input(feature, inputs);
+    let of_feature = |(feature, moments): (usize, &FeatureMoments)| moments.input(feature, inputs);
     let inputs: Vec<Input> = moments.iter().enumerate().filter_map(of_feature).collect();
     if inputs.is_empty() {
         let what = "nothing can be learned: no feature has two values";
@@ -89,12 +89,12 @@ pub(super) fn choose(
 /// Adds all values to the moments that are known: block by block, and these in order.
 fn gather(
     data: &RawDataset,
-    known: &[Moments],
+    known: &[FeatureMoments],
     interrupt: &Interrupt,
-    add: impl Fn(&mut Moments, [f64; 2]) + Sync,
-) -> Result<Vec<Moments>> {
+    add: impl Fn(&mut FeatureMoments, [f64; 2]) + Sync,
+) -> Result<Vec<FeatureMoments>> {
     let stride = data.stride();
-    let blocks: Vec<Vec<Moments>> = data
+    let blocks: Vec<Vec<FeatureMoments>> = data
         .cells()
         .par_chunks(BLOCK * stride)
         .map(|cells| {

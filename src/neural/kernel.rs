@@ -105,7 +105,7 @@ fn plus_loop(more: &[f32], sums: &mut [f32]) {
 
 /// What a step of Adam is made with.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Adam {
+pub(super) struct AdamStep {
     /// What gradients are multiplied by first.
     pub(super) share: f32,
     /// The rate, corrected for the short past of the mean.
@@ -121,11 +121,11 @@ pub(super) const BETAS: [f32; 2] = [0.9, 0.999];
 
 at_levels! {
     /// Moves weights against the means of their gradients, divided by how large these are.
-    adam(step: Adam, grads: &[f32], moments: [&mut [f32]; 2], weights: &mut [f32]) = adam_loop
+    adam(step: AdamStep, grads: &[f32], moments: [&mut [f32]; 2], weights: &mut [f32]) = adam_loop
 }
 
 #[inline(always)]
-fn adam_loop(step: Adam, grads: &[f32], moments: [&mut [f32]; 2], weights: &mut [f32]) {
+fn adam_loop(step: AdamStep, grads: &[f32], moments: [&mut [f32]; 2], weights: &mut [f32]) {
     /// Keeps weights still whose gradients are nothing but rounding.
     const LEAST: f32 = 1e-8;
     let [means, squares] = moments;
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn all_levels_move_weights_alike() {
-        let step = Adam { share: 0.5, rate: 0.01, root: 1.7, decay: 1e-3 };
+        let step = AdamStep { share: 0.5, rate: 0.01, root: 1.7, decay: 1e-3 };
         let grads = numbers(80, 1);
         let moved = |level: Level| {
             let (mut means, mut squares) = (numbers(80, 2), numbers(80, 3));

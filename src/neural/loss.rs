@@ -13,13 +13,13 @@ use crate::{Grouping, Queries};
 
 /// A loss whose gradients exist query by query.
 #[derive(Debug)]
-pub struct Loss {
-    source: Source,
+pub struct NetLoss {
+    source: LossSource,
     notes: Vec<(&'static str, String)>,
 }
 
 #[derive(Debug)]
-enum Source {
+enum LossSource {
     /// Labels.
     Labels(Kind, Box<LambdaOptions>),
     /// Preferences between the caller's rows.
@@ -28,7 +28,7 @@ enum Source {
 
 /// A loss made ready for a dataset.
 #[derive(Debug)]
-pub(super) enum Lambdas {
+pub(super) enum NetObjective {
     Objective(Box<dyn Objective>),
     /// Of each query, with docs counted from its first.
     Preferences {
@@ -39,7 +39,7 @@ pub(super) enum Lambdas {
 
 /// Some queries side by side, with all that a loss may know of them.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct QueryBatch {
     pub(super) members: Vec<u32>,
     sizes: Vec<usize>,
     labels: Vec<f32>,
@@ -48,7 +48,7 @@ pub(super) struct Batch {
     query_weight: Vec<f64>,
 }
 
-impl Loss {
+impl NetLoss {
     /// Pairs of docs with different labels: `lambdarank` or `ranknet`.
     pub fn new(kind: Kind, options: LambdaOptions) -> Result<Self> {
         if !matches!(kind, Kind::LambdaRank | Kind::RankNet) {
@@ -69,7 +69,7 @@ impl Loss {
         if kind == Kind::LambdaRank {
             notes.push(("objective_metric", options.metric.to_string()));
         }
-        Ok(Self { source: Source::Labels(kind, Box::new(options)), notes })
+        Ok(Self { source: LossSource::Labels(kind, Box::new(options)), notes })
     }
 
     /// `RankNet` on preferences between the caller's rows.
@@ -79,7 +79,7 @@ impl Loss {
             ("preferences", by_row.len().to_string()),
             ("sigma", sigma.to_string()),
         ];
-        Self { source: Source::Rows(by_row, sigma), notes }
+        Self { source: LossSource::Rows(by_row, sigma), notes }
     }
 
     /// What the model keeps of it.
@@ -88,13 +88,13 @@ impl Loss {
     }
 
     /// The loss on the docs of a dataset; refuses labels and preferences that it cannot use.
-    pub(super) fn settle(&self, data: &RawDataset, interrupt: &Interrupt) -> Result<Lambdas> {
+    pub(super) fn settle(&self, data: &RawDataset, interrupt: &Interrupt) -> Result<NetObjective> {
         match &self.source {
-            Source::Labels(kind, options) => {
+            LossSource::Labels(kind, options) => {
                 data.require_pairs()?;
                 let mut options = LambdaOptions::clone(options);
                 if *kind == Kind::RankNet {
-                    return Ok(Lambdas::Objective(Box::new(RankNet::new(options)?)));
+                    return Ok(NetObjective::Objective(Box::new(RankNet::new(options)?)));
                 }
                 check_labels(&options, data, interrupt)?;
                 // The top of ERR's scale is the largest label of the data, not of a batch.
@@ -103,9 +103,9 @@ impl Loss {
                     convention.max_label = Some(data.labels().iter().copied().fold(0.0, f32::max));
                     options.metric = options.metric.with_convention(&convention)?;
                 }
-                Ok(Lambdas::Objective(Box::new(LambdaRank::new(options)?)))
+                Ok(NetObjective::Objective(Box::new(LambdaRank::new(options)?)))
             }
-            Source::Rows(by_row, sigma) => settle_preferences(by_row, data, *sigma),
+            LossSource::Rows(by_row, sigma) => settle_preferences(by_row, data, *sigma),
         }
     }
 }
@@ -127,7 +127,11 @@ pub(super) fn grouping(data: &RawDataset) -> Result<Grouping> {
     Grouping::from_codes(&data.by_row(&codes), data.queries().len())
 }
 
-fn settle_preferences(by_row: &[Preference], data: &RawDataset, sigma: f64) -> Result<Lambdas> {
+fn settle_preferences(
+    by_row: &[Preference],
+    data: &RawDataset,
+    sigma: f64,
+) -> Result<NetObjective> {
     let rows = data.num_docs();
     let mut doc_of = vec![0u32; rows];
     for (doc, &row) in data.rows().iter().enumerate() {
@@ -160,10 +164,10 @@ fn settle_preferences(by_row: &[Preference], data: &RawDataset, sigma: f64) -> R
         let (better, worse) = (preference.better - start, preference.worse - start);
         by_query[query].push(Preference { better, worse, ..preference });
     }
-    Ok(Lambdas::Preferences { by_query, sigma })
+    Ok(NetObjective::Preferences { by_query, sigma })
 }
 
-impl Lambdas {
+impl NetObjective {
     /// The queries that have a gradient at some scores.
     pub(super) fn useful(&self, data: &RawDataset) -> Vec<u32> {
         let labels = data.labels();
@@ -180,7 +184,7 @@ impl Lambdas {
     /// The gradient of each doc of a batch.
     pub(super) fn gradients(
         &self,
-        batch: &Batch,
+        batch: &QueryBatch,
         state: State<'_>,
         gradients: &mut [Gradient],
         interrupt: &Interrupt,
@@ -217,7 +221,7 @@ impl Lambdas {
     }
 }
 
-impl Batch {
+impl QueryBatch {
     /// Takes the queries of `members`.
     pub(super) fn load(&mut self, data: &RawDataset, members: &[u32]) {
         let Self { sizes, labels, doc_hash, row_weight, query_weight, .. } = self;

@@ -14,8 +14,8 @@
 //! is four bytes a cell, in which the inputs stand.
 //!
 //! ```
-//! use rustrank::data::{Policy, RawDataset, RowData, Strided};
-//! use rustrank::neural::{Loss, Params, Plan, Trainer};
+//! use rustrank::data::{MissingPolicy, RawDataset, RowData, StridedTable};
+//! use rustrank::neural::{NetLoss, Params, NetPlan, NetTrainer};
 //! use rustrank::objective::{Kind, LambdaOptions};
 //! use rustrank::{Grouping, Interrupt, Queries};
 //!
@@ -24,18 +24,18 @@
 //! let labels = features.clone();
 //! let queries = Queries::from_sizes(&[5; 40], 200)?;
 //! let never = Interrupt::new();
-//! let table = Strided::by_row(&features, 1, Policy::default());
+//! let table = StridedTable::by_row(&features, 1, MissingPolicy::default());
 //! let rows = RowData::new(labels, Grouping::in_row_order(queries));
 //! let data = RawDataset::new(&table, rows, &never)?;
 //!
-//! let plan = Plan {
+//! let plan = NetPlan {
 //!     params: Params { epochs: 5, learning_rate: 0.01, ..Params::default() },
-//!     loss: Loss::new(Kind::LambdaRank, LambdaOptions::new("ndcg".parse()?))?,
+//!     loss: NetLoss::new(Kind::LambdaRank, LambdaOptions::new("ndcg".parse()?))?,
 //!     watched: Vec::new(),
 //!     metrics: Vec::new(),
 //!     patience: None,
 //! };
-//! let mut trainer = Trainer::new(data, plan, &never)?;
+//! let mut trainer = NetTrainer::new(data, plan, &never)?;
 //! while let Some(epoch) = trainer.next_epoch(&never)? {
 //!     assert!(epoch.number <= 5);
 //! }
@@ -44,13 +44,13 @@
 //! # Ok::<(), rustrank::Error>(())
 //! ```
 
+mod gradient_step;
 mod inputs;
 mod kernel;
 mod loss;
 mod params;
-mod step;
 mod trainer;
 
-pub use loss::Loss;
+pub use loss::NetLoss;
 pub use params::{Inputs, Optimiser, Params, Patience, Schedule};
-pub use trainer::{Epoch, Plan, Trainer};
+pub use trainer::{Epoch, NetPlan, NetTrainer};

@@ -1,9 +1,9 @@
 //! Epochs: all queries once in an order that is drawn, then the metrics.
 
+use super::gradient_step::{Learner, StepBuffers, inputs_of};
 use super::inputs::{choose, settle};
-use super::loss::{Lambdas, Loss, grouping};
+use super::loss::{NetLoss, NetObjective, grouping};
 use super::params::{Inputs, Optimiser, Params, Patience, Schedule};
-use super::step::{Learner, Scratch, inputs_of};
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::hash;
@@ -23,11 +23,11 @@ const DOCS_A_TASK: usize = 1024;
 
 /// What to train, besides the data.
 #[derive(Debug)]
-pub struct Plan {
+pub struct NetPlan {
     /// The net and how it learns.
     pub params: Params,
     /// What it learns.
-    pub loss: Loss,
+    pub loss: NetLoss,
     /// What is evaluated after each epoch, by name.
     pub watched: Vec<(String, RawDataset)>,
     /// By which metrics.
@@ -56,23 +56,23 @@ pub struct Epoch {
 ///
 /// An epoch that fails, or is interrupted, leaves no trace.
 #[derive(Debug)]
-pub struct Trainer {
+pub struct NetTrainer {
     data: RawDataset,
-    plan: Plan,
-    lambdas: Lambdas,
+    plan: NetPlan,
+    lambdas: NetObjective,
     inputs: Vec<Input>,
     /// The queries with a gradient.
     useful: Vec<u32>,
     learner: Learner,
-    scratch: Scratch,
-    progress: Progress,
+    scratch: StepBuffers,
+    progress: TrainingState,
     best_weights: Option<Vec<f32>>,
     history: Vec<Vec<f64>>,
 }
 
 /// Where training stands.
 #[derive(Debug, Clone, Copy, Default)]
-struct Progress {
+struct TrainingState {
     epoch: usize,
     /// The best epoch and its value.
     best: Option<(usize, f64)>,
@@ -82,9 +82,9 @@ struct Progress {
     ended: bool,
 }
 
-impl Trainer {
+impl NetTrainer {
     /// Checks all there is to check, chooses the inputs and draws the first weights.
-    pub fn new(mut data: RawDataset, mut plan: Plan, interrupt: &Interrupt) -> Result<Self> {
+    pub fn new(mut data: RawDataset, mut plan: NetPlan, interrupt: &Interrupt) -> Result<Self> {
         plan.params.check()?;
         if let Some(patience) = &plan.patience {
             patience.check(plan.watched.len(), plan.metrics.len())?;
@@ -107,8 +107,8 @@ impl Trainer {
             lambdas,
             inputs,
             useful,
-            scratch: Scratch::default(),
-            progress: Progress::default(),
+            scratch: StepBuffers::default(),
+            progress: TrainingState::default(),
             best_weights: None,
             history: Vec::new(),
         })
@@ -263,7 +263,7 @@ impl Trainer {
 }
 
 /// Refuses sets of other features, and labels without a gain; faults name the caller's rows.
-fn check_sets(data: &RawDataset, plan: &Plan, interrupt: &Interrupt) -> Result<()> {
+fn check_sets(data: &RawDataset, plan: &NetPlan, interrupt: &Interrupt) -> Result<()> {
     for (at, (name, set)) in plan.watched.iter().enumerate() {
         if set.num_features() != data.num_features() {
             let what = format!("`{name}` has another number of features than the training set");

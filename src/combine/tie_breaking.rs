@@ -8,8 +8,8 @@
 //! Rankers that were all treated so, by the same numbers, keep that order in every mixture of positive
 //! weights, so that sweeps need not know of it.
 
-use super::Judged;
-use super::many::{check, range};
+use super::JudgedQueries;
+use super::rankers::{check, range};
 use crate::error::Result;
 use crate::hash;
 use rayon::prelude::*;
@@ -27,9 +27,9 @@ pub enum TieBreak<'a> {
 }
 
 /// The scores of all rankers without ties.
-pub fn untied(
+pub fn break_ties(
     rankers: &[&[f64]],
-    judged: &Judged<'_>,
+    judged: &JudgedQueries<'_>,
     tie_break: TieBreak<'_>,
 ) -> Result<Vec<Vec<f64>>> {
     check(rankers, judged)?;
@@ -59,7 +59,7 @@ pub fn untied(
 }
 
 /// A number for each doc by what all rankers and the label say of it, and of all docs of its query.
-fn jitter(rankers: &[&[f64]], judged: &Judged<'_>, seed: u64) -> Vec<f64> {
+fn jitter(rankers: &[&[f64]], judged: &JudgedQueries<'_>, seed: u64) -> Vec<f64> {
     let of_doc = |doc: usize| {
         let label = u64::from(judged.labels[doc].to_bits());
         rankers.iter().fold(hash::mix(label), |sum, scores| {
@@ -78,7 +78,7 @@ fn jitter(rankers: &[&[f64]], judged: &Judged<'_>, seed: u64) -> Vec<f64> {
 }
 
 /// From 0, the lowest doc of a query, to below 1.
-fn places(scores: &[f64], judged: &Judged<'_>) -> Vec<f64> {
+fn places(scores: &[f64], judged: &JudgedQueries<'_>) -> Vec<f64> {
     let mut places = vec![0.0; scores.len()];
     let mut order = Vec::new();
     for docs in judged.queries.ranges() {

@@ -13,7 +13,7 @@
 //! that is so far from the others of its query that these have hardly a bit left makes coarse lines;
 //! [`sweep`](super::sweep) refuses it.
 
-use super::Range;
+use super::AlphaRange;
 use crate::metric::Ties;
 use std::cmp::Ordering;
 
@@ -30,9 +30,9 @@ const FAR: i32 = 44;
 
 /// What lines keep of scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Grain {
+pub(super) enum LinePrecision {
     /// All, to their last bits.
-    Fine,
+    Full,
     /// One ranker's scores are so small that the other's decide nearly everywhere.
     Coarse,
     /// Not the order of many docs of a ranker, the first or the second.
@@ -41,13 +41,13 @@ pub(super) enum Grain {
 
 /// A doc of a query.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct ScoreLine {
     pub(super) intercept: f64,
     pub(super) slope: f64,
     pub(super) doc: u32,
 }
 
-impl Line {
+impl ScoreLine {
     /// Where `self`, above `below`, is overtaken by it; infinite if that does not happen later on.
     #[expect(clippy::inline_always, reason = "the walk is compiled for several levels")]
     #[inline(always)]
@@ -80,7 +80,7 @@ impl Line {
 
 /// How alphas and scores become the numbers of lines.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Frame {
+pub(super) struct LineFrame {
     is_between: bool,
     /// `t = alpha / 2^shift`: brings the two rankers to one magnitude.
     shift: i32,
@@ -89,11 +89,11 @@ pub(super) struct Frame {
     pub(super) to: f64,
 }
 
-impl Frame {
-    pub(super) fn new(a: &[f64], b: &[f64], range: Range) -> Self {
+impl LineFrame {
+    pub(super) fn new(a: &[f64], b: &[f64], range: AlphaRange) -> Self {
         match range {
-            Range::Between => Self { is_between: true, shift: 0, from: 0.0, to: 1.0 },
-            Range::Along { from, to } => {
+            AlphaRange::Between => Self { is_between: true, shift: 0, from: 0.0, to: 1.0 },
+            AlphaRange::Along { from, to } => {
                 let (of_a, of_b) = (largest(a), largest(b));
                 let differ = exponent(of_a) - exponent(of_b);
                 let is_zero = of_a == 0.0 || of_b == 0.0;
@@ -116,33 +116,35 @@ impl Frame {
     }
 
     /// The lines of a query.
-    pub(super) fn lines(&self, a: &[f64], b: &[f64], lines: &mut Vec<Line>) -> Grain {
-        let reaches = [a, b].map(Reach::of);
+    pub(super) fn lines(&self, a: &[f64], b: &[f64], lines: &mut Vec<ScoreLine>) -> LinePrecision {
+        let reaches = [a, b].map(ExponentRange::of);
         let (of_a, of_b) = (reaches[0].most, reaches[1].most + self.shift);
         let bits = BITS - of_a.max(of_b);
-        let (scale_a, scale_b) = (Scale::new(bits), Scale::new(bits + self.shift));
+        let (scale_a, scale_b) = (PowerOfTwo::new(bits), PowerOfTwo::new(bits + self.shift));
         lines.clear();
         lines.extend(a.iter().zip(b).enumerate().map(|(doc, (&a, &b))| {
             let (intercept, b) = (scale_a.whole(a), scale_b.whole(b));
             let slope = if self.is_between { b - intercept } else { b };
-            Line { intercept, slope, doc: doc as u32 }
+            ScoreLine { intercept, slope, doc: doc as u32 }
         }));
         let far = [a, b].iter().zip(&reaches).position(|(scores, reach)| reach.is_far(scores));
         // What is 0 everywhere is exact.
         let is_coarse = |of: i32, other: i32| of > -1022 && of + FAR < other;
         match far {
-            Some(ranker) => Grain::Lost(ranker),
-            None if is_coarse(reaches[0].most, of_b) || is_coarse(of_b, of_a) => Grain::Coarse,
-            None => Grain::Fine,
+            Some(ranker) => LinePrecision::Lost(ranker),
+            None if is_coarse(reaches[0].most, of_b) || is_coarse(of_b, of_a) => {
+                LinePrecision::Coarse
+            }
+            None => LinePrecision::Full,
         }
     }
 }
 
 /// A power of two in two factors: one alone may be no float.
 #[derive(Debug, Clone, Copy)]
-struct Scale(f64, f64);
+struct PowerOfTwo(f64, f64);
 
-impl Scale {
+impl PowerOfTwo {
     fn new(exponent: i32) -> Self {
         let exponent = exponent.clamp(-2000, 2000);
         let half = exponent / 2;
@@ -155,7 +157,7 @@ impl Scale {
 }
 
 fn scaled(x: f64, exponent: i32) -> f64 {
-    let Scale(first, second) = Scale::new(exponent);
+    let PowerOfTwo(first, second) = PowerOfTwo::new(exponent);
     x * first * second
 }
 
@@ -174,12 +176,12 @@ fn exponent(x: f64) -> i32 {
 
 /// The exponents of the largest of some scores and of the smallest that is not 0, -1022 if all are.
 #[derive(Debug, Clone, Copy)]
-struct Reach {
+struct ExponentRange {
     most: i32,
     least: i32,
 }
 
-impl Reach {
+impl ExponentRange {
     /// In whole numbers, which vectors compare.
     fn of(scores: &[f64]) -> Self {
         let (mut most, mut least) = (0, 0x7ff);
@@ -209,8 +211,8 @@ impl Reach {
 }
 
 /// Puts the first `k` lines right after `t` to the front, in order.
-pub(super) fn rank(lines: &mut [Line], k: usize, t: f64) {
-    let order = |x: &Line, y: &Line| x.first_after(*y, t);
+pub(super) fn rank(lines: &mut [ScoreLine], k: usize, t: f64) {
+    let order = |x: &ScoreLine, y: &ScoreLine| x.first_after(*y, t);
     if k < lines.len() {
         lines.select_nth_unstable_by(k, order);
     }
@@ -219,7 +221,7 @@ pub(super) fn rank(lines: &mut [Line], k: usize, t: f64) {
 
 /// Docs whose lines are the same: they are tied at every alpha.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Twins {
+pub(super) struct TiedDocs {
     /// Whether there are any; the rest is filled only then.
     pub(super) any: bool,
     /// Docs, set by set, each set in the order of the tie rule.
@@ -228,18 +230,18 @@ pub(super) struct Twins {
     ranges: Vec<(u32, u32)>,
     /// A hash table of lines; 0 is an empty slot.
     slots: Vec<u32>,
-    sorted: Vec<Line>,
+    sorted: Vec<ScoreLine>,
 }
 
-impl Twins {
-    pub(super) fn find(&mut self, lines: &[Line], labels: &[f32], ties: Ties) {
+impl TiedDocs {
+    pub(super) fn find(&mut self, lines: &[ScoreLine], labels: &[f32], ties: Ties) {
         self.any = self.meet(lines);
         if !self.any {
             return;
         }
         self.sorted.clear();
         self.sorted.extend_from_slice(lines);
-        let label = |line: &Line| labels[line.doc as usize];
+        let label = |line: &ScoreLine| labels[line.doc as usize];
         self.sorted.sort_unstable_by(|x, y| {
             let lines = x.intercept.total_cmp(&y.intercept).then(x.slope.total_cmp(&y.slope));
             let rule = match ties {
@@ -270,7 +272,7 @@ impl Twins {
     }
 
     /// Whether a line occurs twice.
-    fn meet(&mut self, lines: &[Line]) -> bool {
+    fn meet(&mut self, lines: &[ScoreLine]) -> bool {
         let size = (4 * lines.len()).next_power_of_two();
         self.slots.clear();
         self.slots.resize(size, 0);
@@ -290,6 +292,6 @@ impl Twins {
     }
 }
 
-fn same(x: &Line, y: &Line) -> bool {
+fn same(x: &ScoreLine, y: &ScoreLine) -> bool {
     x.intercept == y.intercept && x.slope == y.slope
 }

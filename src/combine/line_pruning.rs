@@ -9,7 +9,7 @@
 //!
 //! Cost: O(n) for a query of n docs.
 
-use super::lines::Line;
+use super::score_lines::ScoreLine;
 
 /// More slopes than that are not a tree's; it pays no longer.
 const MOST_SLOPES: usize = 256;
@@ -21,7 +21,7 @@ const ROUNDING: f64 = 1.0 / (1u64 << 48) as f64;
 
 /// Buffers, kept from query to query.
 #[derive(Debug, Default)]
-pub(super) struct Thinner {
+pub(super) struct LinePruner {
     /// By hash, one more than the number of the slope there.
     slots: Vec<u16>,
     slopes: Vec<f64>,
@@ -35,13 +35,13 @@ pub(super) struct Thinner {
     lower_ends: Vec<i64>,
 }
 
-impl Thinner {
+impl LinePruner {
     /// Leaves out lines that are below rank `k` at all of `from..=to`.
-    pub(super) fn by_ends(&mut self, lines: &mut Vec<Line>, k: usize, (from, to): (f64, f64)) {
+    pub(super) fn by_ends(&mut self, lines: &mut Vec<ScoreLine>, k: usize, (from, to): (f64, f64)) {
         if lines.len() <= k {
             return;
         }
-        let ends = |line: &Line| {
+        let ends = |line: &ScoreLine| {
             let (x, y) = (line.intercept + from * line.slope, line.intercept + to * line.slope);
             if x < y { (x, y) } else { (y, x) }
         };
@@ -68,7 +68,7 @@ impl Thinner {
     }
 
     /// Leaves out lines that have `k` of their own slope above them.
-    pub(super) fn by_slopes(&mut self, lines: &mut Vec<Line>, k: usize) {
+    pub(super) fn by_slopes(&mut self, lines: &mut Vec<ScoreLine>, k: usize) {
         if lines.len() <= k || !self.number(lines) || self.sizes.iter().all(|&size| size <= k) {
             return;
         }
@@ -92,7 +92,7 @@ impl Thinner {
     }
 
     /// Numbers the slopes; false if there are too many.
-    fn number(&mut self, lines: &[Line]) -> bool {
+    fn number(&mut self, lines: &[ScoreLine]) -> bool {
         self.slots.clear();
         self.slots.resize(SLOTS, 0);
         self.slopes.clear();

@@ -1,6 +1,6 @@
 //! One weight, or one direction, after the other, until nothing raises the metric.
 //!
-//! [`coordinate_sweeps`] takes one ranker after the other and sets its weight to the best there is while
+//! [`coordinate_ascent`] takes one ranker after the other and sets its weight to the best there is while
 //! all others stay (the iterative procedure of Wu et al. 2008, section 3). *Powell's directions* begin as
 //! the rankers too, each in units of its spread; after a pass, where the weights have moved to becomes
 //! a direction in the place of the one that raised the metric most (Powell 1964), with the exact sweep
@@ -9,9 +9,9 @@
 //!
 //! Cost: a pass is a sweep a ranker, so that a thousand rankers are possible.
 
-use super::many::{Combination, Team, check, inverse, is_higher, mix, spread};
+use super::rankers::{Combination, RankerSet, check, inverse, is_higher, mix, spread};
 use super::sweep::sweep_checked;
-use super::{Judged, Range, Sweep, SweepOptions};
+use super::{AlphaRange, JudgedQueries, Sweep, SweepOptions};
 use crate::error::{Error, Result};
 use crate::hash;
 use crate::interrupt::Interrupt;
@@ -34,7 +34,7 @@ pub struct CoordinateOptions {
     /// An end to passes, should each still raise the metric.
     pub most_passes: usize,
     /// Along what sweeps go.
-    pub directions: Directions,
+    pub directions: SearchDirections,
     /// How often to begin anew, with random weights or near the best so far; the best way is taken.
     pub restarts: usize,
     /// The seed of the random weights.
@@ -43,7 +43,7 @@ pub struct CoordinateOptions {
 
 /// Along what sweeps go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Directions {
+pub enum SearchDirections {
     /// One weight at a time.
     #[default]
     Rankers,
@@ -60,7 +60,7 @@ impl CoordinateOptions {
             reach: 100.0,
             negative: true,
             most_passes: 100,
-            directions: Directions::Rankers,
+            directions: SearchDirections::Rankers,
             restarts: 0,
             seed: 0,
         }
@@ -88,16 +88,16 @@ impl CoordinateOptions {
 }
 
 /// Sets one weight after the other to the best there is, until nothing raises the metric.
-pub fn coordinate_sweeps(
+pub fn coordinate_ascent(
     rankers: &[&[f64]],
-    judged: &Judged<'_>,
+    judged: &JudgedQueries<'_>,
     options: &CoordinateOptions,
     interrupt: &Interrupt,
 ) -> Result<Combination> {
     check(rankers, judged)?;
     options.check(rankers.len())?;
     let spreads: Vec<f64> = rankers.iter().map(|scores| spread(scores, judged)).collect();
-    let team = Team { rankers, judged, metric: &options.metric, interrupt };
+    let team = RankerSet { rankers, judged, metric: &options.metric, interrupt };
     let best = match &options.start {
         Some(weights) => team.combination(weights.clone())?,
         None => team.best_start(&spreads)?,
@@ -113,7 +113,7 @@ pub fn coordinate_sweeps(
     Ok(best)
 }
 
-impl Team<'_> {
+impl RankerSet<'_> {
     /// Passes from a start until one raises the metric no further.
     fn raise(
         &self,
@@ -122,8 +122,8 @@ impl Team<'_> {
         options: &CoordinateOptions,
     ) -> Result<Combination> {
         let mut directions: Vec<Vec<f64>> = match options.directions {
-            Directions::Rankers => Vec::new(),
-            Directions::Powell => (0..spreads.len())
+            SearchDirections::Rankers => Vec::new(),
+            SearchDirections::Powell => (0..spreads.len())
                 .map(|ranker| {
                     let mut direction = vec![0.0; spreads.len()];
                     direction[ranker] = inverse(spreads[ranker]);
@@ -134,7 +134,7 @@ impl Team<'_> {
         for _ in 0..options.most_passes {
             let before = best.value;
             best.passes += 1;
-            if options.directions == Directions::Powell {
+            if options.directions == SearchDirections::Powell {
                 self.pass_along(&mut directions, options, &mut best)?;
             } else {
                 for (ranker, &spread) in spreads.iter().enumerate() {
@@ -219,7 +219,7 @@ impl Team<'_> {
         if from >= to {
             return Ok(());
         }
-        let found = self.swept((&here, &ahead), Range::Along { from, to })?;
+        let found = self.swept((&here, &ahead), AlphaRange::Along { from, to })?;
         let least = if options.negative { f64::NEG_INFINITY } else { 0.0 };
         let moved = best.weights.iter().zip(direction);
         let weights = moved.map(|(w, change)| (w + found.alpha * change).max(least)).collect();
@@ -242,13 +242,13 @@ impl Team<'_> {
         if !(to.is_normal() && to > 0.0) {
             return Ok(());
         }
-        let range = Range::Along { from: if options.negative { -to } else { 0.0 }, to };
+        let range = AlphaRange::Along { from: if options.negative { -to } else { 0.0 }, to };
         let found = self.swept((&rest, self.rankers[ranker]), range)?;
         weights[ranker] = found.alpha;
         self.take(weights, found.value, best)
     }
 
-    fn swept(&self, scores: (&[f64], &[f64]), range: Range) -> Result<Sweep> {
+    fn swept(&self, scores: (&[f64], &[f64]), range: AlphaRange) -> Result<Sweep> {
         let mut options = SweepOptions::new(self.metric.clone(), range);
         options.curve_steps = 0;
         sweep_checked(scores, self.judged, &options, self.interrupt)

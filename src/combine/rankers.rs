@@ -6,7 +6,7 @@
 //! A ranker's *spread*, the median over queries of what its scores range over, makes weights of
 //! rankers with other scales comparable.
 
-use super::Judged;
+use super::JudgedQueries;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::metric::Metric;
@@ -48,7 +48,7 @@ pub fn mix(rankers: &[&[f64]], weights: &[f64]) -> Vec<f64> {
 /// does on docs that it was not fitted to.
 pub fn values(
     rankers: &[&[f64]],
-    judged: &Judged<'_>,
+    judged: &JudgedQueries<'_>,
     metric: &Metric,
     weights: &[Vec<f64>],
     interrupt: &Interrupt,
@@ -59,23 +59,23 @@ pub fn values(
             .got(weights[at].len())
             .expected(format!("{}, the number of rankers", rankers.len())));
     }
-    let team = Team { rankers, judged, metric, interrupt };
+    let team = RankerSet { rankers, judged, metric, interrupt };
     weights.iter().map(|weights| team.value(&mix(rankers, weights))).collect()
 }
 
 /// The mean of all rankers, each divided by its spread: what to beat.
 pub fn average(
     rankers: &[&[f64]],
-    judged: &Judged<'_>,
+    judged: &JudgedQueries<'_>,
     metric: &Metric,
     interrupt: &Interrupt,
 ) -> Result<Combination> {
     check(rankers, judged)?;
     let spreads: Vec<f64> = rankers.iter().map(|scores| spread(scores, judged)).collect();
-    Team { rankers, judged, metric, interrupt }.average(&spreads)
+    RankerSet { rankers, judged, metric, interrupt }.average(&spreads)
 }
 
-pub(super) fn check(rankers: &[&[f64]], judged: &Judged<'_>) -> Result<()> {
+pub(super) fn check(rankers: &[&[f64]], judged: &JudgedQueries<'_>) -> Result<()> {
     if rankers.is_empty() {
         return Err(Error::param("combine.rankers", "no rankers").expected("at least one"));
     }
@@ -96,7 +96,7 @@ pub(super) fn inverse(spread: f64) -> f64 {
 }
 
 /// The median over queries of what the scores range over, the most if that is 0, or 0.
-pub(super) fn spread(scores: &[f64], judged: &Judged<'_>) -> f64 {
+pub(super) fn spread(scores: &[f64], judged: &JudgedQueries<'_>) -> f64 {
     let mut ranges: Vec<f64> = judged.queries.ranges().map(|docs| range(&scores[docs])).collect();
     let middle = ranges.len() / 2;
     let median = *ranges.select_nth_unstable_by(middle, f64::total_cmp).1;
@@ -116,14 +116,14 @@ pub(super) fn is_higher(value: f64, than: f64) -> bool {
 
 /// Rankers and what they are judged by.
 #[derive(Clone, Copy)]
-pub(super) struct Team<'a> {
+pub(super) struct RankerSet<'a> {
     pub(super) rankers: &'a [&'a [f64]],
-    pub(super) judged: &'a Judged<'a>,
+    pub(super) judged: &'a JudgedQueries<'a>,
     pub(super) metric: &'a Metric,
     pub(super) interrupt: &'a Interrupt,
 }
 
-impl Team<'_> {
+impl RankerSet<'_> {
     pub(super) fn value(&self, scores: &[f64]) -> Result<f64> {
         self.judged.mean(self.metric, scores, self.interrupt)
     }

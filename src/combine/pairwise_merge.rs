@@ -6,16 +6,16 @@
 //! Cost: about `n * n` sweeps for `n` rankers where all pairs are tried, and `n - 1` where the tree is
 //! given.
 
-use super::many::{Combination, Team, alone, check, mix, spread};
+use super::rankers::{Combination, RankerSet, alone, check, mix, spread};
 use super::sweep::sweep_checked;
-use super::{Judged, Range, SweepOptions};
+use super::{AlphaRange, JudgedQueries, SweepOptions};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::metric::Metric;
 
-/// Which two rankers [`pairing`] joins next.
+/// Which two rankers [`merge_pairwise`] joins next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pairing {
+pub enum MergeOrder {
     /// Those whose combination is best.
     BestFirst,
     /// Those between which the metric changes most often.
@@ -24,7 +24,7 @@ pub enum Pairing {
     Given(Vec<(usize, usize)>),
 }
 
-impl Pairing {
+impl MergeOrder {
     /// Refuses a tree that leaves out a ranker, or joins one twice.
     fn check(&self, num_rankers: usize) -> Result<()> {
         let Self::Given(joins) = self else { return Ok(()) };
@@ -52,35 +52,35 @@ impl Pairing {
 }
 
 /// Joins rankers two by two, each pair by its best mixture, until one is left.
-pub fn pairing(
+pub fn merge_pairwise(
     rankers: &[&[f64]],
-    judged: &Judged<'_>,
+    judged: &JudgedQueries<'_>,
     metric: &Metric,
-    order: &Pairing,
+    order: &MergeOrder,
     interrupt: &Interrupt,
 ) -> Result<Combination> {
     check(rankers, judged)?;
     order.check(rankers.len())?;
-    let team = Team { rankers, judged, metric, interrupt };
+    let team = RankerSet { rankers, judged, metric, interrupt };
     let mut nodes = Vec::with_capacity(rankers.len());
     for ranker in 0..rankers.len() {
         nodes.push(team.node(alone(ranker, rankers.len()))?);
     }
     let mut joins = Vec::new();
-    if !matches!(order, Pairing::Given(_)) {
+    if !matches!(order, MergeOrder::Given(_)) {
         for y in 0..nodes.len() {
             team.try_joins(&nodes, y, &mut joins)?;
         }
     }
     let (mut history, mut path) = (Vec::new(), Vec::new());
     while nodes.iter().flatten().count() > 1 {
-        if let Pairing::Given(given) = order {
+        if let MergeOrder::Given(given) = order {
             joins.extend(team.join(&nodes, given[history.len()])?);
         }
-        let better = |join: &Join, than: &Join| match order {
-            Pairing::BestFirst => join.value > than.value,
-            Pairing::MostDifferentFirst => join.num_events > than.num_events,
-            Pairing::Given(_) => false,
+        let better = |join: &MergeCandidate, than: &MergeCandidate| match order {
+            MergeOrder::BestFirst => join.value > than.value,
+            MergeOrder::MostDifferentFirst => join.num_events > than.num_events,
+            MergeOrder::Given(_) => false,
         };
         let next = joins.iter().reduce(|x, y| if better(y, x) { y } else { x }).cloned();
         let join = next.ok_or_else(|| Error::internal("two rankers that were never joined"))?;
@@ -89,7 +89,7 @@ pub fn pairing(
         joins.retain(|join| ![x, y].iter().any(|node| [join.pair.0, join.pair.1].contains(node)));
         (nodes[x], nodes[y]) = (None, None);
         nodes.push(team.node(weights)?);
-        if !matches!(order, Pairing::Given(_)) {
+        if !matches!(order, MergeOrder::Given(_)) {
             team.try_joins(&nodes, nodes.len() - 1, &mut joins)?;
         }
         if let Some(Some(node)) = nodes.last() {
@@ -98,7 +98,8 @@ pub fn pairing(
         }
     }
     let last = nodes.into_iter().flatten().next();
-    let Node { weights, value, .. } = last.ok_or_else(|| Error::internal("no ranker is left"))?;
+    let MergeNode { weights, value, .. } =
+        last.ok_or_else(|| Error::internal("no ranker is left"))?;
     let passes = history.len();
     if path.is_empty() {
         (history, path) = (vec![value], vec![weights.clone()]);
@@ -107,7 +108,7 @@ pub fn pairing(
 }
 
 /// A ranker, or what was joined from some.
-struct Node {
+struct MergeNode {
     weights: Vec<f64>,
     scores: Vec<f64>,
     spread: f64,
@@ -116,7 +117,7 @@ struct Node {
 
 /// Two nodes and their best mixture.
 #[derive(Debug, Clone)]
-struct Join {
+struct MergeCandidate {
     pair: (usize, usize),
     /// What the scores of each count.
     shares: [f64; 2],
@@ -124,16 +125,21 @@ struct Join {
     num_events: u64,
 }
 
-impl Team<'_> {
-    fn node(&self, weights: Vec<f64>) -> Result<Option<Node>> {
+impl RankerSet<'_> {
+    fn node(&self, weights: Vec<f64>) -> Result<Option<MergeNode>> {
         let scores = mix(self.rankers, &weights);
         let value = self.value(&scores)?;
         let spread = spread(&scores, self.judged);
-        Ok(Some(Node { weights, scores, spread, value }))
+        Ok(Some(MergeNode { weights, scores, spread, value }))
     }
 
     /// Joins of node `y` with all before it that are left.
-    fn try_joins(&self, nodes: &[Option<Node>], y: usize, joins: &mut Vec<Join>) -> Result<()> {
+    fn try_joins(
+        &self,
+        nodes: &[Option<MergeNode>],
+        y: usize,
+        joins: &mut Vec<MergeCandidate>,
+    ) -> Result<()> {
         for x in 0..y {
             joins.extend(self.join(nodes, (x, y))?);
         }
@@ -141,23 +147,27 @@ impl Team<'_> {
     }
 
     /// The best mixture of two nodes, if both are left.
-    fn join(&self, nodes: &[Option<Node>], (x, y): (usize, usize)) -> Result<Option<Join>> {
+    fn join(
+        &self,
+        nodes: &[Option<MergeNode>],
+        (x, y): (usize, usize),
+    ) -> Result<Option<MergeCandidate>> {
         let (Some(first), Some(second)) = (&nodes[x], &nodes[y]) else { return Ok(None) };
-        let mut options = SweepOptions::new(self.metric.clone(), Range::Between);
+        let mut options = SweepOptions::new(self.metric.clone(), AlphaRange::Between);
         options.curve_steps = 0;
         let (to_first, to_second) = (to_one(first.spread), to_one(second.spread));
-        let scaled = |node: &Node, by: f64| node.scores.iter().map(|s| s * by).collect();
+        let scaled = |node: &MergeNode, by: f64| node.scores.iter().map(|s| s * by).collect();
         let (a, b): (Vec<f64>, Vec<f64>) = (scaled(first, to_first), scaled(second, to_second));
         let found = sweep_checked((&a, &b), self.judged, &options, self.interrupt)?;
         let shares = [to_first * (1.0 - found.alpha), to_second * found.alpha];
         let (value, num_events) = (found.value, found.num_events);
-        Ok(Some(Join { pair: (x, y), shares, value, num_events }))
+        Ok(Some(MergeCandidate { pair: (x, y), shares, value, num_events }))
     }
 }
 
-impl Join {
+impl MergeCandidate {
     /// What each ranker weighs in it.
-    fn weights(&self, nodes: &[Option<Node>]) -> Vec<f64> {
+    fn weights(&self, nodes: &[Option<MergeNode>]) -> Vec<f64> {
         let of = |node: usize| nodes[node].iter().flat_map(|node| &node.weights);
         let pairs = of(self.pair.0).zip(of(self.pair.1));
         pairs.map(|(v, w)| self.shares[0] * v + self.shares[1] * w).collect()

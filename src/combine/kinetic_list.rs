@@ -13,19 +13,19 @@
 //! Cost of a query of n docs with E events in its first k ranks: O(n + k log k) to begin, O(k/16) an
 //! event and O(n/8) for each new last of the list. Without a cut, k = n and events are inversions.
 
-use super::lines::{self, Line};
-use super::tally::Tally;
+use super::query_metric::QueryMetric;
+use super::score_lines::{self, ScoreLine};
 
 /// Where the metric changes, and by how much in the units of the tally.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Event {
+pub(super) struct MetricChange {
     pub(super) t: f64,
     pub(super) delta: i64,
 }
 
 /// Where a walk ends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct End {
+pub(super) struct WalkLimit {
     /// After all that happens until here, that included.
     pub(super) until: f64,
     /// Or as soon as there are so many events.
@@ -34,7 +34,7 @@ pub(super) struct End {
 
 /// What a walk saw.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Walked {
+pub(super) struct WalkOutcome {
     /// The value before its first event.
     pub(super) start: i64,
     /// When the next thing happens, after its end.
@@ -47,7 +47,7 @@ const LANES: usize = 8;
 
 /// One query's list; kept from query to query.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Front {
+pub(super) struct KineticList {
     /// How many ranks are followed.
     k: usize,
     num_docs: usize,
@@ -56,15 +56,15 @@ pub(super) struct Front {
     /// Their lines; then lines that overtake nothing, to whole runs.
     intercepts: Vec<f64>,
     slopes: Vec<f64>,
-    times: Times,
+    times: CrossingTimes,
     /// Which doc outside overtakes at `times[k - 1]`.
     entering: usize,
 }
 
-impl Front {
+impl KineticList {
     /// Ranks the lines right after `t`; `k` is at least 1 and at most their number.
-    pub(super) fn start(&mut self, all: &mut [Line], k: usize, t: f64) {
-        lines::rank(all, k, t);
+    pub(super) fn start(&mut self, all: &mut [ScoreLine], k: usize, t: f64) {
+        score_lines::rank(all, k, t);
         (self.k, self.num_docs) = (k, all.len());
         self.order.clear();
         self.order.extend(all.iter().map(|line| line.doc));
@@ -90,9 +90,9 @@ impl Front {
 
     #[expect(clippy::inline_always, reason = "the walk is compiled for several levels")]
     #[inline(always)]
-    fn line(&self, at: usize) -> Line {
+    fn line(&self, at: usize) -> ScoreLine {
         let (intercept, slope) = (self.intercepts[at], self.slopes[at]);
-        Line { intercept, slope, doc: self.order[at] }
+        ScoreLine { intercept, slope, doc: self.order[at] }
     }
 
     fn exchange(&mut self, x: usize, y: usize) {
@@ -106,10 +106,10 @@ impl Front {
     #[inline(always)]
     pub(super) fn walk(
         &mut self,
-        end: End,
-        tally: &mut impl Tally,
-        events: &mut Vec<Event>,
-    ) -> Walked {
+        end: WalkLimit,
+        metric: &mut impl QueryMetric,
+        events: &mut Vec<MetricChange>,
+    ) -> WalkOutcome {
         self.times.reset(self.k);
         for rank in 0..self.k {
             self.refresh(rank);
@@ -117,35 +117,35 @@ impl Front {
         for run in 0..self.k.div_ceil(RUN) {
             self.times.settle(run);
         }
-        let start = tally.value(self.top());
+        let start = metric.value(self.top());
         let (mut now, mut value) = (f64::NEG_INFINITY, start);
         loop {
             let (t, rank) = self.times.first();
-            if t > now && now > f64::NEG_INFINITY && tally.is_touched() {
-                let next = tally.value(self.top());
+            if t > now && now > f64::NEG_INFINITY && metric.is_touched() {
+                let next = metric.value(self.top());
                 if next != value {
-                    events.push(Event { t: now, delta: next.wrapping_sub(value) });
+                    events.push(MetricChange { t: now, delta: next.wrapping_sub(value) });
                     value = next;
                 }
             }
             if t > end.until || t == f64::INFINITY || events.len() >= end.most_events {
-                return Walked { start, next: t };
+                return WalkOutcome { start, next: t };
             }
             now = t;
-            self.cross(rank, tally);
+            self.cross(rank, metric);
         }
     }
 
     /// The doc at `rank` is overtaken.
     #[expect(clippy::inline_always, reason = "compiled for several levels")]
     #[inline(always)]
-    fn cross(&mut self, rank: usize, tally: &mut impl Tally) {
+    fn cross(&mut self, rank: usize, metric: &mut impl QueryMetric) {
         let last = self.k - 1;
         if rank == last {
-            tally.enter(last, self.order[last], self.order[self.entering]);
+            metric.enter(last, self.order[last], self.order[self.entering]);
             self.exchange(last, self.entering);
         } else {
-            tally.swap(rank, self.order[rank], self.order[rank + 1]);
+            metric.swap(rank, self.order[rank], self.order[rank + 1]);
             self.exchange(rank, rank + 1);
             // The upper one is the steeper: it is not overtaken by the other again.
             self.times.put(rank, f64::INFINITY);
@@ -209,12 +209,12 @@ impl Front {
 
 /// The time of each rank, with the least of each run.
 #[derive(Debug, Clone, Default)]
-struct Times {
+struct CrossingTimes {
     runs: Vec<[f64; RUN]>,
     least: Vec<f64>,
 }
 
-impl Times {
+impl CrossingTimes {
     fn reset(&mut self, k: usize) {
         self.runs.clear();
         self.runs.resize(k.div_ceil(RUN), [f64::INFINITY; RUN]);

@@ -9,12 +9,12 @@
 //! the mean of their gains. All other metrics are asked anew after each alpha at which docs of
 //! different labels were exchanged, at the price of their own pass over the list.
 
-use super::lines::Twins;
+use super::score_lines::TiedDocs;
 use crate::error::Result;
 use crate::metric::{Empty, Judge, LabelFacts, Measure, Metric, Ranking, Scratch, Ties};
 
 /// What a walk tells of its exchanges.
-pub(super) trait Tally {
+pub(super) trait QueryMetric {
     /// The docs of this rank and the next change places.
     fn swap(&mut self, rank: usize, upper: u32, lower: u32);
     /// The doc of the last rank leaves the list for another.
@@ -27,7 +27,7 @@ pub(super) trait Tally {
 
 /// A query's labels and what counts of them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(super) struct WeightedLabels<'a> {
     pub(super) labels: &'a [f32],
     /// Units a value of 1 in this query.
     pub(super) unit: f64,
@@ -35,13 +35,13 @@ pub(super) struct Known<'a> {
 
 /// The metric made ready: which labels differ for it and which way of counting it takes.
 #[derive(Debug, Clone)]
-pub(super) struct Rules {
+pub(super) struct MetricRules {
     pub(super) judge: Judge,
     /// The metric is a sum of gains times discounts.
     pub(super) is_sum: bool,
 }
 
-impl Rules {
+impl MetricRules {
     pub(super) fn new(metric: &Metric, labels: &[f32]) -> Result<Self> {
         let judge = Judge::new(metric, labels, LabelFacts::scan(labels)?)?;
         let is_linear = matches!(
@@ -86,8 +86,12 @@ impl Rules {
 /// The value of a query whose docs no order tells apart, or `None` if the order counts.
 ///
 /// Values are NaN where the query is skipped. Leaves the query's labels in `ranking`.
-pub(super) fn constant(rules: &Rules, labels: &[f32], buffers: &mut Buffers) -> Option<f64> {
-    let Buffers { ranking, scratch, .. } = buffers;
+pub(super) fn constant(
+    rules: &MetricRules,
+    labels: &[f32],
+    buffers: &mut MetricBuffers,
+) -> Option<f64> {
+    let MetricBuffers { ranking, scratch, .. } = buffers;
     ranking.begin(labels);
     let empty = rules.judge.divisor(ranking, &mut scratch.discounts).is_none();
     if !empty && ranking.levels().len() > 1 {
@@ -99,7 +103,7 @@ pub(super) fn constant(rules: &Rules, labels: &[f32], buffers: &mut Buffers) -> 
 
 /// What tallies keep from query to query.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Buffers {
+pub(super) struct MetricBuffers {
     ranking: Ranking,
     scratch: Scratch,
     /// Units a doc is worth at discount 1.
@@ -111,22 +115,22 @@ pub(super) struct Buffers {
 
 /// A sum of gains times discounts.
 #[derive(Debug)]
-pub(super) struct Sum<'a> {
+pub(super) struct GainSum<'a> {
     gains: &'a [f64],
     discounts: &'a [f64],
     value: i64,
     is_new: bool,
 }
 
-impl<'a> Sum<'a> {
+impl<'a> GainSum<'a> {
     /// For the query that [`constant`] was last asked about.
     pub(super) fn new(
-        rules: &Rules,
-        known: Known<'_>,
-        twins: &Twins,
-        buffers: &'a mut Buffers,
+        rules: &MetricRules,
+        known: WeightedLabels<'_>,
+        twins: &TiedDocs,
+        buffers: &'a mut MetricBuffers,
     ) -> Self {
-        let Buffers { ranking, scratch, gains, discounts, is_log } = buffers;
+        let MetricBuffers { ranking, scratch, gains, discounts, is_log } = buffers;
         let ranks = rules.ranks(known.labels.len());
         let divisor = rules.judge.divisor(ranking, &mut scratch.discounts).unwrap_or(1.0);
         let unit = known.unit / divisor;
@@ -162,7 +166,7 @@ impl<'a> Sum<'a> {
     }
 }
 
-impl Tally for Sum<'_> {
+impl QueryMetric for GainSum<'_> {
     #[expect(clippy::inline_always, reason = "the walk is compiled for several levels")]
     #[inline(always)]
     fn swap(&mut self, rank: usize, upper: u32, lower: u32) {
@@ -200,27 +204,27 @@ impl Tally for Sum<'_> {
 
 /// Any metric, asked anew.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
-    rules: &'a Rules,
-    known: Known<'a>,
-    twins: &'a Twins,
-    buffers: &'a mut Buffers,
+pub(super) struct RecomputedMetric<'a> {
+    rules: &'a MetricRules,
+    known: WeightedLabels<'a>,
+    twins: &'a TiedDocs,
+    buffers: &'a mut MetricBuffers,
     is_touched: bool,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RecomputedMetric<'a> {
     /// For the query that [`constant`] was last asked about.
     pub(super) fn new(
-        rules: &'a Rules,
-        known: Known<'a>,
-        twins: &'a Twins,
-        buffers: &'a mut Buffers,
+        rules: &'a MetricRules,
+        known: WeightedLabels<'a>,
+        twins: &'a TiedDocs,
+        buffers: &'a mut MetricBuffers,
     ) -> Self {
         Self { rules, known, twins, buffers, is_touched: true }
     }
 
     fn ask(&mut self, top: &[u32]) -> f64 {
-        let Buffers { ranking, scratch, .. } = &mut *self.buffers;
+        let MetricBuffers { ranking, scratch, .. } = &mut *self.buffers;
         let labels = self.known.labels;
         let label = |&doc: &u32| labels[doc as usize];
         let ranks = self.rules.ranks(labels.len());
@@ -243,7 +247,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-impl Tally for Asked<'_> {
+impl QueryMetric for RecomputedMetric<'_> {
     fn swap(&mut self, _rank: usize, upper: u32, lower: u32) {
         let labels = self.known.labels;
         self.is_touched |= labels[upper as usize] != labels[lower as usize] || self.twins.any;

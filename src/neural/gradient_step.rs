@@ -17,8 +17,8 @@
 //! Each query of a batch has a gradient of its own, and these are summed in the order of the batch:
 //! threads cannot matter.
 
-use super::kernel::{self, Adam, BETAS};
-use super::loss::{Batch, Lambdas};
+use super::kernel::{self, AdamStep, BETAS};
+use super::loss::{NetObjective, QueryBatch};
 use super::params::{Optimiser, Params};
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
@@ -48,9 +48,9 @@ pub(super) struct Learner {
 
 /// Buffers of a training.
 #[derive(Debug, Default)]
-pub(super) struct Scratch {
-    batch: Batch,
-    slots: Vec<Slot>,
+pub(super) struct StepBuffers {
+    batch: QueryBatch,
+    slots: Vec<QueryPass>,
     scores: Vec<f64>,
     gradients: Vec<Gradient>,
     total: Vec<f32>,
@@ -58,7 +58,7 @@ pub(super) struct Scratch {
 
 /// One query of a batch.
 #[derive(Debug, Default)]
-struct Slot {
+struct QueryPass {
     layers: Activations,
     deltas: Activations,
     turned: Vec<f32>,
@@ -82,14 +82,14 @@ impl Learner {
     /// Moves the weights once, by the queries of `members`.
     pub(super) fn step(
         &mut self,
-        scratch: &mut Scratch,
-        (data, lambdas, members): (&RawDataset, &Lambdas, &[u32]),
+        scratch: &mut StepBuffers,
+        (data, lambdas, members): (&RawDataset, &NetObjective, &[u32]),
         (rate, epoch): (f64, u64),
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let Scratch { batch, slots, scores, gradients, total } = scratch;
+        let StepBuffers { batch, slots, scores, gradients, total } = scratch;
         batch.load(data, members);
-        slots.resize_with(members.len().max(slots.len()), Slot::default);
+        slots.resize_with(members.len().max(slots.len()), QueryPass::default);
         scores.resize(batch.len(), 0.0);
         gradients.resize(batch.len(), Gradient::default());
         let level = Level::best();
@@ -128,7 +128,7 @@ impl Learner {
                 for (rest, beta) in self.rests.iter_mut().zip(BETAS) {
                     *rest *= f64::from(beta);
                 }
-                let step = Adam {
+                let step = AdamStep {
                     share: share as f32,
                     rate: (rate / (1.0 - self.rests[0])) as f32,
                     root: (1.0 / (1.0 - self.rests[1]).sqrt()) as f32,
@@ -141,7 +141,7 @@ impl Learner {
     }
 }
 
-impl Slot {
+impl QueryPass {
     /// The gradient of all weights from those of the scores, after a forward pass.
     fn backward(&mut self, level: Level, net: &Net, from: Rows<'_>, gradients: &[Gradient]) {
         let Self { layers, deltas, turned, grads, sums } = self;
@@ -195,10 +195,10 @@ fn turn(
 /// Inputs, buffers and values of each query of a batch.
 fn jobs<'a, T>(
     data: &'a RawDataset,
-    slots: &'a mut [Slot],
+    slots: &'a mut [QueryPass],
     members: &[u32],
     mut values: &'a mut [T],
-) -> Vec<(Rows<'a>, &'a mut Slot, &'a mut [T])> {
+) -> Vec<(Rows<'a>, &'a mut QueryPass, &'a mut [T])> {
     let one = |(&query, slot)| {
         let docs = data.queries().range(query as usize);
         let (mine, rest) = std::mem::take(&mut values).split_at_mut(docs.len());

@@ -12,13 +12,13 @@ use crate::error::{Error, Result};
 use crate::{Interrupt, hash};
 
 /// The bins of the rows that all ranks have sampled, the same on all ranks.
-pub fn bins_together(
+pub fn choose_global_bins(
     team: &Team,
     sample: Result<Sample>,
     options: &BinOptions,
     interrupt: &Interrupt,
 ) -> Result<Binning> {
-    let sample = together(team, sample)?;
+    let sample = gather_sample(team, sample)?;
     let num_features = sample.num_features();
     let chosen = Binning::choose(sample, num_features, options, interrupt);
     let binning = team.agree(Call::at_start("bins"), chosen)?;
@@ -27,7 +27,7 @@ pub fn bins_together(
 }
 
 /// The sample of the rows of all ranks.
-fn together(team: &Team, sample: Result<Sample>) -> Result<Sample> {
+fn gather_sample(team: &Team, sample: Result<Sample>) -> Result<Sample> {
     if team.is_alone() {
         return sample;
     }
