@@ -49,7 +49,7 @@ impl ClassGoal {
             let by_row = dataset.by_row(dataset.labels());
             let first = |label: &f32| by_row.iter().position(|of_row| of_row == label);
             let rows = loss.labels().iter().map(|label| first(label).unwrap_or_default() as u32);
-            error.of_caller(&rows.collect::<Vec<_>>(), &[])
+            error.with_caller_rows(&rows.collect::<Vec<_>>(), &[])
         })?;
         let labels = loss.labels().iter();
         let class = |(&label, gain)| Class { label: f64::from(label), gain };
@@ -140,7 +140,11 @@ impl Loss {
     /// What the objective says of a dataset: where it is one of ours, its errors name docs and queries of
     /// the dataset, and here the caller's, `rows` and `query_of`.
     pub(super) fn told<T>(&self, rows: &[u32], query_of: &[u32], said: Result<T>) -> Result<T> {
-        if self.is_ours { said.map_err(|error| error.of_caller(rows, query_of)) } else { said }
+        if self.is_ours {
+            said.map_err(|error| error.with_caller_rows(rows, query_of))
+        } else {
+            said
+        }
     }
 
     /// The objective of the score, for what can learn nothing else.

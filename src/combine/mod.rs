@@ -195,8 +195,8 @@ impl JudgedQueries<'_> {
         } else {
             ("score.infinite", scores[row].to_string())
         };
-        Err(Error::data(code, format!("scores[{number}][{row}] = {score}"))
-            .row(row)
+        Err(Error::data(code, format!("= {score}"))
+            .element(format!("scores[{number}]"), row)
             .query(self.queries.of_doc(row))
             .expected("a finite number")
             .hint("give docs that a ranker did not retrieve a score just below its lowest"))
@@ -208,10 +208,10 @@ impl JudgedQueries<'_> {
         let scores = if ranker == 0 { scores.0 } else { scores.1 };
         let larger = |x: &usize, y: &usize| scores[*x].abs().total_cmp(&scores[*y].abs());
         let row = self.queries.range(query).rev().max_by(larger).unwrap_or_default();
-        Error::data("score.far", format!("scores[{ranker}][{row}] = {:e}", scores[row]))
-            .row(row)
+        Error::data("score.far", format!("= {:e}", scores[row]))
+            .element(format!("scores[{ranker}]"), row)
             .query(query)
-            .expected("scores of a query that are not rankers powers of ten apart")
+            .expected("scores of a query that are not many powers of ten apart")
             .hint("give docs that a ranker did not retrieve a score just below its lowest")
     }
 

@@ -187,7 +187,7 @@ impl Dataset {
 
     /// What was said of the docs and queries as they stand here: errors name the caller's instead.
     pub(crate) fn name_caller_rows<T>(&self, said: Result<T>) -> Result<T> {
-        said.map_err(|error| error.of_caller(&self.rows, &self.query_of))
+        said.map_err(|error| error.with_caller_rows(&self.rows, &self.query_of))
     }
 
     /// A hash of each doc's content: its identity for everything random.

@@ -149,14 +149,8 @@ fn settle_preferences(
         docs.push(Preference { better: doc_of[better], worse: doc_of[worse], ..*preference });
     }
     // What is wrong with any of them is said here.
-    PreferenceNet::new(&docs, data.queries(), sigma).map_err(|error| {
-        let query =
-            error.fault().and_then(|fault| fault.place.query.as_deref()?.parse::<usize>().ok());
-        match query {
-            Some(query) if query < data.query_of().len() => error.query(data.query_of()[query]),
-            _ => error,
-        }
-    })?;
+    PreferenceNet::new(&docs, data.queries(), sigma)
+        .map_err(|error| error.with_caller_rows(data.rows(), data.query_of()))?;
     let mut by_query = vec![Vec::new(); data.queries().len()];
     for preference in docs {
         let query = data.queries().of_doc(preference.better as usize);
