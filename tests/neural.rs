@@ -7,7 +7,7 @@ use rustrank::hash::draw;
 use rustrank::metric::{Mean, Metric, evaluate};
 use rustrank::model::{Layer, Mlp, Model, Part};
 use rustrank::neural::{
-    Inputs, NetLoss, NetPlan, NetTrainer, Optimiser, Params, Patience, Schedule,
+    Inputs, NetEvaluationSet, NetLoss, NetPlan, NetTrainer, Optimiser, Params, Patience, Schedule,
 };
 use rustrank::objective::{Kind, LambdaOptions, Preference};
 use rustrank::{Error, Grouping, Interrupt, Queries};
@@ -92,7 +92,7 @@ fn bare(hidden: &[usize]) -> Params {
 }
 
 fn plan(params: Params, loss: NetLoss) -> NetPlan {
-    NetPlan { params, loss, watched: vec![], metrics: vec![], patience: None }
+    NetPlan { params, loss, evaluation_sets: vec![], metrics: vec![], patience: None }
 }
 
 fn trained(rows: &Rows, plan: NetPlan, epochs: usize) -> NetTrainer {
@@ -276,13 +276,13 @@ fn a_lambdarank_step_on_three_docs_is_the_one_made_by_hand() {
     assert!((weight(&trainer) - wanted).abs() < 1e-6, "{} {wanted}", weight(&trainer));
 }
 
-fn real_plan(watched: Vec<(String, RawDataset)>, params: Params) -> NetPlan {
+fn real_plan(evaluation_sets: Vec<NetEvaluationSet>, params: Params) -> NetPlan {
     let patience = Patience { epochs: 2, restarts: 2, factor: 0.5, set: 0, metric: 0 };
     NetPlan {
         params,
         loss: NetLoss::new(Kind::LambdaRank, LambdaOptions::new(metric("ndcg"))).unwrap(),
-        patience: (!watched.is_empty()).then_some(patience),
-        watched,
+        patience: (!evaluation_sets.is_empty()).then_some(patience),
+        evaluation_sets,
         metrics: vec![metric("ndcg@5"), metric("map")],
     }
 }
@@ -296,8 +296,8 @@ fn threads_and_the_order_of_rows_change_no_bit() {
         let text = |rows: &Rows, threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
-                let watched = vec![("valid".to_owned(), valid.data())];
-                let trainer = trained(rows, real_plan(watched, params.clone()), 4);
+                let sets = vec![NetEvaluationSet { name: "valid".to_owned(), data: valid.data() }];
+                let trainer = trained(rows, real_plan(sets, params.clone()), 4);
                 (trainer.model().unwrap().to_text(), format!("{:?}", trainer.history()))
             })
         };
@@ -311,9 +311,9 @@ fn threads_and_the_order_of_rows_change_no_bit() {
 fn a_net_learns_and_its_model_scores_as_it_was_judged() {
     let (train, valid) = (Rows::random(1, &[20; 150], 6), Rows::random(2, &[20; 100], 6));
     let params = Params { hidden: vec![16], epochs: 60, learning_rate: 0.01, ..Params::default() };
-    let watched = vec![("valid".to_owned(), valid.data())];
+    let sets = vec![NetEvaluationSet { name: "valid".to_owned(), data: valid.data() }];
     let mut trainer =
-        NetTrainer::new(train.data(), real_plan(watched, params), &Interrupt::new()).unwrap();
+        NetTrainer::new(train.data(), real_plan(sets, params), &Interrupt::new()).unwrap();
     let (mut epochs, mut restarts) = (0, 0);
     while let Some(epoch) = trainer.next_epoch(&Interrupt::new()).unwrap() {
         epochs += 1;

@@ -1,4 +1,4 @@
-//! What a net learns from: the objectives that boosting has, a batch of queries at a time.
+//! The losses of nets: the pairwise objectives of boosting, evaluated on a batch of queries at a time.
 
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
@@ -11,7 +11,7 @@ use crate::objective::{
 };
 use crate::{Grouping, Queries};
 
-/// A loss whose gradients exist query by query.
+/// A pairwise loss, whose gradients can be computed query by query.
 #[derive(Debug)]
 pub struct NetLoss {
     source: LossSource,
@@ -20,27 +20,32 @@ pub struct NetLoss {
 
 #[derive(Debug)]
 enum LossSource {
-    /// Labels.
-    Labels(Kind, Box<LambdaOptions>),
+    Labels {
+        kind: Kind,
+        options: Box<LambdaOptions>,
+    },
     /// Preferences between the caller's rows.
-    Rows(Vec<Preference>, f64),
+    Preferences {
+        by_row: Vec<Preference>,
+        sigma: f64,
+    },
 }
 
-/// A loss made ready for a dataset.
+/// A loss prepared for one dataset.
 #[derive(Debug)]
 pub(super) enum NetObjective {
     Objective(Box<dyn Objective>),
-    /// Of each query, with docs counted from its first.
+    /// The preferences of each query, with documents numbered from its first.
     Preferences {
         by_query: Vec<Vec<Preference>>,
         sigma: f64,
     },
 }
 
-/// Some queries side by side, with all that a loss may know of them.
+/// A batch of queries: a copy of everything that a loss may need of them.
 #[derive(Debug, Default)]
 pub(super) struct QueryBatch {
-    pub(super) members: Vec<u32>,
+    queries: Vec<u32>,
     sizes: Vec<usize>,
     labels: Vec<f32>,
     doc_hash: Vec<u64>,
@@ -69,7 +74,7 @@ impl NetLoss {
         if kind == Kind::LambdaRank {
             notes.push(("objective_metric", options.metric.to_string()));
         }
-        Ok(Self { source: LossSource::Labels(kind, Box::new(options)), notes })
+        Ok(Self { source: LossSource::Labels { kind, options: Box::new(options) }, notes })
     }
 
     /// `RankNet` on preferences between the caller's rows.
@@ -79,25 +84,25 @@ impl NetLoss {
             ("preferences", by_row.len().to_string()),
             ("sigma", sigma.to_string()),
         ];
-        Self { source: LossSource::Rows(by_row, sigma), notes }
+        Self { source: LossSource::Preferences { by_row, sigma }, notes }
     }
 
-    /// What the model keeps of it.
+    /// The attributes that the model records.
     pub(super) fn notes(&self) -> &[(&'static str, String)] {
         &self.notes
     }
 
-    /// The loss on the docs of a dataset; refuses labels and preferences that it cannot use.
-    pub(super) fn settle(&self, data: &RawDataset, interrupt: &Interrupt) -> Result<NetObjective> {
+    /// The loss on a dataset, or an error for labels and preferences that it cannot use.
+    pub(super) fn prepare(&self, data: &RawDataset, interrupt: &Interrupt) -> Result<NetObjective> {
         match &self.source {
-            LossSource::Labels(kind, options) => {
+            LossSource::Labels { kind, options } => {
                 data.require_pairs()?;
                 let mut options = LambdaOptions::clone(options);
                 if *kind == Kind::RankNet {
                     return Ok(NetObjective::Objective(Box::new(RankNet::new(options)?)));
                 }
                 check_labels(&options, data, interrupt)?;
-                // The top of ERR's scale is the largest label of the data, not of a batch.
+                // ERR's scale ends at the largest label of the data, not of a batch.
                 let mut convention = options.metric.convention().clone();
                 if options.metric.measure() == Measure::Err && convention.max_label.is_none() {
                     convention.max_label = Some(data.labels().iter().copied().fold(0.0, f32::max));
@@ -105,12 +110,12 @@ impl NetLoss {
                 }
                 Ok(NetObjective::Objective(Box::new(LambdaRank::new(options)?)))
             }
-            LossSource::Rows(by_row, sigma) => settle_preferences(by_row, data, *sigma),
+            LossSource::Preferences { by_row, sigma } => prepare_preferences(by_row, data, *sigma),
         }
     }
 }
 
-/// Evaluates the metric once in the caller's order, so that a fault names the caller's row.
+/// Evaluates the metric once in the caller's order, so that an error names the caller's row.
 fn check_labels(options: &LambdaOptions, data: &RawDataset, interrupt: &Interrupt) -> Result<()> {
     let grouping = grouping(data)?;
     let labels = data.by_row(data.labels());
@@ -127,7 +132,7 @@ pub(super) fn grouping(data: &RawDataset) -> Result<Grouping> {
     Grouping::from_codes(&data.by_row(&codes), data.queries().len())
 }
 
-fn settle_preferences(
+fn prepare_preferences(
     by_row: &[Preference],
     data: &RawDataset,
     sigma: f64,
@@ -148,7 +153,7 @@ fn settle_preferences(
         }
         docs.push(Preference { better: doc_of[better], worse: doc_of[worse], ..*preference });
     }
-    // What is wrong with any of them is said here.
+    // This refuses the first faulty preference.
     PreferenceNet::new(&docs, data.queries(), sigma)
         .map_err(|error| error.with_caller_rows(data.rows(), data.query_of()))?;
     let mut by_query = vec![Vec::new(); data.queries().len()];
@@ -162,17 +167,20 @@ fn settle_preferences(
 }
 
 impl NetObjective {
-    /// The queries that have a gradient at some scores.
-    pub(super) fn useful(&self, data: &RawDataset) -> Vec<u32> {
+    /// The queries that can have a gradient; the others are skipped.
+    pub(super) fn trainable_queries(&self, data: &RawDataset) -> Vec<u32> {
         let labels = data.labels();
         let mixed =
             |docs: std::ops::Range<usize>| labels[docs].windows(2).any(|pair| pair[0] != pair[1]);
-        let is_useful = |(query, docs): (usize, std::ops::Range<usize>)| match self {
+        let is_trainable = |(query, docs): (usize, std::ops::Range<usize>)| match self {
             Self::Objective(objective) => !objective.needs_pairs() || mixed(docs),
             Self::Preferences { by_query, .. } => !by_query[query].is_empty(),
         };
         let numbered = data.queries().ranges().enumerate();
-        numbered.filter(|query| is_useful(query.clone())).map(|(query, _)| query as u32).collect()
+        numbered
+            .filter(|query| is_trainable(query.clone()))
+            .map(|(query, _)| query as u32)
+            .collect()
     }
 
     /// The gradient of each doc of a batch.
@@ -183,11 +191,11 @@ impl NetObjective {
         gradients: &mut [Gradient],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let bounds = |sum: &mut usize, size: &usize| {
-            *sum += size;
-            Some(*sum)
+        let next_offset = |offset: &mut usize, size: &usize| {
+            *offset += size;
+            Some(*offset)
         };
-        let offsets = [0].into_iter().chain(batch.sizes.iter().scan(0, bounds)).collect();
+        let offsets = [0].into_iter().chain(batch.sizes.iter().scan(0, next_offset)).collect();
         let queries = Queries::from_offsets(offsets);
         let target = Target {
             labels: &batch.labels,
@@ -200,7 +208,7 @@ impl NetObjective {
             Self::Objective(objective) => objective.gradients(&target, state, gradients, interrupt),
             Self::Preferences { by_query, sigma } => {
                 let mut all = Vec::new();
-                for (&query, docs) in batch.members.iter().zip(queries.ranges()) {
+                for (&query, docs) in batch.queries.iter().zip(queries.ranges()) {
                     let start = docs.start as u32;
                     all.extend(by_query[query as usize].iter().map(|preference| Preference {
                         better: preference.better + start,
@@ -216,15 +224,15 @@ impl NetObjective {
 }
 
 impl QueryBatch {
-    /// Takes the queries of `members`.
-    pub(super) fn load(&mut self, data: &RawDataset, members: &[u32]) {
+    /// Replaces the batch by these queries.
+    pub(super) fn load(&mut self, data: &RawDataset, queries: &[u32]) {
         let Self { sizes, labels, doc_hash, row_weight, query_weight, .. } = self;
         sizes.clear();
         labels.clear();
         doc_hash.clear();
         row_weight.clear();
         query_weight.clear();
-        for &query in members {
+        for &query in queries {
             let docs = data.queries().range(query as usize);
             sizes.push(docs.len());
             labels.extend_from_slice(&data.labels()[docs.clone()]);
@@ -232,8 +240,8 @@ impl QueryBatch {
             row_weight.extend(data.row_weight().iter().flat_map(|weights| &weights[docs.clone()]));
             query_weight.extend(data.query_weight().iter().map(|weights| weights[query as usize]));
         }
-        self.members.clear();
-        self.members.extend_from_slice(members);
+        self.queries.clear();
+        self.queries.extend_from_slice(queries);
     }
 
     /// The number of docs.

@@ -10,7 +10,9 @@ use super::trainer::{Losing, Preferences, listed};
 use crate::data;
 use crate::error::{Error, Result};
 use crate::model::{Component, Mlp, Model, Part};
-use crate::neural::{self, Inputs, NetLoss, NetPlan, Optimiser, Params, Patience, Schedule};
+use crate::neural::{
+    self, Inputs, NetEvaluationSet, NetLoss, NetPlan, Optimiser, Params, Patience, Schedule,
+};
 use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -120,14 +122,15 @@ impl NetPlanArgs {
             let options = self.objective.options(&self.judging, self.learning.seed)?;
             NetLoss::new(options.kind, options.lambda)?
         };
-        let taken =
-            |(name, set): &(String, Py<PyRawDataset>)| Ok((name.clone(), set.get().take()?));
+        let evaluation_set = |(name, set): &(String, Py<PyRawDataset>)| {
+            Ok(NetEvaluationSet { name: name.clone(), data: set.get().take()? })
+        };
         let patience =
             |(epochs, restarts, factor)| Patience { epochs, restarts, factor, set: 0, metric: 0 };
         Ok(NetPlan {
             params: self.learning.params()?,
             loss,
-            watched: self.valid.iter().map(taken).collect::<Result<_>>()?,
+            evaluation_sets: self.valid.iter().map(evaluation_set).collect::<Result<_>>()?,
             metrics: self.metrics.iter().map(|m| self.judging.metric(m)).collect::<Result<_>>()?,
             patience: self.patience.map(patience),
         })
