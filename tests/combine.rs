@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use proptest::prelude::*;
-use rustrank::combine::{AlphaRange, JudgedQueries, Sweep, SweepOptions, sweep};
+use rustrank::combine::{AlphaInterval, AlphaRange, JudgedQueries, Sweep, SweepOptions, sweep};
 use rustrank::{Convention, Empty, Gain, Interrupt, Mean, Measure, Metric, Queries, Ties};
 
 /// Some queries, with the scores of two rankers in steps of 1/4.
@@ -125,7 +125,7 @@ fn check_answer(
     let best = at_ends.into_iter().fold(highest, f64::max);
     assert!(close(found.value, best), "{metric}: {} not {best}", found.value);
     assert_eq!(found.value.to_bits(), problem.value(metric, range, found.alpha).to_bits());
-    let width = found.interval.1 - found.interval.0;
+    let width = found.interval.to - found.interval.from;
     if width == 0.0 {
         assert!(found.alpha == low || found.alpha == high);
         return;
@@ -140,7 +140,7 @@ fn check_answer(
     let widest = runs.map(|run| run[run.len() - 1].1 - run[0].0).fold(0.0, f64::max);
     assert!(close(width, widest), "{metric}: {width}, not {widest}");
     // The middle, unless docs whose exchange changes nothing tie right there.
-    let middle = f64::midpoint(found.interval.0, found.interval.1);
+    let middle = f64::midpoint(found.interval.from, found.interval.to);
     if same(problem.value(metric, range, middle), highest) {
         assert!(close(found.alpha, middle), "{found:?}");
     }
@@ -409,7 +409,7 @@ fn a_small_value_of_many_queries_is_found() {
     let down = [9.0, 8.0, 1.0, 0.0];
     let problem = of_queries(&[[&down, &[9.0, 8.0, 0.0, 1.0]]], &[&[0.0, 0.0, 1.0, 0.0]]);
     let found = problem.sweep(&SweepOptions::new(err, AlphaRange::Between)).unwrap();
-    assert_eq!(found.interval, (0.0, 0.5));
+    assert_eq!(found.interval, AlphaInterval { from: 0.0, to: 0.5 });
     assert!((found.value * 3.0 * 4096.0 - 1.0).abs() < 1e-12);
     // One query in five thousand has anything to find.
     let nothing = [&[1.0, 2.0][..], &[2.0, 1.0]];
@@ -420,7 +420,8 @@ fn a_small_value_of_many_queries_is_found() {
     let problem = of_queries(&queries, &labels);
     let found =
         problem.sweep(&SweepOptions::new("mrr".parse().unwrap(), AlphaRange::Between)).unwrap();
-    assert_eq!((found.interval, found.value), ((0.5, 1.0), 1.0 / 3.0));
+    assert_eq!(found.interval, AlphaInterval { from: 0.5, to: 1.0 });
+    assert_eq!(found.value, 1.0 / 3.0);
 }
 
 #[test]

@@ -366,7 +366,8 @@ fn what_cannot_be_learned_from_is_said() {
     let error = refused(&Rows { labels, ..rows.clone() }, real_plan(vec![], Params::default()));
     let place = &error.fault().unwrap().place;
     assert_eq!((error.fault().unwrap().code, place.row), ("label.fraction", Some(13)));
-    let narrow = vec![("valid".to_owned(), Rows::random(1, &[5], 3).data())];
+    let narrow =
+        vec![NetEvaluationSet { name: "valid".to_owned(), data: Rows::random(1, &[5], 3).data() }];
     let error = refused(&rows, real_plan(narrow, Params::default()));
     assert_eq!(error.fault().unwrap().code, "features");
     for params in [

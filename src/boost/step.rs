@@ -8,7 +8,7 @@
 //!
 //! Cost of an exact step: a sweep over all docs, of the order of growing the tree.
 
-use crate::combine::{AlphaRange, JudgedQueries, SweepOptions, sweep};
+use crate::combine::{AlphaInterval, AlphaRange, JudgedQueries, SweepOptions, sweep};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::metric::Metric;
@@ -56,7 +56,7 @@ impl ExactStep {
         (options.curve_steps, options.few_outputs) = (0, true);
         let found = sweep(scores, outputs, &judged(dataset), &options, interrupt);
         let found = dataset.name_caller_rows(found)?;
-        let (low, high) = found.interval;
+        let AlphaInterval { from: low, to: high } = found.interval;
         let is_all_one = low <= from && to <= high;
         let is_newton = low < 1.0 && 1.0 < high;
         Ok(if is_all_one || is_newton { 1f64.clamp(from, to) } else { found.alpha })

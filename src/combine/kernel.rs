@@ -1,7 +1,7 @@
-//! The walk compiled for each level of instructions.
+//! The walk over a kinetic list, compiled for each instruction set.
 //!
-//! The loops are plain Rust, written once in [`KineticList::walk`]; only the instructions differ, and with
-//! them no result: crossings are one division of whole numbers, and the least of them is exact.
+//! The loops are plain Rust, written once in [`KineticList::walk`]; only the instructions differ and the
+//! results are the same: a crossing is one division of whole numbers, and their minimum is exact.
 #![expect(unsafe_code, reason = "a kernel: features behind a run-time check")]
 
 use super::kinetic_list::{KineticList, MetricChange, WalkLimit, WalkOutcome};
@@ -11,7 +11,7 @@ use crate::simd::Level;
 /// [`KineticList::walk`] with the instructions of `level`, or portable if this machine lacks them.
 pub(super) fn walk<T: QueryMetric>(
     level: Level,
-    front: &mut KineticList,
+    list: &mut KineticList,
     end: WalkLimit,
     metric: &mut T,
     events: &mut Vec<MetricChange>,
@@ -20,14 +20,14 @@ pub(super) fn walk<T: QueryMetric>(
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 if level.is_available() => {
             // SAFETY: the level has these features, and the machine has the level.
-            unsafe { x86::avx512(front, end, metric, events) }
+            unsafe { x86::avx512(list, end, metric, events) }
         }
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 if level.is_available() => {
             // SAFETY: the level has these features, and the machine has the level.
-            unsafe { x86::avx2(front, end, metric, events) }
+            unsafe { x86::avx2(list, end, metric, events) }
         }
-        _ => front.walk(end, metric, events),
+        _ => list.walk(end, metric, events),
     }
 }
 
@@ -37,22 +37,22 @@ mod x86 {
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,popcnt")]
     pub(super) fn avx512<T: QueryMetric>(
-        front: &mut KineticList,
+        list: &mut KineticList,
         end: WalkLimit,
         metric: &mut T,
         events: &mut Vec<MetricChange>,
     ) -> WalkOutcome {
-        front.walk(end, metric, events)
+        list.walk(end, metric, events)
     }
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     pub(super) fn avx2<T: QueryMetric>(
-        front: &mut KineticList,
+        list: &mut KineticList,
         end: WalkLimit,
         metric: &mut T,
         events: &mut Vec<MetricChange>,
     ) -> WalkOutcome {
-        front.walk(end, metric, events)
+        list.walk(end, metric, events)
     }
 }
 
@@ -76,19 +76,19 @@ mod tests {
             let labels: Vec<f32> = (0..n).map(|doc| (doc % 3) as f32).collect();
             let (first, second) = (scores(0), scores(1));
             let rules = MetricRules::new(&format!("dcg@{k}").parse().unwrap(), &labels).unwrap();
-            let (mut lines, mut twins) = (Vec::new(), TiedDocs::default());
+            let (mut lines, mut tied_docs) = (Vec::new(), TiedDocs::default());
             LineFrame::new(&first, &second, AlphaRange::Between).lines(&first, &second, &mut lines);
-            twins.find(&lines, &labels, Ties::Expected);
+            tied_docs.find(&lines, &labels, Ties::Expected);
             let walked = Level::available().into_iter().map(|level| {
                 let (mut buffers, mut events) = (MetricBuffers::default(), Vec::new());
                 assert!(constant(&rules, &labels, &mut buffers).is_none() || n == 1);
-                let mut front = KineticList::default();
-                front.start(&mut lines.clone(), k, 0.0);
+                let mut list = KineticList::default();
+                list.start(&mut lines.clone(), k, 0.0);
                 let known = WeightedLabels { labels: &labels, unit: 1e12 };
-                let mut sum = GainSum::new(&rules, known, &twins, &mut buffers);
+                let mut sum = GainSum::new(&rules, known, &tied_docs, &mut buffers);
                 let end = WalkLimit { until: 1.0, most_events: usize::MAX };
                 let WalkOutcome { start, next } =
-                    walk(level, &mut front, end, &mut sum, &mut events);
+                    walk(level, &mut list, end, &mut sum, &mut events);
                 (start, next.to_bits(), events)
             });
             let walked: Vec<_> = walked.collect();

@@ -165,7 +165,7 @@ pub(super) fn sweep<'py>(
     };
     let curve = (of_steps(|step| step.from), of_steps(|step| step.to), of_steps(|step| step.value));
     Ok((
-        (found.alpha, found.value, found.interval),
+        (found.alpha, found.value, (found.interval.from, found.interval.to)),
         (curve.0, curve.1, curve.2, found.curve.is_whole),
     ))
 }
