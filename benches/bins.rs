@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rustrank::binning::{BinOptions, BinnedMatrix, Binning};
-use rustrank::data::{Dataset, Policy, RowData, Strided};
+use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::simd::Level;
 use rustrank::{Grouping, Interrupt, Queries};
 
@@ -16,7 +16,7 @@ const ROWS: usize = 60_000;
 
 fn bins(c: &mut Criterion) {
     let values = table(ROWS);
-    let table = Strided::by_row(&values, FEATURES, Policy::default());
+    let table = StridedTable::by_row(&values, FEATURES, MissingPolicy::default());
     let options = BinOptions::default();
     let never = Interrupt::new();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");

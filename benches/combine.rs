@@ -14,7 +14,7 @@ mod common {
 
 use common::combine::{Synthetic, sweep_of, synthetic};
 use cpu_time::ThreadTime;
-use rustrank::combine::Range;
+use rustrank::combine::AlphaRange;
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -97,7 +97,7 @@ fn ratios() {
         let num_queries = 120_000 / num_docs;
         let data = synthetic(num_queries, num_docs, rho);
         let mut events = 0;
-        let ours = least(5, || events = sweep_of(&data, &format!("ndcg@{k}"), Range::Between));
+        let ours = least(5, || events = sweep_of(&data, &format!("ndcg@{k}"), AlphaRange::Between));
         let mut plain = Plain { order: vec![], rank: vec![], crossings: vec![], changes: vec![] };
         let plain = least(2, || plain.all(&data, k));
         let per_query = events as f64 / num_queries as f64;
@@ -116,7 +116,7 @@ fn growth() {
             let num_queries = 12_000 / num_docs;
             let data = synthetic(num_queries, num_docs, 0.8);
             let mut events = 0;
-            let time = least(2, || events = sweep_of(&data, name, Range::Between));
+            let time = least(2, || events = sweep_of(&data, name, AlphaRange::Between));
             let per_query = events as f64 / num_queries as f64;
             let time = micros(time, num_queries);
             println!("{name:10} {num_docs:6} {time:10.1} {per_query:14.1}");
@@ -126,8 +126,8 @@ fn growth() {
 
 fn whole() {
     let data = synthetic(10_000, 120, 0.8);
-    let both = Range::Along { from: -1.0, to: 10.0 };
-    for (title, range) in [("between", Range::Between), ("along -1 to 10", both)] {
+    let both = AlphaRange::Along { from: -1.0, to: 10.0 };
+    for (title, range) in [("between", AlphaRange::Between), ("along -1 to 10", both)] {
         let time = least(5, || {
             black_box(sweep_of(&data, "ndcg@10", range));
         });

@@ -20,8 +20,10 @@ mod common {
 
 use rustrank::binning::{BinOptions, BinnedMatrix, Binning};
 use rustrank::boosting::{BoostingParams, BoostingTrainer, TrainingLoss, TrainingPlan};
-use rustrank::combine::{CoordinateOptions, Judged, Range, coordinate_sweeps};
-use rustrank::data::{Dataset, LoadOptions, Policy, RawDataset, RowData, Strided, load};
+use rustrank::combine::{AlphaRange, CoordinateOptions, JudgedQueries, coordinate_ascent};
+use rustrank::data::{
+    Dataset, LoadOptions, MissingPolicy, RawDataset, RowData, StridedTable, load,
+};
 use rustrank::metric::evaluate;
 use rustrank::metric::significance::{Resampling, bootstrap, randomisation_test};
 use rustrank::model::{Explainer, Model, Scorer};
@@ -95,8 +97,8 @@ fn queries(num_docs: usize, per_query: usize) -> Queries {
     Queries::from_sizes(&sizes, num_docs).expect("sizes")
 }
 
-fn table_of(values: &[f32]) -> Strided<'_, f32> {
-    Strided::by_row(values, common::bins::FEATURES, Policy::default())
+fn table_of(values: &[f32]) -> StridedTable<'_, f32> {
+    StridedTable::by_row(values, common::bins::FEATURES, MissingPolicy::default())
 }
 
 fn bins(all: &mut Workloads) {
@@ -151,16 +153,16 @@ fn bins(all: &mut Workloads) {
 
 fn combine(all: &mut Workloads) {
     use common::combine::{sweep_of, synthetic};
-    let along = Range::Along { from: -1.0, to: 10.0 };
+    let along = AlphaRange::Along { from: -1.0, to: 10.0 };
     let cases = [
-        ("ndcg@10", 24, Range::Between),
-        ("ndcg@10", 120, Range::Between),
+        ("ndcg@10", 24, AlphaRange::Between),
+        ("ndcg@10", 120, AlphaRange::Between),
         ("ndcg@10", 120, along),
-        ("ndcg@10", 1000, Range::Between),
-        ("ndcg", 120, Range::Between),
-        ("err@10", 120, Range::Between),
-        ("map", 120, Range::Between),
-        ("pairwise", 120, Range::Between),
+        ("ndcg@10", 1000, AlphaRange::Between),
+        ("ndcg", 120, AlphaRange::Between),
+        ("err@10", 120, AlphaRange::Between),
+        ("map", 120, AlphaRange::Between),
+        ("pairwise", 120, AlphaRange::Between),
     ];
     for (name, num_docs, range) in cases {
         let title = if range == along { "along" } else { "between" };
@@ -176,13 +178,13 @@ fn combine(all: &mut Workloads) {
         let third: Vec<f64> = data.first.iter().rev().copied().collect();
         move || {
             let judged =
-                Judged { labels: &data.labels, queries: &data.queries, query_weight: None };
+                JudgedQueries { labels: &data.labels, queries: &data.queries, query_weight: None };
             let options = CoordinateOptions {
                 most_passes: 2,
                 ..CoordinateOptions::new(metric_of("ndcg@10"))
             };
             let rankers: [&[f64]; 3] = [&data.first, &data.second, &third];
-            let best = coordinate_sweeps(&rankers, &judged, &options, &never());
+            let best = coordinate_ascent(&rankers, &judged, &options, &never());
             black_box(best.expect("weights"));
         }
     });
@@ -475,16 +477,16 @@ fn train(all: &mut Workloads) {
         let (values, labels) = training_rows();
         move || {
             let data = RawDataset::new(&table_of(&values), in_queries(&labels), &never());
-            let plan = neural::Plan {
+            let plan = neural::NetPlan {
                 params: neural::Params { epochs: 2, ..neural::Params::default() },
-                loss: neural::Loss::new(Kind::LambdaRank, LambdaOptions::new(metric_of("ndcg")))
+                loss: neural::NetLoss::new(Kind::LambdaRank, LambdaOptions::new(metric_of("ndcg")))
                     .expect("a loss"),
-                watched: Vec::new(),
+                evaluation_sets: Vec::new(),
                 metrics: Vec::new(),
                 patience: None,
             };
-            let mut trainer =
-                neural::Trainer::new(data.expect("a dataset"), plan, &never()).expect("a trainer");
+            let mut trainer = neural::NetTrainer::new(data.expect("a dataset"), plan, &never())
+                .expect("a trainer");
             while trainer.next_epoch(&never()).expect("an epoch").is_some() {}
             black_box(trainer.model().expect("a model"));
         }

@@ -74,8 +74,10 @@ pub struct Place {
     pub column: Option<u64>,
     /// The row of the caller's array.
     pub row: Option<usize>,
-    /// The query, by its id where it is known and else by its number.
-    pub query: Option<String>,
+    /// The name of that array; the message then begins with the element, as in `label[3]`.
+    pub array: Option<String>,
+    /// The number of the query.
+    pub query: Option<usize>,
     /// The feature, by its name where it has one and else by its number.
     pub feature: Option<String>,
 }
@@ -164,7 +166,14 @@ impl Error {
         self.with(|f| f.place.row = Some(row))
     }
 
-    /// Counts the row from the start of all batches, of which `rows` came before this one's.
+    /// Adds the row, and the array that has the faulty value there: what is wrong follows
+    /// `array[row]` in the message.
+    #[must_use]
+    pub fn element(self, array: impl Into<String>, row: usize) -> Self {
+        self.with(|f| (f.place.array, f.place.row) = (Some(array.into()), Some(row)))
+    }
+
+    /// Counts the row from the start of all batches: `rows` came in the batches before.
     #[must_use]
     pub(crate) fn rows_after(self, rows: usize) -> Self {
         self.with(|f| f.place.row = f.place.row.map(|row| row + rows))
@@ -172,24 +181,21 @@ impl Error {
 
     /// Adds the query.
     #[must_use]
-    pub fn query(self, query: impl fmt::Display) -> Self {
-        self.with(|f| f.place.query = Some(query.to_string()))
+    pub fn query(self, query: usize) -> Self {
+        self.with(|f| f.place.query = Some(query))
     }
 
-    /// Counts rows and queries as the caller does: `rows` and `queries` have the caller's numbers of
-    /// those that the error names.
+    /// Replaces the row and the query by the caller's: `rows[row]` and `queries[query]`. A number
+    /// that is beyond its list stays.
     #[must_use]
-    pub(crate) fn of_caller(self, rows: &[u32], queries: &[u32]) -> Self {
-        let number = |query: &String| query.parse().ok().and_then(|at: usize| queries.get(at));
+    pub(crate) fn with_caller_rows(self, rows: &[u32], queries: &[u32]) -> Self {
+        let translate = |at: &mut Option<usize>, list: &[u32]| {
+            let own = at.and_then(|at| list.get(at)).map(|&own| own as usize);
+            *at = own.or(*at);
+        };
         self.with(|f| {
-            if let Some((row, own)) = f.place.row.and_then(|row| Some((row, *rows.get(row)?))) {
-                // What is wrong may say so, too: `label[3] is NaN`.
-                f.what = f.what.replace(&format!("[{row}]"), &format!("[{own}]"));
-                f.place.row = Some(own as usize);
-            }
-            if let Some(own) = f.place.query.as_ref().and_then(number) {
-                f.place.query = Some(own.to_string());
-            }
+            translate(&mut f.place.row, rows);
+            translate(&mut f.place.query, queries);
         })
     }
 
@@ -274,8 +280,11 @@ impl fmt::Display for Error {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = self.place.beside(&self.what);
+        if let (Some(array), Some(row)) = (&self.place.array, self.place.row) {
+            write!(f, "{array}[{row}] ")?;
+        }
         f.write_str(&self.what)?;
+        let place = self.place.in_brackets();
         if !place.is_empty() {
             write!(f, " ({place})")?;
         }
@@ -293,8 +302,9 @@ impl fmt::Display for Fault {
 }
 
 impl Place {
-    /// The parts that `what` does not already say, as `file:line:column, row 3, query 0, feature 7`.
-    fn beside(&self, what: &str) -> String {
+    /// The parts that follow what is wrong: `file:line:column, row 3, query 0, feature 7`. The row
+    /// is left out where the message begins with it.
+    fn in_brackets(&self) -> String {
         let mut parts = Vec::new();
         let line_column = match (self.line, self.column) {
             (Some(line), Some(column)) => format!("{line}:{column}"),
@@ -307,12 +317,9 @@ impl Place {
             None if line_column.is_empty() => {}
             None => parts.push(format!("line {line_column}")),
         }
-        if let Some(row) = self.row
-            && !what.contains(&format!("[{row}]"))
-        {
-            parts.push(format!("row {row}"));
-        }
-        parts.extend(self.query.as_ref().map(|q| format!("query {q}")));
+        let row = self.row.filter(|_| self.array.is_none());
+        parts.extend(row.map(|row| format!("row {row}")));
+        parts.extend(self.query.map(|query| format!("query {query}")));
         parts.extend(self.feature.as_ref().map(|x| format!("feature {x}")));
         parts.join(", ")
     }
@@ -345,8 +352,10 @@ mod tests {
 
     #[test]
     fn a_message_says_what_where_got_expected_hint() {
-        let error = Error::data("label.nan", "label[3] is NaN").row(3).query(0);
+        let error = Error::data("label.nan", "is NaN").element("label", 3).query(0);
         assert_eq!(error.to_string(), "label[3] is NaN (query 0)");
+        let error = error.with_caller_rows(&[0, 0, 0, 40], &[7]);
+        assert_eq!(error.to_string(), "label[40] is NaN (query 7)");
         let error = Error::data("letor.value", "feature value is not a number")
             .path("a.txt")
             .at(7, 12)

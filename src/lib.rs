@@ -17,7 +17,7 @@
 //!
 //! ```
 //! use rustrank::binning::BinOptions;
-//! use rustrank::data::{Dataset, Policy, RowData, Strided};
+//! use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 //! use rustrank::metric::Mean;
 //! use rustrank::{Grouping, Interrupt, Metric, Queries};
 //!
@@ -27,7 +27,7 @@
 //! let queries = Queries::from_sizes(&[3, 2], 5)?;
 //! let never = Interrupt::new();
 //!
-//! let table = Strided::by_row(&features, 2, Policy::default());
+//! let table = StridedTable::by_row(&features, 2, MissingPolicy::default());
 //! let rows = RowData::new(labels.clone(), Grouping::in_row_order(queries.clone()));
 //! let dataset = Dataset::new(&table, rows, &BinOptions::default(), &never)?;
 //! assert_eq!((dataset.num_docs(), dataset.num_features()), (5, 2));

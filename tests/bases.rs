@@ -10,7 +10,7 @@ use rustrank::binning::BinOptions;
 use rustrank::boosting::{
     BaseModel, BoostingParams, BoostingTrainer, EvaluationMetric, TrainingLoss, TrainingPlan,
 };
-use rustrank::data::{Dataset, Policy, RowData, Strided};
+use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::model::interop::lightgbm;
 use rustrank::model::{Class, Classes, Component, Link, Model, Part};
 use rustrank::objective::{Kind, ObjectiveOptions};
@@ -75,7 +75,7 @@ fn a_base_of_any_kind_travels_in_the_file_and_scores_to_the_same_bits() {
         let mut data = RowData::new(labels.clone(), grouping);
         let before = scores(&base, &cells);
         data.base_score = Some(data.grouping.scatter(&before));
-        let table = Strided::by_row(&cells, FEATURES, Policy::default());
+        let table = StridedTable::by_row(&cells, FEATURES, MissingPolicy::default());
         let never = Interrupt::new();
         let train = Dataset::new(&table, data, &BinOptions::default(), &never).unwrap();
         let grow = GrowOptions { num_leaves: 6, min_leaf_docs: 3, ..GrowOptions::default() };

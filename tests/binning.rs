@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use rustrank::Interrupt;
 use rustrank::binning::{BinOptions, BinnedMatrix, Binning, CellSource, RowSample};
-use rustrank::data::{Infinite, Policy, Strided};
+use rustrank::data::{Infinite, MissingPolicy, StridedTable};
 use rustrank::random::draw;
 use rustrank::simd::Level;
 
@@ -25,8 +25,8 @@ fn table(rows: usize, features: usize) -> impl Strategy<Value = (Vec<f32>, usize
     (prop::collection::vec(cell(), rows * features), Just(features))
 }
 
-fn by_row(values: &[f32], features: usize) -> Strided<'_, f32> {
-    Strided::by_row(values, features, Policy::default())
+fn by_row(values: &[f32], features: usize) -> StridedTable<'_, f32> {
+    StridedTable::by_row(values, features, MissingPolicy::default())
 }
 
 fn choose(values: &[f32], features: usize, options: &BinOptions) -> Binning {
@@ -228,8 +228,8 @@ fn the_first_infinite_value_is_named_whatever_the_threads() {
         assert_eq!((fault.code, fault.place.row), ("feature.infinite", Some(4321)));
         assert_eq!(fault.place.feature.as_deref(), Some("3"));
     }
-    let policy = Policy { infinite: Infinite::Missing, ..Policy::default() };
-    let table = Strided::by_row(&values, 7, policy);
+    let policy = MissingPolicy { infinite: Infinite::Missing, ..MissingPolicy::default() };
+    let table = StridedTable::by_row(&values, 7, policy);
     let binning = Binning::of(&table, &options, &Interrupt::new()).unwrap();
     assert!(binning.mappers()[3].has_missing());
 }
@@ -265,6 +265,6 @@ fn a_table_is_read_alike_in_any_layout() {
     };
     let expected = read(&by_row(&values, 6));
     assert_eq!(expected, values[600..900]);
-    assert_eq!(read(&Strided::by_row(&wide, 6, Policy::default())), expected);
-    assert_eq!(read(&Strided::by_column(&columns, 6, Policy::default())), expected);
+    assert_eq!(read(&StridedTable::by_row(&wide, 6, MissingPolicy::default())), expected);
+    assert_eq!(read(&StridedTable::by_column(&columns, 6, MissingPolicy::default())), expected);
 }

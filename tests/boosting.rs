@@ -11,7 +11,7 @@ use rustrank::boosting::{
     DropoutNormaliser, EarlyStopping, EvaluationMetric, EvaluationSet, StopReason, TrainingLoss,
     TrainingPlan, binning_of, permutation_importance, score_dataset,
 };
-use rustrank::data::{Dataset, Policy, Strided};
+use rustrank::data::{Dataset, MissingPolicy, StridedTable};
 use rustrank::model::Model;
 use rustrank::objective::{Objective, State, Target};
 use rustrank::tree::{GrowOptions, TreeShape};
@@ -465,7 +465,7 @@ fn sets_of_other_features_or_bins_are_refused() {
     let said = refused(trainer(&train, with(&Rows::new(30, 17).dataset())));
     assert!(said.starts_with("`test` has other bins than the training set"), "{said}");
     let cells: Vec<f32> = rows.labels.iter().flat_map(|&label| [label, -label]).collect();
-    let table = Strided::by_row(&cells, 2, Policy::default());
+    let table = StridedTable::by_row(&cells, 2, MissingPolicy::default());
     let narrow = Dataset::new(&table, rows.data(), &BinOptions::default(), &Interrupt::new());
     let said = refused(trainer(&train, with(&Arc::new(narrow.unwrap()))));
     assert!(said.contains("another number of features"), "{said}");

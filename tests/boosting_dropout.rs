@@ -7,7 +7,7 @@ use rustrank::boosting::{
     BoostingParams, BoostingTrainer, Dropout, DropoutNormaliser, EarlyStopping, EvaluationMetric,
     EvaluationSet, TrainingLoss, TrainingPlan, score_dataset,
 };
-use rustrank::data::{Dataset, Policy, RowData, Strided};
+use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::model::{Leaf, Model, Tree};
 use rustrank::objective::{Kind, ObjectiveOptions};
 use rustrank::random::draw;
@@ -35,7 +35,8 @@ fn dataset(
     let grouping = Grouping::in_row_order(Queries::from_sizes(&sizes, docs as usize).unwrap());
     let mut data = RowData::new((0..docs).map(label).collect(), grouping);
     data.base_score = base;
-    let (table, never) = (Strided::by_row(&cells, 3, Policy::default()), Interrupt::new());
+    let (table, never) =
+        (StridedTable::by_row(&cells, 3, MissingPolicy::default()), Interrupt::new());
     let made = match like {
         Some(train) => Dataset::like(&table, data, train.binning().clone(), &never),
         None => Dataset::new(&table, data, &BinOptions::default(), &never),

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use proptest::prelude::*;
-use rustrank::combine::{Judged, Range, Sweep, SweepOptions, sweep};
+use rustrank::combine::{AlphaInterval, AlphaRange, JudgedQueries, Sweep, SweepOptions, sweep};
 use rustrank::{Convention, Empty, Gain, Interrupt, Mean, Measure, Metric, Queries, Ties};
 
 /// Some queries, with the scores of two rankers in steps of 1/4.
@@ -24,11 +24,11 @@ impl Problem {
     fn sweep(&self, options: &SweepOptions) -> rustrank::Result<Sweep> {
         let queries = self.queries();
         let query_weight = self.weights.as_deref();
-        let judged = Judged { labels: &self.labels, queries: &queries, query_weight };
+        let judged = JudgedQueries { labels: &self.labels, queries: &queries, query_weight };
         sweep(&self.first, &self.second, &judged, options, &Interrupt::new())
     }
 
-    fn value(&self, metric: &Metric, range: Range, alpha: f64) -> f64 {
+    fn value(&self, metric: &Metric, range: AlphaRange, alpha: f64) -> f64 {
         let mixed = range.mix(&self.first, &self.second, alpha);
         let values =
             metric.per_query(&mixed, &self.labels, &self.queries(), &Interrupt::new()).unwrap();
@@ -36,7 +36,7 @@ impl Problem {
     }
 
     /// All crossings strictly inside the range, as floats, each once.
-    fn crossings(&self, range: Range) -> Vec<f64> {
+    fn crossings(&self, range: AlphaRange) -> Vec<f64> {
         let (low, high) = ends(range);
         let mut found = Vec::new();
         for docs in self.queries().ranges() {
@@ -44,8 +44,8 @@ impl Problem {
                 for j in docs.clone() {
                     let gap = self.first[i] - self.first[j];
                     let rise = match range {
-                        Range::Between => gap - (self.second[i] - self.second[j]),
-                        Range::Along { .. } => self.second[j] - self.second[i],
+                        AlphaRange::Between => gap - (self.second[i] - self.second[j]),
+                        AlphaRange::Along { .. } => self.second[j] - self.second[i],
                     };
                     let alpha = gap / rise;
                     if rise != 0.0 && low < alpha && alpha < high {
@@ -60,7 +60,7 @@ impl Problem {
     }
 
     /// The metric between neighbouring crossings: (from, to, value).
-    fn brute_force(&self, metric: &Metric, range: Range) -> Vec<(f64, f64, f64)> {
+    fn brute_force(&self, metric: &Metric, range: AlphaRange) -> Vec<(f64, f64, f64)> {
         let (low, high) = ends(range);
         let mut places = vec![low];
         places.extend(self.crossings(range));
@@ -70,10 +70,10 @@ impl Problem {
     }
 }
 
-fn ends(range: Range) -> (f64, f64) {
+fn ends(range: AlphaRange) -> (f64, f64) {
     match range {
-        Range::Between => (0.0, 1.0),
-        Range::Along { from, to } => (from, to),
+        AlphaRange::Between => (0.0, 1.0),
+        AlphaRange::Along { from, to } => (from, to),
     }
 }
 
@@ -125,7 +125,7 @@ fn check_answer(
     let best = at_ends.into_iter().fold(highest, f64::max);
     assert!(close(found.value, best), "{metric}: {} not {best}", found.value);
     assert_eq!(found.value.to_bits(), problem.value(metric, range, found.alpha).to_bits());
-    let width = found.interval.1 - found.interval.0;
+    let width = found.interval.to - found.interval.from;
     if width == 0.0 {
         assert!(found.alpha == low || found.alpha == high);
         return;
@@ -140,7 +140,7 @@ fn check_answer(
     let widest = runs.map(|run| run[run.len() - 1].1 - run[0].0).fold(0.0, f64::max);
     assert!(close(width, widest), "{metric}: {width}, not {widest}");
     // The middle, unless docs whose exchange changes nothing tie right there.
-    let middle = f64::midpoint(found.interval.0, found.interval.1);
+    let middle = f64::midpoint(found.interval.from, found.interval.to);
     if same(problem.value(metric, range, middle), highest) {
         assert!(close(found.alpha, middle), "{found:?}");
     }
@@ -174,11 +174,11 @@ fn problems(largest: i64, num_scores: i32) -> impl Strategy<Value = Problem> {
     })
 }
 
-const RANGES: [Range; 4] = [
-    Range::Between,
-    Range::Along { from: 0.0, to: 3.0 },
-    Range::Along { from: -2.0, to: 2.0 },
-    Range::Along { from: 0.1, to: 100.0 },
+const RANGES: [AlphaRange; 4] = [
+    AlphaRange::Between,
+    AlphaRange::Along { from: 0.0, to: 3.0 },
+    AlphaRange::Along { from: -2.0, to: 2.0 },
+    AlphaRange::Along { from: 0.1, to: 100.0 },
 ];
 
 proptest! {
@@ -292,7 +292,7 @@ fn large(num_queries: u64, num_docs: u64) -> Problem {
 
 #[test]
 fn no_grid_and_no_ranker_alone_is_better() {
-    let check = |problem: &Problem, range: Range, metric: &Metric| {
+    let check = |problem: &Problem, range: AlphaRange, metric: &Metric| {
         let found = problem.sweep(&SweepOptions::new(metric.clone(), range)).unwrap();
         let (low, high) = ends(range);
         for step in 0..=10_000 {
@@ -303,11 +303,11 @@ fn no_grid_and_no_ranker_alone_is_better() {
     };
     let problem = large(40, 25);
     for name in ["ndcg@10", "map", "err@5", "mrr"] {
-        check(&problem, Range::Between, &name.parse().unwrap());
+        check(&problem, AlphaRange::Between, &name.parse().unwrap());
     }
     let problem = large(12, 15);
     for metric in metrics(Ties::Expected, Empty::Skip).iter().skip(2).step_by(3) {
-        for range in [Range::Between, RANGES[2]] {
+        for range in [AlphaRange::Between, RANGES[2]] {
             check(&problem, range, metric);
         }
     }
@@ -340,13 +340,13 @@ fn neither_threads_nor_the_order_of_rows_or_queries_change_a_bit() {
 fn scores_of_any_magnitude_are_combined() {
     let problem = large(10, 20);
     let options =
-        SweepOptions::new("ndcg@5".parse().unwrap(), Range::Along { from: -1.0, to: 1.0 });
+        SweepOptions::new("ndcg@5".parse().unwrap(), AlphaRange::Along { from: -1.0, to: 1.0 });
     let found = problem.sweep(&options).unwrap();
     for power in [-900, -40, 40, 900] {
         let scale = 2f64.powi(power);
         let second = problem.second.iter().map(|s| s / scale).collect();
         let scaled = Problem { second, ..problem.clone() };
-        let range = Range::Along { from: -scale, to: scale };
+        let range = AlphaRange::Along { from: -scale, to: scale };
         let other = scaled.sweep(&SweepOptions { range, ..options.clone() }).unwrap();
         assert_eq!((other.alpha / scale, other.value), (found.alpha, found.value));
     }
@@ -361,7 +361,7 @@ fn edge_cases_have_clear_answers() {
         sizes: vec![i64::try_from(labels.len()).unwrap()],
         weights: None,
     };
-    let options = SweepOptions::new("ndcg@10".parse().unwrap(), Range::Between);
+    let options = SweepOptions::new("ndcg@10".parse().unwrap(), AlphaRange::Between);
     let answer = |problem: &Problem| problem.sweep(&options).map(|s| (s.alpha, s.value));
     let refusal = |problem: &Problem| answer(problem).unwrap_err().to_string();
 
@@ -385,7 +385,7 @@ fn edge_cases_have_clear_answers() {
     assert!(refusal(&infinite).starts_with("scores[1][0] = -inf"));
     let short = problem(&[1.0], &[2.0, 1.0], &[0.0, 1.0]);
     assert!(refusal(&short).contains("wrong length"));
-    let range = Range::Along { from: 1.0, to: 1.0 };
+    let range = AlphaRange::Along { from: 1.0, to: 1.0 };
     let empty = one_doc.sweep(&SweepOptions { range, ..options.clone() }).unwrap_err();
     assert_eq!(empty.fault().unwrap().code, "combine.range");
 }
@@ -408,8 +408,8 @@ fn a_small_value_of_many_queries_is_found() {
     let err = Metric::new(Measure::Err, None, convention).unwrap();
     let down = [9.0, 8.0, 1.0, 0.0];
     let problem = of_queries(&[[&down, &[9.0, 8.0, 0.0, 1.0]]], &[&[0.0, 0.0, 1.0, 0.0]]);
-    let found = problem.sweep(&SweepOptions::new(err, Range::Between)).unwrap();
-    assert_eq!(found.interval, (0.0, 0.5));
+    let found = problem.sweep(&SweepOptions::new(err, AlphaRange::Between)).unwrap();
+    assert_eq!(found.interval, AlphaInterval { from: 0.0, to: 0.5 });
     assert!((found.value * 3.0 * 4096.0 - 1.0).abs() < 1e-12);
     // One query in five thousand has anything to find.
     let nothing = [&[1.0, 2.0][..], &[2.0, 1.0]];
@@ -418,13 +418,15 @@ fn a_small_value_of_many_queries_is_found() {
     let mut labels = vec![&[0.0, 0.0, 1.0, 0.0][..]];
     labels.resize(5000, &[0.0, 0.0]);
     let problem = of_queries(&queries, &labels);
-    let found = problem.sweep(&SweepOptions::new("mrr".parse().unwrap(), Range::Between)).unwrap();
-    assert_eq!((found.interval, found.value), ((0.5, 1.0), 1.0 / 3.0));
+    let found =
+        problem.sweep(&SweepOptions::new("mrr".parse().unwrap(), AlphaRange::Between)).unwrap();
+    assert_eq!(found.interval, AlphaInterval { from: 0.5, to: 1.0 });
+    assert_eq!(found.value, 1.0 / 3.0);
 }
 
 #[test]
 fn scores_too_far_apart_are_refused_or_no_worse_than_each_ranker() {
-    let options = SweepOptions::new("ndcg".parse().unwrap(), Range::Between);
+    let options = SweepOptions::new("ndcg".parse().unwrap(), AlphaRange::Between);
     for far in [-1e30, f64::from(f32::MIN), 1e17] {
         let problem = of_queries(&[[&[1.0, 2.0, 3.0], &[1.0, 2.0, far]]], &[&[0.0, 1.0, 0.0]]);
         let refused = problem.sweep(&options).unwrap_err();
@@ -432,13 +434,14 @@ fn scores_too_far_apart_are_refused_or_no_worse_than_each_ranker() {
         assert!(refused.to_string().contains("scores[1][2] = "), "{refused}");
         // Where few scores are all that there is, they count.
         let trees = SweepOptions { few_outputs: true, ..options.clone() };
-        let best = [0.0, 1.0].map(|alpha| problem.value(&options.metric, Range::Between, alpha));
+        let best =
+            [0.0, 1.0].map(|alpha| problem.value(&options.metric, AlphaRange::Between, alpha));
         assert!(problem.sweep(&trees).unwrap().value >= best[0].max(best[1]));
     }
     for (a, b) in [([0.0, 1.0], [1e18, 1e18]), ([1e-20, 2e-20], [2.0, 1.0])] {
         for labels in [[0.0, 1.0], [1.0, 0.0]] {
             let problem = of_queries(&[[&a, &b]], &[&labels]);
-            let best = [0.0, 1.0].map(|t| problem.value(&options.metric, Range::Between, t));
+            let best = [0.0, 1.0].map(|t| problem.value(&options.metric, AlphaRange::Between, t));
             assert!(problem.sweep(&options).unwrap().value >= best[0].max(best[1]));
         }
     }
@@ -457,7 +460,7 @@ fn a_query_of_many_crossings_takes_many_passes() {
     let down: Vec<f64> = docs.clone().map(|doc| f64::from(doc * doc) / -100.0).collect();
     let labels: Vec<f32> = docs.map(|doc| (doc % 3) as f32).collect();
     let problem = of_queries(&[[&up, &down]], &[&labels]);
-    let mut options = SweepOptions::new("ndcg".parse().unwrap(), Range::Between);
+    let mut options = SweepOptions::new("ndcg".parse().unwrap(), AlphaRange::Between);
     let whole = problem.sweep(&options).unwrap();
     options.most_events = 100;
     assert!(whole.num_events > 10_000);
@@ -467,7 +470,7 @@ fn a_query_of_many_crossings_takes_many_passes() {
 #[test]
 fn a_long_curve_is_sampled_at_its_heights() {
     let problem = large(100, 20);
-    let mut options = SweepOptions::new("ndcg".parse().unwrap(), Range::Between);
+    let mut options = SweepOptions::new("ndcg".parse().unwrap(), AlphaRange::Between);
     let whole = problem.sweep(&options).unwrap();
     options.curve_steps = 50;
     let sample = problem.sweep(&options).unwrap();
@@ -475,6 +478,7 @@ fn a_long_curve_is_sampled_at_its_heights() {
     assert!(whole.curve.is_whole && !sample.curve.is_whole);
     assert!((40..=50).contains(&sample.curve.steps.len()), "{}", sample.curve.steps.len());
     assert!(sample.curve.steps.iter().all(|step| whole.curve.steps.contains(step)));
-    let top = |steps: &[rustrank::combine::Step]| steps.iter().map(|s| s.value).fold(0.0, f64::max);
+    let top =
+        |steps: &[rustrank::combine::CurveStep]| steps.iter().map(|s| s.value).fold(0.0, f64::max);
     assert_eq!(top(&sample.curve.steps), top(&whole.curve.steps));
 }

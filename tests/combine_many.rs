@@ -4,8 +4,8 @@
 
 use proptest::prelude::*;
 use rustrank::combine::{
-    Combination, CoordinateOptions, Directions, Judged, Pairing, TieBreak, average,
-    coordinate_sweeps, mix, pairing, untied, values,
+    Combination, CoordinateOptions, JudgedQueries, MergeOrder, SearchDirections, TieBreak, average,
+    break_ties, coordinate_ascent, merge_pairwise, mix, values,
 };
 use rustrank::{Interrupt, Mean, Metric, Queries, random};
 
@@ -40,8 +40,8 @@ impl Problem {
         self.rankers.iter().map(Vec::as_slice).collect()
     }
 
-    fn judged(&self) -> Judged<'_> {
-        Judged { labels: &self.labels, queries: &self.queries, query_weight: None }
+    fn judged(&self) -> JudgedQueries<'_> {
+        JudgedQueries { labels: &self.labels, queries: &self.queries, query_weight: None }
     }
 
     fn value(&self, metric: &Metric, weights: &[f64]) -> f64 {
@@ -61,7 +61,7 @@ impl Problem {
 
     fn coordinate(&self, options: &CoordinateOptions) -> Combination {
         let interrupt = Interrupt::new();
-        coordinate_sweeps(&self.rankers(), &self.judged(), options, &interrupt).unwrap()
+        coordinate_ascent(&self.rankers(), &self.judged(), options, &interrupt).unwrap()
     }
 }
 
@@ -74,7 +74,7 @@ proptest! {
     ) {
         let problem = Problem::new(seed, num_rankers, 6, coarse);
         for (name, directions) in [
-            ("ndcg@3", Directions::Rankers), ("map", Directions::Rankers), ("err", Directions::Powell),
+            ("ndcg@3", SearchDirections::Rankers), ("map", SearchDirections::Rankers), ("err", SearchDirections::Powell),
         ] {
             let metric: Metric = name.parse().unwrap();
             let mut options = CoordinateOptions::new(metric.clone());
@@ -94,7 +94,7 @@ proptest! {
             options.restarts = 3;
             prop_assert!(problem.coordinate(&options).value >= found.value);
             options.restarts = 0;
-            if directions == Directions::Powell {
+            if directions == SearchDirections::Powell {
                 continue;
             }
             // Where it ended nothing is left to gain.
@@ -110,11 +110,11 @@ proptest! {
     ) {
         let problem = Problem::new(seed, num_rankers, 6, coarse);
         let metric: Metric = "ndcg@3".parse().unwrap();
-        for order in [Pairing::BestFirst, Pairing::MostDifferentFirst] {
+        for order in [MergeOrder::BestFirst, MergeOrder::MostDifferentFirst] {
             let interrupt = Interrupt::new();
             let judged = problem.judged();
             let found =
-                pairing(&problem.rankers(), &judged, &metric, &order, &interrupt).unwrap();
+                merge_pairwise(&problem.rankers(), &judged, &metric, &order, &interrupt).unwrap();
             prop_assert_eq!(found.passes as u64, num_rankers - 1);
             prop_assert_eq!(found.value, problem.value(&metric, &found.weights));
             if !coarse {
@@ -130,8 +130,8 @@ fn a_given_tree_is_joined_as_it_says() {
     let metric: Metric = "ndcg@3".parse().unwrap();
     let judged = problem.judged();
     let joined = |joins: &[(usize, usize)]| {
-        let order = Pairing::Given(joins.to_vec());
-        pairing(&problem.rankers(), &judged, &metric, &order, &Interrupt::new())
+        let order = MergeOrder::Given(joins.to_vec());
+        merge_pairwise(&problem.rankers(), &judged, &metric, &order, &Interrupt::new())
     };
     let found = joined(&[(2, 0), (1, 3), (5, 4)]).unwrap();
     assert_eq!(found.value, problem.value(&metric, &found.weights));
@@ -139,8 +139,9 @@ fn a_given_tree_is_joined_as_it_says() {
     // The first join mixes two rankers only.
     assert_eq!((found.path[0][1], found.path[0][3]), (0.0, 0.0));
     assert!(found.path[1][0] == 0.0 && found.path[1][2] == 0.0);
-    let greedy = Pairing::BestFirst;
-    let best = pairing(&problem.rankers(), &judged, &metric, &greedy, &Interrupt::new()).unwrap();
+    let greedy = MergeOrder::BestFirst;
+    let best =
+        merge_pairwise(&problem.rankers(), &judged, &metric, &greedy, &Interrupt::new()).unwrap();
     assert!(best.history[0] >= found.history[0]);
     for wrong in [&[(0, 1)][..], &[(0, 1), (0, 2), (3, 4)], &[(0, 0), (1, 2), (3, 4)], &[(0, 9)]] {
         let refused = joined(wrong).unwrap_err();
@@ -174,7 +175,7 @@ fn a_score_or_jitter_orders_docs_that_are_tied_and_no_others() {
     let judged = problem.judged();
     let by: Vec<f64> = (0..160).map(|doc| f64::from(doc * 37 % 8)).collect();
     let check = |tie_break| {
-        let found = untied(&problem.rankers(), &judged, tie_break).unwrap();
+        let found = break_ties(&problem.rankers(), &judged, tie_break).unwrap();
         let mut num_tied = 0;
         for (after, before) in found.iter().zip(&problem.rankers) {
             for docs in problem.queries.ranges() {
@@ -211,7 +212,7 @@ fn a_score_or_jitter_orders_docs_that_are_tied_and_no_others() {
     };
     let seeds = 0..400;
     let one =
-        |seed| value(&untied(&problem.rankers(), &judged, TieBreak::Jitter(seed)).unwrap()[0]);
+        |seed| value(&break_ties(&problem.rankers(), &judged, TieBreak::Jitter(seed)).unwrap()[0]);
     let mean = seeds.clone().map(one).sum::<f64>() / seeds.end as f64;
     assert!((mean - value(&problem.rankers[0])).abs() < 0.005);
 }
@@ -232,7 +233,7 @@ fn what_cannot_be_used_is_named() {
     let problem = Problem::new(1, 2, 3, false);
     let options = CoordinateOptions::new("ndcg".parse().unwrap());
     let say = |rankers: &[&[f64]], options: &CoordinateOptions| {
-        let found = coordinate_sweeps(rankers, &problem.judged(), options, &Interrupt::new());
+        let found = coordinate_ascent(rankers, &problem.judged(), options, &Interrupt::new());
         found.unwrap_err().to_string()
     };
     assert!(say(&[], &options).starts_with("no rankers"));

@@ -4,14 +4,16 @@
 
 use proptest::prelude::*;
 use rustrank::binning::BinOptions;
-use rustrank::data::{Builder, Column, Columns, Dataset, Policy, RowData, Strided};
+use rustrank::data::{
+    ColumnTable, Dataset, DatasetBuilder, MissingPolicy, RowData, StridedTable, TableColumn,
+};
 use rustrank::random::draw;
 use rustrank::{Error, Grouping, Interrupt, Queries};
 
 const FEATURES: usize = 3;
 
-fn cells(values: &[f32]) -> Strided<'_, f32> {
-    Strided::by_row(values, FEATURES, Policy::default())
+fn cells(values: &[f32]) -> StridedTable<'_, f32> {
+    StridedTable::by_row(values, FEATURES, MissingPolicy::default())
 }
 
 fn dataset(values: &[f32], rows: RowData) -> Result<Dataset, Error> {
@@ -123,7 +125,7 @@ fn batches_columns_and_double_precision_make_the_same_dataset() {
     };
     let expected = dataset(&values, rows()).unwrap();
 
-    let mut builder = Builder::new(expected.binning().clone(), 0).unwrap();
+    let mut builder = DatasetBuilder::new(expected.binning().clone(), 0).unwrap();
     for batch in values.chunks(10 * FEATURES) {
         builder.push(&cells(batch), &Interrupt::new()).unwrap();
     }
@@ -133,8 +135,9 @@ fn batches_columns_and_double_precision_make_the_same_dataset() {
     let single: Vec<f32> = column(0).copied().collect();
     let double: Vec<Vec<f64>> =
         (1..3).map(|f| column(f).map(|&x| f64::from(x)).collect()).collect();
-    let list = vec![Column::F32(&single), Column::F64(&double[0]), Column::F64(&double[1])];
-    let columns = Columns::new(list, Policy::default()).unwrap();
+    let list =
+        vec![TableColumn::F32(&single), TableColumn::F64(&double[0]), TableColumn::F64(&double[1])];
+    let columns = ColumnTable::new(list, MissingPolicy::default()).unwrap();
     let options = BinOptions { max_bins: 7, sample_rows: 40, ..BinOptions::default() };
     let d = Dataset::new(&columns, rows(), &options, &Interrupt::new()).unwrap();
     assert_eq!(content(&d), content(&expected));
@@ -178,7 +181,7 @@ fn another_number_of_features_is_refused() {
     let rows = RowData::new(vec![0.0; 4], Grouping::in_row_order(queries));
     let train = dataset(&values(4, 3), rows.clone()).unwrap();
     let narrow = vec![0.0f32; 8];
-    let table = Strided::by_row(&narrow, 2, Policy::default());
+    let table = StridedTable::by_row(&narrow, 2, MissingPolicy::default());
     let error =
         Dataset::like(&table, rows, train.binning().clone(), &Interrupt::new()).unwrap_err();
     assert!(error.to_string().ends_with("got 2, expected 3"), "{error}");

@@ -8,7 +8,7 @@ use rustrank::boosting::{
     TrainingLoss, TrainingPlan, WorkerMode,
 };
 use rustrank::data::{
-    Dataset, NamedQueries, Policy, RowData, Strided, bins_together, check_queries,
+    Dataset, MissingPolicy, NamedQueries, RowData, StridedTable, check_queries, choose_global_bins,
 };
 use rustrank::distributed::{
     Collective, Communicator, CountingCommunicator, FaultyCommunicator, InjectedFault,
@@ -73,8 +73,8 @@ impl Rows {
         part
     }
 
-    fn table(&self) -> Strided<'_, f32> {
-        Strided::by_row(&self.cells, FEATURES, Policy::default())
+    fn table(&self) -> StridedTable<'_, f32> {
+        StridedTable::by_row(&self.cells, FEATURES, MissingPolicy::default())
     }
 
     fn data(&self) -> RowData {
@@ -101,7 +101,7 @@ impl Rows {
     fn together(&self, team: &WorkerGroup) -> Result<Dataset> {
         let mut sample = RowSample::new(bins().sample_rows, FEATURES);
         let pushed = sample.push(&self.table(), &never()).map(|()| sample);
-        let binning = Arc::new(bins_together(team, pushed, &bins(), &never())?);
+        let binning = Arc::new(choose_global_bins(team, pushed, &bins(), &never())?);
         if self.labels.is_empty() {
             return Dataset::empty(binning);
         }

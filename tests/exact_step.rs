@@ -7,7 +7,7 @@ use rustrank::boosting::{
     BaseModel, BoostingParams, BoostingTrainer, EvaluationMetric, EvaluationSet, ExactStep,
     ReweighOptions, StepRule, TrainingLoss, TrainingPlan, merged, reweigh, score_dataset,
 };
-use rustrank::data::{Dataset, Policy, RowData, Strided};
+use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::model::Model;
 use rustrank::model::Normalisation::AsIs;
 use rustrank::objective::{Kind, ObjectiveOptions};
@@ -38,7 +38,7 @@ fn dataset(queries: std::ops::Range<u64>, shuffle: u64, like: Option<&Dataset>) 
     let codes: Vec<u32> = rows.iter().map(|&row| (row / DOCS - queries.start) as u32).collect();
     let grouping = Grouping::from_codes(&codes, (queries.end - queries.start) as usize).unwrap();
     let never = Interrupt::new();
-    let table = Strided::by_row(&features, FEATURES, Policy::default());
+    let table = StridedTable::by_row(&features, FEATURES, MissingPolicy::default());
     let data = RowData::new(labels, grouping);
     match like {
         Some(like) => Dataset::like(&table, data, like.binning().clone(), &never).unwrap(),

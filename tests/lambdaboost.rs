@@ -9,7 +9,7 @@ use models::{native, nets};
 use rustrank::boosting::{
     EarlyStopping, LambdaBoostPlan, LambdaBoostTrainer, StopReason, TrainingLoss,
 };
-use rustrank::data::{Policy, RawDataset, RowData, Strided};
+use rustrank::data::{MissingPolicy, RawDataset, RowData, StridedTable};
 use rustrank::model::{Class, Classes, Component, Link, Model, Part};
 use rustrank::objective::{Kind, LambdaOptions, ObjectiveOptions, State, Target};
 use rustrank::random::draw;
@@ -42,7 +42,7 @@ impl Rows {
         let row = |&at: &usize| self.cells[at * FEATURES..][..FEATURES].to_vec();
         let cells: Vec<f32> = order.iter().flat_map(row).collect();
         let labels = order.iter().map(|&at| self.labels[at]).collect();
-        let table = Strided::by_row(&cells, FEATURES, Policy::default());
+        let table = StridedTable::by_row(&cells, FEATURES, MissingPolicy::default());
         let sizes = vec![6; self.queries];
         let queries = Queries::from_sizes(&sizes, order.len()).unwrap();
         let mut data = RowData::new(labels, Grouping::in_row_order(queries));

@@ -5,9 +5,11 @@
 use flate2::{Compression, write::GzEncoder};
 use proptest::prelude::*;
 use rustrank::binning::nearest;
-use rustrank::data::lines::{LineOptions, LineSource};
+use rustrank::data::line_source::{LineOptions, LineSource};
 use rustrank::data::load::load_from;
-use rustrank::data::{Dataset, Infinite, LoadOptions, Loaded, Policy, RowData, Strided, load};
+use rustrank::data::{
+    Dataset, Infinite, LoadOptions, Loaded, MissingPolicy, RowData, StridedTable, load,
+};
 use rustrank::random::draw;
 use rustrank::{Error, ErrorKind, Grouping, Interrupt, Queries};
 use std::fmt::Write as _;
@@ -85,14 +87,14 @@ fn table(docs: &[Doc], options: &LoadOptions) -> Dataset {
         doc.cells.iter().copied().chain(zeros)
     });
     let cells: Vec<f32> = padded.map(nearest).collect();
-    let policy = Policy { missing: options.missing, infinite: Infinite::Error };
+    let policy = MissingPolicy { missing: options.missing, infinite: Infinite::Error };
     let sizes =
         docs.chunk_by(|a, b| a.query == b.query).map(|docs| i64::try_from(docs.len()).unwrap());
     let sizes: Vec<i64> = sizes.collect();
     let queries = Queries::from_sizes(&sizes, docs.len()).unwrap();
     let labels = docs.iter().map(|doc| doc.label as f32).collect();
     Dataset::new(
-        &Strided::by_row(&cells, width, policy),
+        &StridedTable::by_row(&cells, width, policy),
         RowData::new(labels, Grouping::in_row_order(queries)),
         &options.bins,
         &Interrupt::new(),

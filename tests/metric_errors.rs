@@ -136,7 +136,7 @@ fn labels_without_a_gain_are_refused_with_a_hint() {
             let error = run(&plain(measure), [0.0, 1.0, label, 2.0]).unwrap_err();
             let fault = data(&error);
             assert_eq!((fault.code, fault.place.row), (code, Some(2)));
-            assert_eq!(fault.place.query.as_deref(), Some("1"));
+            assert_eq!(fault.place.query, Some(1));
             assert!(fault.expected.as_deref().unwrap().contains("max 31 levels"));
             assert_eq!(fault.hint.as_deref(), Some("pass gain=\"linear\" or a gain table"));
             let linear = Convention { gain: Gain::Linear, ..Convention::default() };
@@ -170,7 +170,7 @@ fn scores_must_be_numbers_one_for_each_doc() {
     };
     let error = run(&[1.0, 2.0, f64::NAN], &[0.0; 3]);
     assert_eq!((data(&error).code, data(&error).place.row), ("score.nan", Some(2)));
-    assert_eq!(data(&error).place.query.as_deref(), Some("1"));
+    assert_eq!(data(&error).place.query, Some(1));
     assert_eq!(data(&run(&[1.0], &[0.0; 3])).code, "length");
     assert_eq!(data(&run(&[1.0; 3], &[0.0; 4])).code, "length");
 }
@@ -189,10 +189,10 @@ fn rows_in_any_order_are_judged_and_named_as_they_came() {
     assert_eq!((data(&error).code, data(&error).place.row), ("label.nan", Some(2)));
     let error = run(&[0.0; 4], &[0.0, 0.5, 0.5, 0.5]).unwrap_err();
     assert_eq!((data(&error).code, data(&error).place.row), ("label.fraction", Some(1)));
-    assert_eq!(data(&error).place.query.as_deref(), Some("1"));
+    assert_eq!(data(&error).place.query, Some(1));
     let error = run(&[0.0, 0.0, f64::NAN, 0.0], &[0.0; 4]).unwrap_err();
     assert_eq!((data(&error).code, data(&error).place.row), ("score.nan", Some(2)));
-    assert_eq!(data(&error).place.query.as_deref(), Some("0"));
+    assert_eq!(data(&error).place.query, Some(0));
     assert_eq!(data(&run(&[0.0; 3], &[0.0; 4]).unwrap_err()).code, "length");
 }
 

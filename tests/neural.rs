@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-use rustrank::data::{Policy, RawDataset, RowData, Strided};
+use rustrank::data::{MissingPolicy, RawDataset, RowData, StridedTable};
 use rustrank::metric::{Mean, Metric, evaluate};
 use rustrank::model::{Layer, Mlp, Model, Part};
-use rustrank::neural::{Inputs, Loss, Optimiser, Params, Patience, Plan, Schedule, Trainer};
+use rustrank::neural::{
+    Inputs, NetEvaluationSet, NetLoss, NetPlan, NetTrainer, Optimiser, Params, Patience, Schedule,
+};
 use rustrank::objective::{Kind, LambdaOptions, Preference};
 use rustrank::random::draw;
 use rustrank::{Error, Grouping, Interrupt, Queries};
@@ -40,7 +42,7 @@ impl Rows {
     }
 
     fn data(&self) -> RawDataset {
-        let table = Strided::by_row(&self.cells, self.width, Policy::default());
+        let table = StridedTable::by_row(&self.cells, self.width, MissingPolicy::default());
         let queries = self.codes.iter().max().unwrap() + 1;
         let grouping = Grouping::from_codes(&self.codes, queries as usize).unwrap();
         RawDataset::new(&table, RowData::new(self.labels.clone(), grouping), &Interrupt::new())
@@ -89,12 +91,12 @@ fn bare(hidden: &[usize]) -> Params {
     }
 }
 
-fn plan(params: Params, loss: Loss) -> Plan {
-    Plan { params, loss, watched: vec![], metrics: vec![], patience: None }
+fn plan(params: Params, loss: NetLoss) -> NetPlan {
+    NetPlan { params, loss, evaluation_sets: vec![], metrics: vec![], patience: None }
 }
 
-fn trained(rows: &Rows, plan: Plan, epochs: usize) -> Trainer {
-    let mut trainer = Trainer::new(rows.data(), plan, &Interrupt::new()).unwrap();
+fn trained(rows: &Rows, plan: NetPlan, epochs: usize) -> NetTrainer {
+    let mut trainer = NetTrainer::new(rows.data(), plan, &Interrupt::new()).unwrap();
     for _ in 0..epochs {
         trainer.next_epoch(&Interrupt::new()).unwrap();
     }
@@ -177,7 +179,7 @@ fn ranknet(labels: &[f32], scores: &[f64]) -> f64 {
 fn the_update_of_ranknet_is_the_slope_of_its_cost() {
     let rows = Rows::random(3, &[9], 5);
     for hidden in [&[][..], &[4], &[18], &[5, 3], &[17, 20]] {
-        let loss = || Loss::new(Kind::RankNet, all_pairs("ndcg")).unwrap();
+        let loss = || NetLoss::new(Kind::RankNet, all_pairs("ndcg")).unwrap();
         let before = trained(&rows, plan(bare(hidden), loss()), 0).model().unwrap();
         let after = trained(&rows, plan(bare(hidden), loss()), 1).model().unwrap();
         check_gradient(mlp(&before), mlp(&after), &rows, |scores| ranknet(&rows.labels, scores));
@@ -193,7 +195,7 @@ fn a_batch_steps_by_the_mean_of_its_queries() {
             / 3.0
     };
     let params = || Params { batch_queries: 8, ..bare(&[4, 2]) };
-    let loss = || Loss::new(Kind::RankNet, all_pairs("ndcg")).unwrap();
+    let loss = || NetLoss::new(Kind::RankNet, all_pairs("ndcg")).unwrap();
     let before = trained(&rows, plan(params(), loss()), 0).model().unwrap();
     let after = trained(&rows, plan(params(), loss()), 1).model().unwrap();
     check_gradient(mlp(&before), mlp(&after), &rows, cost);
@@ -219,7 +221,7 @@ fn preferences_may_be_soft_and_contradict_each_other() {
         };
         pairs.iter().map(one).sum::<f64>()
     };
-    let loss = || Loss::of_preferences(pairs.clone(), 1.0);
+    let loss = || NetLoss::of_preferences(pairs.clone(), 1.0);
     let before = trained(&rows, plan(bare(&[4]), loss()), 0).model().unwrap();
     let after = trained(&rows, plan(bare(&[4]), loss()), 1).model().unwrap();
     check_gradient(mlp(&before), mlp(&after), &rows, cost);
@@ -228,9 +230,9 @@ fn preferences_may_be_soft_and_contradict_each_other() {
     let other = trained(&alike, plan(bare(&[4]), loss()), 1).model().unwrap();
     assert_eq!(mlp(&after).inputs(), mlp(&other).inputs());
     let far = vec![pair(0, 9, 1.0, 1.0)];
-    let made = Trainer::new(
+    let made = NetTrainer::new(
         rows.data(),
-        plan(bare(&[]), Loss::of_preferences(far, 1.0)),
+        plan(bare(&[]), NetLoss::of_preferences(far, 1.0)),
         &Interrupt::new(),
     );
     let message = made.unwrap_err().to_string();
@@ -246,10 +248,10 @@ fn a_lambdarank_step_on_three_docs_is_the_one_made_by_hand() {
         labels: vec![1.0, 2.0, 0.0],
         codes: vec![0; 3],
     };
-    let loss = Loss::new(Kind::LambdaRank, all_pairs("ndcg")).unwrap();
+    let loss = NetLoss::new(Kind::LambdaRank, all_pairs("ndcg")).unwrap();
     let mut trainer = trained(&rows, plan(bare(&[]), loss), 0);
     let weight =
-        |trainer: &Trainer| f64::from(mlp(&trainer.model().unwrap()).layers()[0].weights[0]);
+        |trainer: &NetTrainer| f64::from(mlp(&trainer.model().unwrap()).layers()[0].weights[0]);
     // A linear net starts with weights of 0: all docs are tied. The first step makes the weight
     // negative, since the docs with labels 1 and 2 have the smaller values.
     assert_eq!(weight(&trainer), 0.0);
@@ -274,13 +276,13 @@ fn a_lambdarank_step_on_three_docs_is_the_one_made_by_hand() {
     assert!((weight(&trainer) - wanted).abs() < 1e-6, "{} {wanted}", weight(&trainer));
 }
 
-fn real_plan(watched: Vec<(String, RawDataset)>, params: Params) -> Plan {
+fn real_plan(evaluation_sets: Vec<NetEvaluationSet>, params: Params) -> NetPlan {
     let patience = Patience { epochs: 2, restarts: 2, factor: 0.5, set: 0, metric: 0 };
-    Plan {
+    NetPlan {
         params,
-        loss: Loss::new(Kind::LambdaRank, LambdaOptions::new(metric("ndcg"))).unwrap(),
-        patience: (!watched.is_empty()).then_some(patience),
-        watched,
+        loss: NetLoss::new(Kind::LambdaRank, LambdaOptions::new(metric("ndcg"))).unwrap(),
+        patience: (!evaluation_sets.is_empty()).then_some(patience),
+        evaluation_sets,
         metrics: vec![metric("ndcg@5"), metric("map")],
     }
 }
@@ -294,8 +296,8 @@ fn threads_and_the_order_of_rows_change_no_bit() {
         let text = |rows: &Rows, threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
-                let watched = vec![("valid".to_owned(), valid.data())];
-                let trainer = trained(rows, real_plan(watched, params.clone()), 4);
+                let sets = vec![NetEvaluationSet { name: "valid".to_owned(), data: valid.data() }];
+                let trainer = trained(rows, real_plan(sets, params.clone()), 4);
                 (trainer.model().unwrap().to_text(), format!("{:?}", trainer.history()))
             })
         };
@@ -309,9 +311,9 @@ fn threads_and_the_order_of_rows_change_no_bit() {
 fn a_net_learns_and_its_model_scores_as_it_was_judged() {
     let (train, valid) = (Rows::random(1, &[20; 150], 6), Rows::random(2, &[20; 100], 6));
     let params = Params { hidden: vec![16], epochs: 60, learning_rate: 0.01, ..Params::default() };
-    let watched = vec![("valid".to_owned(), valid.data())];
+    let sets = vec![NetEvaluationSet { name: "valid".to_owned(), data: valid.data() }];
     let mut trainer =
-        Trainer::new(train.data(), real_plan(watched, params), &Interrupt::new()).unwrap();
+        NetTrainer::new(train.data(), real_plan(sets, params), &Interrupt::new()).unwrap();
     let (mut epochs, mut restarts) = (0, 0);
     while let Some(epoch) = trainer.next_epoch(&Interrupt::new()).unwrap() {
         epochs += 1;
@@ -350,8 +352,8 @@ fn an_interrupted_epoch_leaves_no_trace() {
 
 #[test]
 fn what_cannot_be_learned_from_is_said() {
-    let refused = |rows: &Rows, plan: Plan| -> Error {
-        Trainer::new(rows.data(), plan, &Interrupt::new()).unwrap_err()
+    let refused = |rows: &Rows, plan: NetPlan| -> Error {
+        NetTrainer::new(rows.data(), plan, &Interrupt::new()).unwrap_err()
     };
     let rows = Rows::random(7, &[10; 3], 4);
     let code =
@@ -364,7 +366,8 @@ fn what_cannot_be_learned_from_is_said() {
     let error = refused(&Rows { labels, ..rows.clone() }, real_plan(vec![], Params::default()));
     let place = &error.fault().unwrap().place;
     assert_eq!((error.fault().unwrap().code, place.row), ("label.fraction", Some(13)));
-    let narrow = vec![("valid".to_owned(), Rows::random(1, &[5], 3).data())];
+    let narrow =
+        vec![NetEvaluationSet { name: "valid".to_owned(), data: Rows::random(1, &[5], 3).data() }];
     let error = refused(&rows, real_plan(narrow, Params::default()));
     assert_eq!(error.fault().unwrap().code, "features");
     for params in [
@@ -379,7 +382,7 @@ fn what_cannot_be_learned_from_is_said() {
     ] {
         refused(&rows, real_plan(vec![], params));
     }
-    assert!(Loss::new(Kind::Regression, LambdaOptions::new(metric("ndcg"))).is_err());
+    assert!(NetLoss::new(Kind::Regression, LambdaOptions::new(metric("ndcg"))).is_err());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use rustrank::boosting::{
     BoostingParams, BoostingTrainer, Dropout, DropoutNormaliser, EarlyStopping, EvaluationMetric,
     EvaluationSet, ExactStep, StepRule, TrainingLoss, TrainingPlan, score_dataset,
 };
-use rustrank::data::{Dataset, Policy, RowData, Strided};
+use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::model::Model;
 use rustrank::objective::{Kind, ObjectiveOptions, State, Target};
 use rustrank::random::draw;
@@ -34,7 +34,7 @@ fn dataset(first: u64, position: bool, turn: usize) -> Arc<Dataset> {
     let queries = Queries::from_sizes(&[6; QUERIES as usize], labels.len()).unwrap();
     let mut data = RowData::new(labels, Grouping::in_row_order(queries));
     data.position = position.then_some(places);
-    let table = Strided::by_row(&cells, 2, Policy::default());
+    let table = StridedTable::by_row(&cells, 2, MissingPolicy::default());
     Arc::new(Dataset::new(&table, data, &BinOptions::default(), &Interrupt::new()).unwrap())
 }
 
@@ -190,7 +190,7 @@ fn what_positions_do_not_go_with_is_told() {
     let mut rows =
         RowData::new(vec![0.0, 1.0], Grouping::in_row_order(Queries::from_sizes(&[2], 2).unwrap()));
     let cells = [0f32, 1.0];
-    let table = Strided::by_row(&cells, 1, Policy::default());
+    let table = StridedTable::by_row(&cells, 1, MissingPolicy::default());
     for (position, said) in [(vec![1, 0], "position[1] = 0"), (vec![1], "position has the wrong")] {
         rows.position = Some(position);
         let made = Dataset::new(&table, rows.clone(), &BinOptions::default(), &never);

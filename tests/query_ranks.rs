@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use rustrank::binning::BinOptions;
-use rustrank::data::{Dataset, Policy, RowData, Strided};
+use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::model::{
     Child, Component, Leaf, Model, Normalisation, Part, Split, Tree, query_ranks,
 };
@@ -275,7 +275,7 @@ fn a_dataset_has_the_ranks_of_its_queries() {
     let cells = table(docs, width, 40);
     let codes: Vec<u32> = (0..docs).map(|row| (row * 7 % queries) as u32).collect();
     let labels: Vec<f32> = (0..docs).map(|row| (row % 3) as f32).collect();
-    let by_row = Strided::by_row(&cells, width, Policy::default());
+    let by_row = StridedTable::by_row(&cells, width, MissingPolicy::default());
     let rows = rows_of(labels.clone(), &codes, queries);
     let grouping = rows.grouping.clone();
     let options = BinOptions::default();
@@ -294,7 +294,7 @@ fn a_dataset_has_the_ranks_of_its_queries() {
         wide[row as usize * 2 * width..][..2 * width]
             .copy_from_slice(&in_order[doc * 2 * width..][..2 * width]);
     }
-    let before = Strided::by_row(&wide, 2 * width, Policy::default());
+    let before = StridedTable::by_row(&wide, 2 * width, MissingPolicy::default());
     let plain = Dataset::new(&before, rows.clone(), &options, &never).unwrap();
     assert_eq!(plain.binning().mappers(), ranked.binning().mappers());
     assert_eq!(plain.matrix(), ranked.matrix());
@@ -305,7 +305,7 @@ fn a_dataset_has_the_ranks_of_its_queries() {
     for feature in 0..width {
         columns.extend(order.iter().map(|row| cells[row * width + feature]));
     }
-    let by_column = Strided::by_column(&columns, width, Policy::default());
+    let by_column = StridedTable::by_column(&columns, width, MissingPolicy::default());
     let codes: Vec<u32> = order.iter().map(|&row| codes[row]).collect();
     let labels: Vec<f32> = order.iter().map(|&row| labels[row]).collect();
     let moved = rows_of(labels, &codes, queries);
@@ -322,7 +322,7 @@ fn a_dataset_has_the_ranks_of_its_queries() {
 fn a_fault_in_a_ranked_table_is_told_by_its_row() {
     let never = Interrupt::new();
     let cells = [1.0f32, 2.0, 3.0, f32::INFINITY, 5.0, 6.0];
-    let by_row = Strided::by_row(&cells, 2, Policy::default());
+    let by_row = StridedTable::by_row(&cells, 2, MissingPolicy::default());
     let queries = Queries::from_sizes(&[1, 2], 3).unwrap();
     let rows = RowData::new(vec![0.0, 1.0, 0.0], Grouping::in_row_order(queries));
     let options = BinOptions::default();

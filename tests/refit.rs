@@ -6,7 +6,7 @@ use rustrank::binning::BinOptions;
 use rustrank::boosting::{
     BoostingParams, BoostingTrainer, RefitOptions, TrainingLoss, TrainingPlan, refit,
 };
-use rustrank::data::{Dataset, Policy, RowData, Strided};
+use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::model::{Component, Linear, Model, Part};
 use rustrank::objective::{Kind, ObjectiveOptions, State, Target};
 use rustrank::random::draw;
@@ -45,7 +45,7 @@ fn dataset(rows: &Rows, like: Option<&Dataset>) -> Dataset {
     let queries = *rows.codes.iter().max().unwrap() as usize + 1;
     let grouping = Grouping::from_codes(&rows.codes, queries).unwrap();
     let never = Interrupt::new();
-    let table = Strided::by_row(&rows.cells, FEATURES, Policy::default());
+    let table = StridedTable::by_row(&rows.cells, FEATURES, MissingPolicy::default());
     let data = RowData::new(rows.labels.clone(), grouping);
     match like {
         Some(like) => Dataset::like(&table, data, like.binning().clone(), &never).unwrap(),

@@ -177,7 +177,7 @@ fn what_cannot_be_tested_is_refused() {
     assert!(randomisation_test(&[1.0], &[1.0], none, &up).is_err());
     assert_eq!(t_test(&[1.0], &[]).unwrap_err().fault().unwrap().code, "length");
     let error = tally(&[1.0, f64::INFINITY], &[0.0, 0.0]).unwrap_err();
-    assert_eq!(error.fault().unwrap().place.query.as_deref(), Some("1"));
+    assert_eq!(error.fault().unwrap().place.query, Some(1));
     up.raise();
     let error = bootstrap(&[1.0], None, 0.9, few, &up).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Interrupted));

@@ -5,10 +5,10 @@
 use flate2::{Compression, write::GzEncoder};
 use proptest::prelude::*;
 use rustrank::data::inspect::{inspect, inspect_source};
-use rustrank::data::judged::{labels_of, read_labels, read_scores};
+use rustrank::data::labels::{labels_from, read_labels, read_scores};
 use rustrank::data::letor::LetorOptions;
-use rustrank::data::lines::{Block, LineOptions, LineSource, Piece};
-use rustrank::data::pieces::for_each_piece;
+use rustrank::data::line_source::{BlockBuffer, LineOptions, LineSource, TextBlock};
+use rustrank::data::parallel_parse::parse_blocks;
 use rustrank::data::qid::{QidRuns, QueryTracker};
 use rustrank::{Error, ErrorKind, Interrupt, Result, random};
 use std::fmt::Write as _;
@@ -48,7 +48,7 @@ struct Content {
 
 fn content(source: &mut LineSource) -> Result<Content> {
     let letor = LetorOptions::default();
-    let parse = |piece: &Piece<'_>| {
+    let parse = |piece: &TextBlock<'_>| {
         let (mut labels, mut cells, mut runs) = (Vec::new(), Vec::new(), QidRuns::default());
         let outcome = piece.each(|number, line| {
             let row = letor.parse_line(line, |index, cell| cells.push((index, cell.to_bits())))?;
@@ -59,7 +59,7 @@ fn content(source: &mut LineSource) -> Result<Content> {
         ((labels, cells, runs), outcome)
     };
     let (mut all, mut tracker) = (Content::default(), QueryTracker::default());
-    for_each_piece(source, &Interrupt::new(), parse, |(labels, cells, runs), before| {
+    parse_blocks(source, &Interrupt::new(), parse, |(labels, cells, runs), before| {
         all.labels.extend(labels);
         all.cells.extend(cells);
         tracker.extend(&runs.after_lines(before))
@@ -186,7 +186,7 @@ fn a_line_without_end_is_refused_in_bounded_memory() {
     let bomb = file("bomb.gz", &encoder.finish().unwrap());
     let piped = LineSource::from_reader("bomb", Box::new(Same(1 << 40)), &options).unwrap();
     for mut source in [LineSource::open(&bomb, &options).unwrap(), piped] {
-        let mut block = Block::default();
+        let mut block = BlockBuffer::default();
         let error = source.next_block(&mut block).unwrap_err();
         assert_eq!(code(&error), "text.line_long");
         let place = &error.fault().unwrap().place;
@@ -230,7 +230,7 @@ fn an_interrupt_ends_the_reading() {
     let interrupt = Interrupt::new();
     interrupt.raise();
     let mut source = from_bytes(sample(10).as_bytes(), &LineOptions::default());
-    let error = labels_of(&mut source, &interrupt).unwrap_err();
+    let error = labels_from(&mut source, &interrupt).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Interrupted));
 }
 

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use rustrank::binning::{BinOptions, BinnedMatrix, Binning};
-use rustrank::data::{Policy, Strided};
+use rustrank::data::{MissingPolicy, StridedTable};
 use rustrank::model::{Child, Split, Tree};
 use rustrank::random::draw;
 use rustrank::tree::{
@@ -64,7 +64,7 @@ impl World {
             .map(|i| cell(i / num_features, i % num_features))
             .collect();
         let never = Interrupt::new();
-        let table = Strided::by_row(&cells, num_features, Policy::default());
+        let table = StridedTable::by_row(&cells, num_features, MissingPolicy::default());
         let options = BinOptions { max_bins: 60, ..BinOptions::default() };
         let binning = Binning::of(&table, &options, &never).unwrap();
         let order: Vec<u32> = (0..num_docs as u32).collect();

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use rustrank::binning::{BinOptions, BinnedMatrix, Binning, CategoryBins};
-use rustrank::data::{Policy, Strided};
+use rustrank::data::{MissingPolicy, StridedTable};
 use rustrank::model::{Forest, Model, Set, Tree};
 use rustrank::random::draw;
 use rustrank::tree::{
@@ -44,7 +44,7 @@ impl World {
         let cells: Vec<f32> = cells.collect();
         let binning = binning_of(&cells);
         let never = Interrupt::new();
-        let table = Strided::by_row(&cells, NUM_FEATURES, Policy::default());
+        let table = StridedTable::by_row(&cells, NUM_FEATURES, MissingPolicy::default());
         let order: Vec<u32> = (0..num_docs as u32).collect();
         let matrix = binning.encode_in_order(&table, &order, &never).unwrap();
         let gradient = |row: usize| {
@@ -104,7 +104,7 @@ impl World {
 }
 
 fn binning_of(cells: &[f32]) -> Binning {
-    let table = Strided::by_row(cells, NUM_FEATURES, Policy::default());
+    let table = StridedTable::by_row(cells, NUM_FEATURES, MissingPolicy::default());
     let options = BinOptions { categorical: vec![0, 2], ..BinOptions::default() };
     Binning::of(&table, &options, &Interrupt::new()).unwrap()
 }

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use rustrank::binning::{BinOptions, BinnedMatrix, Binning};
-use rustrank::data::{Policy, Strided};
+use rustrank::data::{MissingPolicy, StridedTable};
 use rustrank::model::{Child, Tree};
 use rustrank::random::draw;
 use rustrank::tree::{
@@ -43,7 +43,7 @@ impl World {
             .map(|i| cell(seed, i / NUM_FEATURES, i % NUM_FEATURES))
             .collect();
         let never = Interrupt::new();
-        let table = Strided::by_row(&cells, NUM_FEATURES, Policy::default());
+        let table = StridedTable::by_row(&cells, NUM_FEATURES, MissingPolicy::default());
         let binning = Binning::of(&table, &BinOptions::default(), &never).unwrap();
         let order: Vec<u32> = (0..num_docs as u32).collect();
         let matrix = binning.encode_in_order(&table, &order, &never).unwrap();

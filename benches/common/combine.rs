@@ -1,6 +1,6 @@
 //! Two rankers to mix, and the sweep over their mixtures.
 
-use rustrank::combine::{Judged, Range, SweepOptions, sweep};
+use rustrank::combine::{AlphaRange, JudgedQueries, SweepOptions, sweep};
 use rustrank::{Interrupt, Queries, random};
 
 pub(crate) struct Synthetic {
@@ -31,9 +31,9 @@ pub(crate) fn synthetic(num_queries: usize, num_docs: usize, rho: f64) -> Synthe
     Synthetic { first, second, labels, queries }
 }
 
-pub(crate) fn sweep_of(data: &Synthetic, name: &str, range: Range) -> u64 {
+pub(crate) fn sweep_of(data: &Synthetic, name: &str, range: AlphaRange) -> u64 {
     let Synthetic { first, second, labels, queries } = data;
-    let judged = Judged { labels, queries, query_weight: None };
+    let judged = JudgedQueries { labels, queries, query_weight: None };
     let options = SweepOptions::new(name.parse().unwrap(), range);
     sweep(first, second, &judged, &options, &Interrupt::new()).unwrap().num_events
 }

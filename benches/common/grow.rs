@@ -1,7 +1,7 @@
 //! Tables with gradients, from which the benches grow trees.
 
 use rustrank::binning::{BinOptions, BinnedMatrix, Binning};
-use rustrank::data::{Policy, Strided};
+use rustrank::data::{MissingPolicy, StridedTable};
 use rustrank::random::draw;
 use rustrank::tree::{GrowOptions, Grower, TrainingTable, TreeJob, TreeShape};
 use rustrank::{Gradient, Interrupt};
@@ -53,7 +53,7 @@ impl World {
             .map(|i| cell(i / num_features, i % num_features))
             .collect();
         let never = Interrupt::new();
-        let source = Strided::by_row(&cells, num_features, Policy::default());
+        let source = StridedTable::by_row(&cells, num_features, MissingPolicy::default());
         let binning = Binning::of(&source, bins, &never).expect("bins");
         let docs: Vec<u32> = (0..num_docs as u32).collect();
         let matrix = binning.encode_in_order(&source, &docs, &never).expect("a matrix");

@@ -1,10 +1,10 @@
 //! LETOR text of three kinds, and the ways to read it.
 
 use rustrank::data::letor::LetorOptions;
-use rustrank::data::lines::{LineOptions, LineSource, Piece};
-use rustrank::data::packed::{Group, LANES, Packed};
-use rustrank::data::pieces::for_each_piece;
-use rustrank::data::scan::{Each, Scan};
+use rustrank::data::line_source::{LineOptions, LineSource, TextBlock};
+use rustrank::data::packed::{CellGroup, LANES, PackedRows};
+use rustrank::data::parallel_parse::parse_blocks;
+use rustrank::data::scan::{CellFn, CellScanner};
 use rustrank::simd::Level;
 use rustrank::{Interrupt, random};
 use std::fmt::Write as _;
@@ -63,7 +63,7 @@ pub(crate) fn lines(text: &[u8]) -> usize {
     let letor = LetorOptions::default();
     let mut cells: Vec<(u32, f32)> = Vec::new();
     let mut count = 0;
-    for (_, line) in Piece::new(text).lines() {
+    for (_, line) in TextBlock::new(text).lines() {
         cells.clear();
         letor.parse_line(line, |index, cell| cells.push((index, cell))).unwrap();
         count += black_box(&cells).len();
@@ -74,14 +74,14 @@ pub(crate) fn lines(text: &[u8]) -> usize {
 pub(crate) fn usual(level: Level, text: &[u8]) -> usize {
     let mut cells: Vec<(u32, f32)> = Vec::new();
     let mut count = 0;
-    let mut scan = Scan::at(level);
-    for (_, line) in Piece::new(text).lines() {
+    let mut scan = CellScanner::at(level);
+    for (_, line) in TextBlock::new(text).lines() {
         cells.clear();
         let mut push = |index, cell| cells.push((index, cell));
         let line = line.bytes();
         let head = line.iter().position(|&byte| byte == b':').unwrap();
         let blank = head + line[head..].iter().position(|&byte| byte == b' ').unwrap();
-        scan.usual_cells(line, blank, 1..=1 << 20, &mut Each(&mut push));
+        scan.usual_cells(line, blank, 1..=1 << 20, &mut CellFn(&mut push));
         count += black_box(&cells).len();
     }
     count
@@ -91,7 +91,7 @@ pub(crate) fn file(path: &Path) -> usize {
     let letor = LetorOptions::default();
     let mut source = LineSource::open(path, &LineOptions::default()).unwrap();
     let mut count = 0;
-    let parse = |piece: &Piece<'_>| {
+    let parse = |piece: &TextBlock<'_>| {
         let mut cells: Vec<(u32, f32)> = Vec::with_capacity(piece.text().len() / 6);
         let mut push = |index, cell| cells.push((index, cell));
         let outcome = piece.each(|_, line| letor.parse_line(line, &mut push).map(|_| ()));
@@ -101,13 +101,13 @@ pub(crate) fn file(path: &Path) -> usize {
         count += cells.len();
         Ok(())
     };
-    for_each_piece(&mut source, &Interrupt::new(), parse, take).unwrap();
+    parse_blocks(&mut source, &Interrupt::new(), parse, take).unwrap();
     count
 }
 
 /// Packs rows of counts, zeros and others, and reads them back.
-pub(crate) fn packed(level: Level, rows: &[Vec<Group>], to: &mut [f32]) -> usize {
-    let mut packed = Packed::at(level, to.len(), 400 * rows.len());
+pub(crate) fn packed(level: Level, rows: &[Vec<CellGroup>], to: &mut [f32]) -> usize {
+    let mut packed = PackedRows::at(level, to.len(), 400 * rows.len());
     for row in rows {
         packed.push(row);
     }
@@ -118,7 +118,7 @@ pub(crate) fn packed(level: Level, rows: &[Vec<Group>], to: &mut [f32]) -> usize
 }
 
 /// Rows of counts, zeros and others, in the groups that `packed` takes.
-pub(crate) fn packed_rows(rows: u64) -> Vec<Vec<Group>> {
+pub(crate) fn packed_rows(rows: u64) -> Vec<Vec<CellGroup>> {
     let cell = |row: u64, feature: u64| match random::draw(3, row, feature) % 5 {
         0 | 1 => 0.0,
         2 => (random::draw(4, row, feature) % 100) as f32,

@@ -8,7 +8,7 @@
 //!
 //! Cost of an exact step: a sweep over all docs, of the order of growing the tree.
 
-use crate::combine::{Judged, Range, SweepOptions, sweep};
+use crate::combine::{AlphaInterval, AlphaRange, JudgedQueries, SweepOptions, sweep};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::metric::Metric;
@@ -52,11 +52,11 @@ impl ExactStep {
         interrupt: &Interrupt,
     ) -> Result<f64> {
         let (from, to) = (self.from, self.to);
-        let mut options = SweepOptions::new(self.metric.clone(), Range::Along { from, to });
+        let mut options = SweepOptions::new(self.metric.clone(), AlphaRange::Along { from, to });
         (options.curve_steps, options.few_outputs) = (0, true);
         let found = sweep(scores, outputs, &judged(dataset), &options, interrupt);
-        let found = dataset.told(found)?;
-        let (low, high) = found.interval;
+        let found = dataset.name_caller_rows(found)?;
+        let AlphaInterval { from: low, to: high } = found.interval;
         let is_all_one = low <= from && to <= high;
         let is_newton = low < 1.0 && 1.0 < high;
         Ok(if is_all_one || is_newton { 1f64.clamp(from, to) } else { found.alpha })
@@ -96,8 +96,8 @@ pub(super) fn check_bounds(name: &'static str, from: f64, to: f64) -> Result<()>
 }
 
 /// What the docs of a dataset are judged by.
-pub(super) fn judged(dataset: &Dataset) -> Judged<'_> {
-    Judged {
+pub(super) fn judged(dataset: &Dataset) -> JudgedQueries<'_> {
+    JudgedQueries {
         labels: dataset.labels(),
         queries: dataset.queries(),
         query_weight: dataset.query_weight(),

@@ -24,7 +24,8 @@ pub fn permutation_importance(
 ) -> Result<Vec<f64>> {
     let mean = |scores: &[f64]| {
         let (labels, queries) = (dataset.labels(), dataset.queries());
-        let values = dataset.told(metric.per_query(scores, labels, queries, interrupt))?;
+        let values =
+            dataset.name_caller_rows(metric.per_query(scores, labels, queries, interrupt))?;
         Ok(Mean::of(&values, dataset.query_weight())?.value)
     };
     let scores = score_dataset(model, dataset, interrupt)?;

@@ -49,7 +49,7 @@ impl ClassTarget {
             let by_row = dataset.by_row(dataset.labels());
             let first = |label: &f32| by_row.iter().position(|of_row| of_row == label);
             let rows = loss.labels().iter().map(|label| first(label).unwrap_or_default() as u32);
-            error.of_caller(&rows.collect::<Vec<_>>(), &[])
+            error.with_caller_rows(&rows.collect::<Vec<_>>(), &[])
         })?;
         let labels = loss.labels().iter();
         let class = |(&label, gain)| Class { label: f64::from(label), gain };
@@ -140,7 +140,11 @@ impl TrainingLoss {
     /// What the objective says of a dataset: where it is one of ours, its errors name docs and queries of
     /// the dataset, and here the caller's, `rows` and `query_of`.
     pub(super) fn told<T>(&self, rows: &[u32], query_of: &[u32], result: Result<T>) -> Result<T> {
-        if self.is_ours { result.map_err(|error| error.of_caller(rows, query_of)) } else { result }
+        if self.is_ours {
+            result.map_err(|error| error.with_caller_rows(rows, query_of))
+        } else {
+            result
+        }
     }
 
     /// The objective of the score, for what can learn nothing else.
@@ -177,7 +181,8 @@ impl TrainingLoss {
                 .fold(pair, |h, &x| hash::mix(h ^ x))
         };
         let content = preferences.iter().map(parts).fold(0u64, u64::wrapping_add);
-        let objective = dataset.told(PreferenceNet::new(&preferences, dataset.queries(), sigma))?;
+        let objective =
+            dataset.name_caller_rows(PreferenceNet::new(&preferences, dataset.queries(), sigma))?;
         let notes = vec![
             ("objective", "ranknet".to_owned()),
             ("sigma", sigma.to_string()),

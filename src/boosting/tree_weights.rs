@@ -11,7 +11,7 @@ use super::exact_step::{check_bounds, judged};
 use super::initial_model::{bins_mismatch, check_features, is_plain, start_scores};
 use super::trainer::scaled_tree;
 use crate::Interrupt;
-use crate::combine::{Judged, Range, SweepOptions, sweep, values};
+use crate::combine::{AlphaRange, JudgedQueries, SweepOptions, sweep, values};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::metric::Metric;
@@ -140,10 +140,10 @@ impl ReweighJob<'_> {
     }
 
     fn value(&self, dataset: &Dataset, weights: &[f64]) -> Result<f64> {
-        dataset.told(self.mean(&self.scores(dataset, weights)?, &judged(dataset)))
+        dataset.name_caller_rows(self.mean(&self.scores(dataset, weights)?, &judged(dataset)))
     }
 
-    fn mean(&self, scores: &[f64], judged: &Judged<'_>) -> Result<f64> {
+    fn mean(&self, scores: &[f64], judged: &JudgedQueries<'_>) -> Result<f64> {
         let alone = [vec![1.0]];
         Ok(values(&[scores], judged, &self.options.metric, &alone, self.interrupt)?[0])
     }
@@ -153,7 +153,7 @@ impl ReweighJob<'_> {
         let judged = judged(dataset);
         let (from, to) = (self.options.from, self.options.to);
         let mut sweeping =
-            SweepOptions::new(self.options.metric.clone(), Range::Along { from, to });
+            SweepOptions::new(self.options.metric.clone(), AlphaRange::Along { from, to });
         (sweeping.curve_steps, sweeping.few_outputs) = (0, true);
         let mut weights = weights.to_vec();
         let mut scores = self.scores(dataset, &weights)?;

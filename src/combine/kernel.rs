@@ -1,67 +1,69 @@
-//! The walk compiled for each level of instructions.
+//! The walk over a kinetic list, compiled for each instruction set.
 //!
-//! The loops are plain Rust, written once in [`Front::walk`]; only the instructions differ, and with
-//! them no result: crossings are one division of whole numbers, and the least of them is exact.
+//! The loops are plain Rust, written once in [`KineticList::walk`]; only the instructions differ and the
+//! results are the same: a crossing is one division of whole numbers, and their minimum is exact.
 #![expect(unsafe_code, reason = "a kernel: features behind a run-time check")]
 
-use super::front::{End, Event, Front, Walked};
-use super::tally::Tally;
+use super::kinetic_list::{KineticList, MetricChange, WalkLimit, WalkOutcome};
+use super::query_metric::QueryMetric;
 use crate::simd::Level;
 
-/// [`Front::walk`] with the instructions of `level`, or portable if this machine lacks them.
-pub(super) fn walk<T: Tally>(
+/// [`KineticList::walk`] with the instructions of `level`, or portable if this machine lacks them.
+pub(super) fn walk<T: QueryMetric>(
     level: Level,
-    front: &mut Front,
-    end: End,
-    tally: &mut T,
-    events: &mut Vec<Event>,
-) -> Walked {
+    list: &mut KineticList,
+    end: WalkLimit,
+    metric: &mut T,
+    events: &mut Vec<MetricChange>,
+) -> WalkOutcome {
     match level {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 if level.is_available() => {
             // SAFETY: the level has these features, and the machine has the level.
-            unsafe { x86::avx512(front, end, tally, events) }
+            unsafe { x86::avx512(list, end, metric, events) }
         }
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 if level.is_available() => {
             // SAFETY: the level has these features, and the machine has the level.
-            unsafe { x86::avx2(front, end, tally, events) }
+            unsafe { x86::avx2(list, end, metric, events) }
         }
-        _ => front.walk(end, tally, events),
+        _ => list.walk(end, metric, events),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{End, Event, Front, Tally, Walked};
+    use super::{KineticList, MetricChange, QueryMetric, WalkLimit, WalkOutcome};
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,popcnt")]
-    pub(super) fn avx512<T: Tally>(
-        front: &mut Front,
-        end: End,
-        tally: &mut T,
-        events: &mut Vec<Event>,
-    ) -> Walked {
-        front.walk(end, tally, events)
+    pub(super) fn avx512<T: QueryMetric>(
+        list: &mut KineticList,
+        end: WalkLimit,
+        metric: &mut T,
+        events: &mut Vec<MetricChange>,
+    ) -> WalkOutcome {
+        list.walk(end, metric, events)
     }
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    pub(super) fn avx2<T: Tally>(
-        front: &mut Front,
-        end: End,
-        tally: &mut T,
-        events: &mut Vec<Event>,
-    ) -> Walked {
-        front.walk(end, tally, events)
+    pub(super) fn avx2<T: QueryMetric>(
+        list: &mut KineticList,
+        end: WalkLimit,
+        metric: &mut T,
+        events: &mut Vec<MetricChange>,
+    ) -> WalkOutcome {
+        list.walk(end, metric, events)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::combine::Range;
-    use crate::combine::lines::{Frame, Twins};
-    use crate::combine::tally::{Buffers, Known, Rules, Sum, constant};
+    use crate::combine::AlphaRange;
+    use crate::combine::query_metric::{
+        GainSum, MetricBuffers, MetricRules, WeightedLabels, constant,
+    };
+    use crate::combine::score_lines::{LineFrame, TiedDocs};
     use crate::metric::Ties;
     use crate::random;
 
@@ -73,19 +75,20 @@ mod tests {
             let scores = |stream| (0..n).map(|doc| draw(stream, doc)).collect::<Vec<_>>();
             let labels: Vec<f32> = (0..n).map(|doc| (doc % 3) as f32).collect();
             let (first, second) = (scores(0), scores(1));
-            let rules = Rules::new(&format!("dcg@{k}").parse().unwrap(), &labels).unwrap();
-            let (mut lines, mut twins) = (Vec::new(), Twins::default());
-            Frame::new(&first, &second, Range::Between).lines(&first, &second, &mut lines);
-            twins.find(&lines, &labels, Ties::Expected);
+            let rules = MetricRules::new(&format!("dcg@{k}").parse().unwrap(), &labels).unwrap();
+            let (mut lines, mut tied_docs) = (Vec::new(), TiedDocs::default());
+            LineFrame::new(&first, &second, AlphaRange::Between).lines(&first, &second, &mut lines);
+            tied_docs.find(&lines, &labels, Ties::Expected);
             let walked = Level::available().into_iter().map(|level| {
-                let (mut buffers, mut events) = (Buffers::default(), Vec::new());
+                let (mut buffers, mut events) = (MetricBuffers::default(), Vec::new());
                 assert!(constant(&rules, &labels, &mut buffers).is_none() || n == 1);
-                let mut front = Front::default();
-                front.start(&mut lines.clone(), k, 0.0);
-                let known = Known { labels: &labels, unit: 1e12 };
-                let mut sum = Sum::new(&rules, known, &twins, &mut buffers);
-                let end = End { until: 1.0, most_events: usize::MAX };
-                let Walked { start, next } = walk(level, &mut front, end, &mut sum, &mut events);
+                let mut list = KineticList::default();
+                list.start(&mut lines.clone(), k, 0.0);
+                let known = WeightedLabels { labels: &labels, unit: 1e12 };
+                let mut sum = GainSum::new(&rules, known, &tied_docs, &mut buffers);
+                let end = WalkLimit { until: 1.0, most_events: usize::MAX };
+                let WalkOutcome { start, next } =
+                    walk(level, &mut list, end, &mut sum, &mut events);
                 (start, next.to_bits(), events)
             });
             let walked: Vec<_> = walked.collect();

@@ -1,15 +1,18 @@
-//! The sweep over alpha: all queries in parallel, in as many passes as memory asks for.
+//! The sweep over alpha: all queries in parallel, in as many passes as the memory limit requires.
 //!
-//! A pass walks every query through one window of the range and keeps what changes; then the changes
-//! of all queries are sorted and followed. A pass that finds too much is given up and its window
-//! halved, at the middle of what it found. Windows follow each other: where they meet is no event.
+//! A pass walks every query through one window of the range and collects the changes of the metric;
+//! then the changes of all queries are sorted and summed up. A pass that finds too many changes is
+//! abandoned and its window halved, at the median of the changes found. Windows are adjacent; their
+//! borders are no changes.
 
-use super::curve::{Follower, Interval, STEP, Steps};
-use super::front::{End, Event, Front, Walked};
-use super::lines::{Frame, Grain, Line, Twins};
-use super::tally::{self, Asked, Buffers, Known, Rules, Sum};
-use super::thin::Thinner;
-use super::{Curve, Judged, Step, Sweep, SweepOptions, kernel};
+use super::curve::{CurveBuilder, CurveInterval, CurveIntervals, STEP};
+use super::kinetic_list::{KineticList, MetricChange, WalkLimit, WalkOutcome};
+use super::line_pruning::LinePruner;
+use super::query_metric::{
+    self, GainSum, MetricBuffers, MetricRules, RecomputedMetric, WeightedLabels,
+};
+use super::score_lines::{LineFrame, LinePrecision, ScoreLine, TiedDocs};
+use super::{AlphaInterval, Curve, CurveStep, JudgedQueries, Sweep, SweepOptions, kernel};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::simd::Level;
@@ -17,17 +20,17 @@ use rayon::prelude::*;
 use std::cmp::Ordering::Equal;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Queries a task takes; also how often the interrupt is looked at.
+/// Queries per task; the interrupt is checked once a task.
 const QUERIES_A_TASK: usize = 16;
-/// All queries that count stay below 2^61 units together, so that no sum of changes overflows.
+/// The metric summed over all queries stays below 2^61 units, so that no sum of changes overflows.
 const UNITS: f64 = (1u64 << 61) as f64;
-/// What a query of weight 1 counts in whole numbers, so that sums have no order.
+/// A query weight of 1 as a whole number: sums of whole numbers have no order.
 const WEIGHT: f64 = (1u64 << 52) as f64;
 /// Rounding in a metric's own sums is below this share of its value.
 const ROUNDING: f64 = 1e-9;
-/// Where else than in the middle of an interval to look, in its widths: docs whose exchange changes
-/// nothing may tie right there.
-const BESIDE: [f64; 4] = [0.0, 0.021, -0.034, 0.055];
+/// Where in an interval the metric is evaluated, as offsets from its middle in widths: documents whose
+/// exchange changes nothing may tie exactly in the middle.
+const OFFSETS: [f64; 4] = [0.0, 0.021, -0.034, 0.055];
 
 /// Finds the alpha at which the mean of the metric over queries is highest, and the whole curve.
 ///
@@ -37,7 +40,7 @@ const BESIDE: [f64; 4] = [0.0, 0.021, -0.034, 0.055];
 pub fn sweep(
     first: &[f64],
     second: &[f64],
-    judged: &Judged<'_>,
+    judged: &JudgedQueries<'_>,
     options: &SweepOptions,
     interrupt: &Interrupt,
 ) -> Result<Sweep> {
@@ -45,101 +48,143 @@ pub fn sweep(
     judged.check_scores(0, first)?;
     judged.check_scores(1, second)?;
     options.check()?;
-    let mut task = Task::new((first, second), *judged, options)?;
-    // A tree's outputs are what they are.
-    task.refuses = !options.few_outputs;
-    task.run(interrupt)
+    let mut run = SweepRun::new(TwoRankers { first, second }, *judged, options)?;
+    // The caller cannot change the outputs of a tree.
+    run.refuses_far_scores = !options.few_outputs;
+    run.run(interrupt)
 }
 
-/// [`sweep`] of what has been checked.
+/// The scores of two rankers for the same documents.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TwoRankers<'a> {
+    pub(super) first: &'a [f64],
+    pub(super) second: &'a [f64],
+}
+
+/// [`sweep`] of checked scores.
 pub(super) fn sweep_checked(
-    scores: (&[f64], &[f64]),
-    judged: &Judged<'_>,
+    scores: TwoRankers<'_>,
+    judged: &JudgedQueries<'_>,
     options: &SweepOptions,
     interrupt: &Interrupt,
 ) -> Result<Sweep> {
     options.check()?;
-    Task::new(scores, *judged, options)?.run(interrupt)
+    SweepRun::new(scores, *judged, options)?.run(interrupt)
 }
 
-/// A sweep made ready.
-struct Task<'a> {
-    scores: (&'a [f64], &'a [f64]),
-    judged: Judged<'a>,
+/// A sweep with everything that its passes share.
+struct SweepRun<'a> {
+    scores: TwoRankers<'a>,
+    judged: JudgedQueries<'a>,
     options: &'a SweepOptions,
-    rules: Rules,
-    frame: Frame,
-    /// Units a value of 1 in a query of weight 1.
+    rules: MetricRules,
+    frame: LineFrame,
+    /// The units of a value of 1 in a query of weight 1.
     unit: f64,
     /// The largest weight, which counts as 1.
     heaviest: f64,
     level: Level,
-    /// Scores too far apart are an error.
-    refuses: bool,
+    /// Scores of a query that are too far apart are an error.
+    refuses_far_scores: bool,
 }
 
-/// What all windows together gave.
-struct Found {
-    follower: Follower,
-    /// The weight of the queries that count.
+/// The curve of the whole range.
+struct SweepCurve {
+    curve: CurveBuilder,
+    /// The total weight of the queries that count.
     weight: f64,
-    /// The ends of the range may be worth more than what is beside them: docs that no alpha nearby
-    /// ties are tied there, or lines are coarse.
-    tied: (bool, bool),
+    tied_ends: TiedEnds,
+}
+
+/// Which ends of the range must be evaluated by themselves, because documents tie there that tie at
+/// no alpha nearby, or because lines are imprecise.
+#[derive(Debug, Clone, Copy, Default)]
+struct TiedEnds {
+    from: bool,
+    to: bool,
 }
 
 /// The best alpha so far.
 #[derive(Debug, Clone, Copy)]
-struct Best {
+struct BestAlpha {
     value: f64,
     alpha: f64,
-    interval: (f64, f64),
+    interval: AlphaInterval,
 }
 
-/// What some queries give in one window.
+/// The best alpha on an interval that keeps its promised value, and the best of the others.
+struct Candidates {
+    kept: BestAlpha,
+    others: BestAlpha,
+}
+
+/// The value that an interval has by its lines, and by how much an evaluation may differ from it.
+struct Promise<'a> {
+    interval: &'a CurveInterval,
+    value: f64,
+    slack: f64,
+}
+
+/// The result of some queries in one window.
 #[derive(Debug, Default)]
-struct Part {
-    events: Vec<Event>,
-    /// Units at the start, and the weight of those queries that count.
+struct PassResult {
+    changes: Vec<MetricChange>,
+    /// The metric at the start in units.
     start: i64,
+    /// The weight of the queries that count.
     weight: u128,
-    tied: (bool, bool),
-    /// Given up: there was too much.
+    tied_ends: TiedEnds,
+    /// There were too many changes, and the pass was abandoned.
     is_full: bool,
-    /// The first query with scores that leave nothing of others, and which ranker's they are.
-    lost: Option<(usize, usize)>,
+    far_scores: Option<FarScores>,
 }
 
-/// Alphas after `after`, until `until`, that included.
+/// A query whose scores from one ranker are too far apart for whole numbers.
 #[derive(Debug, Clone, Copy)]
-struct Window {
+struct FarScores {
+    query: usize,
+    ranker: usize,
+}
+
+/// The part of the range that a pass covers: from `after`, exclusive, to `until`, inclusive.
+#[derive(Debug, Clone, Copy)]
+struct PassWindow {
     after: f64,
     until: f64,
+    /// The pass is abandoned if it finds more changes.
+    most_changes: usize,
 }
 
-/// One thread's buffers.
+/// The buffers of one thread.
 #[derive(Debug, Default)]
-struct Bench {
-    lines: Vec<Line>,
-    twins: Twins,
-    thinner: Thinner,
-    front: Front,
-    buffers: Buffers,
+struct QueryBuffers {
+    lines: Vec<ScoreLine>,
+    tied_docs: TiedDocs,
+    pruner: LinePruner,
+    list: KineticList,
+    metric: MetricBuffers,
 }
 
-impl<'a> Task<'a> {
+impl TiedEnds {
+    fn add(&mut self, other: Self) {
+        self.from |= other.from;
+        self.to |= other.to;
+    }
+}
+
+impl<'a> SweepRun<'a> {
     fn new(
-        scores: (&'a [f64], &'a [f64]),
-        judged: Judged<'a>,
+        scores: TwoRankers<'a>,
+        judged: JudgedQueries<'a>,
         options: &'a SweepOptions,
     ) -> Result<Self> {
-        let rules = Rules::new(&options.metric, judged.labels)?;
-        let frame = Frame::new(scores.0, scores.1, options.range);
+        let rules = MetricRules::new(&options.metric, judged.labels)?;
+        let frame = LineFrame::new(scores.first, scores.second, options.range);
         let heaviest = judged.query_weight.map_or(1.0, |w| w.iter().copied().fold(0.0, f64::max));
         let bounds = judged.queries.ranges().map(|docs| rules.bound(&judged.labels[docs]));
         let bounds: Vec<f64> = bounds.collect();
         let most = bounds.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-        // What all queries together cannot exceed, in whole numbers: the same in any order.
+        // An upper bound of the sum over all queries, in whole numbers: the same in any order.
         let of_query = |(query, bound): (usize, &f64)| {
             let weight = judged.query_weight.map_or(1.0, |weights| weights[query] / heaviest);
             (weight * (bound / most) * WEIGHT).ceil() as u128
@@ -147,30 +192,40 @@ impl<'a> Task<'a> {
         let total: u128 = bounds.iter().enumerate().map(of_query).sum();
         let unit = UNITS / (most * (total.max(1) as f64 / WEIGHT) * (1.0 + ROUNDING));
         let level = Level::best();
-        let refuses = false;
-        Ok(Self { scores, judged, options, rules, frame, unit, heaviest, level, refuses })
+        let refuses_far_scores = false;
+        Ok(Self {
+            scores,
+            judged,
+            options,
+            rules,
+            frame,
+            unit,
+            heaviest,
+            level,
+            refuses_far_scores,
+        })
     }
 
     fn run(&self, interrupt: &Interrupt) -> Result<Sweep> {
-        let found = self.follow(interrupt)?;
-        self.answer(&found, interrupt)
+        let curve = self.curve(interrupt)?;
+        self.best(&curve, interrupt)
     }
 
     fn weight(&self, query: usize) -> f64 {
         self.judged.query_weight.map_or(1.0, |weights| weights[query] / self.heaviest)
     }
 
-    /// The curve of the sum of all queries.
-    fn follow(&self, interrupt: &Interrupt) -> Result<Found> {
-        let Frame { from, to, .. } = self.frame;
-        let mut found: Option<Found> = None;
+    /// The curve of the sum over all queries.
+    fn curve(&self, interrupt: &Interrupt) -> Result<SweepCurve> {
+        let LineFrame { from, to, .. } = self.frame;
+        let mut found: Option<SweepCurve> = None;
         let (mut ends, mut after) = (vec![to.next_down()], from);
         let mut most = self.options.most_events.max(1);
         while let Some(&until) = ends.last() {
-            let window = Window { after, until };
-            let mut pass = self.pass(window, most, interrupt)?;
+            let window = PassWindow { after, until, most_changes: most };
+            let mut pass = self.pass(window, interrupt)?;
             if pass.is_full {
-                match halved(window, &mut pass.events) {
+                match halved(window, &mut pass.changes) {
                     Some(middle) => ends.push(middle),
                     None => most = usize::MAX,
                 }
@@ -178,67 +233,69 @@ impl<'a> Task<'a> {
             }
             ends.pop();
             (after, most) = (until, self.options.most_events.max(1));
-            sort(&mut pass.events);
+            sort(&mut pass.changes);
             let found = found.get_or_insert_with(|| {
-                let steps = Steps::new(from, to, self.options.curve_steps);
-                let follower = Follower::new(pass.start, from, steps);
-                Found { follower, weight: pass.weight as f64 / WEIGHT, tied: (false, false) }
+                let intervals = CurveIntervals::new(from, to, self.options.curve_steps);
+                let curve = CurveBuilder::new(pass.start, from, intervals);
+                let weight = pass.weight as f64 / WEIGHT;
+                SweepCurve { curve, weight, tied_ends: TiedEnds::default() }
             });
-            found.follower.follow(&pass.events);
-            found.tied.0 |= pass.tied.0;
-            found.tied.1 |= pass.tied.1;
+            found.curve.add(&pass.changes);
+            found.tied_ends.add(pass.tied_ends);
         }
         let mut found = found.ok_or_else(|| Error::internal("a sweep without a window"))?;
-        found.follower.close(to);
+        found.curve.close(to);
         Ok(found)
     }
 
     /// All queries through one window.
-    fn pass(&self, window: Window, most: usize, interrupt: &Interrupt) -> Result<Part> {
+    fn pass(&self, window: PassWindow, interrupt: &Interrupt) -> Result<PassResult> {
         let num_queries = self.judged.queries.len();
-        let num_events = AtomicUsize::new(0);
+        let num_changes = AtomicUsize::new(0);
         let tasks = (0..num_queries.div_ceil(QUERIES_A_TASK)).into_par_iter();
-        let parts = tasks.map_init(Bench::default, |bench, task| {
+        let parts = tasks.map_init(QueryBuffers::default, |buffers, task| {
             interrupt.check()?;
-            let mut part = Part::default();
+            let mut part = PassResult::default();
             let first = task * QUERIES_A_TASK;
             for query in first..(first + QUERIES_A_TASK).min(num_queries) {
-                if num_events.load(Ordering::Relaxed) > most {
+                if num_changes.load(Ordering::Relaxed) > window.most_changes {
                     part.is_full = true;
                     break;
                 }
-                let before = part.events.len();
-                // One more than there may be says that there is too much.
-                let limit = before.saturating_add(most).saturating_add(1);
-                self.walk(query, (window, limit), bench, &mut part);
-                num_events.fetch_add(part.events.len() - before, Ordering::Relaxed);
+                let before = part.changes.len();
+                self.walk(query, window, buffers, &mut part);
+                num_changes.fetch_add(part.changes.len() - before, Ordering::Relaxed);
             }
             Ok(part)
         });
-        let parts: Vec<Part> = parts.collect::<Result<_>>()?;
-        let mut all = Part { is_full: num_events.into_inner() > most, ..Part::default() };
-        all.events.reserve_exact(parts.iter().map(|part| part.events.len()).sum());
+        let parts: Vec<PassResult> = parts.collect::<Result<_>>()?;
+        let is_full = num_changes.into_inner() > window.most_changes;
+        let mut all = PassResult { is_full, ..PassResult::default() };
+        all.changes.reserve_exact(parts.iter().map(|part| part.changes.len()).sum());
         for part in parts {
-            all.events.extend_from_slice(&part.events);
+            all.changes.extend_from_slice(&part.changes);
             all.start = all.start.wrapping_add(part.start);
             all.weight += part.weight;
-            all.tied = (all.tied.0 | part.tied.0, all.tied.1 | part.tied.1);
+            all.tied_ends.add(part.tied_ends);
             all.is_full |= part.is_full;
-            all.lost = all.lost.or(part.lost);
+            all.far_scores = all.far_scores.or(part.far_scores);
         }
-        match all.lost.filter(|_| self.refuses) {
-            Some((query, ranker)) => Err(self.judged.too_far(query, ranker, self.scores)),
+        match all.far_scores.filter(|_| self.refuses_far_scores) {
+            Some(FarScores { query, ranker }) => {
+                let scores = [self.scores.first, self.scores.second][ranker];
+                Err(self.judged.too_far(query, ranker, scores))
+            }
             None => Ok(all),
         }
     }
 
-    /// One query through a window, or as far as the part has room for a number of events.
+    /// Walks one query through a window, until there are too many changes.
     fn walk(
         &self,
         query: usize,
-        (window, most_events): (Window, usize),
-        bench: &mut Bench,
-        part: &mut Part,
+        window: PassWindow,
+        buffers: &mut QueryBuffers,
+        part: &mut PassResult,
     ) {
         let weight = self.weight(query);
         if weight == 0.0 {
@@ -246,131 +303,143 @@ impl<'a> Task<'a> {
         }
         let docs = self.judged.queries.range(query);
         let labels = &self.judged.labels[docs.clone()];
-        let known = Known { labels, unit: self.unit * weight };
-        let Bench { lines, twins, thinner, front, buffers } = bench;
-        if let Some(value) = tally::constant(&self.rules, labels, buffers) {
+        let known = WeightedLabels { labels, unit: self.unit * weight };
+        let QueryBuffers { lines, tied_docs, pruner, list, metric: buffers } = buffers;
+        if let Some(value) = query_metric::constant(&self.rules, labels, buffers) {
             if !value.is_nan() {
                 part.start = part.start.wrapping_add((value * known.unit) as i64);
                 part.weight += (weight * WEIGHT) as u128;
             }
             return;
         }
-        let (a, b) = (&self.scores.0[docs.clone()], &self.scores.1[docs]);
+        let (a, b) = (&self.scores.first[docs.clone()], &self.scores.second[docs]);
+        let both_ends = TiedEnds { from: true, to: true };
         match self.frame.lines(a, b, lines) {
-            Grain::Fine => {}
-            Grain::Coarse => part.tied = (true, true),
-            Grain::Lost(ranker) => {
-                part.tied = (true, true);
-                part.lost.get_or_insert((query, ranker));
+            LinePrecision::Full => {}
+            LinePrecision::Coarse => part.tied_ends = both_ends,
+            LinePrecision::Lost(ranker) => {
+                part.tied_ends = both_ends;
+                part.far_scores.get_or_insert(FarScores { query, ranker });
             }
         }
         let ranks = self.rules.ranks(labels.len());
-        thinner.by_ends(lines, ranks, (self.frame.from, self.frame.to));
+        pruner.by_ends(lines, ranks, self.frame.from, self.frame.to);
         if self.options.few_outputs {
-            thinner.by_slopes(lines, ranks);
+            pruner.by_slopes(lines, ranks);
         }
-        twins.find(lines, labels, self.options.metric.convention().ties);
-        front.start(lines, ranks, window.after);
+        tied_docs.find(lines, labels, self.options.metric.convention().ties);
+        list.start(lines, ranks, window.after);
         let is_first = window.after == self.frame.from;
-        part.tied.0 |= is_first && front.begins_tied(window.after);
-        let (level, events) = (self.level, &mut part.events);
-        let end = End { until: window.until, most_events };
-        let Walked { start, next } = if self.rules.is_sum {
-            let mut sum = Sum::new(&self.rules, known, twins, buffers);
-            kernel::walk(level, front, end, &mut sum, events)
+        part.tied_ends.from |= is_first && list.begins_tied(window.after);
+        let (level, changes) = (self.level, &mut part.changes);
+        // One more change than allowed shows that there are too many.
+        let most_events = changes.len().saturating_add(window.most_changes).saturating_add(1);
+        let end = WalkLimit { until: window.until, most_events };
+        let WalkOutcome { start, next } = if self.rules.is_sum {
+            let mut sum = GainSum::new(&self.rules, known, tied_docs, buffers);
+            kernel::walk(level, list, end, &mut sum, changes)
         } else {
-            let mut asked = Asked::new(&self.rules, known, twins, buffers);
-            kernel::walk(level, front, end, &mut asked, events)
+            let mut recomputed = RecomputedMetric::new(&self.rules, known, tied_docs, buffers);
+            kernel::walk(level, list, end, &mut recomputed, changes)
         };
         part.start = part.start.wrapping_add(start);
         part.weight += (weight * WEIGHT) as u128;
-        part.tied.1 |= next == self.frame.to;
+        part.tied_ends.to |= next == self.frame.to;
     }
 
-    /// The best interval, judged by the scores that are mixed there.
-    fn answer(&self, found: &Found, interrupt: &Interrupt) -> Result<Sweep> {
+    /// The best interval of the curve, confirmed by evaluating the combined scores there.
+    fn best(&self, found: &SweepCurve, interrupt: &Interrupt) -> Result<Sweep> {
         if found.weight == 0.0 {
             return Err(Error::data("combine.empty", "no query has anything to find")
                 .expected("a query with relevant docs and a weight above 0")
                 .hint("without one no alpha is better than another"));
         }
         let per_unit = self.unit.recip() / found.weight;
-        let value = |interval: &Interval| interval.value as f64 * per_unit;
-        let mut best = Best { value: f64::NEG_INFINITY, alpha: 0.0, interval: (0.0, 0.0) };
-        let (mut others, mut is_kept) = (best, false);
+        let value = |interval: &CurveInterval| interval.value as f64 * per_unit;
+        let interval = AlphaInterval { from: 0.0, to: 0.0 };
+        let none = BestAlpha { value: f64::NEG_INFINITY, alpha: 0.0, interval };
+        let mut candidates = Candidates { kept: none, others: none };
+        let mut is_kept = false;
         // Values are rounded to whole steps.
         let step = STEP as f64 * per_unit;
-        for interval in &found.follower.best {
-            let promised = (value(interval), step);
-            is_kept = self.try_inside(interval, promised, [&mut best, &mut others], interrupt)?;
+        for interval in &found.curve.best {
+            let promised = value(interval);
+            let slack = ROUNDING * promised.abs() + step;
+            let promise = Promise { interval, value: promised, slack };
+            is_kept = self.try_interval(&promise, &mut candidates, interrupt)?;
             if is_kept {
                 break;
             }
         }
+        let Candidates { kept: mut best, others } = candidates;
         if !is_kept && others.value > best.value {
-            // No interval is worth what its lines promise: what was seen counts.
+            // No interval has the value that its lines promise: the best value seen counts.
             best = others;
         }
-        for (is_tied, t) in [(found.tied.0, self.frame.from), (found.tied.1, self.frame.to)] {
+        let ends = [(found.tied_ends.from, self.frame.from), (found.tied_ends.to, self.frame.to)];
+        for (is_tied, t) in ends {
             if is_tied || !is_kept {
                 let alpha = self.alpha(t);
-                self.try_alpha(alpha, (alpha, alpha), &mut best, interrupt)?;
+                let interval = AlphaInterval { from: alpha, to: alpha };
+                self.try_alpha(alpha, interval, &mut best, interrupt)?;
             }
         }
-        let steps = found.follower.steps.intervals.iter().map(|interval| Step {
+        let steps = found.curve.intervals.list.iter().map(|interval| CurveStep {
             from: self.alpha(interval.from),
             to: self.alpha(interval.to),
             value: value(interval),
         });
-        let curve = Curve { steps: steps.collect(), is_whole: found.follower.steps.is_whole };
-        let num_events = found.follower.num_events;
-        let Best { value, alpha, interval } = best;
+        let curve = Curve { steps: steps.collect(), is_whole: found.curve.intervals.is_whole };
+        let num_events = found.curve.num_events;
+        let BestAlpha { value, alpha, interval } = best;
         Ok(Sweep { alpha, value, interval, curve, num_events })
     }
 
-    /// Tries the middle of an interval, and places beside it if docs happen to tie just there, which
-    /// may be worth more or less; true if one of them is worth what the interval is, to a step.
+    /// Evaluates the middle of an interval, and alphas beside it if documents happen to tie exactly
+    /// there, which changes the value; true if one of them has the value promised.
     ///
-    /// A place that is worth more than promised is put among the others.
-    fn try_inside(
+    /// An alpha with more than the promised value goes to `others`.
+    fn try_interval(
         &self,
-        interval: &Interval,
-        (promised, step): (f64, f64),
-        [best, others]: [&mut Best; 2],
+        promise: &Promise<'_>,
+        candidates: &mut Candidates,
         interrupt: &Interrupt,
     ) -> Result<bool> {
-        let ends = (self.alpha(interval.from), self.alpha(interval.to));
+        let interval = promise.interval;
+        let ends = AlphaInterval { from: self.alpha(interval.from), to: self.alpha(interval.to) };
         let (middle, width) = (interval.middle(), interval.to - interval.from);
-        for share in BESIDE {
-            let t = middle + share * width;
+        for offset in OFFSETS {
+            let t = middle + offset * width;
             if !(interval.from < t && t < interval.to) {
                 continue;
             }
-            let mut tried = Best { value: f64::NEG_INFINITY, ..*best };
+            let mut tried = BestAlpha { value: f64::NEG_INFINITY, ..candidates.kept };
             self.try_alpha(self.alpha(t), ends, &mut tried, interrupt)?;
-            let (slack, over) = (ROUNDING * promised.abs() + step, tried.value - promised);
-            let of_kind = if over <= slack { &mut *best } else { &mut *others };
-            if tried.value > of_kind.value {
-                *of_kind = tried;
+            let over = tried.value - promise.value;
+            let best =
+                if over <= promise.slack { &mut candidates.kept } else { &mut candidates.others };
+            if tried.value > best.value {
+                *best = tried;
             }
-            if over.abs() <= slack {
+            if over.abs() <= promise.slack {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
+    /// Evaluates an alpha and keeps it if it is better than `best`.
     fn try_alpha(
         &self,
         alpha: f64,
-        interval: (f64, f64),
-        best: &mut Best,
+        interval: AlphaInterval,
+        best: &mut BestAlpha,
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let mixed = self.options.range.mix(self.scores.0, self.scores.1, alpha);
+        let mixed = self.options.range.mix(self.scores.first, self.scores.second, alpha);
         let value = self.judged.mean(&self.options.metric, &mixed, interrupt)?;
         if value > best.value {
-            *best = Best { value, alpha, interval };
+            *best = BestAlpha { value, alpha, interval };
         }
         Ok(())
     }
@@ -380,24 +449,24 @@ impl<'a> Task<'a> {
     }
 }
 
-/// By t, which is a number.
-fn sort(events: &mut [Event]) {
-    let order = |x: &Event, y: &Event| x.t.partial_cmp(&y.t).unwrap_or(Equal);
-    // On one thread the parallel sort is the same at twice the price.
+/// Sorts by t, which is never NaN.
+fn sort(changes: &mut [MetricChange]) {
+    let order = |x: &MetricChange, y: &MetricChange| x.t.partial_cmp(&y.t).unwrap_or(Equal);
+    // On one thread the parallel sort takes twice the time.
     if rayon::current_num_threads() == 1 {
-        events.sort_unstable_by(order);
+        changes.sort_unstable_by(order);
     } else {
-        events.par_sort_unstable_by(order);
+        changes.par_sort_unstable_by(order);
     }
 }
 
-/// A place strictly inside the window, in the middle of its events if that is one.
-fn halved(window: Window, events: &mut [Event]) -> Option<f64> {
-    let Window { after, until } = window;
+/// A point strictly inside the window: the median of its changes if that is inside, else the middle.
+fn halved(window: PassWindow, changes: &mut [MetricChange]) -> Option<f64> {
+    let PassWindow { after, until, .. } = window;
     let inside = |t: f64| after < t && t < until;
-    let middle = events.len() / 2;
-    let median = (!events.is_empty())
-        .then(|| events.select_nth_unstable_by(middle, |x, y| x.t.total_cmp(&y.t)).1.t);
+    let middle = changes.len() / 2;
+    let median = (!changes.is_empty())
+        .then(|| changes.select_nth_unstable_by(middle, |x, y| x.t.total_cmp(&y.t)).1.t);
     let halves = [median, Some(after / 2.0 + until / 2.0)];
     halves.into_iter().flatten().find(|&t| inside(t))
 }

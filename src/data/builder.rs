@@ -48,19 +48,30 @@ impl RowData {
         check_length("label", self.labels.len(), num_rows, "rows")?;
         for (row, &label) in self.labels.iter().enumerate() {
             check_label(label).map_err(|(code, what)| {
-                Error::data(code, format!("label[{row}] {what}"))
-                    .row(row)
+                Error::data(code, what)
+                    .element("label", row)
                     .query(self.query_of_row(row))
                     .expected("a finite number from 0 to 2^24")
             })?;
         }
-        check_weights("query_weight", self.query_weight.as_deref(), self.grouping.queries.len())?;
-        check_weights("row_weight", self.row_weight.as_deref(), num_rows)?;
+        if let Some(weights) = &self.query_weight {
+            check_length("query_weight", weights.len(), self.grouping.queries.len(), "queries")?;
+            check_weights("query_weight", weights, |query, value| {
+                Error::data("weight", format!("query_weight[{query}] {value}")).query(query)
+            })?;
+        }
+        if let Some(weights) = &self.row_weight {
+            check_length("row_weight", weights.len(), num_rows, "rows")?;
+            check_weights("row_weight", weights, |row, value| {
+                Error::data("weight", value).element("row_weight", row)
+            })?;
+        }
         if let Some(base) = &self.base_score {
             check_length("base_score", base.len(), num_rows, "rows")?;
             if let Some(row) = base.iter().position(|score| !score.is_finite()) {
-                let what = format!("base_score[{row}] = {}", base[row]);
-                return Err(Error::data("base_score", what).row(row).expected("a finite number"));
+                return Err(Error::data("base_score", format!("= {}", base[row]))
+                    .element("base_score", row)
+                    .expected("a finite number"));
             }
         }
         self.check_positions(num_rows)
@@ -71,11 +82,9 @@ impl RowData {
         check_length("position", position.len(), num_rows, "rows")?;
         match position.iter().position(|position| !(1..=MAX_POSITION).contains(position)) {
             None => Ok(()),
-            Some(row) => {
-                Err(Error::data("position", format!("position[{row}] = {}", position[row]))
-                    .row(row)
-                    .expected(format!("a place from 1 to {MAX_POSITION}")))
-            }
+            Some(row) => Err(Error::data("position", format!("= {}", position[row]))
+                .element("position", row)
+                .expected(format!("a place from 1 to {MAX_POSITION}"))),
         }
     }
 
@@ -109,14 +118,15 @@ fn check_length(name: &str, got: usize, expected: usize, what: &str) -> Result<(
         .expected(format!("{expected}, the number of {what}")))
 }
 
-fn check_weights(name: &'static str, weights: Option<&[f64]>, len: usize) -> Result<()> {
-    let Some(weights) = weights else { return Ok(()) };
-    let what = if name == "query_weight" { "queries" } else { "rows" };
-    check_length(name, weights.len(), len, what)?;
-    if let Some(i) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
-        let fault = Error::data("weight", format!("{name}[{i}] = {}", weights[i]));
-        let fault = fault.expected("a finite number >= 0");
-        return Err(if what == "rows" { fault.row(i) } else { fault.query(i) });
+/// Refuses weights that are negative or not finite, with the error that `refuse` makes of the first,
+/// and weights that are all 0.
+fn check_weights(
+    name: &str,
+    weights: &[f64],
+    refuse: impl Fn(usize, String) -> Error,
+) -> Result<()> {
+    if let Some(at) = weights.iter().position(|weight| !weight.is_finite() || *weight < 0.0) {
+        return Err(refuse(at, format!("= {}", weights[at])).expected("a finite number >= 0"));
     }
     if weights.iter().all(|&w| w == 0.0) {
         return Err(Error::data("weight", format!("all of {name} are 0")));
@@ -126,13 +136,13 @@ fn check_weights(name: &'static str, weights: Option<&[f64]>, len: usize) -> Res
 
 /// Bins rows batch by batch with bins that are already chosen.
 #[derive(Debug)]
-pub struct Builder {
+pub struct DatasetBuilder {
     binning: Arc<Binning>,
     matrix: BinnedMatrix,
     hashes: Vec<u64>,
 }
 
-impl Builder {
+impl DatasetBuilder {
     /// A builder for about `num_rows` rows.
     pub fn new(binning: Arc<Binning>, num_rows: usize) -> Result<Self> {
         if binning.query_ranks() {

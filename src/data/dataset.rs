@@ -1,8 +1,8 @@
 //! The dataset itself.
 
 use super::builder::RowData;
-use super::order::{Canonical, canonical};
-use super::ranked::Ranked;
+use super::content_order::{ContentOrder, content_order};
+use super::query_ranks::TableWithRanks;
 use crate::binning::{BinOptions, BinnedMatrix, Binning, CellSource, row_hashes};
 use crate::error::{Error, Result, room_for};
 use crate::{Interrupt, Queries, hash};
@@ -55,7 +55,7 @@ impl Dataset {
     ) -> Result<Self> {
         options.check()?;
         check_rows(table, &rows)?;
-        let table = Ranked::new(table, &rows.grouping, interrupt)?;
+        let table = TableWithRanks::new(table, &rows.grouping, interrupt)?;
         let hashes = row_hashes(&table, interrupt)?;
         let binning = Binning::of_hashed(&table, &hashes, options, interrupt)?.with_query_ranks();
         Self::of_table(&table, &hashes, rows, Arc::new(binning), interrupt)
@@ -83,7 +83,7 @@ impl Dataset {
         check_features(table, &binning)?;
         check_rows(table, &rows)?;
         if binning.query_ranks() {
-            let table = Ranked::new(table, &rows.grouping, interrupt)?;
+            let table = TableWithRanks::new(table, &rows.grouping, interrupt)?;
             let hashes = row_hashes(&table, interrupt)?;
             return Self::of_table(&table, &hashes, rows, binning, interrupt);
         }
@@ -99,7 +99,7 @@ impl Dataset {
         binning: Arc<Binning>,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        let order = canonical(hashes, &rows);
+        let order = content_order(hashes, &rows);
         let matrix = binning.encode_in_order(table, &order.rows, interrupt)?;
         Ok(Self::in_order(binning, matrix, order, rows))
     }
@@ -111,7 +111,7 @@ impl Dataset {
         hashes: &[u64],
         rows: RowData,
     ) -> Result<Self> {
-        let order = canonical(hashes, &rows);
+        let order = content_order(hashes, &rows);
         let matrix = matrix.in_order(&order.rows)?;
         Ok(Self::in_order(binning, matrix, order, rows))
     }
@@ -119,7 +119,7 @@ impl Dataset {
     fn in_order(
         binning: Arc<Binning>,
         matrix: BinnedMatrix,
-        order: Canonical,
+        order: ContentOrder,
         data: RowData,
     ) -> Self {
         let gather = |values: Vec<f64>| order.rows.iter().map(|&r| values[r as usize]).collect();
@@ -191,8 +191,8 @@ impl Dataset {
     }
 
     /// What was said of the docs and queries as they stand here: errors name the caller's instead.
-    pub(crate) fn told<T>(&self, said: Result<T>) -> Result<T> {
-        said.map_err(|error| error.of_caller(&self.rows, &self.query_of))
+    pub(crate) fn name_caller_rows<T>(&self, said: Result<T>) -> Result<T> {
+        said.map_err(|error| error.with_caller_rows(&self.rows, &self.query_of))
     }
 
     /// A hash of each doc's content: its identity for everything random.
@@ -232,7 +232,7 @@ impl Dataset {
 
     /// A hash of the bins alone.
     pub(crate) fn bins_fingerprint(&self) -> u64 {
-        super::together::fingerprint(&self.binning)
+        super::global_binning::fingerprint(&self.binning)
     }
 
     /// The number of docs, and a number for the content of all queries: those of two parts are added.

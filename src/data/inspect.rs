@@ -9,9 +9,9 @@
 //! and an entry a distinct label.
 
 use super::letor::LetorOptions;
-use super::lines::{LineOptions, LineSource, Piece, after_lines, on_line};
-use super::pieces::for_each_piece;
-use super::qid::{Arrival, QidRuns, QueryTracker, returns};
+use super::line_source::{LineOptions, LineSource, TextBlock, after_lines, on_line};
+use super::parallel_parse::parse_blocks;
+use super::qid::{QidRuns, QueryTracker, RunKind, returns};
 use crate::error::{Error, Result};
 use crate::hash;
 use crate::interrupt::Interrupt;
@@ -109,14 +109,14 @@ pub fn inspect_source(
     // may go from piece to piece, and there are only as many as threads.
     let tables: Mutex<Vec<FeatureTable>> = Mutex::default();
     let idle = || tables.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut counts = Counts { sorted: true, ..Counts::default() };
-    let parse = |piece: &Piece<'_>| {
+    let mut counts = SummaryCounts { sorted: true, ..SummaryCounts::default() };
+    let parse = |piece: &TextBlock<'_>| {
         let mut table = idle().pop().unwrap_or_default();
-        let rows = Rows::of(piece, options, &mut table);
+        let rows = BlockRows::of(piece, options, &mut table);
         idle().push(table);
         (rows, Ok(()))
     };
-    for_each_piece(source, interrupt, parse, |rows, before| {
+    parse_blocks(source, interrupt, parse, |rows, before| {
         counts.add(rows, before);
         Ok(())
     })?;
@@ -132,7 +132,7 @@ pub fn inspect_source(
 
 /// What the lines of a piece say, without their cells.
 #[derive(Default)]
-struct Rows {
+struct BlockRows {
     runs: QidRuns,
     labels: Vec<f32>,
     hashes: Vec<u64>,
@@ -140,8 +140,8 @@ struct Rows {
     faults: Vec<Error>,
 }
 
-impl Rows {
-    fn of(piece: &Piece<'_>, options: &LetorOptions, table: &mut FeatureTable) -> Self {
+impl BlockRows {
+    fn of(piece: &TextBlock<'_>, options: &LetorOptions, table: &mut FeatureTable) -> Self {
         let mut rows = Self::default();
         let mut cells = Vec::new();
         let mut bytes = Vec::new();
@@ -183,7 +183,7 @@ fn finding(error: &Error) -> Option<Finding> {
 
 /// What the rows so far come to.
 #[derive(Default)]
-struct Counts {
+struct SummaryCounts {
     tracker: QueryTracker,
     /// The smallest and the largest label of each query.
     label_ranges: Vec<(f32, f32)>,
@@ -198,9 +198,9 @@ struct Counts {
     findings: Vec<Finding>,
 }
 
-impl Counts {
+impl SummaryCounts {
     /// Adds the lines of a piece that has so many lines before it.
-    fn add(&mut self, rows: Rows, before: u64) {
+    fn add(&mut self, rows: BlockRows, before: u64) {
         self.bad_lines += rows.bad_lines;
         let faults = rows.faults.into_iter().map(|fault| after_lines(fault, before));
         let mut findings: Vec<_> = faults.filter_map(|fault| finding(&fault)).collect();
@@ -211,7 +211,7 @@ impl Counts {
                 self.end_run();
                 self.current = query;
             }
-            if let Arrival::Returns(line) = arrival
+            if let RunKind::Returning(line) = arrival
                 && std::mem::replace(&mut self.sorted, false)
             {
                 findings.extend(finding(&returns(run, line)));

@@ -8,10 +8,10 @@
 //! branch that depends on how many digits they have; tokens that are longer, or wrong, take the
 //! long way, where the faults are told apart.
 
-use super::cells::Infinite;
-use super::lines::Line;
+use super::arrays::Infinite;
+use super::line_source::TextLine;
 use super::number;
-use super::scan::{Each, Scan, Sink};
+use super::scan::{CellFn, CellScanner, CellSink};
 use crate::binning::nearest;
 use crate::error::{Error, Result, foreign};
 
@@ -37,7 +37,7 @@ impl Default for LetorOptions {
 
 /// What a line says besides its cells.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Row<'a> {
+pub struct LetorHead<'a> {
     /// The label: finite, from 0 to 2^24.
     pub label: f32,
     /// The qid, not empty.
@@ -52,19 +52,19 @@ impl LetorOptions {
     /// A fault is placed on line 1 at its column. Cells before the fault have been handed over.
     pub fn parse_line<'a>(
         &self,
-        line: impl Into<Line<'a>>,
+        line: impl Into<TextLine<'a>>,
         sink: impl FnMut(u32, f32),
-    ) -> Result<Row<'a>> {
-        self.parse_into(line.into(), &mut Scan::default(), &mut Each(sink))
+    ) -> Result<LetorHead<'a>> {
+        self.parse_into(line.into(), &mut CellScanner::default(), &mut CellFn(sink))
     }
 
     /// As [`parse_line`](Self::parse_line), with runs of cells handed over at once.
     pub fn parse_into<'a>(
         &self,
-        line: Line<'a>,
-        scan: &mut Scan,
-        sink: &mut impl Sink,
-    ) -> Result<Row<'a>> {
+        line: TextLine<'a>,
+        scan: &mut CellScanner,
+        sink: &mut impl CellSink,
+    ) -> Result<LetorHead<'a>> {
         let parsed = head(line.bytes()).and_then(|(row, end)| {
             self.cells(line, end, scan, sink)?;
             Ok(row)
@@ -73,7 +73,7 @@ impl LetorOptions {
     }
 
     /// Parses the label and the qid alone; the cells are not looked at.
-    pub fn parse_head<'a>(&self, line: impl Into<Line<'a>>) -> Result<Row<'a>> {
+    pub fn parse_head<'a>(&self, line: impl Into<TextLine<'a>>) -> Result<LetorHead<'a>> {
         let line = line.into().bytes();
         head(line).map(|(row, _)| row).map_err(|error| unless_not_text(line, error))
     }
@@ -89,10 +89,10 @@ impl LetorOptions {
 
     fn cells(
         &self,
-        line: Line<'_>,
+        line: TextLine<'_>,
         mut at: usize,
-        scan: &mut Scan,
-        sink: &mut impl Sink,
+        scan: &mut CellScanner,
+        sink: &mut impl CellSink,
     ) -> Result<()> {
         let mut next = self.lowest();
         let (text, begin) = line.with_lead();
@@ -118,9 +118,9 @@ impl LetorOptions {
 
     /// The long way: any token, and what is wrong with it.
     #[cold]
-    fn cell(&self, token: &[u8], next: u32) -> Result<(u32, f32), Misplaced> {
+    fn cell(&self, token: &[u8], next: u32) -> Result<(u32, f32), TokenError> {
         let Some(colon) = memchr::memchr(b':', token) else {
-            return Err(Misplaced::new(0, Error::data("letor.token", "the token has no colon"))
+            return Err(TokenError::new(0, Error::data("letor.token", "the token has no colon"))
                 .got(token)
                 .expected("index:value"));
         };
@@ -132,19 +132,19 @@ impl LetorOptions {
                 let what = format!("feature {index} comes after feature {}", next - 1);
                 Error::data("letor.order", what)
             };
-            return Err(Misplaced::new(0, error).expected("rising indices"));
+            return Err(TokenError::new(0, error).expected("rising indices"));
         }
         let value = self.value(&token[colon + 1..]).map_err(|error| {
-            Misplaced::new(colon + 1, error.feature(index)).got(&token[colon + 1..])
+            TokenError::new(colon + 1, error.feature(index)).got(&token[colon + 1..])
         })?;
         Ok((index, value))
     }
 
-    fn index(&self, text: &[u8]) -> Result<u32, Misplaced> {
+    fn index(&self, text: &[u8]) -> Result<u32, TokenError> {
         let (lowest, highest) = (self.lowest(), self.highest());
         let integer = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
         let number = number::parse_all(text);
-        let fault = |what| Misplaced::new(0, Error::data("letor.index", what)).got(text);
+        let fault = |what| TokenError::new(0, Error::data("letor.index", what)).got(text);
         match number {
             Some(x) if x > f64::from(highest) => {
                 let fault = fault("the feature index is above max_features");
@@ -163,7 +163,7 @@ impl LetorOptions {
             }
             _ if matches!(text, b"qid" | b"cost" | b"sid") => {
                 let what = "the token is no feature";
-                Err(Misplaced::new(0, Error::data("letor.token", what))
+                Err(TokenError::new(0, Error::data("letor.token", what))
                     .got(text)
                     .expected("label qid:Q index:value ...")
                     .hint("one qid a line, right after the label; weights do not go into the text"))
@@ -192,7 +192,7 @@ impl LetorOptions {
     }
 }
 
-fn head(line: &[u8]) -> Result<(Row<'_>, usize)> {
+fn head(line: &[u8]) -> Result<(LetorHead<'_>, usize)> {
     let start = skip_blanks(line, 0);
     let end = token_end(line, start);
     let label = label(&line[start..end]).map_err(|error| error.at(1, start as u64 + 1))?;
@@ -210,7 +210,7 @@ fn head(line: &[u8]) -> Result<(Row<'_>, usize)> {
     if qid.is_empty() {
         return Err(Error::data("letor.qid", "the qid is empty").at(1, column));
     }
-    Ok((Row { label, qid, qid_column: column }, end))
+    Ok((LetorHead { label, qid, qid_column: column }, end))
 }
 
 fn label(token: &[u8]) -> Result<f32> {
@@ -258,12 +258,12 @@ fn unless_not_text(line: &[u8], error: Error) -> Error {
 }
 
 /// A fault in a token, and the byte of the token where it lies.
-struct Misplaced {
+struct TokenError {
     at: usize,
     error: Error,
 }
 
-impl Misplaced {
+impl TokenError {
     fn new(at: usize, error: Error) -> Self {
         Self { at, error }
     }
@@ -310,7 +310,7 @@ mod tests {
         let line = b"2\tqid:q-7  1:0.5 \t3:1e3 4:-0 700000:1234567890.5 900000:nan #docid = 5";
         let mut cells = Vec::new();
         let row = options.parse_line(line, |index, cell| cells.push((index, cell))).unwrap();
-        assert_eq!(row, Row { label: 2.0, qid: "q-7", qid_column: 3 });
+        assert_eq!(row, LetorHead { label: 2.0, qid: "q-7", qid_column: 3 });
         let (missing, numbers) = cells.split_last().unwrap();
         assert!(missing.0 == 900_000 && missing.1.is_nan());
         assert_eq!(numbers, [(1, 0.5), (3, 1000.0), (4, 0.0), (700_000, 1_234_567_900.0)]);

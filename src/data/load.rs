@@ -7,14 +7,14 @@
 //! are. With bins that exist, every text is parsed once and nothing is buffered. The dataset is the
 //! same whichever way was taken.
 
-use super::builder::{Builder, RowData};
+use super::builder::{DatasetBuilder, RowData};
 use super::dataset::{Dataset, check_rows, no_features};
+use super::global_binning::choose_global_bins;
 use super::letor::LetorOptions;
-use super::lines::{LineOptions, LineSource, Piece};
-use super::parsed::{Chunk, Parsed, Parser};
-use super::pieces::for_each_piece;
+use super::line_source::{LineOptions, LineSource, TextBlock};
+use super::parallel_parse::parse_blocks;
+use super::parsed_table::{ParsedTable, RowChunk, RowParser};
 use super::qid::{QidRuns, QueryTracker};
-use super::together::bins_together;
 use crate::binning::{BinOptions, Binning, CellSource as _, RowSample, nearest};
 use crate::distributed::{Collective, WorkerGroup};
 use crate::error::{Error, Result};
@@ -72,11 +72,11 @@ pub fn load(
     options: &LoadOptions,
     interrupt: &Interrupt,
 ) -> Result<Loaded> {
-    load_all(&[path], like, options, interrupt)
+    load_files(&[path], like, options, interrupt)
 }
 
 /// Reads several files, such as shards, as if they were one. A query stands in one of them.
-pub fn load_all(
+pub fn load_files(
     paths: &[impl AsRef<Path>],
     like: Option<Arc<Binning>>,
     options: &LoadOptions,
@@ -86,7 +86,7 @@ pub fn load_all(
     load_from(paths.iter().map(open).collect::<Result<_>>()?, like, options, interrupt)
 }
 
-/// As [`load_all`], from open sources.
+/// As [`load_files`], from open sources.
 pub fn load_from(
     mut sources: Vec<LineSource>,
     like: Option<Arc<Binning>>,
@@ -97,10 +97,10 @@ pub fn load_from(
     if options.query_ranks || like.as_ref().is_some_and(|binning| binning.query_ranks()) {
         return load_ranked(sources, like, options, interrupt);
     }
-    let mut heads = Heads::default();
+    let mut heads = TextHeads::default();
     let mut sink = match like {
-        Some(binning) => Sink::Bins(Box::new(Builder::new(binning, 0)?)),
-        None => Sink::Buffer(Parsed::new(options.parser(None))),
+        Some(binning) => RowSink::Bins(Box::new(DatasetBuilder::new(binning, 0)?)),
+        None => RowSink::Buffer(ParsedTable::new(options.parser(None))),
     };
     options.fill_all(&mut sink, &mut sources, interrupt, Some(&mut heads))?;
     let num_rows = heads.labels.len();
@@ -111,45 +111,45 @@ pub fn load_from(
     }
     let (rows, query_ids) = heads.finish().map_err(|error| placed(error, &sources))?;
     let dataset = match sink {
-        Sink::Buffer(table) => {
+        RowSink::Buffer(table) => {
             check_rows(&table, &rows)?;
             Dataset::of_hashed(&table, &table.hashes(interrupt)?, rows, &options.bins, interrupt)?
         }
-        Sink::Bins(builder) => builder.finish(rows)?,
-        Sink::Width(_) | Sink::RowSample(..) => {
+        RowSink::Bins(builder) => builder.finish(rows)?,
+        RowSink::Width(_) | RowSink::RowSample(..) => {
             return Err(Error::internal("rows that went nowhere"));
         }
     };
     Ok(Loaded { dataset, query_ids })
 }
 
-/// As [`load_all`], of the part that a rank of a team has: with the bins that one process would
+/// As [`load_files`], of the part that a rank of a team has: with the bins that one process would
 /// choose of all parts. Without paths, it has no docs.
-pub fn load_together(
+pub fn load_shard(
     paths: &[impl AsRef<Path>],
     team: &WorkerGroup,
     options: &LoadOptions,
     interrupt: &Interrupt,
 ) -> Result<Loaded> {
-    let mut part = Part::default();
+    let mut part = ShardLoader::default();
     let looked = part.look(paths, options, interrupt);
     let mut width = [part.num_features() as f64];
     team.max(Collective::at_start("the number of features"), looked, &mut width)?;
     let sampled = part.sample(width[0] as usize, options, interrupt);
-    let binning = Arc::new(bins_together(team, sampled, &options.bins, interrupt)?);
+    let binning = Arc::new(choose_global_bins(team, sampled, &options.bins, interrupt)?);
     let loaded = part.loaded(binning, options, interrupt);
     team.agree(Collective::at_start("the parts of the data"), loaded)
 }
 
 /// The text of one rank on its way.
 #[derive(Default)]
-struct Part {
+struct ShardLoader {
     sources: Vec<LineSource>,
-    heads: Heads,
-    sink: Option<Sink>,
+    heads: TextHeads,
+    sink: Option<RowSink>,
 }
 
-impl Part {
+impl ShardLoader {
     /// Reads all text once.
     fn look(
         &mut self,
@@ -166,7 +166,7 @@ impl Part {
         }
         let open = |path| LineSource::open(path, &options.lines);
         self.sources = paths.iter().map(open).collect::<Result<_>>()?;
-        let mut sink = Sink::Buffer(Parsed::new(options.parser(None)));
+        let mut sink = RowSink::Buffer(ParsedTable::new(options.parser(None)));
         options.fill_all(&mut sink, &mut self.sources, interrupt, Some(&mut self.heads))?;
         self.sink = Some(sink);
         Ok(())
@@ -174,10 +174,10 @@ impl Part {
 
     fn num_features(&self) -> usize {
         match &self.sink {
-            Some(Sink::Buffer(table)) => table.num_features(),
-            Some(Sink::Width(width)) => *width,
-            Some(Sink::RowSample(sample, _)) => sample.num_features(),
-            Some(Sink::Bins(_)) | None => 0,
+            Some(RowSink::Buffer(table)) => table.num_features(),
+            Some(RowSink::Width(width)) => *width,
+            Some(RowSink::RowSample(sample, _)) => sample.num_features(),
+            Some(RowSink::Bins(_)) | None => 0,
         }
     }
 
@@ -190,17 +190,17 @@ impl Part {
     ) -> Result<RowSample> {
         let mut sample = RowSample::growing(options.bins.sample_rows);
         match self.sink.take() {
-            Some(Sink::Buffer(table)) => {
+            Some(RowSink::Buffer(table)) => {
                 let table = table.widened(width);
                 sample.push_hashed(&table, &table.hashes(interrupt)?)?;
-                self.sink = Some(Sink::Buffer(table));
+                self.sink = Some(RowSink::Buffer(table));
                 Ok(sample)
             }
-            Some(Sink::RowSample(sample, _)) => Ok(*sample),
+            Some(RowSink::RowSample(sample, _)) => Ok(*sample),
             _ => {
-                let mut sink = Sink::RowSample(Box::new(sample), width);
+                let mut sink = RowSink::RowSample(Box::new(sample), width);
                 self.read_again(&mut sink, options, interrupt)?;
-                let Sink::RowSample(sample, _) = sink else {
+                let RowSink::RowSample(sample, _) = sink else {
                     return Err(Error::internal("rows that went nowhere"));
                 };
                 Ok(*sample)
@@ -220,13 +220,13 @@ impl Part {
         let heads = std::mem::take(&mut self.heads);
         let num_rows = heads.labels.len();
         let (rows, query_ids) = heads.finish().map_err(|error| placed(error, &self.sources))?;
-        if let Some(Sink::Buffer(table)) = self.sink.take() {
+        if let Some(RowSink::Buffer(table)) = self.sink.take() {
             let dataset = Dataset::like(&table, rows, binning, interrupt)?;
             return Ok(Loaded { dataset, query_ids });
         }
-        let mut sink = Sink::Bins(Box::new(Builder::new(binning, num_rows)?));
+        let mut sink = RowSink::Bins(Box::new(DatasetBuilder::new(binning, num_rows)?));
         self.read_again(&mut sink, options, interrupt)?;
-        let Sink::Bins(builder) = sink else {
+        let RowSink::Bins(builder) = sink else {
             return Err(Error::internal("rows that went nowhere"));
         };
         Ok(Loaded { dataset: builder.finish(rows)?, query_ids })
@@ -234,7 +234,7 @@ impl Part {
 
     fn read_again(
         &mut self,
-        sink: &mut Sink,
+        sink: &mut RowSink,
         options: &LoadOptions,
         interrupt: &Interrupt,
     ) -> Result<()> {
@@ -251,10 +251,10 @@ fn load_ranked(
     interrupt: &Interrupt,
 ) -> Result<Loaded> {
     let options = LoadOptions { buffer_bytes: usize::MAX, ..options.clone() };
-    let mut heads = Heads::default();
-    let mut sink = Sink::Buffer(Parsed::new(options.parser(None)));
+    let mut heads = TextHeads::default();
+    let mut sink = RowSink::Buffer(ParsedTable::new(options.parser(None)));
     options.fill_all(&mut sink, &mut sources, interrupt, Some(&mut heads))?;
-    let Sink::Buffer(table) = sink else {
+    let RowSink::Buffer(table) = sink else {
         return Err(Error::internal("rows that went nowhere"));
     };
     let (rows, query_ids) = heads.finish().map_err(|error| placed(error, &sources))?;
@@ -285,21 +285,26 @@ fn too_wide(got: usize, expected: usize) -> Error {
 }
 
 /// Where parsed rows go.
-enum Sink {
+enum RowSink {
     /// They are held until all have come.
-    Buffer(Parsed),
+    Buffer(ParsedTable),
     /// They were too many, and a row cannot be told without the number of features: they are only
     /// looked at for it.
     Width(usize),
     /// They were too many: they are only looked at, as rows of at least so many features.
     RowSample(Box<RowSample>, usize),
     /// The bins are known.
-    Bins(Box<Builder>),
+    Bins(Box<DatasetBuilder>),
 }
 
-impl Sink {
-    fn push(&mut self, chunk: Chunk, options: &LoadOptions, interrupt: &Interrupt) -> Result<()> {
-        let alone = |chunk| Parsed::of(options.parser(None), chunk);
+impl RowSink {
+    fn push(
+        &mut self,
+        chunk: RowChunk,
+        options: &LoadOptions,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let alone = |chunk| ParsedTable::of(options.parser(None), chunk);
         match self {
             Self::Buffer(table) => {
                 table.push(chunk);
@@ -354,29 +359,29 @@ impl Sink {
                     return Err(no_features());
                 }
                 let binning = Binning::choose(sample, num_features, &options.bins, interrupt)?;
-                Ok(Some(Self::Bins(Box::new(Builder::new(Arc::new(binning), num_rows)?))))
+                Ok(Some(Self::Bins(Box::new(DatasetBuilder::new(Arc::new(binning), num_rows)?))))
             }
         }
     }
 }
 
 impl LoadOptions {
-    fn parser(&self, sink: Option<&Sink>) -> Parser<'_> {
-        Parser {
+    fn parser(&self, sink: Option<&RowSink>) -> RowParser<'_> {
+        RowParser {
             letor: &self.letor,
             missing: self.missing.map(nearest),
-            hashed: !matches!(sink, Some(Sink::Bins(_))),
-            held: matches!(sink, Some(Sink::Buffer(_))),
+            hashed: !matches!(sink, Some(RowSink::Bins(_))),
+            held: matches!(sink, Some(RowSink::Buffer(_))),
         }
     }
 
     /// Reads one source after the other.
     fn fill_all(
         &self,
-        sink: &mut Sink,
+        sink: &mut RowSink,
         sources: &mut [LineSource],
         interrupt: &Interrupt,
-        mut heads: Option<&mut Heads>,
+        mut heads: Option<&mut TextHeads>,
     ) -> Result<()> {
         for source in sources {
             if let Some(heads) = &mut heads {
@@ -392,18 +397,18 @@ impl LoadOptions {
 
     fn fill(
         &self,
-        sink: &mut Sink,
+        sink: &mut RowSink,
         source: &mut LineSource,
         interrupt: &Interrupt,
-        mut each: impl FnMut(Head) -> Result<()>,
+        mut each: impl FnMut(BlockHeads) -> Result<()>,
     ) -> Result<()> {
         let parser = self.parser(Some(sink));
         // Only a hint, so it does not matter which thread saw which chunk first.
         let about = AtomicUsize::new(0);
-        let parse = |piece: &Piece<'_>| {
-            let mut head = Head::default();
+        let parse = |piece: &TextBlock<'_>| {
+            let mut head = BlockHeads::default();
             let expected = about.load(Ordering::Relaxed);
-            let (chunk, outcome) = Chunk::parse(parser, piece, expected, |row, line| {
+            let (chunk, outcome) = RowChunk::parse(parser, piece, expected, |row, line| {
                 head.labels.push(row.label);
                 head.runs.push(row, line);
             });
@@ -411,8 +416,8 @@ impl LoadOptions {
             about.fetch_max(chunk.num_features(), Ordering::Relaxed);
             ((chunk, head), outcome)
         };
-        for_each_piece(source, interrupt, parse, |(chunk, head), before| {
-            each(Head { runs: head.runs.after_lines(before), ..head })?;
+        parse_blocks(source, interrupt, parse, |(chunk, head), before| {
+            each(BlockHeads { runs: head.runs.after_lines(before), ..head })?;
             sink.push(chunk, self, interrupt)
         })
     }
@@ -420,20 +425,20 @@ impl LoadOptions {
 
 /// Labels and query ids of a piece.
 #[derive(Debug, Default)]
-struct Head {
+struct BlockHeads {
     labels: Vec<f32>,
     runs: QidRuns,
 }
 
 /// Labels and queries of the text so far.
 #[derive(Debug, Default)]
-struct Heads {
+struct TextHeads {
     labels: Vec<f32>,
     tracker: QueryTracker,
 }
 
-impl Heads {
-    fn extend(&mut self, part: Head) -> Result<()> {
+impl TextHeads {
+    fn extend(&mut self, part: BlockHeads) -> Result<()> {
         self.labels.extend(part.labels);
         self.tracker.extend(&part.runs)
     }

@@ -2,36 +2,36 @@
 //!
 //! A [`Dataset`] holds binned cells, labels, queries and weights. It is made in two passes over the
 //! raw values, whole or in batches: a [`Sample`](crate::bins::Sample) sees all rows and chooses the
-//! bins, a [`Builder`] bins all rows; a validation set shares its training set's bins and needs one
+//! bins, a [`DatasetBuilder`] bins all rows; a validation set shares its training set's bins and needs one
 //! pass. Raw values are not kept; a [`RawDataset`] has nothing else, for nets.
 //!
 //! Inside a `Dataset` the docs stand in an order that depends on their content only, so that nothing
 //! computed from it can depend on the order of the rows it came from; [`Dataset::rows`] leads back.
 
+mod arrays;
 mod builder;
-mod cells;
+mod content_order;
 mod dataset;
+mod global_binning;
 pub mod inspect;
-pub mod judged;
+pub mod labels;
 pub mod letor;
-pub mod lines;
+pub mod letor_table;
+pub mod line_source;
 pub mod load;
 pub mod number;
-mod order;
 pub mod packed;
-mod parsed;
-pub mod pieces;
+pub mod parallel_parse;
+mod parsed_table;
 pub mod qid;
-mod ranked;
-mod raw;
+mod query_ranks;
+mod raw_dataset;
 pub mod scan;
-pub mod table;
-mod together;
 pub mod trec;
 
-pub use builder::{Builder, RowData};
-pub use cells::{Column, Columns, Infinite, Policy, Strided};
+pub use arrays::{ColumnTable, Infinite, MissingPolicy, StridedTable, TableColumn};
+pub use builder::{DatasetBuilder, RowData};
 pub use dataset::Dataset;
-pub use load::{LoadOptions, Loaded, load, load_all, load_together};
-pub use raw::RawDataset;
-pub use together::{NamedQueries, bins_together, check_queries};
+pub use global_binning::{NamedQueries, check_queries, choose_global_bins};
+pub use load::{LoadOptions, Loaded, load, load_files, load_shard};
+pub use raw_dataset::RawDataset;

@@ -4,7 +4,7 @@
 //! ([`QidRuns`]); [`QueryTracker`] takes them in the order of the file, joins those that were cut,
 //! and notices a qid that returns after another. Cost: a comparison a line and a look-up a run.
 
-use super::letor::Row;
+use super::letor::LetorHead;
 use crate::error::{Error, Result, foreign};
 use crate::queries::Queries;
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ pub struct QidRuns(Vec<QidRun>);
 
 impl QidRuns {
     /// Adds a row that stands on the given line.
-    pub fn push(&mut self, row: &Row<'_>, line: u64) {
+    pub fn push(&mut self, row: &LetorHead<'_>, line: u64) {
         match self.0.last_mut() {
             Some(run) if *run.id == *row.qid => {
                 run.docs += 1;
@@ -65,7 +65,7 @@ impl QidRuns {
 /// The queries of a text, as their runs come in.
 #[derive(Debug, Default)]
 pub struct QueryTracker {
-    queries: Vec<Tracked>,
+    queries: Vec<TrackedQuery>,
     numbers: HashMap<Box<str>, usize>,
     current: Option<usize>,
     /// How many queries came in before the current file.
@@ -73,7 +73,7 @@ pub struct QueryTracker {
 }
 
 #[derive(Debug)]
-struct Tracked {
+struct TrackedQuery {
     id: Box<str>,
     docs: usize,
     last_line: u64,
@@ -81,13 +81,13 @@ struct Tracked {
 
 /// What a run is to the queries before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arrival {
+pub enum RunKind {
     /// A qid that was not there before.
-    New,
+    NewQuery,
     /// More docs of the current query.
-    More,
+    SameQuery,
     /// A qid that was left for another; its last doc was on this line.
-    Returns(u64),
+    Returning(u64),
 }
 
 impl QueryTracker {
@@ -95,8 +95,10 @@ impl QueryTracker {
     pub fn extend(&mut self, runs: &QidRuns) -> Result<()> {
         for run in runs.as_slice() {
             match self.enter(run) {
-                (query, Arrival::Returns(_)) if query < self.earlier => return Err(is_in_two(run)),
-                (_, Arrival::Returns(line)) => return Err(returns(run, line)),
+                (query, RunKind::Returning(_)) if query < self.earlier => {
+                    return Err(is_in_two(run));
+                }
+                (_, RunKind::Returning(line)) => return Err(returns(run, line)),
                 _ => {}
             }
         }
@@ -110,17 +112,17 @@ impl QueryTracker {
 
     /// Adds a run and gives the number of its query. The docs of a qid that returns are added to
     /// the query it had, which is then the current one.
-    pub fn enter(&mut self, run: &QidRun) -> (usize, Arrival) {
+    pub fn enter(&mut self, run: &QidRun) -> (usize, RunKind) {
         let current = self.current.filter(|&query| self.queries[query].id == run.id);
         let known = current.or_else(|| self.numbers.get(&run.id).copied());
         let query = known.unwrap_or(self.queries.len());
         let arrival = match (current, known) {
-            (Some(_), _) => Arrival::More,
-            (None, Some(query)) => Arrival::Returns(self.queries[query].last_line),
+            (Some(_), _) => RunKind::SameQuery,
+            (None, Some(query)) => RunKind::Returning(self.queries[query].last_line),
             (None, None) => {
                 self.numbers.insert(run.id.clone(), query);
-                self.queries.push(Tracked { id: run.id.clone(), docs: 0, last_line: 0 });
-                Arrival::New
+                self.queries.push(TrackedQuery { id: run.id.clone(), docs: 0, last_line: 0 });
+                RunKind::NewQuery
             }
         };
         self.current = Some(query);
@@ -183,7 +185,7 @@ mod tests {
     fn runs(qids: &[&str], first_line: u64) -> QidRuns {
         let mut runs = QidRuns::default();
         for (line, qid) in (first_line..).zip(qids) {
-            runs.push(&Row { label: 0.0, qid, qid_column: 3 }, line);
+            runs.push(&LetorHead { label: 0.0, qid, qid_column: 3 }, line);
         }
         runs
     }

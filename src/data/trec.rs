@@ -9,10 +9,10 @@
 //! without judgements are left out, and so are those for which nothing was retrieved, unless asked
 //! for. Cost: a sort of each query's docs; memory: the docnos of both files.
 
-use super::judged;
-use super::lines::{LineSource, Piece};
+use super::labels;
+use super::line_source::{LineSource, TextBlock};
 use super::number;
-use super::pieces::for_each_piece;
+use super::parallel_parse::parse_blocks;
 use crate::error::{Error, Result, foreign};
 use crate::interrupt::Interrupt;
 use crate::queries::Queries;
@@ -29,7 +29,7 @@ pub struct TrecOptions {
 
 /// A run with its judgements.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judgements {
+pub struct JudgedRun {
     /// The score of each doc; minus infinity if it was not retrieved.
     pub scores: Vec<f64>,
     /// The label of each doc.
@@ -45,7 +45,7 @@ pub struct Judgements {
 }
 
 /// A line: a doc of a query and its score or label.
-struct Doc {
+struct TrecDoc {
     docno: Box<[u8]>,
     value: f64,
     line: u64,
@@ -56,7 +56,7 @@ struct Doc {
 #[derive(Default)]
 struct DocsByQuery {
     ids: Vec<Box<str>>,
-    docs: Vec<Vec<Doc>>,
+    docs: Vec<Vec<TrecDoc>>,
     numbers: HashMap<Box<str>, usize>,
 }
 
@@ -66,12 +66,12 @@ pub fn join(
     qrels: &mut LineSource,
     options: &TrecOptions,
     interrupt: &Interrupt,
-) -> Result<Judgements> {
+) -> Result<JudgedRun> {
     let judged = read(qrels, interrupt, &["qid", "iteration", "docno", "label"], label)?;
     let fields = ["qid", "Q0", "docno", "rank", "score", "tag"];
-    let mut retrieved = read(run, interrupt, &fields, |text| judged::score(text, "trec.score"))?;
+    let mut retrieved = read(run, interrupt, &fields, |text| labels::score(text, "trec.score"))?;
     let known = |id: &str| judged.numbers.contains_key(id);
-    let mut joined = Judgements {
+    let mut joined = JudgedRun {
         scores: Vec::new(),
         labels: Vec::new(),
         queries: Queries::from_offsets(vec![0, 1]),
@@ -101,9 +101,9 @@ pub fn join(
     Ok(joined)
 }
 
-impl Judgements {
+impl JudgedRun {
     /// Adds the docs of a query, both lists by falling docno.
-    fn add(&mut self, retrieved: &[Doc], judged: &[Doc], options: &TrecOptions) {
+    fn add(&mut self, retrieved: &[TrecDoc], judged: &[TrecDoc], options: &TrecOptions) {
         let mut rest = judged.iter().peekable();
         let mut missed = Vec::new();
         for doc in retrieved {
@@ -129,11 +129,11 @@ fn read(
     names: &[&'static str],
     value: impl Fn(&[u8]) -> Result<f64> + Sync,
 ) -> Result<DocsByQuery> {
-    let parse = |piece: &Piece<'_>| {
-        let mut queries: Vec<(Box<str>, Vec<Doc>)> = Vec::new();
+    let parse = |piece: &TextBlock<'_>| {
+        let mut queries: Vec<(Box<str>, Vec<TrecDoc>)> = Vec::new();
         let outcome = piece.each(|number, line| {
             let (id, doc) = parse_line(line.bytes(), names, &value)?;
-            let doc = Doc { line: number, ..doc };
+            let doc = TrecDoc { line: number, ..doc };
             match queries.last_mut() {
                 Some((last, docs)) if **last == *id => docs.push(doc),
                 _ => queries.push((id.into(), vec![doc])),
@@ -143,7 +143,7 @@ fn read(
         (queries, outcome)
     };
     let mut all = DocsByQuery::default();
-    for_each_piece(source, interrupt, parse, |queries, before| {
+    parse_blocks(source, interrupt, parse, |queries, before| {
         for (id, mut docs) in queries {
             for doc in &mut docs {
                 doc.line += before;
@@ -160,7 +160,7 @@ fn read(
 }
 
 impl DocsByQuery {
-    fn add(&mut self, id: Box<str>, docs: Vec<Doc>) {
+    fn add(&mut self, id: Box<str>, docs: Vec<TrecDoc>) {
         if let Some(&query) = self.numbers.get(&id) {
             self.docs[query].extend(docs);
         } else {
@@ -195,7 +195,7 @@ fn parse_line<'a>(
     line: &'a [u8],
     names: &[&'static str],
     value: impl Fn(&[u8]) -> Result<f64>,
-) -> Result<(&'a str, Doc)> {
+) -> Result<(&'a str, TrecDoc)> {
     let mut fields = fields(line);
     let (mut id, mut docno, mut number) = (None, None, None);
     for &name in names {
@@ -226,7 +226,7 @@ fn parse_line<'a>(
     }
     match (id, docno, number) {
         (Some(id), Some((docno, column)), Some(value)) => {
-            Ok((id, Doc { docno: docno.into(), value, line: 0, column }))
+            Ok((id, TrecDoc { docno: docno.into(), value, line: 0, column }))
         }
         _ => Err(Error::internal("a TREC line without qid, docno and number")),
     }
@@ -256,13 +256,13 @@ fn label(text: &[u8]) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::lines::LineOptions;
+    use crate::data::line_source::LineOptions;
 
     const QRELS: &str = "q1 0 a 2\nq1 0 b 0\nq2 0 x 1\nq1 0 z -1\nq3 0 x 1\nq1 0 d 1\n";
     const RUN: &str = "q1 Q0 a 1 0.5 me\nq1\tQ0 z 2 0.5 me\nq1 Q0 new 3 0.25 me\n\
                        q3 Q0 y 1 7 me\nq9 Q0 y 1 7 me\n";
 
-    fn joined(run: &'static str, qrels: &'static str, options: &TrecOptions) -> Result<Judgements> {
+    fn joined(run: &'static str, qrels: &'static str, options: &TrecOptions) -> Result<JudgedRun> {
         let source = |name, text: &'static str| {
             let reader = Box::new(text.as_bytes());
             LineSource::from_reader(name, reader, &LineOptions::default()).unwrap()

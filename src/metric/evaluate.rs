@@ -136,7 +136,7 @@ pub(super) fn wrong_length(name: &str, got: usize, expected: usize) -> Error {
 
 /// A score that cannot be ranked.
 pub(super) fn nan_score(row: usize) -> Error {
-    Error::data("score.nan", format!("score[{row}] is NaN"))
-        .row(row)
+    Error::data("score.nan", "is NaN")
+        .element("score", row)
         .expected("a number; -inf for a doc that is not retrieved")
 }

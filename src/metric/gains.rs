@@ -51,13 +51,13 @@ impl LabelFacts {
         let row = labels.iter().position(refused).unwrap_or_default();
         let label = labels[row];
         let (code, what) = if label.is_nan() {
-            ("label.nan", format!("label[{row}] is NaN"))
+            ("label.nan", "is NaN".to_owned())
         } else if label < 0.0 {
-            ("label.negative", format!("label[{row}] = {label:?}"))
+            ("label.negative", format!("= {label:?}"))
         } else {
-            ("label.infinite", format!("label[{row}] is infinite"))
+            ("label.infinite", "is infinite".to_owned())
         };
-        Err(Error::data(code, what).row(row).expected("a finite number >= 0"))
+        Err(Error::data(code, what).element("label", row).expected("a finite number >= 0"))
     }
 }
 
@@ -99,7 +99,7 @@ impl Gains {
         let refused = |&label: &f32| label > top || label.fract() != 0.0;
         let row = labels.iter().position(refused).unwrap_or_default();
         let label = labels[row];
-        let what = format!("label[{row}] = {label:?}");
+        let what = format!("= {label:?}");
         let code = if label > top { "label.large" } else { "label.fraction" };
         let (expected, hint) = match gain {
             Gain::Table(_) => (
@@ -111,7 +111,7 @@ impl Gains {
                 "pass gain=\"linear\" or a gain table",
             ),
         };
-        Err(Error::data(code, what).row(row).expected(expected).hint(hint))
+        Err(Error::data(code, what).element("label", row).expected(expected).hint(hint))
     }
 }
 
@@ -133,8 +133,8 @@ impl Satisfaction {
         let top = convention.max_label.unwrap_or(facts.max);
         if facts.max > top {
             let row = labels.iter().position(|&label| label > top).unwrap_or_default();
-            return Err(Error::data("label.large", format!("label[{row}] = {:?}", labels[row]))
-                .row(row)
+            return Err(Error::data("label.large", format!("= {:?}", labels[row]))
+                .element("label", row)
                 .expected(format!("at most max_label = {top:?}"))
                 .hint("max_label is the top of the label scale of ERR"));
         }

@@ -1,7 +1,7 @@
-//! From cells to inputs: which features a net looks at, their means and scales.
+//! The inputs of a net: which features it uses, and the standardisation of their values.
 //!
-//! Sums go over docs in blocks of a fixed size, in the order of their content: any number of threads
-//! and any order of rows gives the same bits.
+//! Sums go over documents in blocks of a fixed size, in the order of their content: any number of
+//! threads and any order of rows gives the same bits.
 
 use super::params::Inputs;
 use crate::data::RawDataset;
@@ -13,22 +13,22 @@ use crate::model::mlp::kernel;
 use crate::simd::Level;
 use rayon::prelude::*;
 
-/// Docs of a block.
+/// Documents of a block.
 const BLOCK: usize = 4096;
 
-/// A kurtosis above this is a long tail; that of the normal distribution is 3.
-const LONG: f64 = 6.0;
+/// A kurtosis above this counts as a long tail; the normal distribution has 3.
+const LONG_TAIL: f64 = 6.0;
 
-/// The values of a feature as they are, and their logarithms.
+/// The moments of a feature's values (first of each pair) and of their logarithms (second).
 #[derive(Debug, Clone, Copy, Default)]
-struct Moments {
+struct FeatureMoments {
     count: f64,
     sums: [f64; 2],
     squares: [f64; 2],
     fourths: [f64; 2],
 }
 
-impl Moments {
+impl FeatureMoments {
     fn means(&self) -> [f64; 2] {
         self.sums.map(|sum| sum / self.count.max(1.0))
     }
@@ -39,13 +39,13 @@ impl Moments {
         [of(0), of(1)]
     }
 
-    /// The input that a feature becomes; `None` if it has not two values.
+    /// The input made of a feature; `None` if the feature is constant.
     fn input(&self, feature: usize, inputs: Inputs) -> Option<Input> {
         let [plain, log] = self.kurtosis();
         let log = match inputs {
             Inputs::Plain => false,
             Inputs::Log => true,
-            Inputs::Auto => plain > LONG && log < plain,
+            Inputs::Auto => plain > LONG_TAIL && log < plain,
         };
         let way = usize::from(log);
         let mean = self.means()[way] as f32;
@@ -56,13 +56,13 @@ impl Moments {
     }
 }
 
-/// The inputs of a net that learns from `data`: its features that have two values.
-pub(super) fn choose(
+/// The inputs of a net that learns from `data`: its features that are not constant.
+pub(super) fn choose_inputs(
     data: &RawDataset,
     inputs: Inputs,
     interrupt: &Interrupt,
 ) -> Result<Vec<Input>> {
-    let none = vec![Moments::default(); data.num_features()];
+    let none = vec![FeatureMoments::default(); data.num_features()];
     let sums = gather(data, &none, interrupt, |moments, values| {
         moments.count += 1.0;
         for (sum, value) in moments.sums.iter_mut().zip(values) {
@@ -77,7 +77,7 @@ pub(super) fn choose(
             moments.fourths[way] += square * square;
         }
     })?;
-    let of_feature = |(feature, moments): (usize, &Moments)| moments.input(feature, inputs);
+    let of_feature = |(feature, moments): (usize, &FeatureMoments)| moments.input(feature, inputs);
     let inputs: Vec<Input> = moments.iter().enumerate().filter_map(of_feature).collect();
     if inputs.is_empty() {
         let what = "nothing can be learned: no feature has two values";
@@ -86,15 +86,15 @@ pub(super) fn choose(
     Ok(inputs)
 }
 
-/// Adds all values to the moments that are known: block by block, and these in order.
+/// Adds all values to the moments known so far, block by block; the blocks are summed in order.
 fn gather(
     data: &RawDataset,
-    known: &[Moments],
+    known: &[FeatureMoments],
     interrupt: &Interrupt,
-    add: impl Fn(&mut Moments, [f64; 2]) + Sync,
-) -> Result<Vec<Moments>> {
+    add: impl Fn(&mut FeatureMoments, [f64; 2]) + Sync,
+) -> Result<Vec<FeatureMoments>> {
     let stride = data.stride();
-    let blocks: Vec<Vec<Moments>> = data
+    let blocks: Vec<Vec<FeatureMoments>> = data
         .cells()
         .par_chunks(BLOCK * stride)
         .map(|cells| {
@@ -113,7 +113,7 @@ fn gather(
     let mut all = known.to_vec();
     for block in blocks {
         for ((all, more), known) in all.iter_mut().zip(&block).zip(known) {
-            // A block began with what is known.
+            // Each block started from the known moments.
             all.count += more.count - known.count;
             for way in 0..2 {
                 all.sums[way] += more.sums[way] - known.sums[way];
@@ -125,14 +125,14 @@ fn gather(
     Ok(all)
 }
 
-/// Turns the cells of a dataset into the inputs of a net, where they stand.
-pub(super) fn settle(data: &mut RawDataset, net: &Net, interrupt: &Interrupt) -> Result<()> {
+/// Replaces the cells of a dataset by the standardised inputs of a net.
+pub(super) fn standardise(data: &mut RawDataset, net: &Net, interrupt: &Interrupt) -> Result<()> {
     let stride = data.stride();
     let level = Level::best();
     data.cells_mut().par_chunks_mut(BLOCK * stride).try_for_each(|cells| {
         interrupt.check()?;
         for row in cells.chunks_exact_mut(stride) {
-            // Features rise, so none is overwritten before it is read.
+            // Features are in rising order, so none is overwritten before it is read.
             for (to, &feature) in net.features.iter().enumerate() {
                 row[to] = row[feature as usize];
             }

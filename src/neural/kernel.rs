@@ -14,8 +14,8 @@ use crate::model::mlp::lanes::Lanes;
 const TILE: usize = 4;
 
 at_levels! {
-    /// How a doc's score pulls at the units of the last hidden layer: `weights` times its gradient
-    /// times the slope of the tangent, `1 - value²`.
+    /// The deltas of the last hidden layer: `weights` times the gradient of the document's score times
+    /// the derivative of tanh, `1 - value²`.
     pulls(grads: &[f32], weights: &[f32], values: &[f32], deltas: &mut [f32]) = pulls_loop
 }
 
@@ -31,7 +31,7 @@ fn pulls_loop(grads: &[f32], weights: &[f32], values: &[f32], deltas: &mut [f32]
 }
 
 at_levels! {
-    /// Multiplies by the slope of the tangent at `values`.
+    /// Multiplies the deltas by the derivative of tanh at `values`.
     slopes(values: &[f32], deltas: &mut [f32]) = slopes_loop
 }
 
@@ -60,8 +60,8 @@ fn score_weights_loop(grads: &[f32], from: Rows<'_>, out: &mut [f32]) {
 }
 
 at_levels! {
-    /// The gradient of a layer's biases and weights: the sums over docs of its units' deltas, and of
-    /// each value before times these.
+    /// The gradient of a layer's biases and weights: the sums over documents of its units' deltas, and
+    /// of the deltas times each input value.
     outer(from: Rows<'_>, deltas: &[f32], width: usize, out: &mut [f32]) = outer_loop<Lanes>
 }
 
@@ -103,30 +103,30 @@ fn plus_loop(more: &[f32], sums: &mut [f32]) {
     }
 }
 
-/// What a step of Adam is made with.
+/// The factors of one step of Adam.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Adam {
-    /// What gradients are multiplied by first.
+pub(super) struct AdamStep {
+    /// Factor of the gradients: one over the number of queries.
     pub(super) share: f32,
-    /// The rate, corrected for the short past of the mean.
+    /// The learning rate with the bias correction of the mean.
     pub(super) rate: f32,
-    /// One over the square root of the same correction for the squares.
+    /// The bias correction of the square root of the mean square.
     pub(super) root: f32,
-    /// What the weights lose beside.
+    /// Weight decay times learning rate.
     pub(super) decay: f32,
 }
 
-/// How much of the past the means of gradients and of their squares keep.
+/// The decay rates of the moving averages of gradients and of their squares.
 pub(super) const BETAS: [f32; 2] = [0.9, 0.999];
 
 at_levels! {
-    /// Moves weights against the means of their gradients, divided by how large these are.
-    adam(step: Adam, grads: &[f32], moments: [&mut [f32]; 2], weights: &mut [f32]) = adam_loop
+    /// A step of Adam: subtracts the mean gradient divided by the root of the mean square.
+    adam(step: AdamStep, grads: &[f32], moments: [&mut [f32]; 2], weights: &mut [f32]) = adam_loop
 }
 
 #[inline(always)]
-fn adam_loop(step: Adam, grads: &[f32], moments: [&mut [f32]; 2], weights: &mut [f32]) {
-    /// Keeps weights still whose gradients are nothing but rounding.
+fn adam_loop(step: AdamStep, grads: &[f32], moments: [&mut [f32]; 2], weights: &mut [f32]) {
+    /// Adam's epsilon: keeps weights still whose gradients are nothing but rounding.
     const LEAST: f32 = 1e-8;
     let [means, squares] = moments;
     let moments = means.iter_mut().zip(squares);
@@ -139,7 +139,7 @@ fn adam_loop(step: Adam, grads: &[f32], moments: [&mut [f32]; 2], weights: &mut 
 }
 
 at_levels! {
-    /// Moves weights against their gradients.
+    /// A step of gradient descent with weight decay.
     descend(rate: f32, decay: f32, grads: &[f32], weights: &mut [f32]) = descend_loop
 }
 
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn all_levels_move_weights_alike() {
-        let step = Adam { share: 0.5, rate: 0.01, root: 1.7, decay: 1e-3 };
+        let step = AdamStep { share: 0.5, rate: 0.01, root: 1.7, decay: 1e-3 };
         let grads = numbers(80, 1);
         let moved = |level: Level| {
             let (mut means, mut squares) = (numbers(80, 2), numbers(80, 3));

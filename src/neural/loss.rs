@@ -1,4 +1,4 @@
-//! What a net learns from: the objectives that boosting has, a batch of queries at a time.
+//! The losses of nets: the pairwise objectives of boosting, evaluated on a batch of queries at a time.
 
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
@@ -11,36 +11,41 @@ use crate::objective::{
 };
 use crate::{Grouping, Queries};
 
-/// A loss whose gradients exist query by query.
+/// A pairwise loss, whose gradients can be computed query by query.
 #[derive(Debug)]
-pub struct Loss {
-    source: Source,
+pub struct NetLoss {
+    source: LossSource,
     notes: Vec<(&'static str, String)>,
 }
 
 #[derive(Debug)]
-enum Source {
-    /// Labels.
-    Labels(Kind, Box<LambdaOptions>),
+enum LossSource {
+    Labels {
+        kind: Kind,
+        options: Box<LambdaOptions>,
+    },
     /// Preferences between the caller's rows.
-    Rows(Vec<Preference>, f64),
+    Preferences {
+        by_row: Vec<Preference>,
+        sigma: f64,
+    },
 }
 
-/// A loss made ready for a dataset.
+/// A loss prepared for one dataset.
 #[derive(Debug)]
-pub(super) enum Lambdas {
+pub(super) enum NetObjective {
     Objective(Box<dyn Objective>),
-    /// Of each query, with docs counted from its first.
+    /// The preferences of each query, with documents numbered from its first.
     Preferences {
         by_query: Vec<Vec<Preference>>,
         sigma: f64,
     },
 }
 
-/// Some queries side by side, with all that a loss may know of them.
+/// A batch of queries: a copy of everything that a loss may need of them.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
-    pub(super) members: Vec<u32>,
+pub(super) struct QueryBatch {
+    queries: Vec<u32>,
     sizes: Vec<usize>,
     labels: Vec<f32>,
     doc_hash: Vec<u64>,
@@ -48,7 +53,7 @@ pub(super) struct Batch {
     query_weight: Vec<f64>,
 }
 
-impl Loss {
+impl NetLoss {
     /// Pairs of docs with different labels: `lambdarank` or `ranknet`.
     pub fn new(kind: Kind, options: LambdaOptions) -> Result<Self> {
         if !matches!(kind, Kind::LambdaRank | Kind::RankNet) {
@@ -69,7 +74,7 @@ impl Loss {
         if kind == Kind::LambdaRank {
             notes.push(("objective_metric", options.metric.to_string()));
         }
-        Ok(Self { source: Source::Labels(kind, Box::new(options)), notes })
+        Ok(Self { source: LossSource::Labels { kind, options: Box::new(options) }, notes })
     }
 
     /// `RankNet` on preferences between the caller's rows.
@@ -79,38 +84,38 @@ impl Loss {
             ("preferences", by_row.len().to_string()),
             ("sigma", sigma.to_string()),
         ];
-        Self { source: Source::Rows(by_row, sigma), notes }
+        Self { source: LossSource::Preferences { by_row, sigma }, notes }
     }
 
-    /// What the model keeps of it.
+    /// The attributes that the model records.
     pub(super) fn notes(&self) -> &[(&'static str, String)] {
         &self.notes
     }
 
-    /// The loss on the docs of a dataset; refuses labels and preferences that it cannot use.
-    pub(super) fn settle(&self, data: &RawDataset, interrupt: &Interrupt) -> Result<Lambdas> {
+    /// The loss on a dataset, or an error for labels and preferences that it cannot use.
+    pub(super) fn prepare(&self, data: &RawDataset, interrupt: &Interrupt) -> Result<NetObjective> {
         match &self.source {
-            Source::Labels(kind, options) => {
+            LossSource::Labels { kind, options } => {
                 data.require_pairs()?;
                 let mut options = LambdaOptions::clone(options);
                 if *kind == Kind::RankNet {
-                    return Ok(Lambdas::Objective(Box::new(RankNet::new(options)?)));
+                    return Ok(NetObjective::Objective(Box::new(RankNet::new(options)?)));
                 }
                 check_labels(&options, data, interrupt)?;
-                // The top of ERR's scale is the largest label of the data, not of a batch.
+                // ERR's scale ends at the largest label of the data, not of a batch.
                 let mut convention = options.metric.convention().clone();
                 if options.metric.measure() == Measure::Err && convention.max_label.is_none() {
                     convention.max_label = Some(data.labels().iter().copied().fold(0.0, f32::max));
                     options.metric = options.metric.with_convention(&convention)?;
                 }
-                Ok(Lambdas::Objective(Box::new(LambdaRank::new(options)?)))
+                Ok(NetObjective::Objective(Box::new(LambdaRank::new(options)?)))
             }
-            Source::Rows(by_row, sigma) => settle_preferences(by_row, data, *sigma),
+            LossSource::Preferences { by_row, sigma } => prepare_preferences(by_row, data, *sigma),
         }
     }
 }
 
-/// Evaluates the metric once in the caller's order, so that a fault names the caller's row.
+/// Evaluates the metric once in the caller's order, so that an error names the caller's row.
 fn check_labels(options: &LambdaOptions, data: &RawDataset, interrupt: &Interrupt) -> Result<()> {
     let grouping = grouping(data)?;
     let labels = data.by_row(data.labels());
@@ -127,7 +132,11 @@ pub(super) fn grouping(data: &RawDataset) -> Result<Grouping> {
     Grouping::from_codes(&data.by_row(&codes), data.queries().len())
 }
 
-fn settle_preferences(by_row: &[Preference], data: &RawDataset, sigma: f64) -> Result<Lambdas> {
+fn prepare_preferences(
+    by_row: &[Preference],
+    data: &RawDataset,
+    sigma: f64,
+) -> Result<NetObjective> {
     let rows = data.num_docs();
     let mut doc_of = vec![0u32; rows];
     for (doc, &row) in data.rows().iter().enumerate() {
@@ -144,15 +153,9 @@ fn settle_preferences(by_row: &[Preference], data: &RawDataset, sigma: f64) -> R
         }
         docs.push(Preference { better: doc_of[better], worse: doc_of[worse], ..*preference });
     }
-    // What is wrong with any of them is said here.
-    PreferenceNet::new(&docs, data.queries(), sigma).map_err(|error| {
-        let query =
-            error.fault().and_then(|fault| fault.place.query.as_deref()?.parse::<usize>().ok());
-        match query {
-            Some(query) if query < data.query_of().len() => error.query(data.query_of()[query]),
-            _ => error,
-        }
-    })?;
+    // This refuses the first faulty preference.
+    PreferenceNet::new(&docs, data.queries(), sigma)
+        .map_err(|error| error.with_caller_rows(data.rows(), data.query_of()))?;
     let mut by_query = vec![Vec::new(); data.queries().len()];
     for preference in docs {
         let query = data.queries().of_doc(preference.better as usize);
@@ -160,36 +163,39 @@ fn settle_preferences(by_row: &[Preference], data: &RawDataset, sigma: f64) -> R
         let (better, worse) = (preference.better - start, preference.worse - start);
         by_query[query].push(Preference { better, worse, ..preference });
     }
-    Ok(Lambdas::Preferences { by_query, sigma })
+    Ok(NetObjective::Preferences { by_query, sigma })
 }
 
-impl Lambdas {
-    /// The queries that have a gradient at some scores.
-    pub(super) fn useful(&self, data: &RawDataset) -> Vec<u32> {
+impl NetObjective {
+    /// The queries that can have a gradient; the others are skipped.
+    pub(super) fn trainable_queries(&self, data: &RawDataset) -> Vec<u32> {
         let labels = data.labels();
         let mixed =
             |docs: std::ops::Range<usize>| labels[docs].windows(2).any(|pair| pair[0] != pair[1]);
-        let is_useful = |(query, docs): (usize, std::ops::Range<usize>)| match self {
+        let is_trainable = |(query, docs): (usize, std::ops::Range<usize>)| match self {
             Self::Objective(objective) => !objective.needs_pairs() || mixed(docs),
             Self::Preferences { by_query, .. } => !by_query[query].is_empty(),
         };
         let numbered = data.queries().ranges().enumerate();
-        numbered.filter(|query| is_useful(query.clone())).map(|(query, _)| query as u32).collect()
+        numbered
+            .filter(|query| is_trainable(query.clone()))
+            .map(|(query, _)| query as u32)
+            .collect()
     }
 
     /// The gradient of each doc of a batch.
     pub(super) fn gradients(
         &self,
-        batch: &Batch,
+        batch: &QueryBatch,
         state: State<'_>,
         gradients: &mut [Gradient],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let bounds = |sum: &mut usize, size: &usize| {
-            *sum += size;
-            Some(*sum)
+        let next_offset = |offset: &mut usize, size: &usize| {
+            *offset += size;
+            Some(*offset)
         };
-        let offsets = [0].into_iter().chain(batch.sizes.iter().scan(0, bounds)).collect();
+        let offsets = [0].into_iter().chain(batch.sizes.iter().scan(0, next_offset)).collect();
         let queries = Queries::from_offsets(offsets);
         let target = Target {
             labels: &batch.labels,
@@ -202,7 +208,7 @@ impl Lambdas {
             Self::Objective(objective) => objective.gradients(&target, state, gradients, interrupt),
             Self::Preferences { by_query, sigma } => {
                 let mut all = Vec::new();
-                for (&query, docs) in batch.members.iter().zip(queries.ranges()) {
+                for (&query, docs) in batch.queries.iter().zip(queries.ranges()) {
                     let start = docs.start as u32;
                     all.extend(by_query[query as usize].iter().map(|preference| Preference {
                         better: preference.better + start,
@@ -217,16 +223,16 @@ impl Lambdas {
     }
 }
 
-impl Batch {
-    /// Takes the queries of `members`.
-    pub(super) fn load(&mut self, data: &RawDataset, members: &[u32]) {
+impl QueryBatch {
+    /// Replaces the batch by these queries.
+    pub(super) fn load(&mut self, data: &RawDataset, queries: &[u32]) {
         let Self { sizes, labels, doc_hash, row_weight, query_weight, .. } = self;
         sizes.clear();
         labels.clear();
         doc_hash.clear();
         row_weight.clear();
         query_weight.clear();
-        for &query in members {
+        for &query in queries {
             let docs = data.queries().range(query as usize);
             sizes.push(docs.len());
             labels.extend_from_slice(&data.labels()[docs.clone()]);
@@ -234,8 +240,8 @@ impl Batch {
             row_weight.extend(data.row_weight().iter().flat_map(|weights| &weights[docs.clone()]));
             query_weight.extend(data.query_weight().iter().map(|weights| weights[query as usize]));
         }
-        self.members.clear();
-        self.members.extend_from_slice(members);
+        self.queries.clear();
+        self.queries.extend_from_slice(queries);
     }
 
     /// The number of docs.

@@ -1,21 +1,21 @@
 //! Nets that rank: `RankNet` and `LambdaRank`, linear or with one or two hidden layers.
 //!
-//! A net is a function of a doc's values with weights (`model::mlp`); what it learns from are
-//! the lambdas of [`objective`](crate::objective), the same that trees are grown from. A *step* takes
-//! a batch of queries, one by default as in the papers, and moves all weights; an *epoch* is
-//! a step for each batch, in an order that is drawn anew. A *restart* goes back to the best weights by
-//! a metric on a watched set and lowers the learning rate.
+//! The net itself is `model::mlp`; it is trained with the lambda gradients of
+//! [`objective`](crate::objective), as trees are. A *step* updates all weights by the gradient of a
+//! batch of queries, one by default as in the papers; an *epoch* is a step for each batch, in a new
+//! random order. A *restart* goes back to the weights that were best by a metric on an evaluation set
+//! and lowers the learning rate.
 //!
-//! Invariants: the weights depend on the data, the parameters and the seed alone, bit for bit: docs and
-//! queries are taken in the order of their content, sums have one order whatever the threads and the
-//! instructions. Queries without a gradient at any scores make no step.
+//! Invariants: the weights depend on the data, the parameters and the seed alone, bit for bit:
+//! documents and queries are taken in the order of their content, and sums have one order for any
+//! number of threads and any instruction set. Queries that can have no gradient make no step.
 //!
-//! Cost: an epoch is two multiplications and additions a doc and weight beside the lambdas; memory
-//! is four bytes a cell, in which the inputs stand.
+//! Cost: an epoch takes two multiplications and additions per document and weight, and the lambdas;
+//! memory is four bytes a cell, where the inputs replace the raw values.
 //!
 //! ```
-//! use rustrank::data::{Policy, RawDataset, RowData, Strided};
-//! use rustrank::neural::{Loss, Params, Plan, Trainer};
+//! use rustrank::data::{MissingPolicy, RawDataset, RowData, StridedTable};
+//! use rustrank::neural::{NetLoss, Params, NetPlan, NetTrainer};
 //! use rustrank::objective::{Kind, LambdaOptions};
 //! use rustrank::{Grouping, Interrupt, Queries};
 //!
@@ -24,18 +24,18 @@
 //! let labels = features.clone();
 //! let queries = Queries::from_sizes(&[5; 40], 200)?;
 //! let never = Interrupt::new();
-//! let table = Strided::by_row(&features, 1, Policy::default());
+//! let table = StridedTable::by_row(&features, 1, MissingPolicy::default());
 //! let rows = RowData::new(labels, Grouping::in_row_order(queries));
 //! let data = RawDataset::new(&table, rows, &never)?;
 //!
-//! let plan = Plan {
+//! let plan = NetPlan {
 //!     params: Params { epochs: 5, learning_rate: 0.01, ..Params::default() },
-//!     loss: Loss::new(Kind::LambdaRank, LambdaOptions::new("ndcg".parse()?))?,
-//!     watched: Vec::new(),
+//!     loss: NetLoss::new(Kind::LambdaRank, LambdaOptions::new("ndcg".parse()?))?,
+//!     evaluation_sets: Vec::new(),
 //!     metrics: Vec::new(),
 //!     patience: None,
 //! };
-//! let mut trainer = Trainer::new(data, plan, &never)?;
+//! let mut trainer = NetTrainer::new(data, plan, &never)?;
 //! while let Some(epoch) = trainer.next_epoch(&never)? {
 //!     assert!(epoch.number <= 5);
 //! }
@@ -44,13 +44,13 @@
 //! # Ok::<(), rustrank::Error>(())
 //! ```
 
+mod gradient_step;
 mod inputs;
 mod kernel;
 mod loss;
 mod params;
-mod step;
 mod trainer;
 
-pub use loss::Loss;
+pub use loss::NetLoss;
 pub use params::{Inputs, Optimiser, Params, Patience, Schedule};
-pub use trainer::{Epoch, Plan, Trainer};
+pub use trainer::{Epoch, NetEvaluationSet, NetPlan, NetTrainer};

@@ -1,9 +1,10 @@
-//! Epochs: all queries once in an order that is drawn, then the metrics.
+//! The training loop of nets: epochs over all queries in a random order, metrics after each, early
+//! stopping and restarts.
 
-use super::inputs::{choose, settle};
-use super::loss::{Lambdas, Loss, grouping};
+use super::gradient_step::{Learner, StepBuffers, StepInput, inputs_of};
+use super::inputs::{choose_inputs, standardise};
+use super::loss::{NetLoss, NetObjective, grouping};
 use super::params::{Inputs, Optimiser, Params, Patience, Schedule};
-use super::step::{Learner, Scratch, inputs_of};
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -14,109 +15,135 @@ use crate::random;
 use crate::simd::Level;
 use rayon::prelude::*;
 
-/// Tell the draws of nets from others under the same seed.
+/// Random streams of their own: other parts draw under the same seed.
 const WEIGHTS: u64 = u64::from_le_bytes(*b"netstart");
 const ORDER: u64 = u64::from_le_bytes(*b"netorder");
 
 /// Docs that are scored by one task.
 const DOCS_A_TASK: usize = 1024;
 
-/// What to train, besides the data.
+/// Everything about a training but its training set.
 #[derive(Debug)]
-pub struct Plan {
+pub struct NetPlan {
     /// The net and how it learns.
     pub params: Params,
-    /// What it learns.
-    pub loss: Loss,
-    /// What is evaluated after each epoch, by name.
-    pub watched: Vec<(String, RawDataset)>,
-    /// By which metrics.
+    /// The loss.
+    pub loss: NetLoss,
+    /// The sets that are evaluated after each epoch.
+    pub evaluation_sets: Vec<NetEvaluationSet>,
+    /// The metrics that are evaluated on each set.
     pub metrics: Vec<Metric>,
-    /// When to go back to the best weights, and when to end; without it all epochs are done, and the
-    /// last weights are the model's.
+    /// When to restart from the best weights and when to stop early; without it all epochs are done,
+    /// and the model has the last weights.
     pub patience: Option<Patience>,
 }
 
-/// What an epoch has brought.
+/// A dataset on which metrics are evaluated while a net is trained.
+#[derive(Debug)]
+pub struct NetEvaluationSet {
+    /// The name under which its values are reported.
+    pub name: String,
+    /// The documents.
+    pub data: RawDataset,
+}
+
+/// The result of an epoch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Epoch {
     /// Its number, from 1.
     pub number: usize,
-    /// The mean of each metric on each watched set, set by set.
+    /// The mean of each metric on each evaluation set, set by set.
     pub values: Vec<f64>,
     /// Whether the value that early stopping looks at is the best so far.
     pub is_best: bool,
-    /// The learning rate it had.
+    /// The learning rate of the epoch.
     pub learning_rate: f64,
-    /// Whether the next one starts again from the best weights.
+    /// Whether the next epoch starts again from the best weights.
     pub restarts: bool,
 }
 
 /// Training as a sequence of epochs.
 ///
-/// An epoch that fails, or is interrupted, leaves no trace.
+/// An epoch that fails or is interrupted changes nothing.
 #[derive(Debug)]
-pub struct Trainer {
+pub struct NetTrainer {
     data: RawDataset,
-    plan: Plan,
-    lambdas: Lambdas,
+    plan: NetPlan,
+    objective: NetObjective,
     inputs: Vec<Input>,
-    /// The queries with a gradient.
-    useful: Vec<u32>,
+    /// The queries that can have a gradient.
+    trainable: Vec<u32>,
     learner: Learner,
-    scratch: Scratch,
-    progress: Progress,
+    buffers: StepBuffers,
+    state: TrainingState,
     best_weights: Option<Vec<f32>>,
     history: Vec<Vec<f64>>,
 }
 
-/// Where training stands.
+/// The position of a training: epochs done, best epoch, restarts.
 #[derive(Debug, Clone, Copy, Default)]
-struct Progress {
+struct TrainingState {
     epoch: usize,
-    /// The best epoch and its value.
-    best: Option<(usize, f64)>,
+    best: Option<BestEpoch>,
     /// Epochs since the best one, or since the latest restart.
     since: usize,
     restarts: usize,
-    ended: bool,
+    stopped: bool,
 }
 
-impl Trainer {
-    /// Checks all there is to check, chooses the inputs and draws the first weights.
-    pub fn new(mut data: RawDataset, mut plan: Plan, interrupt: &Interrupt) -> Result<Self> {
+/// The epoch with the best value of the metric of early stopping.
+#[derive(Debug, Clone, Copy)]
+struct BestEpoch {
+    number: usize,
+    value: f64,
+}
+
+/// What early stopping decides after an epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StoppingDecision {
+    /// The epoch is the best so far.
+    Best,
+    Continue,
+    /// Go on from the best weights, at a lower learning rate.
+    Restart,
+    Stop,
+}
+
+impl NetTrainer {
+    /// Checks data and parameters, chooses the inputs and draws the first weights.
+    pub fn new(mut data: RawDataset, mut plan: NetPlan, interrupt: &Interrupt) -> Result<Self> {
         plan.params.check()?;
         if let Some(patience) = &plan.patience {
-            patience.check(plan.watched.len(), plan.metrics.len())?;
+            patience.check(plan.evaluation_sets.len(), plan.metrics.len())?;
         }
         check_sets(&data, &plan, interrupt)?;
-        let lambdas = plan.loss.settle(&data, interrupt)?;
-        let useful = lambdas.useful(&data);
+        let objective = plan.loss.prepare(&data, interrupt)?;
+        let trainable = objective.trainable_queries(&data);
         let params = &plan.params;
-        let inputs = choose(&data, params.inputs, interrupt)?;
+        let inputs = choose_inputs(&data, params.inputs, interrupt)?;
         let mut net = Net::zero(&inputs, params.limit as f32, &params.hidden);
         draw_weights(&mut net, params.seed);
-        settle(&mut data, &net, interrupt)?;
-        for (_, set) in &mut plan.watched {
-            settle(set, &net, interrupt)?;
+        standardise(&mut data, &net, interrupt)?;
+        for set in &mut plan.evaluation_sets {
+            standardise(&mut set.data, &net, interrupt)?;
         }
         Ok(Self {
             learner: Learner::new(net, params),
             data,
             plan,
-            lambdas,
+            objective,
             inputs,
-            useful,
-            scratch: Scratch::default(),
-            progress: Progress::default(),
+            trainable,
+            buffers: StepBuffers::default(),
+            state: TrainingState::default(),
             best_weights: None,
             history: Vec::new(),
         })
     }
 
-    /// Does another epoch; `None` once training has ended.
+    /// Runs the next epoch; `None` once training has ended.
     pub fn next_epoch(&mut self, interrupt: &Interrupt) -> Result<Option<Epoch>> {
-        if self.progress.ended || self.progress.epoch >= self.plan.params.epochs {
+        if self.state.stopped || self.state.epoch >= self.plan.params.epochs {
             return Ok(None);
         }
         let before = self.learner.clone();
@@ -129,25 +156,27 @@ impl Trainer {
 
     fn epoch(&mut self, interrupt: &Interrupt) -> Result<Epoch> {
         let Params { seed, batch_queries, .. } = self.plan.params;
-        let (number, learning_rate) = (self.progress.epoch, self.learning_rate());
+        let (number, learning_rate) = (self.state.epoch, self.learning_rate());
         let stream = random::start(seed ^ ORDER, number as u64);
         let mut order: Vec<(u64, u32)> = self
-            .useful
+            .trainable
             .iter()
             .map(|&query| (random::draw_in(stream, self.data.query_hash()[query as usize]), query))
             .collect();
         order.sort_unstable();
         let order: Vec<u32> = order.into_iter().map(|(_, query)| query).collect();
-        for members in order.chunks(batch_queries) {
+        for queries in order.chunks(batch_queries) {
             interrupt.check()?;
-            let job = (&self.data, &self.lambdas, members);
-            let when = (learning_rate, number as u64);
-            self.learner.step(&mut self.scratch, job, when, interrupt)?;
+            let (data, objective, epoch) = (&self.data, &self.objective, number as u64);
+            let input = StepInput { data, objective, queries, learning_rate, epoch };
+            self.learner.step(&mut self.buffers, &input, interrupt)?;
         }
         let values = self.values(interrupt)?;
-        let (is_best, restarts) = self.judge(&values);
-        self.progress.epoch += 1;
+        let decision = self.stopping_decision(&values);
+        self.state.epoch += 1;
         self.history.push(values.clone());
+        let is_best = decision == StoppingDecision::Best;
+        let restarts = decision == StoppingDecision::Restart;
         Ok(Epoch { number: number + 1, values, is_best, learning_rate, restarts })
     }
 
@@ -156,16 +185,16 @@ impl Trainer {
         let Params { learning_rate, epochs, schedule, .. } = self.plan.params;
         let left = match schedule {
             Schedule::Constant => 1.0,
-            Schedule::Linear => 1.0 - self.progress.epoch as f64 / epochs as f64,
+            Schedule::Linear => 1.0 - self.state.epoch as f64 / epochs as f64,
         };
         let factor = self.plan.patience.map_or(1.0, |patience| patience.factor);
-        (0..self.progress.restarts).fold(learning_rate * left, |rate, _| rate * factor)
+        (0..self.state.restarts).fold(learning_rate * left, |rate, _| rate * factor)
     }
 
-    /// The mean of each metric on each watched set.
+    /// The mean of each metric on each evaluation set.
     fn values(&self, interrupt: &Interrupt) -> Result<Vec<f64>> {
         let mut values = Vec::new();
-        for (_, set) in &self.plan.watched {
+        for NetEvaluationSet { data: set, .. } in &self.plan.evaluation_sets {
             let scores = self.scores(set, interrupt)?;
             let (labels, queries) = (set.labels(), set.queries());
             let all = evaluate(&self.plan.metrics, &scores, labels, queries, interrupt)?;
@@ -192,35 +221,35 @@ impl Trainer {
         Ok(scores)
     }
 
-    /// Whether the values are the best so far, and whether training restarts; it may end, too.
-    fn judge(&mut self, values: &[f64]) -> (bool, bool) {
-        let Some(patience) = self.plan.patience else { return (false, false) };
+    /// Applies early stopping to the values of an epoch.
+    fn stopping_decision(&mut self, values: &[f64]) -> StoppingDecision {
+        let Some(patience) = self.plan.patience else { return StoppingDecision::Continue };
         let value = values[patience.set * self.plan.metrics.len() + patience.metric];
-        let progress = &mut self.progress;
-        if progress.best.map_or(!value.is_nan(), |(_, best)| value > best) {
-            progress.best = Some((progress.epoch + 1, value));
-            progress.since = 0;
+        let state = &mut self.state;
+        if state.best.map_or(!value.is_nan(), |best| value > best.value) {
+            state.best = Some(BestEpoch { number: state.epoch + 1, value });
+            state.since = 0;
             self.best_weights = Some(self.learner.net.weights.clone());
-            return (true, false);
+            return StoppingDecision::Best;
         }
-        progress.since += 1;
-        if progress.since < patience.epochs {
-            return (false, false);
+        state.since += 1;
+        if state.since < patience.epochs {
+            return StoppingDecision::Continue;
         }
-        if progress.restarts == patience.restarts {
-            progress.ended = true;
-            return (false, false);
+        if state.restarts == patience.restarts {
+            state.stopped = true;
+            return StoppingDecision::Stop;
         }
-        progress.restarts += 1;
-        progress.since = 0;
+        state.restarts += 1;
+        state.since = 0;
         if let Some(best) = &self.best_weights {
             self.learner.net.weights.copy_from_slice(best);
         }
-        self.learner.forget();
-        (false, true)
+        self.learner.reset_optimiser();
+        StoppingDecision::Restart
     }
 
-    /// The net with the best weights, or with the latest where nothing is waited for.
+    /// The net with the best weights, or with the latest without early stopping.
     pub fn model(&self) -> Result<Model> {
         let mut net = self.learner.net.clone();
         if let Some(best) = &self.best_weights {
@@ -228,7 +257,7 @@ impl Trainer {
         }
         let mut model = Model::new(self.data.num_features());
         model.add(Component::new(Part::Mlp(net.to_mlp(&self.inputs)?)))?;
-        let best = self.progress.best.map_or(self.progress.epoch, |(epoch, _)| epoch);
+        let best = self.best_epoch().unwrap_or(self.state.epoch);
         for (name, value) in notes(&self.plan.params, best) {
             model.set_attribute(name, value);
         }
@@ -241,8 +270,8 @@ impl Trainer {
     /// The set and the metric of each value of an epoch.
     pub fn names(&self) -> impl Iterator<Item = (&str, String)> {
         let metrics = &self.plan.metrics;
-        self.plan.watched.iter().flat_map(move |(name, _)| {
-            metrics.iter().map(move |metric| (name.as_str(), metric.to_string()))
+        self.plan.evaluation_sets.iter().flat_map(move |set| {
+            metrics.iter().map(move |metric| (set.name.as_str(), metric.to_string()))
         })
     }
 
@@ -253,25 +282,26 @@ impl Trainer {
 
     /// The epoch of the best value.
     pub fn best_epoch(&self) -> Option<usize> {
-        self.progress.best.map(|(epoch, _)| epoch)
+        self.state.best.map(|best| best.number)
     }
 
-    /// How often training has gone back to the best weights.
+    /// How often training was restarted from the best weights.
     pub fn num_restarts(&self) -> usize {
-        self.progress.restarts
+        self.state.restarts
     }
 }
 
-/// Refuses sets of other features, and labels without a gain; faults name the caller's rows.
-fn check_sets(data: &RawDataset, plan: &Plan, interrupt: &Interrupt) -> Result<()> {
-    for (at, (name, set)) in plan.watched.iter().enumerate() {
+/// Refuses evaluation sets with other features, and labels without a gain; errors name the caller's
+/// rows.
+fn check_sets(data: &RawDataset, plan: &NetPlan, interrupt: &Interrupt) -> Result<()> {
+    for (at, NetEvaluationSet { name, data: set }) in plan.evaluation_sets.iter().enumerate() {
         if set.num_features() != data.num_features() {
             let what = format!("`{name}` has another number of features than the training set");
             return Err(Error::data("features", what)
                 .got(set.num_features())
                 .expected(data.num_features()));
         }
-        if plan.watched[..at].iter().any(|(other, _)| other == name) {
+        if plan.evaluation_sets[..at].iter().any(|other| other.name == *name) {
             return Err(Error::param("valid", format!("two sets are called `{name}`")));
         }
         let labels = set.by_row(set.labels());
@@ -281,8 +311,8 @@ fn check_sets(data: &RawDataset, plan: &Plan, interrupt: &Interrupt) -> Result<(
     Ok(())
 }
 
-/// Uniform weights around 0, the narrower the more values and units a layer has (Glorot and Bengio
-/// 2010); the biases are 0. The score of a net starts with weights small enough to move at once.
+/// Draws uniform weights around 0 in a range that shrinks with the inputs and units of a layer (Glorot
+/// and Bengio 2010); the biases are 0.
 fn draw_weights(net: &mut Net, seed: u64) {
     let shape = net.shape.clone();
     let draw = |layer: usize, number: usize, reach: f64| {

@@ -71,9 +71,9 @@ impl Relevance {
             Some(_) => target.labels.iter().position(|label| label.is_nan()),
         };
         let Some(row) = row else { return Ok(()) };
-        let what = format!("label[{row}] = {:?}", target.labels[row]);
+        let what = format!("= {:?}", target.labels[row]);
         Err(Error::data("label.probability", what)
-            .row(row)
+            .element("label", row)
             .query(target.queries.of_doc(row))
             .expected("a number from 0 to 1")
             .hint("relevant_from makes labels from that one on 1 and the others 0"))

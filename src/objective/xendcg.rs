@@ -68,8 +68,8 @@ impl Objective for XeNdcg {
 fn check_labels(target: &Target<'_>) -> Result<()> {
     let refused = |label: &f32| !(0.0..=MAX_LABEL).contains(label);
     let Some(row) = target.labels.iter().position(refused) else { return Ok(()) };
-    Err(Error::data("label.range", format!("label[{row}] = {:?}", target.labels[row]))
-        .row(row)
+    Err(Error::data("label.range", format!("= {:?}", target.labels[row]))
+        .element("label", row)
         .query(target.queries.of_doc(row))
         .expected(format!("a number from 0 to {MAX_LABEL}")))
 }

@@ -1,7 +1,7 @@
 //! Arrays as slices: looked at, never converted and never kept.
 
 use crate::binning::CellSource;
-use crate::data::{Column, Columns, Infinite, Policy, Strided};
+use crate::data::{ColumnTable, Infinite, MissingPolicy, StridedTable, TableColumn};
 use crate::error::{Error, Result};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
@@ -9,20 +9,20 @@ use pyo3::prelude::*;
 
 /// A batch of rows: one array of two dimensions, or a list of columns.
 #[derive(FromPyObject)]
-pub(super) enum Block<'py> {
+pub(super) enum TableArg<'py> {
     F32(PyReadonlyArray2<'py, f32>),
     F64(PyReadonlyArray2<'py, f64>),
-    Columns(Vec<ColumnArray<'py>>),
+    Columns(Vec<ColumnArg<'py>>),
 }
 
 #[derive(FromPyObject)]
-pub(super) enum ColumnArray<'py> {
+pub(super) enum ColumnArg<'py> {
     F32(PyReadonlyArray1<'py, f32>),
     F64(PyReadonlyArray1<'py, f64>),
 }
 
 /// What Python says of missing and infinite values.
-pub(super) fn policy(missing: Option<f64>, infinite: &str) -> Result<Policy> {
+pub(super) fn policy(missing: Option<f64>, infinite: &str) -> Result<MissingPolicy> {
     let infinite = match infinite {
         "error" => Infinite::Error,
         "missing" => Infinite::Missing,
@@ -32,7 +32,7 @@ pub(super) fn policy(missing: Option<f64>, infinite: &str) -> Result<Policy> {
                 .expected("\"error\" or \"missing\""));
         }
     };
-    Ok(Policy { missing: missing.filter(|m| !m.is_nan()), infinite })
+    Ok(MissingPolicy { missing: missing.filter(|m| !m.is_nan()), infinite })
 }
 
 macro_rules! strided {
@@ -41,37 +41,38 @@ macro_rules! strided {
         let values = array.as_slice().map_err(|_| not_contiguous())?;
         // A one-column array is contiguous both ways, and both readings agree.
         Ok(if array.is_c_contiguous() {
-            Box::new(Strided::by_row(values, num_features, $policy))
+            Box::new(StridedTable::by_row(values, num_features, $policy))
         } else {
-            Box::new(Strided::by_column(values, num_features, $policy))
+            Box::new(StridedTable::by_column(values, num_features, $policy))
         })
     }};
 }
 
-impl Block<'_> {
+impl TableArg<'_> {
     /// The batch as the core reads it.
     pub(super) fn cells(
         &self,
         py: Python<'_>,
-        policy: Policy,
+        policy: MissingPolicy,
     ) -> PyResult<Box<dyn CellSource + Send + '_>> {
         match self {
             Self::F32(array) => strided!(array, policy),
             Self::F64(array) => strided!(array, policy),
             Self::Columns(arrays) => {
-                let columns = arrays.iter().map(ColumnArray::column).collect::<PyResult<_>>()?;
-                let columns = Columns::new(columns, policy);
+                let columns = arrays.iter().map(ColumnArg::column).collect::<PyResult<_>>()?;
+                let columns = ColumnTable::new(columns, policy);
                 Ok(Box::new(columns.map_err(|error| super::errors::to_python(py, &error))?))
             }
         }
     }
 }
 
-impl ColumnArray<'_> {
-    fn column(&self) -> PyResult<Column<'_>> {
+impl ColumnArg<'_> {
+    /// The column as the core reads it.
+    pub(super) fn column(&self) -> PyResult<TableColumn<'_>> {
         Ok(match self {
-            Self::F32(array) => Column::F32(array.as_slice().map_err(|_| not_contiguous())?),
-            Self::F64(array) => Column::F64(array.as_slice().map_err(|_| not_contiguous())?),
+            Self::F32(array) => TableColumn::F32(array.as_slice().map_err(|_| not_contiguous())?),
+            Self::F64(array) => TableColumn::F64(array.as_slice().map_err(|_| not_contiguous())?),
         })
     }
 }

@@ -1,12 +1,12 @@
 //! Models for Python.
 
-use super::arrays::{Block, policy};
-use super::dataset::{Binning, Dataset, QueryArg, Reading};
-use super::door::{aside, briefly, detached};
+use super::arrays::{TableArg, policy};
+use super::dataset::{PyBinning, PyDataset, QueryArg, ReadArgs};
 use super::errors::to_python;
-use super::metrics::Judging;
-use super::scoring::{Contrast, Raw};
-use super::stack::{Normalising, Stacking};
+use super::gil::{aside, briefly, detached};
+use super::metrics::MetricArgs;
+use super::scoring::{RawTable, RowContrast};
+use super::stack::{NormalisationArg, StackArgs};
 use super::trainer::Losing;
 use crate::Interrupt;
 use crate::boosting::{
@@ -22,8 +22,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 /// A model: immutable, shared by any number of threads.
-#[pyclass(frozen)]
-pub(super) struct Booster {
+#[pyclass(frozen, name = "Booster")]
+pub(super) struct PyBooster {
     inner: Arc<Model>,
     /// Made when it is first asked for.
     scorer: OnceLock<Scorer>,
@@ -33,13 +33,13 @@ pub(super) struct Booster {
 
 /// How leaf values are fitted anew: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct Refitting {
+pub(super) struct RefitArgs {
     learning_rate: f64,
     decay: f64,
     prior_docs: f64,
     l2: f64,
     objective: Losing,
-    judging: Judging,
+    judging: MetricArgs,
     seed: u64,
 }
 
@@ -48,7 +48,7 @@ const FEW: usize = 200_000;
 /// Fewer docs than this are ranked within their queries on the calling thread.
 const ONE_PIECE: usize = 512;
 
-impl Booster {
+impl PyBooster {
     pub(super) fn of(model: Model) -> Self {
         let num_splits = model.trees().map(|tree| tree.splits().len()).sum();
         let (scorer, explainer) = (OnceLock::new(), OnceLock::new());
@@ -73,7 +73,7 @@ impl Booster {
 }
 
 #[pymethods]
-impl Booster {
+impl PyBooster {
     #[staticmethod]
     fn from_text(py: Python<'_>, text: &str) -> PyResult<Self> {
         detached(py, Some(1), |_| Model::from_any(text.as_bytes())).map(Self::of)
@@ -133,12 +133,12 @@ impl Booster {
     fn probabilities<'py>(
         &self,
         py: Python<'py>,
-        block: Block<'_>,
-        reading: Reading,
+        block: TableArg<'_>,
+        reading: ReadArgs,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let policy = policy(reading.missing, &reading.infinite);
         let policy = policy.map_err(|error| to_python(py, &error))?;
-        let raw = Raw::of(&block)?;
+        let raw = RawTable::of(&block)?;
         let (values, width) = detached(py, reading.num_threads, |interrupt| {
             let scorer = self.inner.class_scorer()?;
             Ok((raw.work(&scorer, policy, interrupt)?, scorer.classes().len()))
@@ -201,12 +201,13 @@ impl Booster {
         py: Python<'_>,
         boosters: Vec<PyRef<'_, Self>>,
         weights: Vec<f64>,
-        normalisations: Vec<Normalising>,
+        normalisations: Vec<NormalisationArg>,
     ) -> PyResult<Self> {
         let parts = boosters.iter().zip(weights).zip(normalisations);
-        let part = |((booster, weight), normalising): ((&PyRef<'_, Self>, f64), Normalising)| {
-            Ok((weight, Model::clone(&booster.inner), normalising.normalisation()?))
-        };
+        let part =
+            |((booster, weight), normalising): ((&PyRef<'_, Self>, f64), NormalisationArg)| {
+                Ok((weight, Model::clone(&booster.inner), normalising.normalisation()?))
+            };
         let parts = parts.map(part).collect::<Result<_, Error>>();
         parts.and_then(merged).map(Self::of).map_err(|error| to_python(py, &error))
     }
@@ -216,7 +217,7 @@ impl Booster {
     fn stack(
         py: Python<'_>,
         rankers: Vec<PyRef<'_, Self>>,
-        stacking: Stacking<'_>,
+        stacking: StackArgs<'_>,
     ) -> PyResult<Self> {
         let models = rankers.iter().map(|booster| booster.model());
         stacking.model(models).map(Self::of).map_err(|error| to_python(py, &error))
@@ -231,12 +232,12 @@ impl Booster {
     fn score<'py>(
         &self,
         py: Python<'py>,
-        block: Block<'_>,
-        reading: Reading,
+        block: TableArg<'_>,
+        reading: ReadArgs,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let policy = policy(reading.missing, &reading.infinite);
         let policy = policy.map_err(|error| to_python(py, &error))?;
-        let raw = Raw::of(&block)?;
+        let raw = RawTable::of(&block)?;
         let scores = if raw.num_rows().saturating_mul(self.num_splits.max(100)) <= FEW {
             briefly(py, || raw.work(self.scorer(), policy, &Interrupt::new()))?
         } else if raw.is_one_task() && self.scorer().is_short(raw.num_rows()) {
@@ -253,13 +254,13 @@ impl Booster {
     fn score_queries<'py>(
         &self,
         py: Python<'py>,
-        block: Block<'_>,
-        reading: Reading,
+        block: TableArg<'_>,
+        reading: ReadArgs,
         queries: QueryArg<'_>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let policy = policy(reading.missing, &reading.infinite);
         let policy = policy.map_err(|error| to_python(py, &error))?;
-        let raw = Raw::of(&block)?;
+        let raw = RawTable::of(&block)?;
         let grouping = queries.grouping(raw.num_rows()).map_err(|error| to_python(py, &error))?;
         let score =
             |interrupt: &Interrupt| raw.work_queries(self.scorer(), policy, &grouping, interrupt);
@@ -276,13 +277,13 @@ impl Booster {
     fn explain<'py>(
         &self,
         py: Python<'py>,
-        block: Block<'_>,
-        reading: Reading,
+        block: TableArg<'_>,
+        reading: ReadArgs,
         queries: Option<QueryArg<'_>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let policy = policy(reading.missing, &reading.infinite);
         let policy = policy.map_err(|error| to_python(py, &error))?;
-        let raw = Raw::of(&block)?;
+        let raw = RawTable::of(&block)?;
         let grouping = queries.map(|queries| queries.grouping(raw.num_rows())).transpose();
         let grouping = grouping.map_err(|error| to_python(py, &error))?;
         let values = detached(py, reading.num_threads, |interrupt| match &grouping {
@@ -296,14 +297,14 @@ impl Booster {
     fn contrast<'py>(
         &self,
         py: Python<'py>,
-        block: Block<'_>,
-        reading: Reading,
+        block: TableArg<'_>,
+        reading: ReadArgs,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let policy = policy(reading.missing, &reading.infinite);
         let policy = policy.map_err(|error| to_python(py, &error))?;
-        let raw = Raw::of(&block)?;
+        let raw = RawTable::of(&block)?;
         let values = detached(py, Some(1), |interrupt| {
-            raw.work(&Contrast(self.explainer()?), policy, interrupt)
+            raw.work(&RowContrast(self.explainer()?), policy, interrupt)
         })?;
         Ok(values[..self.inner.num_raw_features()].to_pyarray(py))
     }
@@ -312,7 +313,7 @@ impl Booster {
     fn score_dataset<'py>(
         &self,
         py: Python<'py>,
-        dataset: &Dataset,
+        dataset: &PyDataset,
         num_threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let dataset = &*dataset.inner;
@@ -327,7 +328,7 @@ impl Booster {
         &self,
         py: Python<'py>,
         base: &Self,
-        dataset: &Dataset,
+        dataset: &PyDataset,
         num_threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let dataset = &*dataset.inner;
@@ -352,9 +353,9 @@ impl Booster {
     }
 
     /// The bins between the thresholds of the model.
-    fn binning(&self, py: Python<'_>) -> PyResult<Binning> {
+    fn binning(&self, py: Python<'_>) -> PyResult<PyBinning> {
         let binning = detached(py, Some(1), |_| binning_of(&self.inner))?;
-        Ok(Binning { inner: Arc::new(binning) })
+        Ok(PyBinning { inner: Arc::new(binning) })
     }
 
     /// The model with the best weight of each tree, the metric before and after each pass, and the
@@ -362,8 +363,8 @@ impl Booster {
     fn reweigh(
         &self,
         py: Python<'_>,
-        sets: (PyRef<'_, Dataset>, Option<PyRef<'_, Dataset>>),
-        judging: Judging,
+        sets: (PyRef<'_, PyDataset>, Option<PyRef<'_, PyDataset>>),
+        judging: MetricArgs,
         bounds: (f64, f64, usize),
     ) -> PyResult<(Self, Vec<f64>, Vec<f64>)> {
         let metric = judging.first().map_err(|error| to_python(py, &error))?;
@@ -377,8 +378,8 @@ impl Booster {
     }
 
     /// The model with leaf values fitted anew.
-    fn refit(&self, py: Python<'_>, dataset: &Dataset, refitting: Refitting) -> PyResult<Self> {
-        let Refitting { learning_rate, decay, prior_docs, l2, .. } = refitting;
+    fn refit(&self, py: Python<'_>, dataset: &PyDataset, refitting: RefitArgs) -> PyResult<Self> {
+        let RefitArgs { learning_rate, decay, prior_docs, l2, .. } = refitting;
         let options = RefitOptions { learning_rate, decay, prior_docs, l2 };
         let judging = &refitting.judging;
         let loss = refitting.objective.built(judging, refitting.seed);
@@ -394,8 +395,8 @@ impl Booster {
     fn permutation_importance<'py>(
         &self,
         py: Python<'py>,
-        dataset: &Dataset,
-        judging: Judging,
+        dataset: &PyDataset,
+        judging: MetricArgs,
         seed: u64,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let metric = judging.first().map_err(|error| to_python(py, &error))?;

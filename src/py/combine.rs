@@ -2,13 +2,13 @@
 
 use super::arrays::copied;
 use super::dataset::QueryArg;
-use super::door::detached;
 use super::errors::to_python;
-use super::metrics::Judging;
+use super::gil::detached;
+use super::metrics::MetricArgs;
 use crate::Metric;
 use crate::combine::{
-    self, Combination, CoordinateOptions, Directions, Judged, Pairing, Range, Sweep, SweepOptions,
-    TieBreak,
+    self, AlphaRange, Combination, CoordinateOptions, JudgedQueries, MergeOrder, SearchDirections,
+    Sweep, SweepOptions, TieBreak,
 };
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 
 /// The scores of rankers, and what they are judged by: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct Rankers<'py> {
+pub(super) struct RankerArgs<'py> {
     scores: Vec<PyReadonlyArray1<'py, f64>>,
     labels: PyReadonlyArray1<'py, f32>,
     queries: QueryArg<'py>,
@@ -27,8 +27,8 @@ pub(super) struct Rankers<'py> {
 
 /// How weights are looked for: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct Combining {
-    judging: Judging,
+pub(super) struct CombineArgs {
+    judging: MetricArgs,
     method: String,
     /// Both ends of the range of alpha; else it is between two rankers.
     alphas: Option<(f64, f64)>,
@@ -43,20 +43,20 @@ pub(super) struct Combining {
 }
 
 /// The same in the order of the core.
-struct Ready {
+struct RankerData {
     scores: Vec<Vec<f64>>,
     labels: Vec<f32>,
     grouping: Grouping,
     query_weight: Option<Vec<f64>>,
 }
 
-impl Rankers<'_> {
-    fn ready(&self) -> Result<Ready> {
+impl RankerArgs<'_> {
+    fn ready(&self) -> Result<RankerData> {
         let labels = self.labels.as_array().to_vec();
         let grouping = self.queries.grouping(labels.len())?;
         let query_weight = copied(self.query_weight.as_ref());
         let labels = grouping.gather(&labels);
-        let mut ready = Ready { scores: Vec::new(), labels, grouping, query_weight };
+        let mut ready = RankerData { scores: Vec::new(), labels, grouping, query_weight };
         for (number, scores) in self.scores.iter().enumerate() {
             let scores = ready.gathered(&format!("scores[{number}]"), scores)?;
             ready.scores.push(scores);
@@ -65,7 +65,7 @@ impl Rankers<'_> {
     }
 }
 
-impl Ready {
+impl RankerData {
     /// Scores in the order of the docs.
     fn gathered(&self, name: &str, scores: &PyReadonlyArray1<'_, f64>) -> Result<Vec<f64>> {
         let scores = scores.as_array().to_vec();
@@ -77,43 +77,45 @@ impl Ready {
             .expected(format!("{}, the number of rows", self.labels.len())))
     }
 
-    fn run<T>(&self, work: impl FnOnce(&[&[f64]], &Judged<'_>) -> Result<T>) -> Result<T> {
+    fn run<T>(&self, work: impl FnOnce(&[&[f64]], &JudgedQueries<'_>) -> Result<T>) -> Result<T> {
         let scores: Vec<&[f64]> = self.scores.iter().map(Vec::as_slice).collect();
         let query_weight = self.query_weight.as_deref();
-        let judged = Judged { labels: &self.labels, queries: &self.grouping.queries, query_weight };
+        let judged =
+            JudgedQueries { labels: &self.labels, queries: &self.grouping.queries, query_weight };
         work(&scores, &judged)
     }
 }
 
-impl Combining {
+impl CombineArgs {
     fn found(
         &self,
         scores: &[&[f64]],
-        judged: &Judged<'_>,
+        judged: &JudgedQueries<'_>,
         interrupt: &Interrupt,
     ) -> Result<Combination> {
         let metric = self.judging.first()?;
         let order = match &*self.method {
             "auto" | "coordinate" | "powell" => {
                 let options = self.coordinates(metric);
-                return combine::coordinate_sweeps(scores, judged, &options, interrupt);
+                return combine::coordinate_ascent(scores, judged, &options, interrupt);
             }
             "average" => return combine::average(scores, judged, &metric, interrupt),
-            "tree" => Pairing::Given(self.tree.clone().unwrap_or_default()),
-            "best_first" => Pairing::BestFirst,
-            "most_different_first" => Pairing::MostDifferentFirst,
+            "tree" => MergeOrder::Given(self.tree.clone().unwrap_or_default()),
+            "best_first" => MergeOrder::BestFirst,
+            "most_different_first" => MergeOrder::MostDifferentFirst,
             other => {
                 return Err(Error::param("combine.method", "method is not known")
                     .got(format!("\"{other}\""))
                     .expected(METHODS));
             }
         };
-        combine::pairing(scores, judged, &metric, &order, interrupt)
+        combine::merge_pairwise(scores, judged, &metric, &order, interrupt)
     }
 
     fn coordinates(&self, metric: Metric) -> CoordinateOptions {
         let is_powell = self.method == "powell";
-        let directions = if is_powell { Directions::Powell } else { Directions::Rankers };
+        let directions =
+            if is_powell { SearchDirections::Powell } else { SearchDirections::Rankers };
         let Self { reach, negative, most_passes, restarts, seed, .. } = *self;
         CoordinateOptions {
             reach,
@@ -141,11 +143,12 @@ type SweepFacts<'py> = (
 #[pyfunction]
 pub(super) fn sweep<'py>(
     py: Python<'py>,
-    rankers: Rankers<'_>,
-    combining: Combining,
+    rankers: RankerArgs<'_>,
+    combining: CombineArgs,
 ) -> PyResult<SweepFacts<'py>> {
     let metric = combining.judging.first().map_err(|error| to_python(py, &error))?;
-    let range = combining.alphas.map_or(Range::Between, |(from, to)| Range::Along { from, to });
+    let range =
+        combining.alphas.map_or(AlphaRange::Between, |(from, to)| AlphaRange::Along { from, to });
     let mut options = SweepOptions::new(metric, range);
     options.curve_steps = combining.curve_steps;
     let ready = rankers.ready().map_err(|error| to_python(py, &error))?;
@@ -157,12 +160,12 @@ pub(super) fn sweep<'py>(
                 .expected("2")),
         })
     })?;
-    let of_steps = |take: fn(&combine::Step) -> f64| {
+    let of_steps = |take: fn(&combine::CurveStep) -> f64| {
         found.curve.steps.iter().map(take).collect::<Vec<_>>().to_pyarray(py)
     };
     let curve = (of_steps(|step| step.from), of_steps(|step| step.to), of_steps(|step| step.value));
     Ok((
-        (found.alpha, found.value, found.interval),
+        (found.alpha, found.value, (found.interval.from, found.interval.to)),
         (curve.0, curve.1, curve.2, found.curve.is_whole),
     ))
 }
@@ -171,8 +174,8 @@ pub(super) fn sweep<'py>(
 #[pyfunction]
 pub(super) fn combine_rankers(
     py: Python<'_>,
-    rankers: Rankers<'_>,
-    combining: Combining,
+    rankers: RankerArgs<'_>,
+    combining: CombineArgs,
 ) -> PyResult<(Vec<Vec<f64>>, Vec<f64>)> {
     let ready = rankers.ready().map_err(|error| to_python(py, &error))?;
     let found = detached(py, combining.judging.num_threads, |interrupt| {
@@ -185,8 +188,8 @@ pub(super) fn combine_rankers(
 #[pyfunction]
 pub(super) fn values_of_weights(
     py: Python<'_>,
-    rankers: Rankers<'_>,
-    judging: Judging,
+    rankers: RankerArgs<'_>,
+    judging: MetricArgs,
     weights: Vec<Vec<f64>>,
 ) -> PyResult<Vec<f64>> {
     let metric = judging.first().map_err(|error| to_python(py, &error))?;
@@ -200,7 +203,7 @@ pub(super) fn values_of_weights(
 #[pyfunction]
 pub(super) fn untied<'py>(
     py: Python<'py>,
-    rankers: Rankers<'_>,
+    rankers: RankerArgs<'_>,
     by: Option<PyReadonlyArray1<'_, f64>>,
     seed: u64,
 ) -> PyResult<Vec<Bound<'py, PyArray1<f64>>>> {
@@ -209,7 +212,7 @@ pub(super) fn untied<'py>(
     let by = by.map_err(|error| to_python(py, &error))?;
     let shifted = detached(py, None, |_| {
         let tie_break = by.as_deref().map_or(TieBreak::Jitter(seed), TieBreak::Score);
-        let shifted = ready.run(|scores, judged| combine::untied(scores, judged, tie_break))?;
+        let shifted = ready.run(|scores, judged| combine::break_ties(scores, judged, tie_break))?;
         Ok(shifted.iter().map(|scores| ready.grouping.scatter(scores)).collect::<Vec<_>>())
     })?;
     Ok(shifted.iter().map(|scores| scores.to_pyarray(py)).collect())

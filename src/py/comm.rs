@@ -5,9 +5,9 @@
 //! process: what stands there next could be overwritten.
 #![expect(unsafe_code, reason = "memory is lent to Python without a copy")]
 
-use super::dataset::Dataset;
-use super::door::detached;
+use super::dataset::PyDataset;
 use super::errors::to_python;
+use super::gil::detached;
 use crate::data::{NamedQueries, check_queries};
 use crate::distributed::{self, Collective, Communicator, CountingCommunicator};
 use crate::error::{Error, Result};
@@ -22,13 +22,13 @@ const WRITE: i32 = 0x200;
 
 /// A communicator whose methods are Python's.
 #[derive(Debug)]
-struct PyComm {
+struct CallbackCommunicator {
     ranks: Py<PyAny>,
     rank: usize,
     size: usize,
 }
 
-impl PyComm {
+impl CallbackCommunicator {
     fn new(ranks: &Bound<'_, PyAny>) -> PyResult<Self> {
         let rank = ranks.getattr("rank")?.extract()?;
         let size = ranks.getattr("size")?.extract()?;
@@ -80,7 +80,7 @@ fn from_python(py: Python<'_>, error: &PyErr) -> Error {
     Error::comm("comm.failed", format!("the communicator has failed: {name}: {text}"))
 }
 
-impl Communicator for PyComm {
+impl Communicator for CallbackCommunicator {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -122,17 +122,17 @@ impl Communicator for PyComm {
 }
 
 /// Processes that train together.
-#[pyclass(frozen)]
-pub(super) struct Team {
+#[pyclass(frozen, name = "Team")]
+pub(super) struct PyTeam {
     pub(super) inner: distributed::WorkerGroup,
-    counting: Arc<CountingCommunicator<PyComm>>,
+    counting: Arc<CountingCommunicator<CallbackCommunicator>>,
 }
 
 #[pymethods]
-impl Team {
+impl PyTeam {
     #[new]
     fn new(ranks: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let counting = Arc::new(CountingCommunicator::new(PyComm::new(ranks)?));
+        let counting = Arc::new(CountingCommunicator::new(CallbackCommunicator::new(ranks)?));
         Ok(Self { inner: distributed::WorkerGroup::new(Box::new(counting.clone())), counting })
     }
 
@@ -174,7 +174,7 @@ impl Team {
     fn check_queries(
         &self,
         py: Python<'_>,
-        dataset: &Dataset,
+        dataset: &PyDataset,
         ids: Vec<String>,
         may_overlap: bool,
     ) -> PyResult<()> {
@@ -187,12 +187,12 @@ impl Team {
 }
 
 /// What a class of this door takes for a team: none is one process.
-pub(super) fn team_of(team: Option<&Bound<'_, Team>>) -> distributed::WorkerGroup {
+pub(super) fn team_of(team: Option<&Bound<'_, PyTeam>>) -> distributed::WorkerGroup {
     team.map_or_else(distributed::WorkerGroup::default, |team| team.get().inner.clone())
 }
 
 /// The part of a process that has no docs.
-pub(super) fn empty(py: Python<'_>, binning: Arc<crate::binning::Binning>) -> PyResult<Dataset> {
+pub(super) fn empty(py: Python<'_>, binning: Arc<crate::binning::Binning>) -> PyResult<PyDataset> {
     let empty = crate::data::Dataset::empty(binning).map_err(|error| to_python(py, &error))?;
-    Ok(Dataset { inner: Arc::new(empty) })
+    Ok(PyDataset { inner: Arc::new(empty) })
 }

@@ -1,12 +1,12 @@
 //! Datasets for Python: a sampler, the bins it chooses, a builder, the dataset it makes.
 
-use super::arrays::{Block, copied, policy};
-use super::comm::{Team, empty, team_of};
-use super::door::{detached, watched};
+use super::arrays::{TableArg, copied, policy};
+use super::comm::{PyTeam, empty, team_of};
 use super::errors::to_python;
+use super::gil::{detached, watched};
 use crate::binning::{self, BinOptions, RowSample};
 use crate::data::letor::LetorOptions;
-use crate::data::{self, LoadOptions, Policy, RowData};
+use crate::data::{self, LoadOptions, MissingPolicy, RowData};
 use crate::error::{Error, Result};
 use crate::objective::Augment;
 use crate::{Grouping, Queries};
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How raw values are read and on how many threads: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct Reading {
+pub(super) struct ReadArgs {
     pub(super) missing: Option<f64>,
     pub(super) infinite: String,
     pub(super) num_threads: Option<usize>,
@@ -26,7 +26,7 @@ pub(super) struct Reading {
 
 /// Labels, queries and weights: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct Rows<'py> {
+pub(super) struct RowArgs<'py> {
     labels: PyReadonlyArray1<'py, f32>,
     queries: QueryArg<'py>,
     row_weight: Option<PyReadonlyArray1<'py, f64>>,
@@ -35,7 +35,7 @@ pub(super) struct Rows<'py> {
     position: Option<PyReadonlyArray1<'py, u32>>,
 }
 
-impl Rows<'_> {
+impl RowArgs<'_> {
     /// A copy for the core.
     pub(super) fn copied(&self) -> Result<RowData> {
         let labels = self.labels.as_array().to_vec();
@@ -52,17 +52,17 @@ impl Rows<'_> {
 }
 
 /// The names of the categories of features, where they have names.
-type Names = BTreeMap<u32, Vec<String>>;
+type CategoryNames = BTreeMap<u32, Vec<String>>;
 
 /// Bins that exist, or how to choose them: `max_bins`, `sample_rows`, whether ranks within queries are
 /// features too, the features that hold categories, and what those are called.
 #[derive(FromPyObject)]
-pub(super) enum Bins<'py> {
-    Like(PyRef<'py, Binning>),
-    Choose(usize, usize, bool, Vec<u32>, Names),
+pub(super) enum BinsArg<'py> {
+    Like(PyRef<'py, PyBinning>),
+    Choose(usize, usize, bool, Vec<u32>, CategoryNames),
 }
 
-impl Bins<'_> {
+impl BinsArg<'_> {
     /// The bins that exist, or the options with which to choose them, and whether to add ranks.
     fn split(self) -> (Option<Arc<binning::Binning>>, BinOptions, bool) {
         match self {
@@ -77,7 +77,7 @@ impl Bins<'_> {
 
 /// How LETOR text is read: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct Text {
+pub(super) struct LetorTextArgs {
     max_features: u32,
     zero_based: bool,
     buffer_bytes: usize,
@@ -87,13 +87,13 @@ pub(super) struct Text {
 
 /// What all batches of a table share.
 #[derive(Debug, Clone, Copy)]
-struct Batches {
-    policy: Policy,
+struct BatchReader {
+    policy: MissingPolicy,
     num_threads: Option<usize>,
 }
 
-impl Batches {
-    fn new(py: Python<'_>, reading: &Reading) -> PyResult<Self> {
+impl BatchReader {
+    fn new(py: Python<'_>, reading: &ReadArgs) -> PyResult<Self> {
         let policy = policy(reading.missing, &reading.infinite);
         let policy = policy.map_err(|error| to_python(py, &error))?;
         Ok(Self { policy, num_threads: reading.num_threads })
@@ -101,31 +101,31 @@ impl Batches {
 }
 
 /// The first pass: sees all rows and chooses the bins.
-#[pyclass(frozen)]
-pub(super) struct Sampler {
+#[pyclass(frozen, name = "Sampler")]
+pub(super) struct PySampler {
     sample: Mutex<Option<RowSample>>,
     options: BinOptions,
-    batches: Batches,
+    batches: BatchReader,
 }
 
 #[pymethods]
-impl Sampler {
+impl PySampler {
     #[new]
     fn new(
         py: Python<'_>,
         num_features: usize,
         bins: (usize, usize),
-        categories: (Vec<u32>, Names),
-        reading: Reading,
+        categories: (Vec<u32>, CategoryNames),
+        reading: ReadArgs,
     ) -> PyResult<Self> {
         let ((max_bins, sample_rows), (categorical, category_names)) = (bins, categories);
         let options = BinOptions { max_bins, sample_rows, categorical, category_names };
         options.check().map_err(|error| to_python(py, &error))?;
         let sample = Mutex::new(Some(RowSample::new(sample_rows, num_features)));
-        Ok(Self { sample, options, batches: Batches::new(py, &reading)? })
+        Ok(Self { sample, options, batches: BatchReader::new(py, &reading)? })
     }
 
-    fn push(&self, py: Python<'_>, block: Block<'_>) -> PyResult<()> {
+    fn push(&self, py: Python<'_>, block: TableArg<'_>) -> PyResult<()> {
         let cells = block.cells(py, self.batches.policy)?;
         detached(py, self.batches.num_threads, |interrupt| {
             let mut sample = lock(&self.sample);
@@ -141,24 +141,24 @@ impl Sampler {
 
     /// The bins of all rows seen, by all ranks of the team if there is one.
     #[pyo3(signature = (team=None))]
-    fn choose(&self, py: Python<'_>, team: Option<&Bound<'_, Team>>) -> PyResult<Binning> {
+    fn choose(&self, py: Python<'_>, team: Option<&Bound<'_, PyTeam>>) -> PyResult<PyBinning> {
         let team = team_of(team);
         let binning = detached(py, self.batches.num_threads, |interrupt| {
             let sample = lock(&self.sample).take().ok_or_else(used_up);
-            data::bins_together(&team, sample, &self.options, interrupt)
+            data::choose_global_bins(&team, sample, &self.options, interrupt)
         })?;
-        Ok(Binning { inner: Arc::new(binning) })
+        Ok(PyBinning { inner: Arc::new(binning) })
     }
 }
 
 /// The bins of all features.
-#[pyclass(frozen)]
-pub(super) struct Binning {
+#[pyclass(frozen, name = "Binning")]
+pub(super) struct PyBinning {
     pub(super) inner: Arc<binning::Binning>,
 }
 
 #[pymethods]
-impl Binning {
+impl PyBinning {
     #[getter]
     fn num_features(&self) -> usize {
         self.inner.num_features()
@@ -196,7 +196,7 @@ impl Binning {
     }
 
     /// The names of the categories of each feature whose categories have names.
-    fn category_names(&self) -> Names {
+    fn category_names(&self) -> CategoryNames {
         self.inner.category_names().clone()
     }
 
@@ -207,22 +207,27 @@ impl Binning {
 }
 
 /// The second pass: bins all rows.
-#[pyclass(frozen)]
-pub(super) struct Builder {
-    builder: Mutex<Option<data::Builder>>,
-    batches: Batches,
+#[pyclass(frozen, name = "Builder")]
+pub(super) struct PyDatasetBuilder {
+    builder: Mutex<Option<data::DatasetBuilder>>,
+    batches: BatchReader,
 }
 
 #[pymethods]
-impl Builder {
+impl PyDatasetBuilder {
     #[new]
-    fn new(py: Python<'_>, binning: &Binning, num_rows: usize, reading: Reading) -> PyResult<Self> {
-        let builder = data::Builder::new(binning.inner.clone(), num_rows);
+    fn new(
+        py: Python<'_>,
+        binning: &PyBinning,
+        num_rows: usize,
+        reading: ReadArgs,
+    ) -> PyResult<Self> {
+        let builder = data::DatasetBuilder::new(binning.inner.clone(), num_rows);
         let builder = Mutex::new(Some(builder.map_err(|error| to_python(py, &error))?));
-        Ok(Self { builder, batches: Batches::new(py, &reading)? })
+        Ok(Self { builder, batches: BatchReader::new(py, &reading)? })
     }
 
-    fn push(&self, py: Python<'_>, block: Block<'_>) -> PyResult<()> {
+    fn push(&self, py: Python<'_>, block: TableArg<'_>) -> PyResult<()> {
         let cells = block.cells(py, self.batches.policy)?;
         detached(py, self.batches.num_threads, |interrupt| {
             let mut builder = lock(&self.builder);
@@ -233,15 +238,15 @@ impl Builder {
     /// A number for all rows so far.
     #[getter]
     fn content(&self) -> u64 {
-        lock(&self.builder).as_ref().map_or(0, data::Builder::content)
+        lock(&self.builder).as_ref().map_or(0, data::DatasetBuilder::content)
     }
 
-    fn finish(&self, py: Python<'_>, rows: Rows<'_>) -> PyResult<Dataset> {
+    fn finish(&self, py: Python<'_>, rows: RowArgs<'_>) -> PyResult<PyDataset> {
         let rows = rows.copied().map_err(|error| to_python(py, &error))?;
         let inner = detached(py, self.batches.num_threads, |_| {
             lock(&self.builder).take().ok_or_else(used_up)?.finish(rows)
         })?;
-        Ok(Dataset { inner: Arc::new(inner) })
+        Ok(PyDataset { inner: Arc::new(inner) })
     }
 }
 
@@ -268,27 +273,27 @@ impl QueryArg<'_> {
 }
 
 /// Rows, the number of what each is in, and the query that each of those is of.
-type Copies<'py> =
+type AugmentedRows<'py> =
     (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>);
 
 /// A binned dataset.
-#[pyclass(frozen)]
-pub(super) struct Dataset {
+#[pyclass(frozen, name = "Dataset")]
+pub(super) struct PyDataset {
     pub(super) inner: Arc<data::Dataset>,
 }
 
 #[pymethods]
-impl Dataset {
+impl PyDataset {
     /// A dataset from one block that holds all rows.
     #[staticmethod]
     fn of_block(
         py: Python<'_>,
-        block: Block<'_>,
-        rows: Rows<'_>,
-        bins: Bins<'_>,
-        reading: Reading,
+        block: TableArg<'_>,
+        rows: RowArgs<'_>,
+        bins: BinsArg<'_>,
+        reading: ReadArgs,
     ) -> PyResult<Self> {
-        let batches = Batches::new(py, &reading)?;
+        let batches = BatchReader::new(py, &reading)?;
         let cells = block.cells(py, batches.policy)?;
         let rows = rows.copied().map_err(|error| to_python(py, &error))?;
         let (binning, options, query_ranks) = bins.split();
@@ -303,7 +308,7 @@ impl Dataset {
     /// The part of a process that has no documents.
     #[staticmethod]
     #[pyo3(name = "empty")]
-    fn of_nothing(py: Python<'_>, binning: &Binning) -> PyResult<Self> {
+    fn of_nothing(py: Python<'_>, binning: &PyBinning) -> PyResult<Self> {
         empty(py, binning.inner.clone())
     }
 
@@ -314,15 +319,15 @@ impl Dataset {
     fn from_letor(
         py: Python<'_>,
         paths: Vec<PathBuf>,
-        text: Text,
-        bins: Bins<'_>,
-        reading: Reading,
-        team: Option<&Bound<'_, Team>>,
+        text: LetorTextArgs,
+        bins: BinsArg<'_>,
+        reading: ReadArgs,
+        team: Option<&Bound<'_, PyTeam>>,
     ) -> PyResult<(Self, Vec<String>)> {
-        let batches = Batches::new(py, &reading)?;
+        let batches = BatchReader::new(py, &reading)?;
         let (binning, bins, query_ranks) = bins.split();
-        let Policy { missing, infinite } = batches.policy;
-        let Text { max_features, zero_based, buffer_bytes, .. } = text;
+        let MissingPolicy { missing, infinite } = batches.policy;
+        let LetorTextArgs { max_features, zero_based, buffer_bytes, .. } = text;
         let letor = LetorOptions { max_features, zero_based, infinite };
         let options = LoadOptions { bins, letor, missing, query_ranks, ..LoadOptions::default() };
         let options = LoadOptions { buffer_bytes, ..options };
@@ -333,8 +338,8 @@ impl Dataset {
         };
         let team = team.map(|team| team.get().inner.clone());
         let loaded = watched(py, batches.num_threads, watch, |interrupt| match (team, binning) {
-            (Some(team), None) => data::load_together(&paths, &team, &options, interrupt),
-            (_, binning) => data::load_all(&paths, binning, &options, interrupt),
+            (Some(team), None) => data::load_shard(&paths, &team, &options, interrupt),
+            (_, binning) => data::load_files(&paths, binning, &options, interrupt),
         })?;
         let ids = loaded.query_ids.into_iter().map(String::from).collect();
         Ok((Self { inner: Arc::new(loaded.dataset) }, ids))
@@ -362,8 +367,8 @@ impl Dataset {
     }
 
     #[getter]
-    fn binning(&self) -> Binning {
-        Binning { inner: self.inner.binning().clone() }
+    fn binning(&self) -> PyBinning {
+        PyBinning { inner: self.inner.binning().clone() }
     }
 
     /// The label of each of the caller's rows.
@@ -411,7 +416,7 @@ impl Dataset {
         py: Python<'py>,
         augment: (f64, usize),
         seed: u64,
-    ) -> PyResult<Copies<'py>> {
+    ) -> PyResult<AugmentedRows<'py>> {
         let (fraction, copies) = augment;
         let augment = Augment { fraction, copies };
         let dataset = &*self.inner;

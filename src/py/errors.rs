@@ -21,12 +21,19 @@ pub(super) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
         ErrorKind::Io { path, source } => {
             // Python picks FileNotFoundError, IsADirectoryError ... by the number.
             let number = source.raw_os_error();
-            let strerror = source.to_string();
-            let strerror = strerror.split(" (os error").next().unwrap_or_default().to_owned();
-            Ok(PyOSError::new_err((number, strerror, path.clone())))
+            let text = match number {
+                Some(number) => os_text(py, number),
+                None => Ok(source.to_string()),
+            };
+            text.map(|text| PyOSError::new_err((number, text, path.clone())))
         }
     };
     made.unwrap_or_else(|failed| failed)
+}
+
+/// What the system calls the error of this number.
+fn os_text(py: Python<'_>, number: i32) -> PyResult<String> {
+    py.import("os")?.call_method1("strerror", (number,))?.extract()
 }
 
 fn exception(py: Python<'_>, class: &str, text: &str, fault: Option<&Fault>) -> PyResult<PyErr> {
@@ -35,7 +42,7 @@ fn exception(py: Python<'_>, class: &str, text: &str, fault: Option<&Fault>) -> 
     if let Some(fault) = fault {
         facts.set_item("code", fault.code)?;
         facts.set_item("row", fault.place.row)?;
-        facts.set_item("query", &fault.place.query)?;
+        facts.set_item("query", fault.place.query.map(|query| query.to_string()))?;
         facts.set_item("feature", &fault.place.feature)?;
         facts.set_item("path", fault.place.path.as_ref().map(|p| p.display().to_string()))?;
         facts.set_item("line", fault.place.line)?;

@@ -1,43 +1,44 @@
 //! Single features for Python: values that are kept, and rounds one by one.
 
-use super::booster::Booster;
-use super::door::detached;
+use super::booster::PyBooster;
 use super::errors::to_python;
-use super::metrics::Judging;
-use super::neural::RawDataset;
+use super::gil::detached;
+use super::metrics::MetricArgs;
+use super::neural::PyRawDataset;
 use super::trainer::Losing;
-use crate::boosting::{EarlyStopping, LambdaBoostPlan, LambdaBoostTrainer as Inner, StopReason};
+use crate::boosting::{EarlyStopping, LambdaBoostPlan, LambdaBoostTrainer, StopReason};
 use crate::error::{Error, Result};
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// Everything but the training set: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct FeaturePlanned {
+pub(super) struct FeaturePlanArgs {
     num_rounds: usize,
     learning_rate: f64,
     seed: u64,
     objective: Losing,
-    valid: Vec<(String, Py<RawDataset>)>,
+    valid: Vec<(String, Py<PyRawDataset>)>,
     metrics: Vec<String>,
-    judging: Judging,
+    judging: MetricArgs,
     /// Rounds, the place of the set, the place of the metric.
     patience: Option<(usize, usize, usize)>,
-    base: Option<Py<Booster>>,
+    base: Option<Py<PyBooster>>,
     num_threads: Option<usize>,
 }
 
 /// Training, feature by feature.
-#[pyclass(frozen)]
-pub(super) struct FeatureTrainer {
-    inner: Mutex<Inner>,
+#[pyclass(frozen, name = "FeatureTrainer")]
+pub(super) struct PyFeatureTrainer {
+    inner: Mutex<LambdaBoostTrainer>,
     num_threads: Option<usize>,
 }
 
-impl FeaturePlanned {
+impl FeaturePlanArgs {
     /// The plan as the core takes it.
     fn plan(&self) -> Result<LambdaBoostPlan> {
-        let taken = |(name, set): &(String, Py<RawDataset>)| Ok((name.clone(), set.get().take()?));
+        let taken =
+            |(name, set): &(String, Py<PyRawDataset>)| Ok((name.clone(), set.get().take()?));
         let metrics = self.metrics.iter().map(|name| self.judging.metric(name));
         let patience = |(rounds, set, metric)| EarlyStopping { rounds, set, metric };
         Ok(LambdaBoostPlan {
@@ -56,13 +57,14 @@ impl FeaturePlanned {
 type PickedFacts = (usize, u32, f64, Vec<f64>, bool);
 
 #[pymethods]
-impl FeatureTrainer {
+impl PyFeatureTrainer {
     #[new]
-    fn new(py: Python<'_>, dataset: &RawDataset, planned: FeaturePlanned) -> PyResult<Self> {
+    fn new(py: Python<'_>, dataset: &PyRawDataset, planned: FeaturePlanArgs) -> PyResult<Self> {
         let plan = planned.plan().map_err(|error| to_python(py, &error))?;
         let data = dataset.take().map_err(|error| to_python(py, &error))?;
         let num_threads = planned.num_threads;
-        let made = detached(py, num_threads, |interrupt| Inner::new(data, plan, interrupt))?;
+        let made =
+            detached(py, num_threads, |interrupt| LambdaBoostTrainer::new(data, plan, interrupt))?;
         Ok(Self { inner: Mutex::new(made), num_threads })
     }
 
@@ -74,9 +76,9 @@ impl FeatureTrainer {
     }
 
     /// The model of the first rounds.
-    fn booster(&self, py: Python<'_>, rounds: usize) -> PyResult<Booster> {
+    fn booster(&self, py: Python<'_>, rounds: usize) -> PyResult<PyBooster> {
         let model = self.lock().and_then(|trainer| trainer.model(rounds));
-        model.map(Booster::of).map_err(|error| to_python(py, &error))
+        model.map(PyBooster::of).map_err(|error| to_python(py, &error))
     }
 
     /// The set and the metric of each value of a round.
@@ -98,7 +100,7 @@ impl FeatureTrainer {
     /// The round of the best value.
     #[getter]
     fn best_round(&self, py: Python<'_>) -> PyResult<Option<usize>> {
-        self.look(py, Inner::best_round)
+        self.look(py, LambdaBoostTrainer::best_round)
     }
 
     /// Whether nothing fits any more.
@@ -108,9 +110,9 @@ impl FeatureTrainer {
     }
 }
 
-impl FeatureTrainer {
+impl PyFeatureTrainer {
     /// Not waited for: who holds it may be waiting for the interpreter.
-    fn lock(&self) -> Result<MutexGuard<'_, Inner>> {
+    fn lock(&self) -> Result<MutexGuard<'_, LambdaBoostTrainer>> {
         match self.inner.try_lock() {
             Ok(guard) => Ok(guard),
             Err(TryLockError::Poisoned(guard)) => Ok(guard.into_inner()),
@@ -120,7 +122,7 @@ impl FeatureTrainer {
         }
     }
 
-    fn look<T>(&self, py: Python<'_>, take: impl FnOnce(&Inner) -> T) -> PyResult<T> {
+    fn look<T>(&self, py: Python<'_>, take: impl FnOnce(&LambdaBoostTrainer) -> T) -> PyResult<T> {
         self.lock().map(|trainer| take(&trainer)).map_err(|error| to_python(py, &error))
     }
 }

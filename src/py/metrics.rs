@@ -4,8 +4,8 @@
 
 use super::arrays::copied;
 use super::dataset::QueryArg;
-use super::door::detached;
 use super::errors::to_python;
+use super::gil::detached;
 use crate::error::Result;
 use crate::metric::significance::{self, Resampling};
 use crate::metric::{self, Convention, Gain, Mean, Measure, Metric};
@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 
 /// Scores and labels of rows, and the query of each: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct Ranked<'py> {
+pub(super) struct RankingArgs<'py> {
     scores: PyReadonlyArray1<'py, f64>,
     labels: PyReadonlyArray1<'py, f32>,
     queries: QueryArg<'py>,
@@ -22,7 +22,7 @@ pub(super) struct Ranked<'py> {
 
 /// Which metrics, and what they mean: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct Judging {
+pub(super) struct MetricArgs {
     metrics: Vec<String>,
     gain: GainArg,
     ties: String,
@@ -41,13 +41,13 @@ pub(super) enum GainArg {
 
 /// How replicates are drawn: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct Drawing {
+pub(super) struct ResamplingArgs {
     resamples: usize,
     seed: u64,
     num_threads: Option<usize>,
 }
 
-impl Judging {
+impl MetricArgs {
     fn metrics(&self) -> Result<Vec<Metric>> {
         self.metrics.iter().map(|name| self.metric(name)).collect()
     }
@@ -78,7 +78,7 @@ impl Judging {
     }
 }
 
-impl Drawing {
+impl ResamplingArgs {
     fn resampling(&self) -> Resampling {
         Resampling { resamples: self.resamples, seed: self.seed }
     }
@@ -88,8 +88,8 @@ impl Drawing {
 #[pyfunction]
 pub(super) fn evaluate<'py>(
     py: Python<'py>,
-    ranked: Ranked<'_>,
-    judging: Judging,
+    ranked: RankingArgs<'_>,
+    judging: MetricArgs,
 ) -> PyResult<Vec<(String, Bound<'py, PyArray1<f64>>)>> {
     let metrics = judging.metrics().map_err(|error| to_python(py, &error))?;
     let scores = ranked.scores.as_array().to_vec();
@@ -123,7 +123,7 @@ pub(super) fn bootstrap(
     values: PyReadonlyArray1<'_, f64>,
     weights: Option<PyReadonlyArray1<'_, f64>>,
     level: f64,
-    drawing: Drawing,
+    drawing: ResamplingArgs,
 ) -> PyResult<(f64, f64)> {
     let (values, weights) = (values.as_array().to_vec(), copied(weights.as_ref()));
     let interval = detached(py, drawing.num_threads, |interrupt| {
@@ -151,7 +151,7 @@ pub(super) fn t_test(
 pub(super) fn randomisation_test(
     py: Python<'_>,
     differences: PyReadonlyArray1<'_, f64>,
-    drawing: Drawing,
+    drawing: ResamplingArgs,
 ) -> PyResult<(f64, bool)> {
     let differences = differences.as_array().to_vec();
     let test = detached(py, drawing.num_threads, |interrupt| {

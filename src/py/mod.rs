@@ -10,15 +10,15 @@ mod callables;
 mod combine;
 mod comm;
 mod dataset;
-mod door;
 mod errors;
 mod features;
+mod gil;
 mod metrics;
 mod neural;
 mod pool;
 mod scoring;
 mod stack;
-mod text;
+mod text_files;
 mod trainer;
 
 use pyo3::prelude::*;
@@ -27,27 +27,27 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _rustrank {
     #[pymodule_export]
-    use super::booster::Booster;
+    use super::booster::PyBooster;
     #[pymodule_export]
     use super::combine::{combine_rankers, mix, sweep, untied, values_of_weights};
     #[pymodule_export]
-    use super::comm::Team;
+    use super::comm::PyTeam;
     #[pymodule_export]
-    use super::dataset::{Binning, Builder, Dataset, Sampler};
+    use super::dataset::{PyBinning, PyDataset, PyDatasetBuilder, PySampler};
     #[pymodule_export]
-    use super::door::num_threads;
+    use super::features::PyFeatureTrainer;
     #[pymodule_export]
-    use super::features::FeatureTrainer;
+    use super::gil::num_threads;
     #[pymodule_export]
     use super::metrics::{bootstrap, evaluate, mean, measures, randomisation_test, t_test, tally};
     #[pymodule_export]
-    use super::neural::{NetTrainer, RawDataset, net_weights, with_net_weights};
+    use super::neural::{PyNetTrainer, PyRawDataset, net_weights, with_net_weights};
     #[pymodule_export]
     use super::stack::{derive, normalised};
     #[pymodule_export]
-    use super::text::{inspect_letor, read_labels, read_scores, read_table, read_trec};
+    use super::text_files::{inspect_letor, read_labels, read_scores, read_table, read_trec};
     #[pymodule_export]
-    use super::trainer::Trainer;
+    use super::trainer::PyTrainer;
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 

@@ -1,30 +1,37 @@
 //! Nets for Python: values that are kept, and epochs one by one.
 
-use super::arrays::{Block, policy};
-use super::booster::Booster;
-use super::dataset::{Reading, Rows};
-use super::door::detached;
+use super::arrays::{TableArg, policy};
+use super::booster::PyBooster;
+use super::dataset::{ReadArgs, RowArgs};
 use super::errors::to_python;
-use super::metrics::Judging;
+use super::gil::detached;
+use super::metrics::MetricArgs;
 use super::trainer::{Losing, Preferences, listed};
 use crate::data;
 use crate::error::{Error, Result};
 use crate::model::{Component, Mlp, Model, Part};
-use crate::neural::{self, Inputs, Loss, Optimiser, Params, Patience, Plan, Schedule};
+use crate::neural::{
+    self, Inputs, NetEvaluationSet, NetLoss, NetPlan, Optimiser, Params, Patience, Schedule,
+};
 use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// Docs with their values, until a trainer takes them.
-#[pyclass(frozen)]
-pub(super) struct RawDataset {
+#[pyclass(frozen, name = "RawDataset")]
+pub(super) struct PyRawDataset {
     inner: Mutex<Option<data::RawDataset>>,
 }
 
 #[pymethods]
-impl RawDataset {
+impl PyRawDataset {
     #[new]
-    fn new(py: Python<'_>, block: Block<'_>, rows: Rows<'_>, reading: Reading) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        block: TableArg<'_>,
+        rows: RowArgs<'_>,
+        reading: ReadArgs,
+    ) -> PyResult<Self> {
         let policy = policy(reading.missing, &reading.infinite);
         let cells = block.cells(py, policy.map_err(|error| to_python(py, &error))?)?;
         let rows = rows.copied().map_err(|error| to_python(py, &error))?;
@@ -35,7 +42,7 @@ impl RawDataset {
     }
 }
 
-impl RawDataset {
+impl PyRawDataset {
     pub(super) fn take(&self) -> Result<data::RawDataset> {
         let taken = self.inner.lock().unwrap_or_else(PoisonError::into_inner).take();
         taken.ok_or_else(|| Error::internal("a set of values was used twice"))
@@ -44,13 +51,13 @@ impl RawDataset {
 
 /// Everything but the data: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct NetPlanned {
+pub(super) struct NetPlanArgs {
     learning: NetOptions,
     objective: Losing,
     preferences: Option<Preferences>,
-    valid: Vec<(String, Py<RawDataset>)>,
+    valid: Vec<(String, Py<PyRawDataset>)>,
     metrics: Vec<String>,
-    judging: Judging,
+    judging: MetricArgs,
     /// Epochs, restarts, what these multiply the rate by.
     patience: Option<(usize, usize, f64)>,
     num_threads: Option<usize>,
@@ -106,22 +113,24 @@ fn unknown(name: &'static str, got: &str, expected: &str) -> Error {
     Error::param(name, what).got(format!("\"{got}\"")).expected(expected)
 }
 
-impl NetPlanned {
+impl NetPlanArgs {
     /// The plan as the core takes it.
-    fn plan(&self) -> Result<Plan> {
+    fn plan(&self) -> Result<NetPlan> {
         let loss = if let Some(preferences) = &self.preferences {
-            Loss::of_preferences(listed(preferences), self.objective.sigma())
+            NetLoss::of_preferences(listed(preferences), self.objective.sigma())
         } else {
             let options = self.objective.options(&self.judging, self.learning.seed)?;
-            Loss::new(options.kind, options.lambda)?
+            NetLoss::new(options.kind, options.lambda)?
         };
-        let taken = |(name, set): &(String, Py<RawDataset>)| Ok((name.clone(), set.get().take()?));
+        let evaluation_set = |(name, set): &(String, Py<PyRawDataset>)| {
+            Ok(NetEvaluationSet { name: name.clone(), data: set.get().take()? })
+        };
         let patience =
             |(epochs, restarts, factor)| Patience { epochs, restarts, factor, set: 0, metric: 0 };
-        Ok(Plan {
+        Ok(NetPlan {
             params: self.learning.params()?,
             loss,
-            watched: self.valid.iter().map(taken).collect::<Result<_>>()?,
+            evaluation_sets: self.valid.iter().map(evaluation_set).collect::<Result<_>>()?,
             metrics: self.metrics.iter().map(|m| self.judging.metric(m)).collect::<Result<_>>()?,
             patience: self.patience.map(patience),
         })
@@ -129,9 +138,9 @@ impl NetPlanned {
 }
 
 /// Training, epoch by epoch.
-#[pyclass(frozen)]
-pub(super) struct NetTrainer {
-    inner: Mutex<neural::Trainer>,
+#[pyclass(frozen, name = "NetTrainer")]
+pub(super) struct PyNetTrainer {
+    inner: Mutex<neural::NetTrainer>,
     num_threads: Option<usize>,
 }
 
@@ -140,13 +149,13 @@ pub(super) struct NetTrainer {
 type EpochFacts = (usize, Vec<f64>, bool, f64, bool);
 
 #[pymethods]
-impl NetTrainer {
+impl PyNetTrainer {
     #[new]
-    fn new(py: Python<'_>, dataset: &RawDataset, planned: NetPlanned) -> PyResult<Self> {
+    fn new(py: Python<'_>, dataset: &PyRawDataset, planned: NetPlanArgs) -> PyResult<Self> {
         let plan = planned.plan().map_err(|error| to_python(py, &error))?;
         let data = dataset.take().map_err(|error| to_python(py, &error))?;
         let made = detached(py, planned.num_threads, |interrupt| {
-            neural::Trainer::new(data, plan, interrupt)
+            neural::NetTrainer::new(data, plan, interrupt)
         })?;
         Ok(Self { inner: Mutex::new(made), num_threads: planned.num_threads })
     }
@@ -161,9 +170,9 @@ impl NetTrainer {
     }
 
     /// The net with the best weights so far, or with the latest where there is no validation.
-    fn booster(&self, py: Python<'_>) -> PyResult<Booster> {
+    fn booster(&self, py: Python<'_>) -> PyResult<PyBooster> {
         let model = self.lock().and_then(|trainer| trainer.model());
-        model.map(Booster::of).map_err(|error| to_python(py, &error))
+        model.map(PyBooster::of).map_err(|error| to_python(py, &error))
     }
 
     /// The set and the metric of each value of an epoch.
@@ -180,19 +189,19 @@ impl NetTrainer {
     /// The epoch of the best value.
     #[getter]
     fn best_epoch(&self, py: Python<'_>) -> PyResult<Option<usize>> {
-        self.look(py, neural::Trainer::best_epoch)
+        self.look(py, neural::NetTrainer::best_epoch)
     }
 
     /// How often training went back to the best weights.
     #[getter]
     fn num_restarts(&self, py: Python<'_>) -> PyResult<usize> {
-        self.look(py, neural::Trainer::num_restarts)
+        self.look(py, neural::NetTrainer::num_restarts)
     }
 }
 
-impl NetTrainer {
+impl PyNetTrainer {
     /// Not waited for: who holds it may be waiting for the interpreter.
-    fn lock(&self) -> Result<MutexGuard<'_, neural::Trainer>> {
+    fn lock(&self) -> Result<MutexGuard<'_, neural::NetTrainer>> {
         match self.inner.try_lock() {
             Ok(guard) => Ok(guard),
             Err(TryLockError::Poisoned(guard)) => Ok(guard.into_inner()),
@@ -202,7 +211,7 @@ impl NetTrainer {
         }
     }
 
-    fn look<T>(&self, py: Python<'_>, take: impl FnOnce(&neural::Trainer) -> T) -> PyResult<T> {
+    fn look<T>(&self, py: Python<'_>, take: impl FnOnce(&neural::NetTrainer) -> T) -> PyResult<T> {
         self.lock().map(|trainer| take(&trainer)).map_err(|error| to_python(py, &error))
     }
 }
@@ -219,7 +228,7 @@ fn alone(model: &Model) -> Result<(&Component, &Mlp)> {
 #[pyfunction]
 pub(super) fn net_weights<'py>(
     py: Python<'py>,
-    booster: &Booster,
+    booster: &PyBooster,
 ) -> PyResult<Bound<'py, PyArray1<f32>>> {
     let (_, mlp) = alone(booster.model()).map_err(|error| to_python(py, &error))?;
     Ok(mlp.weights().to_pyarray(py))
@@ -229,9 +238,9 @@ pub(super) fn net_weights<'py>(
 #[pyfunction]
 pub(super) fn with_net_weights(
     py: Python<'_>,
-    booster: &Booster,
+    booster: &PyBooster,
     weights: PyReadonlyArray1<'_, f32>,
-) -> PyResult<Booster> {
+) -> PyResult<PyBooster> {
     let made = || {
         let model = booster.model();
         let (component, mlp) = alone(model)?;
@@ -240,7 +249,7 @@ pub(super) fn with_net_weights(
         other.set_feature_names(model.feature_names().map(<[String]>::to_vec))?;
         other.set_intercept(model.intercept())?;
         other.add(Component { part, ..component.clone() })?;
-        Ok(Booster::of(other))
+        Ok(PyBooster::of(other))
     };
     made().map_err(|error: Error| to_python(py, &error))
 }

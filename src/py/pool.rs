@@ -13,14 +13,14 @@ use rayon::ThreadPool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The pools, those asked for most recently last.
-static POOLS: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+static POOLS: Mutex<Vec<CachedPool>> = Mutex::new(Vec::new());
 
 /// How many threads a pool may have at most.
 pub(super) const MAX_THREADS: usize = 1024;
 /// How many pools a process keeps, besides those in use.
 const MAX_POOLS: usize = 4;
 
-struct Kept {
+struct CachedPool {
     process: u32,
     num_threads: usize,
     pool: Arc<ThreadPool>,
@@ -39,7 +39,7 @@ pub(super) fn get(num_threads: Option<usize>) -> Result<Arc<ThreadPool>> {
     let known = pools.iter().position(|k| (k.process, k.num_threads) == (process, num_threads));
     let kept = match known {
         Some(at) => pools.remove(at),
-        None => Kept { process, num_threads, pool: Arc::new(made(num_threads)?) },
+        None => CachedPool { process, num_threads, pool: Arc::new(made(num_threads)?) },
     };
     let pool = kept.pool.clone();
     pools.push(kept);
@@ -56,10 +56,11 @@ fn made(num_threads: usize) -> Result<ThreadPool> {
 
 /// Drops what is too many. A pool is handed out under the lock only, so one that the table alone
 /// holds stays unused meanwhile; its threads then end by themselves.
-fn make_room(pools: &mut Vec<Kept>, process: u32) {
+fn make_room(pools: &mut Vec<CachedPool>, process: u32) {
     let own = pools.iter().filter(|kept| kept.process == process).count();
     for _ in MAX_POOLS..own {
-        let idle = |kept: &Kept| kept.process == process && Arc::strong_count(&kept.pool) == 1;
+        let idle =
+            |kept: &CachedPool| kept.process == process && Arc::strong_count(&kept.pool) == 1;
         let Some(at) = pools.iter().position(idle) else { return };
         pools.remove(at);
     }

@@ -4,14 +4,14 @@
 //! A table whose rows lie one after the other is read where it is; any other, and one in which a
 //! value stands for "missing", is copied some rows at a time, in the precision it has.
 
-use super::arrays::{Block, ColumnArray};
+use super::arrays::{ColumnArg, TableArg};
 use crate::Grouping;
 use crate::Interrupt;
-use crate::data::{Infinite, Policy};
+use crate::data::{Infinite, MissingPolicy, TableColumn};
 use crate::error::{Error, Result};
 use crate::model::{ClassScorer, Explainer, Scorer, Value};
+use numpy::Element;
 use numpy::ndarray::ArrayView2;
-use numpy::{Element, PyReadonlyArray1};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -22,19 +22,19 @@ const ROWS: usize = 1 << 12;
 const GATHERED: usize = 1 << 16;
 
 /// A number of either precision.
-pub(super) trait Number: Value + Element + Copy + Into<f64> {
+pub(super) trait RawValue: Value + Element + Copy + Into<f64> {
     const NAN: Self;
     fn is_infinite(self) -> bool;
 }
 
-impl Number for f32 {
+impl RawValue for f32 {
     const NAN: Self = f32::NAN;
     fn is_infinite(self) -> bool {
         f32::is_infinite(self)
     }
 }
 
-impl Number for f64 {
+impl RawValue for f64 {
     const NAN: Self = f64::NAN;
     fn is_infinite(self) -> bool {
         f64::is_infinite(self)
@@ -42,14 +42,14 @@ impl Number for f64 {
 }
 
 /// What is made of rows.
-pub(super) trait Work: Sync {
+pub(super) trait RowTask: Sync {
     /// The number of values in a row.
     fn num_features(&self) -> usize;
     /// The number of results of a row.
     fn width(&self) -> usize;
-    fn run<T: Number>(&self, rows: &[T], results: &mut [f64]) -> Result<()>;
+    fn run<T: RawValue>(&self, rows: &[T], results: &mut [f64]) -> Result<()>;
     /// As `run`, for rows of queries with these bounds.
-    fn run_queries<T: Number>(
+    fn run_queries<T: RawValue>(
         &self,
         rows: &[T],
         bounds: &[usize],
@@ -57,7 +57,7 @@ pub(super) trait Work: Sync {
     ) -> Result<()>;
 }
 
-impl Work for Scorer {
+impl RowTask for Scorer {
     fn num_features(&self) -> usize {
         self.num_features()
     }
@@ -66,11 +66,11 @@ impl Work for Scorer {
         1
     }
 
-    fn run<T: Number>(&self, rows: &[T], results: &mut [f64]) -> Result<()> {
+    fn run<T: RawValue>(&self, rows: &[T], results: &mut [f64]) -> Result<()> {
         self.score(rows, results)
     }
 
-    fn run_queries<T: Number>(
+    fn run_queries<T: RawValue>(
         &self,
         rows: &[T],
         bounds: &[usize],
@@ -80,7 +80,7 @@ impl Work for Scorer {
     }
 }
 
-impl Work for ClassScorer {
+impl RowTask for ClassScorer {
     fn num_features(&self) -> usize {
         self.num_features()
     }
@@ -89,16 +89,16 @@ impl Work for ClassScorer {
         self.classes().len()
     }
 
-    fn run<T: Number>(&self, rows: &[T], results: &mut [f64]) -> Result<()> {
+    fn run<T: RawValue>(&self, rows: &[T], results: &mut [f64]) -> Result<()> {
         self.probabilities(rows, results)
     }
 
-    fn run_queries<T: Number>(&self, rows: &[T], _: &[usize], results: &mut [f64]) -> Result<()> {
+    fn run_queries<T: RawValue>(&self, rows: &[T], _: &[usize], results: &mut [f64]) -> Result<()> {
         self.run(rows, results)
     }
 }
 
-impl Work for Explainer {
+impl RowTask for Explainer {
     fn num_features(&self) -> usize {
         self.num_raw_features()
     }
@@ -107,11 +107,11 @@ impl Work for Explainer {
         self.num_features() + 1
     }
 
-    fn run<T: Number>(&self, rows: &[T], results: &mut [f64]) -> Result<()> {
+    fn run<T: RawValue>(&self, rows: &[T], results: &mut [f64]) -> Result<()> {
         self.explain(rows, results)
     }
 
-    fn run_queries<T: Number>(
+    fn run_queries<T: RawValue>(
         &self,
         rows: &[T],
         bounds: &[usize],
@@ -122,9 +122,9 @@ impl Work for Explainer {
 }
 
 /// What put the first of two rows above the second: the results of the first.
-pub(super) struct Contrast<'a>(pub(super) &'a Explainer);
+pub(super) struct RowContrast<'a>(pub(super) &'a Explainer);
 
-impl Work for Contrast<'_> {
+impl RowTask for RowContrast<'_> {
     fn num_features(&self) -> usize {
         self.0.num_raw_features()
     }
@@ -133,49 +133,34 @@ impl Work for Contrast<'_> {
         self.0.num_raw_features()
     }
 
-    fn run<T: Number>(&self, rows: &[T], results: &mut [f64]) -> Result<()> {
+    fn run<T: RawValue>(&self, rows: &[T], results: &mut [f64]) -> Result<()> {
         let width = self.width();
         let (above, below) = rows.split_at(rows.len().min(width));
         results[..width].copy_from_slice(&self.0.contrast(above, below)?);
         Ok(())
     }
 
-    fn run_queries<T: Number>(&self, rows: &[T], _: &[usize], results: &mut [f64]) -> Result<()> {
+    fn run_queries<T: RawValue>(&self, rows: &[T], _: &[usize], results: &mut [f64]) -> Result<()> {
         self.run(rows, results)
     }
 }
 
 /// A table of raw values.
-pub(super) enum Raw<'a> {
+pub(super) enum RawTable<'a> {
     F32(ArrayView2<'a, f32>),
     F64(ArrayView2<'a, f64>),
     /// Columns of any precision.
-    Columns(Vec<Column<'a>>),
+    Columns(Vec<TableColumn<'a>>),
 }
 
-/// A column of a table.
-pub(super) enum Column<'a> {
-    F32(&'a [f32]),
-    F64(&'a [f64]),
-}
-
-impl<'a> Raw<'a> {
+impl<'a> RawTable<'a> {
     /// The values of a block, which has been checked for its layout.
-    pub(super) fn of(block: &'a Block<'_>) -> PyResult<Self> {
-        fn slice<'b, T: Element>(array: &'b PyReadonlyArray1<'_, T>) -> PyResult<&'b [T]> {
-            Ok(array.as_slice()?)
-        }
+    pub(super) fn of(block: &'a TableArg<'_>) -> PyResult<Self> {
         Ok(match block {
-            Block::F32(array) => Self::F32(array.as_array()),
-            Block::F64(array) => Self::F64(array.as_array()),
-            Block::Columns(columns) => {
-                let column = |array: &'a ColumnArray<'_>| {
-                    Ok(match array {
-                        ColumnArray::F32(array) => Column::F32(slice(array)?),
-                        ColumnArray::F64(array) => Column::F64(slice(array)?),
-                    })
-                };
-                Self::Columns(columns.iter().map(column).collect::<PyResult<_>>()?)
+            TableArg::F32(array) => Self::F32(array.as_array()),
+            TableArg::F64(array) => Self::F64(array.as_array()),
+            TableArg::Columns(columns) => {
+                Self::Columns(columns.iter().map(ColumnArg::column).collect::<PyResult<_>>()?)
             }
         })
     }
@@ -184,10 +169,7 @@ impl<'a> Raw<'a> {
         match self {
             Self::F32(table) => table.nrows(),
             Self::F64(table) => table.nrows(),
-            Self::Columns(columns) => columns.first().map_or(0, |column| match column {
-                Column::F32(values) => values.len(),
-                Column::F64(values) => values.len(),
-            }),
+            Self::Columns(columns) => columns.first().map_or(0, TableColumn::len),
         }
     }
 
@@ -207,8 +189,8 @@ impl<'a> Raw<'a> {
     /// The results of each row, on the current rayon pool if there is more than one task.
     pub(super) fn work(
         &self,
-        work: &impl Work,
-        policy: Policy,
+        work: &impl RowTask,
+        policy: MissingPolicy,
         interrupt: &Interrupt,
     ) -> Result<Vec<f64>> {
         self.check_features(work)?;
@@ -221,11 +203,11 @@ impl<'a> Raw<'a> {
                     for (at, column) in columns.iter().enumerate() {
                         let cells = tile[at..].iter_mut().step_by(columns.len());
                         match column {
-                            Column::F32(values) => {
+                            TableColumn::F32(values) => {
                                 let values = values[rows.clone()].iter();
                                 values.zip(cells).for_each(|(&x, cell)| *cell = f64::from(x));
                             }
-                            Column::F64(values) => {
+                            TableColumn::F64(values) => {
                                 let values = values[rows.clone()].iter();
                                 values.zip(cells).for_each(|(&x, cell)| *cell = x);
                             }
@@ -240,13 +222,13 @@ impl<'a> Raw<'a> {
     /// As [`work`](Self::work), for rows of queries, which may stand in any order.
     pub(super) fn work_queries(
         &self,
-        work: &impl Work,
-        policy: Policy,
+        work: &impl RowTask,
+        policy: MissingPolicy,
         grouping: &Grouping,
         interrupt: &Interrupt,
     ) -> Result<Vec<f64>> {
         self.check_features(work)?;
-        let gathering = Gathering { work, policy, grouping, interrupt };
+        let gathering = QueryGathering { work, policy, grouping, interrupt };
         match self {
             Self::F32(table) => gathering.results(|rows, tile: &mut Vec<f32>| {
                 let rows = rows.iter().map(|&row| table.row(row as usize));
@@ -259,15 +241,15 @@ impl<'a> Raw<'a> {
             Self::Columns(columns) => gathering.results(|rows, tile: &mut Vec<f64>| {
                 for &row in rows {
                     tile.extend(columns.iter().map(|column| match column {
-                        Column::F32(values) => f64::from(values[row as usize]),
-                        Column::F64(values) => values[row as usize],
+                        TableColumn::F32(values) => f64::from(values[row as usize]),
+                        TableColumn::F64(values) => values[row as usize],
                     }));
                 }
             }),
         }
     }
 
-    fn check_features(&self, work: &impl Work) -> Result<()> {
+    fn check_features(&self, work: &impl RowTask) -> Result<()> {
         if self.num_features() == work.num_features() {
             return Ok(());
         }
@@ -277,16 +259,16 @@ impl<'a> Raw<'a> {
 }
 
 /// Rows being gathered query by query.
-struct Gathering<'a, W> {
+struct QueryGathering<'a, W> {
     work: &'a W,
-    policy: Policy,
+    policy: MissingPolicy,
     grouping: &'a Grouping,
     interrupt: &'a Interrupt,
 }
 
-impl<W: Work> Gathering<'_, W> {
+impl<W: RowTask> QueryGathering<'_, W> {
     /// The results of all rows in their own order; `fill` copies rows to the end of a tile.
-    fn results<T: Number>(&self, fill: impl Fn(&[u32], &mut Vec<T>)) -> Result<Vec<f64>> {
+    fn results<T: RawValue>(&self, fill: impl Fn(&[u32], &mut Vec<T>)) -> Result<Vec<f64>> {
         let Self { work, policy, grouping, interrupt } = self;
         let width = work.width();
         let mut all = vec![0.0; grouping.rows.len() * width];
@@ -316,10 +298,10 @@ impl<W: Work> Gathering<'_, W> {
     }
 }
 
-fn results<T: Number>(
-    work: &impl Work,
+fn results<T: RawValue>(
+    work: &impl RowTask,
     table: &ArrayView2<'_, T>,
-    policy: Policy,
+    policy: MissingPolicy,
     interrupt: &Interrupt,
 ) -> Result<Vec<f64>> {
     let width = table.ncols();
@@ -342,10 +324,10 @@ fn results<T: Number>(
 }
 
 /// The results of rows that `fill` copies, under a policy.
-fn copied<T: Number>(
-    work: &impl Work,
+fn copied<T: RawValue>(
+    work: &impl RowTask,
     num_rows: usize,
-    policy: Policy,
+    policy: MissingPolicy,
     interrupt: &Interrupt,
     fill: impl Fn(Range<usize>, &mut Vec<T>) + Sync,
 ) -> Result<Vec<f64>> {
@@ -360,7 +342,7 @@ fn copied<T: Number>(
 
 /// The results of rows by tasks, which are told their rows; one task alone stays on this thread.
 fn by_tasks(
-    work: &impl Work,
+    work: &impl RowTask,
     num_rows: usize,
     interrupt: &Interrupt,
     task: impl Fn(Range<usize>, &mut [f64]) -> Result<()> + Sync,
@@ -379,7 +361,7 @@ fn by_tasks(
 }
 
 /// Takes out what stands for a missing value.
-fn settle<T: Number>(tile: &mut [T], policy: Policy) {
+fn settle<T: RawValue>(tile: &mut [T], policy: MissingPolicy) {
     let is_missing = |x: T| {
         policy.missing == Some(x.into())
             || (policy.infinite == Infinite::Missing && x.is_infinite())
@@ -388,7 +370,7 @@ fn settle<T: Number>(tile: &mut [T], policy: Policy) {
 }
 
 /// `row_of` tells the caller's row of each of `rows`.
-fn refuse_infinite<T: Number>(
+fn refuse_infinite<T: RawValue>(
     rows: &[T],
     width: usize,
     row_of: impl Fn(usize) -> usize,

@@ -1,9 +1,9 @@
 //! Normalised scores, and stacks of models, for Python.
 
-use super::booster::Booster;
+use super::booster::PyBooster;
 use super::dataset::QueryArg;
-use super::door::detached;
 use super::errors::to_python;
+use super::gil::detached;
 use crate::Grouping;
 use crate::error::{Error, Result};
 use crate::model::{
@@ -14,12 +14,12 @@ use pyo3::prelude::*;
 
 /// What is done to scores: `(mean, scale)`, or a name.
 #[derive(FromPyObject)]
-pub(super) enum Normalising {
+pub(super) enum NormalisationArg {
     Fixed(f64, f64),
     Named(String),
 }
 
-impl Normalising {
+impl NormalisationArg {
     pub(super) fn normalisation(&self) -> Result<Normalisation> {
         match self {
             Self::Fixed(mean, scale) => Ok(Normalisation::Fixed { mean: *mean, scale: *scale }),
@@ -30,9 +30,9 @@ impl Normalising {
 
 /// The features that are made of scores: a ranker and the name of a statistic each.
 #[derive(FromPyObject)]
-pub(super) struct Features(Vec<(u32, String)>);
+pub(super) struct DerivedArg(Vec<(u32, String)>);
 
-impl Features {
+impl DerivedArg {
     fn derived(&self) -> Result<Vec<Derived>> {
         let derived = |(ranker, name): &(u32, String)| {
             Ok(Derived { ranker: *ranker, statistic: name.parse()? })
@@ -43,21 +43,21 @@ impl Features {
 
 /// What a stack does with the scores of its rankers: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct Stacking<'py> {
-    normalisations: Vec<Normalising>,
-    features: Features,
+pub(super) struct StackArgs<'py> {
+    normalisations: Vec<NormalisationArg>,
+    features: DerivedArg,
     own: bool,
-    outer: PyRef<'py, Booster>,
+    outer: PyRef<'py, PyBooster>,
 }
 
-impl Stacking<'_> {
+impl StackArgs<'_> {
     /// A model that is the stack, with the names of the first ranker.
     pub(super) fn model<'a>(&self, rankers: impl Iterator<Item = &'a Model>) -> Result<Model> {
         let models: Vec<&Model> = rankers.collect();
         // Ranks within queries are up to each ranker.
         let raw = Model::new(models.first().map_or(0, |model| model.num_raw_features()));
         let mut stacked = Model::around(&[&models[..], &[&raw]].concat());
-        let ranker = |(model, normalising): (&&Model, &Normalising)| {
+        let ranker = |(model, normalising): (&&Model, &NormalisationArg)| {
             Ok(Ranker { normalisation: normalising.normalisation()?, model: Model::clone(model) })
         };
         let rankers = models.iter().zip(&self.normalisations).map(ranker);
@@ -73,7 +73,7 @@ impl Stacking<'_> {
 fn in_queries(
     scores: &[f64],
     grouping: &Grouping,
-    normalising: &Normalising,
+    normalising: &NormalisationArg,
 ) -> Result<(Vec<f64>, Vec<usize>)> {
     if scores.len() != grouping.rows.len() {
         let what = "a score is needed for each row";
@@ -93,7 +93,7 @@ fn in_queries(
 pub(super) fn normalised<'py>(
     py: Python<'py>,
     scores: PyReadonlyArray1<'py, f64>,
-    normalising: Normalising,
+    normalising: NormalisationArg,
     queries: QueryArg<'py>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let scores = scores.as_array().to_vec();
@@ -110,8 +110,8 @@ pub(super) fn normalised<'py>(
 pub(super) fn derive<'py>(
     py: Python<'py>,
     scores: Vec<PyReadonlyArray1<'py, f64>>,
-    normalisations: Vec<Normalising>,
-    features: Features,
+    normalisations: Vec<NormalisationArg>,
+    features: DerivedArg,
     queries: QueryArg<'py>,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
     let scores: Vec<Vec<f64>> = scores.iter().map(|one| one.as_array().to_vec()).collect();

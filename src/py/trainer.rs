@@ -1,12 +1,12 @@
 //! Training for Python: a plan, and its rounds one by one.
 
-use super::booster::Booster;
+use super::booster::PyBooster;
 use super::callables::{Function, FunctionMetric, FunctionObjective, Raised};
-use super::comm::{Team, team_of};
-use super::dataset::Dataset;
-use super::door::detached;
+use super::comm::{PyTeam, team_of};
+use super::dataset::PyDataset;
 use super::errors::to_python;
-use super::metrics::Judging;
+use super::gil::detached;
+use super::metrics::MetricArgs;
 use crate::boosting::{
     self, BaseModel, BoostingParams, DocSampling, Dropout, EarlyStopping, EvaluationMetric,
     EvaluationSet, ExactStep, StepRule, StopReason, TrainingLoss, TrainingPlan, WorkerMode,
@@ -25,16 +25,16 @@ pub(super) struct Planned {
     growing: Growing,
     objective: ObjectiveArg,
     preferences: Option<Preferences>,
-    valid: Vec<(String, Py<Dataset>)>,
+    valid: Vec<(String, Py<PyDataset>)>,
     metrics: Vec<MetricArg>,
     /// What metrics mean.
-    judging: Judging,
+    judging: MetricArgs,
     /// Rounds, the place of the set, the place of the metric.
     patience: Option<(usize, usize, usize)>,
-    base: Option<Py<Booster>>,
+    base: Option<Py<PyBooster>>,
     /// Whether base scores are those of the base.
     is_scored: bool,
-    checkpoint: Option<Py<Booster>>,
+    checkpoint: Option<Py<PyBooster>>,
     num_threads: Option<usize>,
 }
 
@@ -187,7 +187,7 @@ impl Limiting {
 
 impl Losing {
     /// The loss of a training of trees.
-    pub(super) fn built(&self, judging: &Judging, seed: u64) -> Result<TrainingLoss> {
+    pub(super) fn built(&self, judging: &MetricArgs, seed: u64) -> Result<TrainingLoss> {
         TrainingLoss::new(&self.options(judging, seed)?)
     }
 
@@ -197,7 +197,7 @@ impl Losing {
     }
 
     /// All options there are.
-    pub(super) fn options(&self, judging: &Judging, seed: u64) -> Result<ObjectiveOptions> {
+    pub(super) fn options(&self, judging: &MetricArgs, seed: u64) -> Result<ObjectiveOptions> {
         let (scale, copies) = (self.noise_scale, self.noise_copies);
         let lambda = LambdaOptions {
             pairs_to: self.pairs_to,
@@ -243,7 +243,7 @@ impl Planned {
                 }
             })
         };
-        let watched = |(name, set): &(String, Py<Dataset>)| EvaluationSet {
+        let watched = |(name, set): &(String, Py<PyDataset>)| EvaluationSet {
             name: name.clone(),
             dataset: set.get().inner.clone(),
         };
@@ -263,7 +263,7 @@ impl Planned {
 }
 
 impl Boosting {
-    fn params(&self, judging: &Judging, grow: GrowOptions) -> Result<BoostingParams> {
+    fn params(&self, judging: &MetricArgs, grow: GrowOptions) -> Result<BoostingParams> {
         let step = match &self.step {
             None => StepRule::Newton,
             &Some((ref metric, from, to, set)) => {
@@ -300,8 +300,8 @@ fn sampling((name, top): &(String, f64)) -> Result<DocSampling> {
 }
 
 /// Training, round by round.
-#[pyclass(frozen)]
-pub(super) struct Trainer {
+#[pyclass(frozen, name = "Trainer")]
+pub(super) struct PyTrainer {
     inner: Mutex<boosting::BoostingTrainer>,
     raised: Raised,
     num_threads: Option<usize>,
@@ -311,14 +311,14 @@ pub(super) struct Trainer {
 type RoundFacts = (usize, Vec<f64>, bool, usize);
 
 #[pymethods]
-impl Trainer {
+impl PyTrainer {
     #[new]
     #[pyo3(signature = (dataset, planned, team=None, mode="histogram"))]
     fn new(
         py: Python<'_>,
-        dataset: &Dataset,
+        dataset: &PyDataset,
         planned: Planned,
-        team: Option<&Bound<'_, Team>>,
+        team: Option<&Bound<'_, PyTeam>>,
         mode: &str,
     ) -> PyResult<Self> {
         let mode: WorkerMode = mode.parse().map_err(|error| to_python(py, &error))?;
@@ -349,19 +349,19 @@ impl Trainer {
     }
 
     /// The model as it was after so many rounds.
-    fn booster_at(&self, py: Python<'_>, rounds: usize) -> PyResult<Booster> {
+    fn booster_at(&self, py: Python<'_>, rounds: usize) -> PyResult<PyBooster> {
         let model = self.look(py, |trainer| trainer.model_at(rounds))?;
-        model.map(Booster::of).map_err(|error| to_python(py, &error))
+        model.map(PyBooster::of).map_err(|error| to_python(py, &error))
     }
 
     /// The model so far.
-    fn booster(&self, py: Python<'_>) -> PyResult<Booster> {
-        self.look(py, |trainer| Booster::of(trainer.model().clone()))
+    fn booster(&self, py: Python<'_>) -> PyResult<PyBooster> {
+        self.look(py, |trainer| PyBooster::of(trainer.model().clone()))
     }
 
     /// The model so far, with what is needed to go on from it.
-    fn checkpoint(&self, py: Python<'_>) -> PyResult<Booster> {
-        self.look(py, |trainer| Booster::of(trainer.checkpoint()))
+    fn checkpoint(&self, py: Python<'_>) -> PyResult<PyBooster> {
+        self.look(py, |trainer| PyBooster::of(trainer.checkpoint()))
     }
 
     /// The set and the metric of each value of a round.
@@ -399,7 +399,7 @@ impl Trainer {
     }
 }
 
-impl Trainer {
+impl PyTrainer {
     /// Not waited for: who holds it may be waiting for the interpreter.
     fn lock(&self) -> Result<MutexGuard<'_, boosting::BoostingTrainer>> {
         match self.inner.try_lock() {

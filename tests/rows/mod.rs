@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "for tests")]
 
 use rustrank::binning::BinOptions;
-use rustrank::data::{Dataset, Policy, RowData, Strided};
+use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::random::draw;
 use rustrank::{Grouping, Interrupt};
 use std::sync::Arc;
@@ -63,8 +63,8 @@ impl Rows {
         RowData::new(self.labels.clone(), Grouping::from_codes(&codes, next as usize).unwrap())
     }
 
-    pub(crate) fn table(&self) -> Strided<'_, f32> {
-        Strided::by_row(&self.cells, FEATURES, Policy::default())
+    pub(crate) fn table(&self) -> StridedTable<'_, f32> {
+        StridedTable::by_row(&self.cells, FEATURES, MissingPolicy::default())
     }
 
     pub(crate) fn dataset(&self) -> Arc<Dataset> {

@@ -1,7 +1,7 @@
 //! Sixteen cells a step: compressed on the way in, expanded on the way out.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
-use super::{Group, HEAD, Head, LANES};
+use super::{CellGroup, GroupHead, HEAD, LANES};
 use crate::simd::Level;
 use std::arch::x86_64::{
     __m128i, __m512, _MM_HINT_T0, _mm_loadu_si128, _mm_maskz_compress_epi8, _mm_maskz_expand_epi8,
@@ -11,7 +11,7 @@ use std::arch::x86_64::{
     _mm512_set1_epi32, _mm512_storeu_ps,
 };
 
-pub(super) fn pack(row: &[Group], to: &mut [u8]) -> usize {
+pub(super) fn pack(row: &[CellGroup], to: &mut [u8]) -> usize {
     debug_assert!(Level::Avx512.is_available());
     // SAFETY: the caller has seen that the level is available, which has the features of `pack_row`.
     unsafe { pack_row(row, to) }
@@ -25,7 +25,7 @@ pub(super) fn unpack(heads: &[[u8; HEAD]], cells: &[u8], first: usize, to: &mut 
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
-fn pack_row(row: &[Group], to: &mut [u8]) -> usize {
+fn pack_row(row: &[CellGroup], to: &mut [u8]) -> usize {
     let (heads, cells) = to.split_at_mut(HEAD * row.len());
     let mut at = 0;
     for (group, head) in row.iter().zip(heads.as_chunks_mut().0) {
@@ -35,7 +35,7 @@ fn pack_row(row: &[Group], to: &mut [u8]) -> usize {
         let equal = _mm512_cmpeq_ps_mask(_mm512_cvtepi32_ps(whole), given);
         let small = equal & _mm512_cmple_epu32_mask(whole, _mm512_set1_epi32(255));
         let found =
-            Head { counts: _mm512_mask_test_epi32_mask(small, whole, whole), others: !small };
+            GroupHead { counts: _mm512_mask_test_epi32_mask(small, whole, whole), others: !small };
         *head = found.bytes();
         // The last sixteen may be stored beyond what they take: there is room for `MOST`.
         if let Some(to) = cells[at..].first_chunk_mut() {
@@ -52,9 +52,9 @@ fn pack_row(row: &[Group], to: &mut [u8]) -> usize {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
 fn unpack_row(heads: &[[u8; HEAD]], cells: &[u8], first: usize, to: &mut [f32]) {
-    let mut at: usize = heads[..first].iter().map(|&head| Head::of(head).size()).sum();
+    let mut at: usize = heads[..first].iter().map(|&head| GroupHead::of(head).size()).sum();
     for (&head, to) in heads[first..].iter().zip(to.chunks_mut(LANES)) {
-        let head = Head::of(head);
+        let head = GroupHead::of(head);
         fetch(cells, at + AHEAD);
         let bytes = match cells[at..].first_chunk() {
             Some(bytes) => load_bytes(bytes),
@@ -113,14 +113,14 @@ fn padded<const N: usize>(end: &[u8]) -> [u8; N] {
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn load_16(cells: &Group) -> __m512 {
+fn load_16(cells: &CellGroup) -> __m512 {
     // SAFETY: the unaligned load reads these sixteen `f32`.
     unsafe { _mm512_loadu_ps(cells.as_ptr()) }
 }
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn store_16(to: &mut Group, cells: __m512) {
+fn store_16(to: &mut CellGroup, cells: __m512) {
     // SAFETY: the unaligned store writes these sixteen `f32`.
     unsafe { _mm512_storeu_ps(to.as_mut_ptr(), cells) }
 }

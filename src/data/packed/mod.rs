@@ -24,11 +24,11 @@ const HEAD: usize = 4;
 const MOST: usize = 4 * LANES + LANES;
 
 /// Sixteen cells.
-pub type Group = [f32; LANES];
+pub type CellGroup = [f32; LANES];
 
 /// Packed rows of one width.
 #[derive(Debug, Clone)]
-pub struct Packed {
+pub struct PackedRows {
     width: usize,
     /// Where each row ends.
     ends: Vec<usize>,
@@ -38,7 +38,7 @@ pub struct Packed {
     level: Level,
 }
 
-impl Packed {
+impl PackedRows {
     /// No rows yet; `capacity` is about how many bytes they will take.
     pub fn new(width: usize, capacity: usize) -> Self {
         Self::at(Level::best(), width, capacity)
@@ -76,7 +76,7 @@ impl Packed {
     }
 
     /// Adds a row of `num_groups` groups.
-    pub fn push(&mut self, row: &[Group]) {
+    pub fn push(&mut self, row: &[CellGroup]) {
         debug_assert_eq!(row.len(), self.num_groups());
         self.scratch.resize(row.len() * HEAD + row.len() * 4 * LANES + MOST, 0);
         let length = match self.level {
@@ -132,12 +132,12 @@ impl Packed {
 
 /// Which of sixteen cells are counts from 1 to 255, and which are others than 0.
 #[derive(Debug, Clone, Copy)]
-struct Head {
+struct GroupHead {
     counts: u16,
     others: u16,
 }
 
-impl Head {
+impl GroupHead {
     #[inline]
     fn of([a, b, c, d]: [u8; HEAD]) -> Self {
         Self { counts: u16::from_le_bytes([a, b]), others: u16::from_le_bytes([c, d]) }
@@ -171,7 +171,7 @@ mod tests {
         .prop_map(|cell| if cell.is_nan() { f32::NAN } else { cell + 0.0 })
     }
 
-    fn groups(row: &[f32]) -> Vec<Group> {
+    fn groups(row: &[f32]) -> Vec<CellGroup> {
         let mut groups = vec![[0.0; LANES]; row.len().div_ceil(LANES)];
         groups.as_flattened_mut()[..row.len()].copy_from_slice(row);
         groups
@@ -192,12 +192,12 @@ mod tests {
         ) {
             let width = rows[0].len();
             let features = from.min(to).min(width)..from.max(to).min(width);
-            let mut twin = Packed::at(Level::Portable, width, 0);
+            let mut twin = PackedRows::at(Level::Portable, width, 0);
             for row in &rows {
                 twin.push(&groups(row));
             }
             for level in Level::available() {
-                let mut packed = Packed::at(level, width, 99);
+                let mut packed = PackedRows::at(level, width, 99);
                 for row in &rows {
                     packed.push(&groups(row));
                 }
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn zeros_take_no_bytes_and_counts_one() {
-        let mut packed = Packed::new(32, 0);
+        let mut packed = PackedRows::new(32, 0);
         let mut row = [0.0; 32];
         packed.push(&groups(&row));
         assert_eq!(packed.bytes.len(), 2 * HEAD);

@@ -1,13 +1,14 @@
 //! The twin that runs everywhere, cell by cell.
 
-use super::{Group, HEAD, Head, LANES};
+use super::{CellGroup, GroupHead, HEAD, LANES};
 
-pub(super) fn pack(row: &[Group], to: &mut [u8]) -> usize {
+pub(super) fn pack(row: &[CellGroup], to: &mut [u8]) -> usize {
     let (heads, cells) = to.split_at_mut(HEAD * row.len());
     let mut at = 0;
     for (group, head) in row.iter().zip(heads.as_chunks_mut().0) {
         let (mut counts, mut others) = ([0; LANES], [0.0; LANES]);
-        let (mut found, mut num_counts, mut num_others) = (Head { counts: 0, others: 0 }, 0, 0);
+        let (mut found, mut num_counts, mut num_others) =
+            (GroupHead { counts: 0, others: 0 }, 0, 0);
         for (lane, &cell) in group.iter().enumerate() {
             let count = cell as u8;
             let is_other = f32::from(count) != cell;
@@ -31,9 +32,9 @@ pub(super) fn pack(row: &[Group], to: &mut [u8]) -> usize {
 }
 
 pub(super) fn unpack(heads: &[[u8; HEAD]], cells: &[u8], first: usize, to: &mut [f32]) {
-    let mut at: usize = heads[..first].iter().map(|&head| Head::of(head).size()).sum();
+    let mut at: usize = heads[..first].iter().map(|&head| GroupHead::of(head).size()).sum();
     for (&head, to) in heads[first..].iter().zip(to.chunks_mut(LANES)) {
-        let head = Head::of(head);
+        let head = GroupHead::of(head);
         let (mut count, mut other) = (at, at + head.counts.count_ones() as usize);
         for (lane, to) in to.iter_mut().enumerate() {
             *to = 0.0;

@@ -8,7 +8,7 @@
 //! ```
 #![expect(unsafe_code, reason = "a kernel: AVX2 behind a run-time check")]
 
-use super::{Sink, cells_with, ends_token, last_bytes};
+use super::{CellSink, cells_with, ends_token, last_bytes};
 use crate::simd::Level;
 use std::arch::x86_64::{
     __m128i, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si64, _mm_madd_epi16, _mm_maddubs_epi16,
@@ -21,7 +21,7 @@ pub(super) fn usual_cells(
     line: &[u8],
     at: usize,
     indices: RangeInclusive<u32>,
-    sink: &mut impl Sink,
+    sink: &mut impl CellSink,
 ) -> (usize, u32) {
     debug_assert!(Level::Avx2.is_available());
     // SAFETY: the caller has seen that the level is available, which has the features of `run`.
@@ -29,7 +29,12 @@ pub(super) fn usual_cells(
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn run(line: &[u8], at: usize, indices: RangeInclusive<u32>, sink: &mut impl Sink) -> (usize, u32) {
+fn run(
+    line: &[u8],
+    at: usize,
+    indices: RangeInclusive<u32>,
+    sink: &mut impl CellSink,
+) -> (usize, u32) {
     cells_with(line, at, indices, sink, |line, colon, end| usual_value(line, colon, end))
 }
 

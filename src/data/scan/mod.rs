@@ -16,7 +16,7 @@ use crate::simd::Level;
 use std::ops::RangeInclusive;
 
 /// Where cells go.
-pub trait Sink {
+pub trait CellSink {
     /// Takes a cell.
     fn cell(&mut self, index: u32, value: f32);
 
@@ -30,9 +30,9 @@ pub trait Sink {
 
 /// A function as a sink.
 #[derive(Debug)]
-pub struct Each<F>(pub F);
+pub struct CellFn<F>(pub F);
 
-impl<F: FnMut(u32, f32)> Sink for Each<F> {
+impl<F: FnMut(u32, f32)> CellSink for CellFn<F> {
     #[inline]
     fn cell(&mut self, index: u32, value: f32) {
         self.0(index, value);
@@ -107,25 +107,25 @@ fn separators(block: &[u8; BLOCK]) -> u64 {
 
 /// What reads lines: a kernel, and the memory that it keeps from line to line.
 #[derive(Debug)]
-pub struct Scan {
+pub struct CellScanner {
     level: Level,
     #[cfg(target_arch = "x86_64")]
-    wide: avx512::Scratch,
+    wide: avx512::ScanBuffers,
 }
 
-impl Default for Scan {
+impl Default for CellScanner {
     fn default() -> Self {
         Self::at(Level::best())
     }
 }
 
-impl Scan {
+impl CellScanner {
     /// On a given level.
     pub fn at(level: Level) -> Self {
         Self {
             level,
             #[cfg(target_arch = "x86_64")]
-            wide: avx512::Scratch::default(),
+            wide: avx512::ScanBuffers::default(),
         }
     }
 
@@ -139,7 +139,7 @@ impl Scan {
         line: &[u8],
         at: usize,
         indices: RangeInclusive<u32>,
-        sink: &mut impl Sink,
+        sink: &mut impl CellSink,
     ) -> (usize, u32) {
         if !line.get(at).is_some_and(|&byte| is_blank(byte)) {
             return (at, *indices.start());
@@ -166,7 +166,7 @@ fn cells_with(
     line: &[u8],
     mut at: usize,
     indices: RangeInclusive<u32>,
-    sink: &mut impl Sink,
+    sink: &mut impl CellSink,
     usual_value: impl Fn(&[u8], usize, usize) -> Option<f32>,
 ) -> (usize, u32) {
     let (mut next, highest) = indices.into_inner();
@@ -211,15 +211,16 @@ fn usual_index(line: &[u8], blank: usize, colon: usize, next: u32) -> Option<u32
 
 /// ` 17` in the last of eight bytes, and which bytes those are, for each index `17`: in a line
 /// without gaps the next index needs not be read, only compared.
-struct Expected {
+struct ExpectedIndices {
     masks: [u64; EXPECTED_INDICES],
     texts: [u64; EXPECTED_INDICES],
 }
 
 const EXPECTED_INDICES: usize = 1024;
 
-static EXPECTED: Expected = {
-    let mut expected = Expected { masks: [0; EXPECTED_INDICES], texts: [0; EXPECTED_INDICES] };
+static EXPECTED: ExpectedIndices = {
+    let mut expected =
+        ExpectedIndices { masks: [0; EXPECTED_INDICES], texts: [0; EXPECTED_INDICES] };
     let mut index = 0;
     while index < EXPECTED_INDICES {
         let (mut mask, mut text, mut shift, mut left) = (0, 0, 64, index);
@@ -290,7 +291,7 @@ mod tests {
     }
 
     fn agrees(level: Level, line: &str) {
-        let mut scan = Scan::at(level);
+        let mut scan = CellScanner::at(level);
         let expected = naive(line);
         let (mut at, mut next, mut taken) = (7, 1, 0);
         loop {
@@ -302,7 +303,7 @@ mod tests {
                 taken += 1;
             };
             (at, next) =
-                scan.usual_cells(line.as_bytes(), at, next..=highest, &mut Each(&mut take));
+                scan.usual_cells(line.as_bytes(), at, next..=highest, &mut CellFn(&mut take));
             let stands =
                 taken.checked_sub(1).map_or((7, 1), |i| (expected[i].2, expected[i].0 + 1));
             if taken > before {
@@ -327,11 +328,11 @@ mod tests {
             for level in Level::available() {
                 let mut taken = 0;
                 let mut take = |_, _| taken += 1;
-                let (at, next) = Scan::at(level).usual_cells(
+                let (at, next) = CellScanner::at(level).usual_cells(
                     line.as_bytes(),
                     at,
                     1..=1 << 20,
-                    &mut Each(&mut take),
+                    &mut CellFn(&mut take),
                 );
                 assert_eq!((at, next as usize, taken), (line.len(), cells + 1, cells), "{level:?}");
             }
@@ -344,9 +345,9 @@ mod tests {
         for highest in 0..=200 {
             for level in Level::available() {
                 let mut taken = 0;
-                let mut take = Each(|_, _| taken += 1);
+                let mut take = CellFn(|_, _| taken += 1);
                 let (_, next) =
-                    Scan::at(level).usual_cells(line.as_bytes(), 7, 1..=highest, &mut take);
+                    CellScanner::at(level).usual_cells(line.as_bytes(), 7, 1..=highest, &mut take);
                 assert!(next <= highest + 1 && taken == next - 1, "{level:?} {highest}");
             }
         }
@@ -355,18 +356,22 @@ mod tests {
     #[test]
     fn any_place_of_any_line_may_be_the_start() {
         // What one line leaves behind must not be seen by the next, shorter or longer.
-        let mut scans: Vec<_> = Level::available().into_iter().map(Scan::at).collect();
+        let mut scans: Vec<_> = Level::available().into_iter().map(CellScanner::at).collect();
         let line = b" :::: 1:2 :3 4: 5:6 7:8 9:1 10:2 11:3 12:4:: 13 14:5 15:6 16:7";
         for at in 0..=line.len() + 1 {
             for length in 0..=line.len() {
                 for scan in &mut scans {
                     let mut kept = Vec::new();
-                    let mut keep = Each(|index, value| kept.push((index, value)));
+                    let mut keep = CellFn(|index, value| kept.push((index, value)));
                     let (end, next) = scan.usual_cells(&line[..length], at, 0..=99, &mut keep);
                     let mut fresh = Vec::new();
-                    let mut take = Each(|index, value| fresh.push((index, value)));
-                    let found =
-                        Scan::at(scan.level).usual_cells(&line[..length], at, 0..=99, &mut take);
+                    let mut take = CellFn(|index, value| fresh.push((index, value)));
+                    let found = CellScanner::at(scan.level).usual_cells(
+                        &line[..length],
+                        at,
+                        0..=99,
+                        &mut take,
+                    );
                     assert_eq!((found, fresh), ((end, next), kept));
                     assert!(at <= end && end <= length.max(at));
                 }

@@ -1,6 +1,6 @@
 //! Values in plain Rust: eight bytes at a time in a word.
 
-use super::{Sink, cells_with, ends_token, last_bytes};
+use super::{CellSink, cells_with, ends_token, last_bytes};
 use crate::binning::nearest;
 use crate::data::number;
 use std::ops::RangeInclusive;
@@ -11,7 +11,7 @@ pub(super) fn usual_cells(
     line: &[u8],
     at: usize,
     indices: RangeInclusive<u32>,
-    sink: &mut impl Sink,
+    sink: &mut impl CellSink,
 ) -> (usize, u32) {
     cells_with(line, at, indices, sink, usual_value)
 }

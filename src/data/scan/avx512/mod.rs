@@ -15,7 +15,7 @@
 mod numbers;
 
 use self::numbers::{COUNTING, Places, lanes, load_4, load_16};
-use super::{BLOCK, EXPECTED, EXPECTED_INDICES, Sink, last_bytes};
+use super::{BLOCK, CellSink, EXPECTED, EXPECTED_INDICES, last_bytes};
 use crate::binning::nearest;
 use crate::data::number;
 use crate::simd::Level;
@@ -32,8 +32,8 @@ pub(super) fn usual_cells(
     line: &[u8],
     at: usize,
     indices: RangeInclusive<u32>,
-    scratch: &mut Scratch,
-    sink: &mut impl Sink,
+    scratch: &mut ScanBuffers,
+    sink: &mut impl CellSink,
 ) -> (usize, u32) {
     debug_assert!(Level::Avx512.is_available());
     // SAFETY: the caller has seen that the level is available, which has the features of `run`.
@@ -43,14 +43,14 @@ pub(super) fn usual_cells(
 /// What is on its way from a line to a sink. It is kept from line to line: to clear it takes longer
 /// than to fill it.
 #[derive(Debug)]
-pub(super) struct Scratch {
-    window: Window,
-    cells: Cells,
+pub(super) struct ScanBuffers {
+    window: TokenWindow,
+    cells: CellBuffer,
 }
 
-impl Default for Scratch {
+impl Default for ScanBuffers {
     fn default() -> Self {
-        Self { window: Window::new(), cells: Cells::new() }
+        Self { window: TokenWindow::new(), cells: CellBuffer::new() }
     }
 }
 
@@ -61,8 +61,8 @@ fn run(
     line: &[u8],
     mut at: usize,
     indices: RangeInclusive<u32>,
-    Scratch { window, cells }: &mut Scratch,
-    sink: &mut impl Sink,
+    ScanBuffers { window, cells }: &mut ScanBuffers,
+    sink: &mut impl CellSink,
 ) -> (usize, u32) {
     let (mut next, highest) = indices.into_inner();
     // Places and indices are compared as signed numbers.
@@ -82,7 +82,7 @@ fn run(
             }
             if !odd && window.read < window.count {
                 // What ended a run may be a gap, or only the end.
-                let many = if without_gaps { LANES } else { Cells::MANY };
+                let many = if without_gaps { LANES } else { CellBuffer::MANY };
                 let found = window.read(line, next..=highest, cells, many);
                 for (&index, &value) in cells.indices.iter().zip(&cells.values).take(found) {
                     sink.cell(index, value);
@@ -111,7 +111,7 @@ const LANES: usize = 4;
 
 /// Where the cells of a stretch of a line lie.
 #[derive(Debug)]
-struct Window {
+struct TokenWindow {
     /// The places of blanks, in order; the end of the line is one. What is here, and the sixteen
     /// behind it, lies within the line.
     blanks: [u32; Self::SIZE],
@@ -125,21 +125,21 @@ struct Window {
 
 /// Cells as read.
 #[derive(Debug)]
-struct Cells {
+struct CellBuffer {
     indices: [u32; Self::MANY + LANES],
-    values: [f32; Window::SIZE],
+    values: [f32; TokenWindow::SIZE],
 }
 
-impl Cells {
+impl CellBuffer {
     /// As many are handed over at once.
     const MANY: usize = 64;
 
     fn new() -> Self {
-        Self { indices: [0; Self::MANY + LANES], values: [0.0; Window::SIZE] }
+        Self { indices: [0; Self::MANY + LANES], values: [0.0; TokenWindow::SIZE] }
     }
 }
 
-impl Window {
+impl TokenWindow {
     /// A window ends with the block in which it comes to as many blanks or colons.
     const MARKS: usize = 160;
     /// Room for a block more, and for what is read behind the last place.
@@ -193,7 +193,7 @@ impl Window {
         &mut self,
         line: &[u8],
         range: RangeInclusive<u32>,
-        cells: &mut Cells,
+        cells: &mut CellBuffer,
     ) -> (usize, bool) {
         let (next, highest) = range.into_inner();
         let (from, next) = (self.read, next as usize);
@@ -252,7 +252,7 @@ impl Window {
         &mut self,
         line: &[u8],
         range: RangeInclusive<u32>,
-        cells: &mut Cells,
+        cells: &mut CellBuffer,
         many: usize,
     ) -> usize {
         let (mut next, highest) = range.into_inner();

@@ -1,8 +1,8 @@
 //! A text file as blocks of whole lines, in fixed memory.
 //!
-//! A [`Block`] is the memory for some text that ends where a line ends; a [`Piece`] is that text, small
+//! A [`BlockBuffer`] is the memory for some text that ends where a line ends; a [`TextBlock`] is that text, small
 //! enough that it stays in the cache of the thread that reads and parses it. Every line counts, but
-//! [`Piece::lines`] leaves out those with nothing but a comment. Lines count from 1 in each block:
+//! [`TextBlock::lines`] leaves out those with nothing but a comment. Lines count from 1 in each block:
 //! where a block lies in the text is known once all lines before it have been looked at, and
 //! [`for_each_piece`](super::pieces::for_each_piece) tells it then.
 //!
@@ -61,7 +61,7 @@ impl Default for LineOptions {
 pub struct LineSource {
     path: PathBuf,
     options: LineOptions,
-    input: Input,
+    input: TextInput,
     /// What was read after the last whole line: a line without its end.
     carry: Vec<u8>,
     /// Nothing more is to be read.
@@ -73,7 +73,7 @@ pub struct LineSource {
 
 /// Memory for whole lines of a text, to be used again for the next.
 #[derive(Debug, Default)]
-pub struct Block {
+pub struct BlockBuffer {
     /// The text, and after it what was left there before: clearing it costs a tenth of parsing it.
     buffer: Vec<u8>,
     used: usize,
@@ -81,7 +81,7 @@ pub struct Block {
 
 /// Whole lines.
 #[derive(Debug)]
-pub struct Piece<'a> {
+pub struct TextBlock<'a> {
     text: &'a [u8],
     /// How many lines were looked at, those that do not show included.
     seen: Cell<u64>,
@@ -93,7 +93,11 @@ impl LineSource {
         let path = path.as_ref();
         let file = File::open(path).map_err(|e| Error::io(path, e))?;
         let metadata = file.metadata().map_err(|e| Error::io(path, e))?;
-        let raw = if metadata.is_file() { Raw::File(file) } else { Raw::held(Box::new(file)) };
+        let raw = if metadata.is_file() {
+            ByteSource::File(file)
+        } else {
+            ByteSource::held(Box::new(file))
+        };
         Self::new(path, raw, options)
     }
 
@@ -103,11 +107,11 @@ impl LineSource {
         reader: Box<dyn Read + Send>,
         options: &LineOptions,
     ) -> Result<Self> {
-        Self::new(name.as_ref(), Raw::held(reader), options)
+        Self::new(name.as_ref(), ByteSource::held(reader), options)
     }
 
-    fn new(path: &Path, raw: Raw, options: &LineOptions) -> Result<Self> {
-        let input = Input::new(path, raw)?;
+    fn new(path: &Path, raw: ByteSource, options: &LineOptions) -> Result<Self> {
+        let input = TextInput::new(path, raw)?;
         let max_line_bytes = options.max_line_bytes.max(1);
         let options = LineOptions {
             // A block longer than the longest line could hide a line that is too long.
@@ -137,11 +141,13 @@ impl LineSource {
 
     /// Goes back to the first line.
     pub fn rewind(&mut self) -> Result<()> {
-        let raw =
-            std::mem::replace(&mut self.input, Input::Plain(Raw::held(Box::new(io::empty()))));
+        let raw = std::mem::replace(
+            &mut self.input,
+            TextInput::Plain(ByteSource::held(Box::new(io::empty()))),
+        );
         let mut raw = raw.into_raw();
         raw.rewind().map_err(|e| Error::io(&self.path, e))?;
-        self.input = Input::new(&self.path, raw)?;
+        self.input = TextInput::new(&self.path, raw)?;
         self.carry.clear();
         (self.ended, self.fault, self.bytes) = (false, None, 0);
         Ok(())
@@ -149,7 +155,7 @@ impl LineSource {
 
     /// Reads the next lines into `block`; `false` once there are none. A fault lies on the first
     /// line that was not handed out.
-    pub fn next_block(&mut self, block: &mut Block) -> Result<bool> {
+    pub fn next_block(&mut self, block: &mut BlockBuffer) -> Result<bool> {
         block.used = 0;
         block.append(&self.carry);
         self.carry.clear();
@@ -172,7 +178,7 @@ impl LineSource {
 
     /// Reads until the block holds a whole line, and about `block_bytes`; gives the length of the
     /// whole lines.
-    fn fill(&mut self, block: &mut Block) -> usize {
+    fn fill(&mut self, block: &mut BlockBuffer) -> usize {
         let LineOptions { block_bytes, max_line_bytes, .. } = self.options;
         let mut searched = block.used;
         while !self.ended {
@@ -207,7 +213,7 @@ impl LineSource {
     }
 
     fn broken(&self, error: io::Error) -> Error {
-        if error.raw_os_error().is_some() || matches!(self.input, Input::Plain(_)) {
+        if error.raw_os_error().is_some() || matches!(self.input, TextInput::Plain(_)) {
             return Error::io(&self.path, error);
         }
         let cut_short = error.kind() == io::ErrorKind::UnexpectedEof;
@@ -218,10 +224,10 @@ impl LineSource {
     }
 }
 
-impl Block {
+impl BlockBuffer {
     /// The text.
-    pub fn piece(&self) -> Piece<'_> {
-        Piece::new(&self.buffer[..self.used])
+    pub fn piece(&self) -> TextBlock<'_> {
+        TextBlock::new(&self.buffer[..self.used])
     }
 
     /// The memory held, in bytes.
@@ -259,12 +265,12 @@ impl Block {
 
 /// A line without its end, and a little of what stands before it in the text.
 #[derive(Debug, Clone, Copy)]
-pub struct Line<'a> {
+pub struct TextLine<'a> {
     text: &'a [u8],
     start: usize,
 }
 
-impl<'a> Line<'a> {
+impl<'a> TextLine<'a> {
     /// So many bytes before a line are kept, if they are there.
     const LEAD: usize = 16;
 
@@ -281,13 +287,13 @@ impl<'a> Line<'a> {
 }
 
 /// A line of its own.
-impl<'a, B: AsRef<[u8]> + ?Sized> From<&'a B> for Line<'a> {
+impl<'a, B: AsRef<[u8]> + ?Sized> From<&'a B> for TextLine<'a> {
     fn from(line: &'a B) -> Self {
         Self { text: line.as_ref(), start: 0 }
     }
 }
 
-impl<'a> Piece<'a> {
+impl<'a> TextBlock<'a> {
     /// Lines, each with its end; only the last line of a file may lack it.
     pub fn new(text: &'a [u8]) -> Self {
         Self { text, seen: Cell::new(0) }
@@ -304,22 +310,22 @@ impl<'a> Piece<'a> {
     }
 
     /// The lines, numbered from 1; none that is blank or only a comment.
-    pub fn lines(&self) -> impl Iterator<Item = (u64, Line<'a>)> {
+    pub fn lines(&self) -> impl Iterator<Item = (u64, TextLine<'a>)> {
         let text = self.text;
         let (mut start, mut number) = (0, 0);
         let cut = move || {
             let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
             let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-            let from = start.saturating_sub(Line::LEAD);
+            let from = start.saturating_sub(TextLine::LEAD);
             let text = &text[from..start + length];
             let text = if rest[..length].ends_with(b"\r") { &text[..text.len() - 1] } else { text };
-            let line = Line { text, start: start - from };
+            let line = TextLine { text, start: start - from };
             start += length + 1;
             number += 1;
             self.seen.set(number);
             Some((number, line))
         };
-        let says = |line: Line<'_>| {
+        let says = |line: TextLine<'_>| {
             let first = line.bytes().iter().find(|byte| !matches!(byte, b' ' | b'\t'));
             first.is_some_and(|&byte| byte != b'#')
         };
@@ -329,7 +335,7 @@ impl<'a> Piece<'a> {
     /// Parses line after line up to the first fault, which is given its line.
     ///
     /// `parse` places a fault at its column; the line it names there does not matter.
-    pub fn each(&self, mut parse: impl FnMut(u64, Line<'a>) -> Result<()>) -> Result<()> {
+    pub fn each(&self, mut parse: impl FnMut(u64, TextLine<'a>) -> Result<()>) -> Result<()> {
         for (number, line) in self.lines() {
             parse(number, line).map_err(|error| on_line(error, number))?;
         }
@@ -352,7 +358,7 @@ pub(super) fn after_lines(error: Error, before: u64) -> Error {
 }
 
 /// The bytes as they are stored.
-enum Raw {
+enum ByteSource {
     File(File),
     /// What was read so far, and where more comes from.
     Held {
@@ -362,7 +368,7 @@ enum Raw {
     },
 }
 
-impl Raw {
+impl ByteSource {
     fn held(rest: Box<dyn Read + Send>) -> Self {
         Self::Held { bytes: Vec::new(), at: 0, rest }
     }
@@ -387,7 +393,7 @@ impl Raw {
     }
 }
 
-impl Read for Raw {
+impl Read for ByteSource {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::File(file) => file.read(into),
@@ -415,14 +421,14 @@ fn packed(first: &[u8]) -> Option<&'static str> {
 }
 
 /// The text.
-enum Input {
-    Plain(Raw),
-    Gzip(Box<MultiGzDecoder<BufReader<Raw>>>),
+enum TextInput {
+    Plain(ByteSource),
+    Gzip(Box<MultiGzDecoder<BufReader<ByteSource>>>),
 }
 
-impl Input {
+impl TextInput {
     /// Looks at the first bytes of what stands at its start.
-    fn new(path: &Path, mut raw: Raw) -> Result<Self> {
+    fn new(path: &Path, mut raw: ByteSource) -> Result<Self> {
         let magic = raw.first_bytes().map_err(|e| Error::io(path, e))?;
         if let Some(format) = packed(&magic) {
             return Err(Error::data("text.format", format!("this is a {format} file"))
@@ -438,7 +444,7 @@ impl Input {
         })
     }
 
-    fn into_raw(self) -> Raw {
+    fn into_raw(self) -> ByteSource {
         match self {
             Self::Plain(raw) => raw,
             Self::Gzip(decoder) => decoder.into_inner().into_inner(),
@@ -446,7 +452,7 @@ impl Input {
     }
 }
 
-impl Read for Input {
+impl Read for TextInput {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(raw) => raw.read(into),
@@ -455,7 +461,7 @@ impl Read for Input {
     }
 }
 
-impl fmt::Debug for Input {
+impl fmt::Debug for TextInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Plain(_) => "Plain",
@@ -474,10 +480,10 @@ mod tests {
     }
 
     fn all_lines(source: &mut LineSource) -> Vec<(u64, String)> {
-        let mut block = Block::default();
+        let mut block = BlockBuffer::default();
         let (mut lines, mut before) = (Vec::new(), 0);
         while source.next_block(&mut block).unwrap() {
-            let text = |line: Line<'_>| String::from_utf8_lossy(line.bytes()).into_owned();
+            let text = |line: TextLine<'_>| String::from_utf8_lossy(line.bytes()).into_owned();
             let piece = block.piece();
             lines.extend(piece.lines().map(|(number, line)| (before + number, text(line))));
             before += piece.seen();
@@ -507,7 +513,7 @@ mod tests {
             assert_eq!(all_lines(&mut source(fits, block_bytes)).len(), 3);
             let long = [b"a\n", &LINE[..], b"\nb\n"].concat().leak();
             let mut source = source(long, block_bytes);
-            let mut block = Block::default();
+            let mut block = BlockBuffer::default();
             assert!(source.next_block(&mut block).unwrap());
             assert_eq!(block.piece().text(), b"a\n");
             let error = source.next_block(&mut block).unwrap_err();

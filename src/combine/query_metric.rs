@@ -1,47 +1,47 @@
-//! The metric of one query while its list changes, in whole units.
+//! The metric of one query while its ranking changes, in whole units.
 //!
-//! A sum of floats would depend on the order of events and of queries. So each query's value, times
-//! its weight, is a whole number of *units*, small enough that the values of all queries fit 62 bits:
+//! A sum of floats would depend on the order of changes and of queries. So each query's value, times
+//! its weight, is a whole number of *units*, small enough that the sum over all queries fits 62 bits:
 //! sums are exact in any order, and a change that is undone leaves nothing behind.
 //!
-//! Where a doc is worth its gain times the discount of its rank (DCG, NDCG, precision and recall
-//! with ties by expectation) an exchange costs O(1): docs whose lines are the same each count with
-//! the mean of their gains. All other metrics are asked anew after each alpha at which docs of
-//! different labels were exchanged, at the price of their own pass over the list.
+//! [`GainSum`]: where the metric is a sum of gains times discounts (DCG, NDCG, precision and recall with
+//! ties by expectation) an exchange costs O(1); documents with equal lines count with the mean of their
+//! gains. [`RecomputedMetric`]: all others are computed again after each alpha at which documents with
+//! different labels were exchanged, in a pass over the list.
 
-use super::lines::Twins;
+use super::score_lines::TiedDocs;
 use crate::error::Result;
 use crate::metric::{Empty, Judge, LabelFacts, Measure, Metric, Ranking, Scratch, Ties};
 
-/// What a walk tells of its exchanges.
-pub(super) trait Tally {
-    /// The docs of this rank and the next change places.
+/// A metric that is updated by the exchanges of a walk.
+pub(super) trait QueryMetric {
+    /// The documents at this rank and the next exchange places.
     fn swap(&mut self, rank: usize, upper: u32, lower: u32);
-    /// The doc of the last rank leaves the list for another.
+    /// The document at the last rank leaves the list and another enters.
     fn enter(&mut self, last: usize, leaving: u32, entering: u32);
-    /// Whether the value may be another than when it was last asked for.
-    fn is_touched(&self) -> bool;
+    /// Whether the value may have changed since it was last computed.
+    fn is_changed(&self) -> bool;
     /// The value of the list in units.
     fn value(&mut self, top: &[u32]) -> i64;
 }
 
-/// A query's labels and what counts of them.
+/// The labels of a query, and the scale of its metric.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(super) struct WeightedLabels<'a> {
     pub(super) labels: &'a [f32],
-    /// Units a value of 1 in this query.
+    /// The units of a value of 1 in this query.
     pub(super) unit: f64,
 }
 
-/// The metric made ready: which labels differ for it and which way of counting it takes.
+/// A metric prepared for a set of labels.
 #[derive(Debug, Clone)]
-pub(super) struct Rules {
+pub(super) struct MetricRules {
     pub(super) judge: Judge,
-    /// The metric is a sum of gains times discounts.
+    /// Whether the metric is a sum of gains times discounts.
     pub(super) is_sum: bool,
 }
 
-impl Rules {
+impl MetricRules {
     pub(super) fn new(metric: &Metric, labels: &[f32]) -> Result<Self> {
         let judge = Judge::new(metric, labels, LabelFacts::scan(labels)?)?;
         let is_linear = matches!(
@@ -52,12 +52,12 @@ impl Rules {
         Ok(Self { judge, is_sum })
     }
 
-    /// How many ranks count in a query of `num_docs`.
+    /// The number of ranks that count in a query of `num_docs` documents.
     pub(super) fn ranks(&self, num_docs: usize) -> usize {
         self.judge.depth().min(num_docs)
     }
 
-    /// What the metric cannot exceed in a query with these labels; 0 if it does not count.
+    /// An upper bound of the metric in a query with these labels; 0 if the query does not count.
     pub(super) fn bound(&self, labels: &[f32]) -> f64 {
         let metric = &self.judge.metric;
         let is_found = match metric.measure() {
@@ -74,7 +74,7 @@ impl Rules {
         }
     }
 
-    /// What a doc adds at a rank of discount 1, in a sum.
+    /// The gain of a document in the sum, at discount 1.
     fn gain(&self, label: f32) -> f64 {
         match self.judge.metric.measure() {
             Measure::Ndcg | Measure::Dcg => self.judge.gains.of(label),
@@ -83,11 +83,15 @@ impl Rules {
     }
 }
 
-/// The value of a query whose docs no order tells apart, or `None` if the order counts.
+/// The value of a query for which the order of documents makes no difference, else `None`.
 ///
-/// Values are NaN where the query is skipped. Leaves the query's labels in `ranking`.
-pub(super) fn constant(rules: &Rules, labels: &[f32], buffers: &mut Buffers) -> Option<f64> {
-    let Buffers { ranking, scratch, .. } = buffers;
+/// It is NaN where the query is skipped. Leaves the query's labels in `ranking`.
+pub(super) fn constant(
+    rules: &MetricRules,
+    labels: &[f32],
+    buffers: &mut MetricBuffers,
+) -> Option<f64> {
+    let MetricBuffers { ranking, scratch, .. } = buffers;
     ranking.begin(labels);
     let empty = rules.judge.divisor(ranking, &mut scratch.discounts).is_none();
     if !empty && ranking.levels().len() > 1 {
@@ -97,44 +101,44 @@ pub(super) fn constant(rules: &Rules, labels: &[f32], buffers: &mut Buffers) -> 
     Some(rules.judge.value(ranking, scratch))
 }
 
-/// What tallies keep from query to query.
+/// Buffers kept from query to query.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Buffers {
+pub(super) struct MetricBuffers {
     ranking: Ranking,
     scratch: Scratch,
-    /// Units a doc is worth at discount 1.
+    /// The gain of each document in units.
     gains: Vec<f64>,
     discounts: Vec<f64>,
-    /// Discounts are those of DCG, not ones.
+    /// Whether the discounts are those of DCG; else they are all 1.
     is_log: bool,
 }
 
-/// A sum of gains times discounts.
+/// A metric that is a sum of gains times discounts.
 #[derive(Debug)]
-pub(super) struct Sum<'a> {
+pub(super) struct GainSum<'a> {
     gains: &'a [f64],
     discounts: &'a [f64],
     value: i64,
     is_new: bool,
 }
 
-impl<'a> Sum<'a> {
-    /// For the query that [`constant`] was last asked about.
+impl<'a> GainSum<'a> {
+    /// For the query of the last call of [`constant`].
     pub(super) fn new(
-        rules: &Rules,
-        known: Known<'_>,
-        twins: &Twins,
-        buffers: &'a mut Buffers,
+        rules: &MetricRules,
+        known: WeightedLabels<'_>,
+        tied_docs: &TiedDocs,
+        buffers: &'a mut MetricBuffers,
     ) -> Self {
-        let Buffers { ranking, scratch, gains, discounts, is_log } = buffers;
+        let MetricBuffers { ranking, scratch, gains, discounts, is_log } = buffers;
         let ranks = rules.ranks(known.labels.len());
         let divisor = rules.judge.divisor(ranking, &mut scratch.discounts).unwrap_or(1.0);
         let unit = known.unit / divisor;
         gains.clear();
         gains.extend(known.labels.iter().map(|&label| rules.gain(label) * unit));
-        if twins.any {
+        if tied_docs.any {
             for doc in 0..known.labels.len() as u32 {
-                let set = twins.of(doc);
+                let set = tied_docs.of(doc);
                 if set.len() > 1 {
                     let labels = set.iter().map(|&twin| known.labels[twin as usize]);
                     let sum: f64 = labels.map(|label| rules.gain(label)).sum();
@@ -162,7 +166,7 @@ impl<'a> Sum<'a> {
     }
 }
 
-impl Tally for Sum<'_> {
+impl QueryMetric for GainSum<'_> {
     #[expect(clippy::inline_always, reason = "the walk is compiled for several levels")]
     #[inline(always)]
     fn swap(&mut self, rank: usize, upper: u32, lower: u32) {
@@ -182,7 +186,7 @@ impl Tally for Sum<'_> {
 
     #[expect(clippy::inline_always, reason = "the walk is compiled for several levels")]
     #[inline(always)]
-    fn is_touched(&self) -> bool {
+    fn is_changed(&self) -> bool {
         true
     }
 
@@ -198,29 +202,29 @@ impl Tally for Sum<'_> {
     }
 }
 
-/// Any metric, asked anew.
+/// Any other metric, computed again after changes.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
-    rules: &'a Rules,
-    known: Known<'a>,
-    twins: &'a Twins,
-    buffers: &'a mut Buffers,
-    is_touched: bool,
+pub(super) struct RecomputedMetric<'a> {
+    rules: &'a MetricRules,
+    known: WeightedLabels<'a>,
+    tied_docs: &'a TiedDocs,
+    buffers: &'a mut MetricBuffers,
+    is_changed: bool,
 }
 
-impl<'a> Asked<'a> {
-    /// For the query that [`constant`] was last asked about.
+impl<'a> RecomputedMetric<'a> {
+    /// For the query of the last call of [`constant`].
     pub(super) fn new(
-        rules: &'a Rules,
-        known: Known<'a>,
-        twins: &'a Twins,
-        buffers: &'a mut Buffers,
+        rules: &'a MetricRules,
+        known: WeightedLabels<'a>,
+        tied_docs: &'a TiedDocs,
+        buffers: &'a mut MetricBuffers,
     ) -> Self {
-        Self { rules, known, twins, buffers, is_touched: true }
+        Self { rules, known, tied_docs, buffers, is_changed: true }
     }
 
-    fn ask(&mut self, top: &[u32]) -> f64 {
-        let Buffers { ranking, scratch, .. } = &mut *self.buffers;
+    fn compute(&mut self, top: &[u32]) -> f64 {
+        let MetricBuffers { ranking, scratch, .. } = &mut *self.buffers;
         let labels = self.known.labels;
         let label = |&doc: &u32| labels[doc as usize];
         let ranks = self.rules.ranks(labels.len());
@@ -228,7 +232,8 @@ impl<'a> Asked<'a> {
         ranking.clear_blocks();
         let mut rank = 0;
         while rank < top.len() {
-            let set = if self.twins.any { self.twins.of(top[rank]) } else { &top[rank..=rank] };
+            let set =
+                if self.tied_docs.any { self.tied_docs.of(top[rank]) } else { &top[rank..=rank] };
             if tied {
                 ranking.push_block(set.iter().map(label));
             } else {
@@ -243,22 +248,22 @@ impl<'a> Asked<'a> {
     }
 }
 
-impl Tally for Asked<'_> {
+impl QueryMetric for RecomputedMetric<'_> {
     fn swap(&mut self, _rank: usize, upper: u32, lower: u32) {
         let labels = self.known.labels;
-        self.is_touched |= labels[upper as usize] != labels[lower as usize] || self.twins.any;
+        self.is_changed |= labels[upper as usize] != labels[lower as usize] || self.tied_docs.any;
     }
 
     fn enter(&mut self, last: usize, leaving: u32, entering: u32) {
         self.swap(last, leaving, entering);
     }
 
-    fn is_touched(&self) -> bool {
-        self.is_touched
+    fn is_changed(&self) -> bool {
+        self.is_changed
     }
 
     fn value(&mut self, top: &[u32]) -> i64 {
-        self.is_touched = false;
-        (self.ask(top) * self.known.unit) as i64
+        self.is_changed = false;
+        (self.compute(top) * self.known.unit) as i64
     }
 }

@@ -1,36 +1,36 @@
-//! Scores without ties: the other two ways of Wu et al. 2008, beside the expectation.
+//! Breaks ties of scores: the two alternatives of Wu et al. 2008 to the expectation over ties.
 //!
-//! Docs of a query that a ranker gives the same score are put into an order of their own, by a score
-//! that breaks ties or by *jitter*: numbers that look random and depend on the content of docs and a
-//! seed alone. To the scores, counted from the lowest of the query, is added less than 2^-30 of what they
-//! range over in it: docs that are closer count as tied.
+//! Documents of a query with the same score are ordered by another score or by *jitter*: pseudo-random
+//! numbers that depend only on a seed and the content of the documents. The scores, counted from the
+//! lowest of the query, change by less than 2^-30 of their range in it; documents that are closer than
+//! that count as tied.
 //!
-//! Rankers that were all treated so, by the same numbers, keep that order in every mixture of positive
-//! weights, so that sweeps need not know of it.
+//! When all rankers are treated with the same numbers, the order of ties is the same in every
+//! combination with positive weights.
 
-use super::Judged;
-use super::many::{check, range};
+use super::JudgedQueries;
+use super::rankers::{check, range};
 use crate::error::Result;
 use crate::hash;
 use crate::random;
 use rayon::prelude::*;
 
-/// What of the range of its scores a query gives up; above the last bits that sweeps see.
+/// The largest change, as a share of the range of a query's scores; a sweep can still see it.
 const SHARE: f64 = 1.0 / (1u64 << 30) as f64;
 
-/// What orders docs that are tied.
+/// What orders tied documents.
 #[derive(Debug, Clone, Copy)]
 pub enum TieBreak<'a> {
-    /// A score of each doc, larger is better; where it ties too, docs stay tied.
+    /// A score of each document, larger is better; documents that tie in it, too, stay tied.
     Score(&'a [f64]),
-    /// Numbers of this seed.
+    /// Pseudo-random numbers of this seed.
     Jitter(u64),
 }
 
 /// The scores of all rankers without ties.
-pub fn untied(
+pub fn break_ties(
     rankers: &[&[f64]],
-    judged: &Judged<'_>,
+    judged: &JudgedQueries<'_>,
     tie_break: TieBreak<'_>,
 ) -> Result<Vec<Vec<f64>>> {
     check(rankers, judged)?;
@@ -44,12 +44,12 @@ pub fn untied(
     let mut shifted: Vec<Vec<f64>> = rankers.iter().map(|scores| scores.to_vec()).collect();
     for docs in judged.queries.ranges() {
         let ranges: Vec<f64> = rankers.iter().map(|scores| range(&scores[docs.clone()])).collect();
-        // A ranker that says nothing has no say in ties either, unless no other has.
+        // A constant ranker has no say in ties, unless all are constant.
         let is_flat = ranges.iter().all(|&range| range == 0.0);
         for (scores, range) in shifted.iter_mut().zip(ranges) {
             let of_query = &mut scores[docs.clone()];
             let range = if is_flat { 1.0 } else { range };
-            // Far from 0 there would be no bits for what is added.
+            // Far from 0, floats would have no bits for the small change.
             let lowest = of_query.iter().copied().fold(f64::INFINITY, f64::min);
             for (score, place) in of_query.iter_mut().zip(&places[docs.clone()]) {
                 *score = (*score - lowest) + place * SHARE * range;
@@ -59,8 +59,8 @@ pub fn untied(
     Ok(shifted)
 }
 
-/// A number for each doc by what all rankers and the label say of it, and of all docs of its query.
-fn jitter(rankers: &[&[f64]], judged: &Judged<'_>, seed: u64) -> Vec<f64> {
+/// A number for each document, from a hash of its scores and label and those of its query.
+fn jitter(rankers: &[&[f64]], judged: &JudgedQueries<'_>, seed: u64) -> Vec<f64> {
     let of_doc = |doc: usize| {
         let label = u64::from(judged.labels[doc].to_bits());
         rankers.iter().fold(hash::mix(label), |sum, scores| {
@@ -78,8 +78,8 @@ fn jitter(rankers: &[&[f64]], judged: &Judged<'_>, seed: u64) -> Vec<f64> {
     ranges.into_par_iter().flat_map_iter(of_query).collect()
 }
 
-/// From 0, the lowest doc of a query, to below 1.
-fn places(scores: &[f64], judged: &Judged<'_>) -> Vec<f64> {
+/// The place of each document in its query by score: from 0, the lowest, to below 1.
+fn places(scores: &[f64], judged: &JudgedQueries<'_>) -> Vec<f64> {
     let mut places = vec![0.0; scores.len()];
     let mut order = Vec::new();
     for docs in judged.queries.ranges() {

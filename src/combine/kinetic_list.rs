@@ -1,70 +1,70 @@
-//! The top of one query's ranking while alpha rises: a kinetic list.
+//! The top of one query's ranking as alpha rises: a kinetic sorted list.
 //!
 //! ```text
 //! rank      0     1     2  ...  k-1  |  outside, in no order
 //! next      t01   t12   t23     t*   |  t*: the first of them to overtake the last of the list
 //! ```
 //!
-//! The list holds, for each of its k ranks, when the doc below will overtake. The walk takes the
-//! earliest of these times, exchanges the two docs and refreshes at most three times; only when the
-//! last of the list is another doc are those outside looked at, in one pass of vector instructions.
-//! What happens at one alpha is reported as one event, after all of it has happened.
+//! The list stores, for each of its k ranks, the time at which the document below overtakes. The walk
+//! takes the earliest time, exchanges the two documents and recomputes at most three times; only when
+//! the last document of the list changes are those outside searched, in one pass of vector
+//! instructions. All exchanges at one alpha are reported as one change of the metric.
 //!
-//! Cost of a query of n docs with E events in its first k ranks: O(n + k log k) to begin, O(k/16) an
-//! event and O(n/8) for each new last of the list. Without a cut, k = n and events are inversions.
+//! Cost of a query of n documents with E exchanges in its first k ranks: O(n + k log k) to start, O(k/16)
+//! per exchange and O(n/8) for each new last document of the list. Without a cut, k = n.
 
-use super::lines::{self, Line};
-use super::tally::Tally;
+use super::query_metric::QueryMetric;
+use super::score_lines::{self, ScoreLine};
 
-/// Where the metric changes, and by how much in the units of the tally.
+/// A change of a query's metric at `t`, in units.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Event {
+pub(super) struct MetricChange {
     pub(super) t: f64,
     pub(super) delta: i64,
 }
 
 /// Where a walk ends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct End {
-    /// After all that happens until here, that included.
+pub(super) struct WalkLimit {
+    /// After all exchanges up to this time, inclusive.
     pub(super) until: f64,
-    /// Or as soon as there are so many events.
+    /// Or as soon as there are so many changes.
     pub(super) most_events: usize,
 }
 
-/// What a walk saw.
+/// The result of a walk, beside its changes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Walked {
-    /// The value before its first event.
+pub(super) struct WalkOutcome {
+    /// The metric before the first change.
     pub(super) start: i64,
-    /// When the next thing happens, after its end.
+    /// The time of the next exchange after the end.
     pub(super) next: f64,
 }
 
-/// Times and lines are handled in runs of these lengths.
+/// Times and lines are processed in runs of these lengths.
 const RUN: usize = 16;
 const LANES: usize = 8;
 
-/// One query's list; kept from query to query.
+/// The list of one query; its buffers are kept from query to query.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Front {
-    /// How many ranks are followed.
+pub(super) struct KineticList {
+    /// The number of ranks in the list.
     k: usize,
     num_docs: usize,
-    /// The docs of the list by rank, then those outside.
+    /// The documents of the list by rank, then those outside.
     order: Vec<u32>,
-    /// Their lines; then lines that overtake nothing, to whole runs.
+    /// Their lines, padded to whole runs with lines that never overtake.
     intercepts: Vec<f64>,
     slopes: Vec<f64>,
-    times: Times,
-    /// Which doc outside overtakes at `times[k - 1]`.
+    times: CrossingTimes,
+    /// The place of the document outside that overtakes at `times[k - 1]`.
     entering: usize,
 }
 
-impl Front {
+impl KineticList {
     /// Ranks the lines right after `t`; `k` is at least 1 and at most their number.
-    pub(super) fn start(&mut self, all: &mut [Line], k: usize, t: f64) {
-        lines::rank(all, k, t);
+    pub(super) fn start(&mut self, all: &mut [ScoreLine], k: usize, t: f64) {
+        score_lines::rank(all, k, t);
         (self.k, self.num_docs) = (k, all.len());
         self.order.clear();
         self.order.extend(all.iter().map(|line| line.doc));
@@ -76,12 +76,12 @@ impl Front {
         self.slopes.resize(all.len() + LANES, f64::NEG_INFINITY);
     }
 
-    /// The docs of the list, best first.
+    /// The documents of the list, best first.
     pub(super) fn top(&self) -> &[u32] {
         &self.order[..self.k]
     }
 
-    /// Whether different lines of the list, or its last and one outside, meet at `t`, the start.
+    /// Whether different lines of the list, or its last and one outside, meet at the start `t`.
     pub(super) fn begins_tied(&self, t: f64) -> bool {
         let inside = (1..self.k).any(|rank| self.line(rank - 1).meets(self.line(rank), t));
         let last = self.line(self.k - 1);
@@ -90,9 +90,9 @@ impl Front {
 
     #[expect(clippy::inline_always, reason = "the walk is compiled for several levels")]
     #[inline(always)]
-    fn line(&self, at: usize) -> Line {
+    fn line(&self, at: usize) -> ScoreLine {
         let (intercept, slope) = (self.intercepts[at], self.slopes[at]);
-        Line { intercept, slope, doc: self.order[at] }
+        ScoreLine { intercept, slope, doc: self.order[at] }
     }
 
     fn exchange(&mut self, x: usize, y: usize) {
@@ -101,15 +101,15 @@ impl Front {
         self.slopes.swap(x, y);
     }
 
-    /// Follows the list from where it stands to the end, and reports each change of the tally.
+    /// Follows the list from the start to the end and appends each change of the metric.
     #[expect(clippy::inline_always, reason = "compiled for several levels")]
     #[inline(always)]
     pub(super) fn walk(
         &mut self,
-        end: End,
-        tally: &mut impl Tally,
-        events: &mut Vec<Event>,
-    ) -> Walked {
+        end: WalkLimit,
+        metric: &mut impl QueryMetric,
+        events: &mut Vec<MetricChange>,
+    ) -> WalkOutcome {
         self.times.reset(self.k);
         for rank in 0..self.k {
             self.refresh(rank);
@@ -117,37 +117,37 @@ impl Front {
         for run in 0..self.k.div_ceil(RUN) {
             self.times.settle(run);
         }
-        let start = tally.value(self.top());
+        let start = metric.value(self.top());
         let (mut now, mut value) = (f64::NEG_INFINITY, start);
         loop {
             let (t, rank) = self.times.first();
-            if t > now && now > f64::NEG_INFINITY && tally.is_touched() {
-                let next = tally.value(self.top());
+            if t > now && now > f64::NEG_INFINITY && metric.is_changed() {
+                let next = metric.value(self.top());
                 if next != value {
-                    events.push(Event { t: now, delta: next.wrapping_sub(value) });
+                    events.push(MetricChange { t: now, delta: next.wrapping_sub(value) });
                     value = next;
                 }
             }
             if t > end.until || t == f64::INFINITY || events.len() >= end.most_events {
-                return Walked { start, next: t };
+                return WalkOutcome { start, next: t };
             }
             now = t;
-            self.cross(rank, tally);
+            self.cross(rank, metric);
         }
     }
 
-    /// The doc at `rank` is overtaken.
+    /// Exchanges the document at `rank` with the one below, which overtakes it.
     #[expect(clippy::inline_always, reason = "compiled for several levels")]
     #[inline(always)]
-    fn cross(&mut self, rank: usize, tally: &mut impl Tally) {
+    fn cross(&mut self, rank: usize, metric: &mut impl QueryMetric) {
         let last = self.k - 1;
         if rank == last {
-            tally.enter(last, self.order[last], self.order[self.entering]);
+            metric.enter(last, self.order[last], self.order[self.entering]);
             self.exchange(last, self.entering);
         } else {
-            tally.swap(rank, self.order[rank], self.order[rank + 1]);
+            metric.swap(rank, self.order[rank], self.order[rank + 1]);
             self.exchange(rank, rank + 1);
-            // The upper one is the steeper: it is not overtaken by the other again.
+            // The upper line is now the steeper one: the other does not overtake it again.
             self.times.put(rank, f64::INFINITY);
             self.refresh(rank + 1);
         }
@@ -164,7 +164,7 @@ impl Front {
         }
     }
 
-    /// Finds anew when the doc at `rank` will be overtaken.
+    /// Recomputes when the document at `rank` will be overtaken.
     #[expect(clippy::inline_always, reason = "compiled for several levels")]
     #[inline(always)]
     fn refresh(&mut self, rank: usize) {
@@ -178,7 +178,7 @@ impl Front {
         self.times.put(rank, t);
     }
 
-    /// Which line outside overtakes the last of the list first, and when.
+    /// The line outside that overtakes the last of the list first, and when.
     #[expect(clippy::inline_always, reason = "compiled for several levels")]
     #[inline(always)]
     fn first_outside(&self) -> (usize, f64) {
@@ -207,14 +207,14 @@ impl Front {
     }
 }
 
-/// The time of each rank, with the least of each run.
+/// The crossing time of each rank, and the least of each run.
 #[derive(Debug, Clone, Default)]
-struct Times {
+struct CrossingTimes {
     runs: Vec<[f64; RUN]>,
     least: Vec<f64>,
 }
 
-impl Times {
+impl CrossingTimes {
     fn reset(&mut self, k: usize) {
         self.runs.clear();
         self.runs.resize(k.div_ceil(RUN), [f64::INFINITY; RUN]);
@@ -228,8 +228,8 @@ impl Times {
         self.runs[rank / RUN][rank % RUN] = t;
     }
 
-    /// Finds the least time of a run anew, once after all that was put there: a vector cannot be loaded
-    /// before a number just stored in it has reached the cache.
+    /// Recomputes the least time of a run, once after all stores to it: loading a vector has to wait for
+    /// a number that was just stored in it.
     #[expect(clippy::inline_always, reason = "compiled for several levels")]
     #[inline(always)]
     fn settle(&mut self, run: usize) {

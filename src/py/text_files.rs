@@ -1,26 +1,26 @@
 //! Text files for Python: what the command line evaluates and inspects.
 
-use super::door::detached;
+use super::gil::detached;
 use crate::Queries;
 use crate::data::inspect::{self, Summary};
-use crate::data::judged;
+use crate::data::labels;
 use crate::data::letor::LetorOptions;
-use crate::data::lines::{LineOptions, LineSource};
-use crate::data::table;
+use crate::data::letor_table;
+use crate::data::line_source::{LineOptions, LineSource};
 use crate::data::trec::{self, TrecOptions};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-type Values<'py> = Bound<'py, PyArray2<f32>>;
-type Labels<'py> = Bound<'py, PyArray1<f32>>;
-type Scores<'py> = Bound<'py, PyArray1<f64>>;
-type Sizes<'py> = Bound<'py, PyArray1<i64>>;
+type ValueMatrix<'py> = Bound<'py, PyArray2<f32>>;
+type LabelArray<'py> = Bound<'py, PyArray1<f32>>;
+type ScoreArray<'py> = Bound<'py, PyArray1<f64>>;
+type SizeArray<'py> = Bound<'py, PyArray1<i64>>;
 
 /// How a run and its judgements are joined: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct Joining {
+pub(super) struct TrecArgs {
     all_queries: bool,
     single_precision: bool,
     num_threads: Option<usize>,
@@ -28,7 +28,7 @@ pub(super) struct Joining {
 
 /// How a LETOR file is looked at: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct Looking {
+pub(super) struct LetorArgs {
     max_features: u32,
     zero_based: bool,
     num_threads: Option<usize>,
@@ -40,8 +40,8 @@ pub(super) fn read_labels(
     py: Python<'_>,
     path: PathBuf,
     num_threads: Option<usize>,
-) -> PyResult<(Labels<'_>, Sizes<'_>, Vec<String>)> {
-    let judged = detached(py, num_threads, |interrupt| judged::read_labels(&path, interrupt))?;
+) -> PyResult<(LabelArray<'_>, SizeArray<'_>, Vec<String>)> {
+    let judged = detached(py, num_threads, |interrupt| labels::read_labels(&path, interrupt))?;
     let sizes = sizes(&judged.queries).into_pyarray(py);
     Ok((judged.labels.into_pyarray(py), sizes, owned(judged.ids)))
 }
@@ -51,11 +51,13 @@ pub(super) fn read_labels(
 pub(super) fn read_table(
     py: Python<'_>,
     path: PathBuf,
-    looking: Looking,
-) -> PyResult<(Values<'_>, Labels<'_>, Sizes<'_>, Vec<String>)> {
-    let Looking { max_features, zero_based, num_threads } = looking;
+    looking: LetorArgs,
+) -> PyResult<(ValueMatrix<'_>, LabelArray<'_>, SizeArray<'_>, Vec<String>)> {
+    let LetorArgs { max_features, zero_based, num_threads } = looking;
     let letor = LetorOptions { max_features, zero_based, ..LetorOptions::default() };
-    let read = detached(py, num_threads, |interrupt| table::read_table(&path, &letor, interrupt))?;
+    let read = detached(py, num_threads, |interrupt| {
+        letor_table::read_letor_table(&path, &letor, interrupt)
+    })?;
     let judged = read.judged;
     let shape = [judged.labels.len(), read.num_features];
     let values = read.values.into_pyarray(py).reshape(shape)?;
@@ -69,8 +71,8 @@ pub(super) fn read_scores(
     py: Python<'_>,
     path: PathBuf,
     num_threads: Option<usize>,
-) -> PyResult<Scores<'_>> {
-    let scores = detached(py, num_threads, |interrupt| judged::read_scores(&path, interrupt))?;
+) -> PyResult<ScoreArray<'_>> {
+    let scores = detached(py, num_threads, |interrupt| labels::read_scores(&path, interrupt))?;
     Ok(scores.into_pyarray(py))
 }
 
@@ -80,9 +82,9 @@ pub(super) fn read_trec(
     py: Python<'_>,
     run: PathBuf,
     qrels: PathBuf,
-    joining: Joining,
+    joining: TrecArgs,
 ) -> PyResult<Bound<'_, PyDict>> {
-    let Joining { all_queries, single_precision, num_threads } = joining;
+    let TrecArgs { all_queries, single_precision, num_threads } = joining;
     let options = TrecOptions { all_queries, single_precision };
     let joined = detached(py, num_threads, |interrupt| {
         let open = |path| LineSource::open(path, &LineOptions::default());
@@ -103,9 +105,9 @@ pub(super) fn read_trec(
 pub(super) fn inspect_letor(
     py: Python<'_>,
     path: PathBuf,
-    looking: Looking,
+    looking: LetorArgs,
 ) -> PyResult<Bound<'_, PyDict>> {
-    let Looking { max_features, zero_based, num_threads } = looking;
+    let LetorArgs { max_features, zero_based, num_threads } = looking;
     let options = LetorOptions { max_features, zero_based, ..LetorOptions::default() };
     let summary =
         detached(py, num_threads, |interrupt| inspect::inspect(&path, &options, interrupt))?;

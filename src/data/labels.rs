@@ -3,9 +3,9 @@
 //! Memory: 4 bytes a doc and a query's id a query, or 8 bytes a score.
 
 use super::letor::LetorOptions;
-use super::lines::{LineOptions, LineSource, Piece};
+use super::line_source::{LineOptions, LineSource, TextBlock};
 use super::number;
-use super::pieces::for_each_piece;
+use super::parallel_parse::parse_blocks;
 use super::qid::{QidRuns, QueryTracker};
 use crate::error::{Error, Result, foreign};
 use crate::interrupt::Interrupt;
@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Docs with their labels, query by query.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
+pub struct QueryLabels {
     /// The label of each doc, in the order of the file.
     pub labels: Vec<f32>,
     /// The docs of each query.
@@ -24,15 +24,15 @@ pub struct Judged {
 }
 
 /// Reads the labels and the queries of LETOR text; its features are not looked at.
-pub fn read_labels(path: impl AsRef<Path>, interrupt: &Interrupt) -> Result<Judged> {
-    labels_of(&mut LineSource::open(path, &LineOptions::default())?, interrupt)
+pub fn read_labels(path: impl AsRef<Path>, interrupt: &Interrupt) -> Result<QueryLabels> {
+    labels_from(&mut LineSource::open(path, &LineOptions::default())?, interrupt)
 }
 
 /// As [`read_labels`], from a source at its begin.
-pub fn labels_of(source: &mut LineSource, interrupt: &Interrupt) -> Result<Judged> {
+pub fn labels_from(source: &mut LineSource, interrupt: &Interrupt) -> Result<QueryLabels> {
     let letor = LetorOptions::default();
     let (mut labels, mut tracker) = (Vec::new(), QueryTracker::default());
-    let parse = |piece: &Piece<'_>| {
+    let parse = |piece: &TextBlock<'_>| {
         let (mut labels, mut runs) = (Vec::new(), QidRuns::default());
         let outcome = piece.each(|number, line| {
             let row = letor.parse_head(line)?;
@@ -42,23 +42,23 @@ pub fn labels_of(source: &mut LineSource, interrupt: &Interrupt) -> Result<Judge
         });
         ((labels, runs), outcome)
     };
-    for_each_piece(source, interrupt, parse, |(some, runs), before| {
+    parse_blocks(source, interrupt, parse, |(some, runs), before| {
         labels.extend(some);
         tracker.extend(&runs.after_lines(before))
     })?;
     let (queries, ids) = tracker.finish().map_err(|error| error.path(source.path()))?;
-    Ok(Judged { labels, queries, ids })
+    Ok(QueryLabels { labels, queries, ids })
 }
 
 /// Reads scores: one number a line; `-inf` is a doc that was not retrieved.
 pub fn read_scores(path: impl AsRef<Path>, interrupt: &Interrupt) -> Result<Vec<f64>> {
-    scores_of(&mut LineSource::open(path, &LineOptions::default())?, interrupt)
+    scores_from(&mut LineSource::open(path, &LineOptions::default())?, interrupt)
 }
 
 /// As [`read_scores`], from a source at its begin.
-pub fn scores_of(source: &mut LineSource, interrupt: &Interrupt) -> Result<Vec<f64>> {
+pub fn scores_from(source: &mut LineSource, interrupt: &Interrupt) -> Result<Vec<f64>> {
     let mut scores = Vec::new();
-    let parse = |piece: &Piece<'_>| {
+    let parse = |piece: &TextBlock<'_>| {
         let mut scores = Vec::new();
         let outcome = piece.each(|_, line| {
             scores.push(score_line(line.bytes())?);
@@ -66,7 +66,7 @@ pub fn scores_of(source: &mut LineSource, interrupt: &Interrupt) -> Result<Vec<f
         });
         (scores, outcome)
     };
-    for_each_piece(source, interrupt, parse, |some, _| {
+    parse_blocks(source, interrupt, parse, |some, _| {
         scores.extend(some);
         Ok(())
     })?;
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn labels_come_with_their_queries() {
         let text = "# a file\n2 qid:7 1:0.5 x:y\n0 qid:7\n\n1.5 qid:b 3:1\n";
-        let judged = labels_of(&mut source(text), &Interrupt::new()).unwrap();
+        let judged = labels_from(&mut source(text), &Interrupt::new()).unwrap();
         assert_eq!(judged.labels, [2.0, 0.0, 1.5]);
         assert_eq!(judged.queries.ranges().collect::<Vec<_>>(), [0..2, 2..3]);
         assert_eq!(judged.ids, ["7".into(), "b".into()]);
@@ -111,11 +111,12 @@ mod tests {
 
     #[test]
     fn scores_are_one_a_line() {
-        let scores = scores_of(&mut source("1.5\n -2e3 # x\r\n\n-inf"), &Interrupt::new()).unwrap();
+        let scores =
+            scores_from(&mut source("1.5\n -2e3 # x\r\n\n-inf"), &Interrupt::new()).unwrap();
         assert_eq!(scores, [1.5, -2000.0, f64::NEG_INFINITY]);
         for (text, place) in [("1\n nan", "text:2:2"), ("1 2", "text:1:1"), ("\n\ninf", "text:3:1")]
         {
-            let error = scores_of(&mut source(text), &Interrupt::new()).unwrap_err();
+            let error = scores_from(&mut source(text), &Interrupt::new()).unwrap_err();
             assert_eq!(error.fault().unwrap().code, "score.value");
             assert!(error.to_string().contains(place), "{error}");
         }

@@ -12,13 +12,13 @@ use crate::error::{Error, Result};
 use crate::{Interrupt, hash};
 
 /// The bins of the rows that all ranks have sampled, the same on all ranks.
-pub fn bins_together(
+pub fn choose_global_bins(
     team: &WorkerGroup,
     sample: Result<RowSample>,
     options: &BinOptions,
     interrupt: &Interrupt,
 ) -> Result<Binning> {
-    let sample = together(team, sample)?;
+    let sample = gather_sample(team, sample)?;
     let num_features = sample.num_features();
     let chosen = Binning::choose(sample, num_features, options, interrupt);
     let binning = team.agree(Collective::at_start("bins"), chosen)?;
@@ -27,7 +27,7 @@ pub fn bins_together(
 }
 
 /// The sample of the rows of all ranks.
-fn together(team: &WorkerGroup, sample: Result<RowSample>) -> Result<RowSample> {
+fn gather_sample(team: &WorkerGroup, sample: Result<RowSample>) -> Result<RowSample> {
     if team.is_alone() {
         return sample;
     }

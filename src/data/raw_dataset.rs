@@ -1,8 +1,8 @@
 //! Docs with their cells as they came, for what learns from values and not from bins.
 
 use super::builder::RowData;
+use super::content_order::content_order;
 use super::dataset::{check_pairs, check_rows};
-use super::order::canonical;
 use crate::binning::{CellSource, block_rows, row_hashes};
 use crate::error::{Result, room_for};
 use crate::{Interrupt, Queries};
@@ -39,7 +39,7 @@ impl RawDataset {
         let padded = width.next_multiple_of(LINE) as u64;
         room_for("the cells", (4 * table.num_rows() as u64).saturating_mul(padded))?;
         let hashes = row_hashes(table, interrupt)?;
-        let order = canonical(&hashes, &data);
+        let order = content_order(&hashes, &data);
         let stride = width.next_multiple_of(LINE);
         let mut cells = vec![0.0; table.num_rows() * stride];
         let block = block_rows(width);

@@ -6,10 +6,10 @@
 //! is depends on the cut of the text; what can be read from the table does not, for a feature that a
 //! line does not mention is 0. Rows are hashed while they are in cache.
 
-use super::letor::{LetorOptions, Row};
-use super::lines::{Line, Piece};
-use super::packed::{Group, LANES, Packed};
-use super::scan::{Each, Scan, Sink};
+use super::letor::{LetorHead, LetorOptions};
+use super::line_source::{TextBlock, TextLine};
+use super::packed::{CellGroup, LANES, PackedRows};
+use super::scan::{CellFn, CellScanner, CellSink};
 use crate::Interrupt;
 use crate::binning::{CellSource, row_hash, row_hashes};
 use crate::error::Result;
@@ -18,7 +18,7 @@ use std::ops::Range;
 
 /// How lines become rows.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Parser<'a> {
+pub(super) struct RowParser<'a> {
     pub(super) letor: &'a LetorOptions,
     /// The cell that stands for a missing one, besides NaN.
     pub(super) missing: Option<f32>,
@@ -28,7 +28,7 @@ pub(super) struct Parser<'a> {
     pub(super) held: bool,
 }
 
-impl Parser<'_> {
+impl RowParser<'_> {
     /// What a feature is that a line does not mention.
     pub(super) fn absent(&self) -> f32 {
         if self.missing == Some(0.0) { f32::NAN } else { 0.0 }
@@ -43,24 +43,24 @@ impl Parser<'_> {
 
 /// The rows of one piece.
 #[derive(Debug)]
-pub(super) struct Chunk {
+pub(super) struct RowChunk {
     num_rows: usize,
     /// One more than the highest feature.
     num_features: usize,
-    rows: Rows,
+    rows: ChunkRows,
     hashes: Vec<u64>,
 }
 
 #[derive(Debug)]
-enum Rows {
+enum ChunkRows {
     Dense {
         width: usize,
         cells: Vec<f32>,
     },
     /// Dense rows that are held; `row` is one on its way.
     Packed {
-        rows: Packed,
-        row: Vec<Group>,
+        rows: PackedRows,
+        row: Vec<CellGroup>,
     },
     Sparse {
         ends: Vec<usize>,
@@ -70,7 +70,7 @@ enum Rows {
 }
 
 /// The cells of a row, by feature.
-struct Slots<'a> {
+struct RowSlots<'a> {
     cells: &'a mut [f32],
     /// The index of the first feature.
     lowest: u32,
@@ -78,7 +78,7 @@ struct Slots<'a> {
     widest: usize,
 }
 
-impl Sink for Slots<'_> {
+impl CellSink for RowSlots<'_> {
     #[inline]
     fn cell(&mut self, index: u32, value: f32) {
         let feature = (index - self.lowest) as usize;
@@ -100,9 +100,9 @@ impl Sink for Slots<'_> {
     }
 }
 
-impl Rows {
+impl ChunkRows {
     fn packed(width: usize, capacity: usize) -> Self {
-        let rows = Packed::new(width, capacity);
+        let rows = PackedRows::new(width, capacity);
         Self::Packed { row: vec![[0.0; LANES]; rows.num_groups()], rows }
     }
 
@@ -127,16 +127,16 @@ impl Rows {
     }
 }
 
-impl Chunk {
+impl RowChunk {
     /// Parses a piece up to its first fault; `about` is how many features rows are expected to have.
     pub(super) fn parse(
-        parser: Parser<'_>,
-        piece: &Piece<'_>,
+        parser: RowParser<'_>,
+        piece: &TextBlock<'_>,
         about: usize,
-        mut each: impl FnMut(&Row<'_>, u64),
+        mut each: impl FnMut(&LetorHead<'_>, u64),
     ) -> (Self, Result<()>) {
         let mut chunk = Self::shaped_for(parser, piece, about);
-        let mut scan = Scan::default();
+        let mut scan = CellScanner::default();
         let outcome = piece.each(|number, line| {
             each(&chunk.parse_line(parser, line, &mut scan)?, number);
             Ok(())
@@ -144,7 +144,7 @@ impl Chunk {
         if parser.hashed && parser.absent() == 0.0 {
             chunk.hash_rows();
         }
-        if let Rows::Packed { rows, row } = &mut chunk.rows {
+        if let ChunkRows::Packed { rows, row } = &mut chunk.rows {
             rows.finish();
             *row = Vec::new();
         }
@@ -152,7 +152,7 @@ impl Chunk {
     }
 
     /// An empty chunk with room for rows like the first one.
-    fn shaped_for(parser: Parser<'_>, piece: &Piece<'_>, about: usize) -> Self {
+    fn shaped_for(parser: RowParser<'_>, piece: &TextBlock<'_>, about: usize) -> Self {
         let letor = parser.letor;
         let (mut given, mut highest, mut length) = (0, 0, 0);
         if let Some((_, line)) = piece.lines().next() {
@@ -165,39 +165,39 @@ impl Chunk {
         }
         let num_rows = piece.text().len() / (length + 1) + 1;
         let width = about.max(highest);
-        let rows = if width <= 2 * given && parser.held && Packed::pays() {
+        let rows = if width <= 2 * given && parser.held && PackedRows::pays() {
             // Packed cells take a third of usual text.
-            Rows::packed(width, piece.text().len() / 3)
+            ChunkRows::packed(width, piece.text().len() / 3)
         } else if width <= 2 * given {
-            Rows::Dense { width, cells: Vec::with_capacity((num_rows + num_rows / 8) * width) }
+            ChunkRows::Dense { width, cells: Vec::with_capacity((num_rows + num_rows / 8) * width) }
         } else {
-            Rows::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() }
+            ChunkRows::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() }
         };
         Self { num_rows: 0, num_features: 0, rows, hashes: Vec::new() }
     }
 
     fn parse_line<'a>(
         &mut self,
-        parser: Parser<'_>,
-        line: Line<'a>,
-        scan: &mut Scan,
-    ) -> Result<Row<'a>> {
+        parser: RowParser<'_>,
+        line: TextLine<'a>,
+        scan: &mut CellScanner,
+    ) -> Result<LetorHead<'a>> {
         let lowest = u32::from(!parser.letor.zero_based);
         let widest;
         let row = match &mut self.rows {
-            Rows::Dense { width, cells } => {
+            ChunkRows::Dense { width, cells } => {
                 let start = cells.len();
                 cells.resize(start + *width, 0.0);
-                let mut slots = Slots { cells: &mut cells[start..], lowest, widest: 0 };
+                let mut slots = RowSlots { cells: &mut cells[start..], lowest, widest: 0 };
                 let parsed = parser.letor.parse_into(line, scan, &mut slots);
                 parser.settle(slots.cells);
                 widest = slots.widest;
                 parsed.inspect_err(|_| cells.truncate(start))?
             }
-            Rows::Packed { rows, row } => {
+            ChunkRows::Packed { rows, row } => {
                 let slots = &mut row.as_flattened_mut()[..rows.width()];
                 slots.fill(0.0);
-                let mut sink = Slots { cells: slots, lowest, widest: 0 };
+                let mut sink = RowSlots { cells: slots, lowest, widest: 0 };
                 let parsed = parser.letor.parse_into(line, scan, &mut sink)?;
                 widest = sink.widest;
                 parser.settle(slots);
@@ -209,9 +209,9 @@ impl Chunk {
                 }
                 parsed
             }
-            Rows::Sparse { ends, features, cells } => {
+            ChunkRows::Sparse { ends, features, cells } => {
                 let start = cells.len();
-                let mut sink = Each(|index, cell| {
+                let mut sink = CellFn(|index, cell| {
                     features.push(index - lowest);
                     cells.push(cell);
                 });
@@ -238,9 +238,9 @@ impl Chunk {
     /// The number of cells of every row, unless rows are pairs.
     fn width(&self) -> Option<usize> {
         match &self.rows {
-            Rows::Dense { width, .. } => Some(*width),
-            Rows::Packed { rows, .. } => Some(rows.width()),
-            Rows::Sparse { .. } => None,
+            ChunkRows::Dense { width, .. } => Some(*width),
+            ChunkRows::Packed { rows, .. } => Some(rows.width()),
+            ChunkRows::Sparse { .. } => None,
         }
     }
 
@@ -248,11 +248,12 @@ impl Chunk {
     fn widen(&mut self, wider: usize, absent: f32) {
         let stays = self.width().is_none_or(|width| wider <= 2 * width.max(8));
         let mut moved = match &self.rows {
-            Rows::Packed { .. } if stays => Rows::packed(wider, 0),
-            Rows::Dense { .. } if stays => {
-                Rows::Dense { width: wider, cells: Vec::with_capacity((self.num_rows + 1) * wider) }
-            }
-            _ => Rows::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() },
+            ChunkRows::Packed { .. } if stays => ChunkRows::packed(wider, 0),
+            ChunkRows::Dense { .. } if stays => ChunkRows::Dense {
+                width: wider,
+                cells: Vec::with_capacity((self.num_rows + 1) * wider),
+            },
+            _ => ChunkRows::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() },
         };
         let mut cells = vec![0.0; wider];
         for row in 0..self.num_rows {
@@ -266,9 +267,9 @@ impl Chunk {
     fn hash_rows(&mut self) {
         let mut scratch = vec![0.0; self.num_features];
         let hash = |row| match &self.rows {
-            Rows::Dense { width, cells } => row_hash(&cells[row * width..(row + 1) * width]),
-            Rows::Packed { .. } => self.hashes[row],
-            Rows::Sparse { ends, features, .. } => {
+            ChunkRows::Dense { width, cells } => row_hash(&cells[row * width..(row + 1) * width]),
+            ChunkRows::Packed { .. } => self.hashes[row],
+            ChunkRows::Sparse { ends, features, .. } => {
                 let last = features[ends[row]..ends[row + 1]].last();
                 let scratch = &mut scratch[..last.map_or(0, |&last| last as usize + 1)];
                 self.read(row, 0..scratch.len(), scratch, 0.0);
@@ -286,28 +287,28 @@ impl Chunk {
     /// The bytes held.
     fn memory(&self) -> usize {
         match &self.rows {
-            Rows::Dense { cells, .. } => 4 * cells.len(),
-            Rows::Packed { rows, .. } => rows.memory(),
-            Rows::Sparse { ends, cells, .. } => 8 * (ends.len() + cells.len()),
+            ChunkRows::Dense { cells, .. } => 4 * cells.len(),
+            ChunkRows::Packed { rows, .. } => rows.memory(),
+            ChunkRows::Sparse { ends, cells, .. } => 8 * (ends.len() + cells.len()),
         }
     }
 
     /// Writes the cells of some features of a row.
     fn read(&self, row: usize, features: Range<usize>, to: &mut [f32], absent: f32) {
         match &self.rows {
-            Rows::Dense { width, cells } => {
+            ChunkRows::Dense { width, cells } => {
                 let known = features.start.min(*width)..features.end.min(*width);
                 let (given, beyond) = to.split_at_mut(known.len());
                 given.copy_from_slice(&cells[row * width..(row + 1) * width][known]);
                 beyond.fill(absent);
             }
-            Rows::Packed { rows, .. } => {
+            ChunkRows::Packed { rows, .. } => {
                 let known = features.start.min(rows.width())..features.end.min(rows.width());
                 let (given, beyond) = to.split_at_mut(known.len());
                 rows.read(row, known, given);
                 beyond.fill(absent);
             }
-            Rows::Sparse { ends, features: given, cells } => {
+            ChunkRows::Sparse { ends, features: given, cells } => {
                 to.fill(absent);
                 let row = ends[row]..ends[row + 1];
                 let (given, cells) = (&given[row.clone()], &cells[row]);
@@ -325,8 +326,8 @@ impl Chunk {
 
 /// The chunks of a text, or of a part of it, in order.
 #[derive(Debug, Default)]
-pub(super) struct Parsed {
-    chunks: Vec<Chunk>,
+pub(super) struct ParsedTable {
+    chunks: Vec<RowChunk>,
     /// Where each chunk begins.
     starts: Vec<usize>,
     num_rows: usize,
@@ -336,18 +337,18 @@ pub(super) struct Parsed {
     absent: f32,
 }
 
-impl Parsed {
-    pub(super) fn new(parser: Parser<'_>) -> Self {
+impl ParsedTable {
+    pub(super) fn new(parser: RowParser<'_>) -> Self {
         Self { absent: parser.absent(), ..Self::default() }
     }
 
-    pub(super) fn of(parser: Parser<'_>, chunk: Chunk) -> Self {
+    pub(super) fn of(parser: RowParser<'_>, chunk: RowChunk) -> Self {
         let mut table = Self::new(parser);
         table.push(chunk);
         table
     }
 
-    pub(super) fn push(&mut self, mut chunk: Chunk) {
+    pub(super) fn push(&mut self, mut chunk: RowChunk) {
         self.starts.push(self.num_rows);
         self.num_rows += chunk.num_rows;
         self.num_features = self.num_features.max(chunk.num_features);
@@ -382,10 +383,10 @@ impl Parsed {
     }
 }
 
-impl Parsed {
+impl ParsedTable {
     /// The chunk that holds a row, and the row in it; for rising rows it is found without a search,
     /// from `at`, the chunk of the row before.
-    fn find(&self, row: usize, at: &mut usize) -> (&Chunk, usize) {
+    fn find(&self, row: usize, at: &mut usize) -> (&RowChunk, usize) {
         let holds =
             |at: usize| self.starts[at] <= row && row - self.starts[at] < self.chunks[at].num_rows;
         if !holds(*at) {
@@ -398,13 +399,13 @@ impl Parsed {
 
     /// Has the memory of a row fetched into the cache.
     fn fetch(&self, row: usize, at: &mut usize) {
-        if let (Chunk { rows: Rows::Packed { rows, .. }, .. }, row) = self.find(row, at) {
+        if let (RowChunk { rows: ChunkRows::Packed { rows, .. }, .. }, row) = self.find(row, at) {
             rows.fetch(row);
         }
     }
 }
 
-impl CellSource for Parsed {
+impl CellSource for ParsedTable {
     fn num_rows(&self) -> usize {
         self.num_rows
     }

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// A table of twice the features.
-pub(super) struct Ranked<'a> {
+pub(super) struct TableWithRanks<'a> {
     table: &'a dyn CellSource,
     /// Doc after doc in the order of the grouping.
     ranks: Vec<f32>,
@@ -19,7 +19,7 @@ pub(super) struct Ranked<'a> {
     doc_of: Vec<u32>,
 }
 
-impl<'a> Ranked<'a> {
+impl<'a> TableWithRanks<'a> {
     /// Ranks the values of a table whose rows the grouping covers.
     pub(super) fn new(
         table: &'a dyn CellSource,
@@ -57,7 +57,7 @@ impl<'a> Ranked<'a> {
     }
 }
 
-impl CellSource for Ranked<'_> {
+impl CellSource for TableWithRanks<'_> {
     fn num_rows(&self) -> usize {
         self.table.num_rows()
     }

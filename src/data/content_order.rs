@@ -8,7 +8,7 @@ use super::builder::RowData;
 use crate::{Queries, hash};
 use rayon::prelude::*;
 
-pub(super) struct Canonical {
+pub(super) struct ContentOrder {
     /// The caller's row of each doc.
     pub(super) rows: Vec<u32>,
     pub(super) queries: Queries,
@@ -19,7 +19,7 @@ pub(super) struct Canonical {
 }
 
 /// The order of rows whose cells have the given hashes.
-pub(super) fn canonical(row_hashes: &[u64], data: &RowData) -> Canonical {
+pub(super) fn content_order(row_hashes: &[u64], data: &RowData) -> ContentOrder {
     let grouping = &data.grouping;
     let hashes = row_hashes.par_iter().enumerate();
     let by_row: Vec<u64> = hashes.map(|(row, &hash)| doc_hash(hash, data, row)).collect();
@@ -35,7 +35,7 @@ pub(super) fn canonical(row_hashes: &[u64], data: &RowData) -> Canonical {
     let (rows, queries) = gathered(&rows, &grouping.queries, &query_of);
     let doc_hash = rows.iter().map(|&row| by_row[row as usize]).collect();
     let query_hash = query_of.iter().map(|&q| query_hash[q as usize]).collect();
-    Canonical { rows, queries, query_of, doc_hash, query_hash }
+    ContentOrder { rows, queries, query_of, doc_hash, query_hash }
 }
 
 /// Sorts the docs of a query by hash, then row. Half of a hash and the row make one integer, and

@@ -16,7 +16,7 @@ pub enum Infinite {
 
 /// Which values are missing besides NaN.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Policy {
+pub struct MissingPolicy {
     /// A number that stands for a missing value.
     pub missing: Option<f64>,
     /// What an infinite value means.
@@ -24,19 +24,19 @@ pub struct Policy {
 }
 
 /// The two types of raw values; all others are converted by the caller, exactly.
-pub trait Number: Copy + Sync {
+pub trait FeatureValue: Copy + Sync {
     /// The cell of the value: see [`nearest`].
     fn cell(self) -> f32;
 }
 
-impl Number for f32 {
+impl FeatureValue for f32 {
     #[inline]
     fn cell(self) -> f32 {
         self + 0.0
     }
 }
 
-impl Number for f64 {
+impl FeatureValue for f64 {
     #[inline]
     fn cell(self) -> f32 {
         nearest(self)
@@ -45,29 +45,29 @@ impl Number for f64 {
 
 /// A table in one piece of memory, rows or columns together.
 #[derive(Debug, Clone, Copy)]
-pub struct Strided<'a, T> {
+pub struct StridedTable<'a, T> {
     values: &'a [T],
     num_rows: usize,
     num_features: usize,
     feature_step: usize,
-    policy: Policy,
+    policy: MissingPolicy,
 }
 
-impl<'a, T: Number> Strided<'a, T> {
+impl<'a, T: FeatureValue> StridedTable<'a, T> {
     /// Rows one after the other (C order).
-    pub fn by_row(values: &'a [T], num_features: usize, policy: Policy) -> Self {
+    pub fn by_row(values: &'a [T], num_features: usize, policy: MissingPolicy) -> Self {
         let num_rows = values.len().checked_div(num_features).unwrap_or(0);
         Self { values, num_rows, num_features, feature_step: 1, policy }
     }
 
     /// Columns one after the other (Fortran order).
-    pub fn by_column(values: &'a [T], num_features: usize, policy: Policy) -> Self {
+    pub fn by_column(values: &'a [T], num_features: usize, policy: MissingPolicy) -> Self {
         let num_rows = values.len().checked_div(num_features).unwrap_or(0);
         Self { values, num_rows, num_features, feature_step: num_rows, policy }
     }
 }
 
-impl<T: Number> CellSource for Strided<'_, T> {
+impl<T: FeatureValue> CellSource for StridedTable<'_, T> {
     fn num_rows(&self) -> usize {
         self.num_rows
     }
@@ -111,15 +111,16 @@ impl<T: Number> CellSource for Strided<'_, T> {
 
 /// One column of a table whose columns lie apart.
 #[derive(Debug, Clone, Copy)]
-pub enum Column<'a> {
+pub enum TableColumn<'a> {
     /// Single precision.
     F32(&'a [f32]),
     /// Double precision.
     F64(&'a [f64]),
 }
 
-impl Column<'_> {
-    fn len(&self) -> usize {
+impl TableColumn<'_> {
+    /// The number of rows.
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::F32(values) => values.len(),
             Self::F64(values) => values.len(),
@@ -129,16 +130,16 @@ impl Column<'_> {
 
 /// A table whose columns lie apart, as in Arrow.
 #[derive(Debug, Clone)]
-pub struct Columns<'a> {
-    list: Vec<Column<'a>>,
+pub struct ColumnTable<'a> {
+    list: Vec<TableColumn<'a>>,
     num_rows: usize,
-    policy: Policy,
+    policy: MissingPolicy,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> ColumnTable<'a> {
     /// A table of columns, which must be of one length.
-    pub fn new(columns: Vec<Column<'a>>, policy: Policy) -> Result<Self> {
-        let num_rows = columns.first().map_or(0, Column::len);
+    pub fn new(columns: Vec<TableColumn<'a>>, policy: MissingPolicy) -> Result<Self> {
+        let num_rows = columns.first().map_or(0, TableColumn::len);
         if let Some(feature) = columns.iter().position(|c| c.len() != num_rows) {
             return Err(Error::data("columns.length", "a column has another length")
                 .feature(feature)
@@ -149,7 +150,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-impl CellSource for Columns<'_> {
+impl CellSource for ColumnTable<'_> {
     fn num_rows(&self) -> usize {
         self.num_rows
     }
@@ -163,10 +164,10 @@ impl CellSource for Columns<'_> {
         for (feature, column) in self.list.iter().enumerate() {
             let to = tile[feature..].iter_mut().step_by(width);
             match column {
-                Column::F32(values) => {
+                TableColumn::F32(values) => {
                     copy(self.policy.missing, values[rows.clone()].iter(), to);
                 }
-                Column::F64(values) => {
+                TableColumn::F64(values) => {
                     copy(self.policy.missing, values[rows.clone()].iter(), to);
                 }
             }
@@ -177,7 +178,7 @@ impl CellSource for Columns<'_> {
 
 /// Copies values as cells. What stands for a missing one is a cell too, so that it is found whatever
 /// type the values have.
-fn copy<'a, T: Number + 'a>(
+fn copy<'a, T: FeatureValue + 'a>(
     missing: Option<f64>,
     values: impl Iterator<Item = &'a T>,
     tile: impl Iterator<Item = &'a mut f32>,
@@ -194,7 +195,12 @@ fn copy<'a, T: Number + 'a>(
     }
 }
 
-fn settle_infinite(tile: &mut [f32], width: usize, first_row: usize, policy: Policy) -> Result<()> {
+fn settle_infinite(
+    tile: &mut [f32],
+    width: usize,
+    first_row: usize,
+    policy: MissingPolicy,
+) -> Result<()> {
     let any = tile.iter().fold(false, |any, cell| any | cell.is_infinite());
     if !any {
         return Ok(());

@@ -1,31 +1,31 @@
-//! Trees of two-way combinations: two rankers become one, until one is left.
+//! Merges rankers pair by pair until one is left: a binary tree of two-way combinations.
 //!
-//! Each join is the best mixture of its two, so what is joined is no worse than either; which two are
-//! next is given, or found greedily.
+//! Each merge is the best combination of its two rankers, so it is no worse than either; the order of
+//! merges is given, or found greedily.
 //!
 //! Cost: about `n * n` sweeps for `n` rankers where all pairs are tried, and `n - 1` where the tree is
 //! given.
 
-use super::many::{Combination, Team, alone, check, mix, spread};
-use super::sweep::sweep_checked;
-use super::{Judged, Range, SweepOptions};
+use super::rankers::{Combination, RankerSet, alone, check, mix, spread};
+use super::sweep::{TwoRankers, sweep_checked};
+use super::{AlphaRange, JudgedQueries, SweepOptions};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::metric::Metric;
 
-/// Which two rankers [`pairing`] joins next.
+/// Which two rankers [`merge_pairwise`] merges next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pairing {
-    /// Those whose combination is best.
+pub enum MergeOrder {
+    /// The pair whose combination is best.
     BestFirst,
-    /// Those between which the metric changes most often.
+    /// The pair between which the metric changes most often.
     MostDifferentFirst,
-    /// These, in order: rankers by their number, and what a join made as if it were the next ranker.
+    /// These pairs, in order. Rankers have their numbers, and the result of a merge has the next one.
     Given(Vec<(usize, usize)>),
 }
 
-impl Pairing {
-    /// Refuses a tree that leaves out a ranker, or joins one twice.
+impl MergeOrder {
+    /// Refuses a tree that leaves out a ranker or merges one twice.
     fn check(&self, num_rankers: usize) -> Result<()> {
         let Self::Given(joins) = self else { return Ok(()) };
         let mut is_left = vec![true; num_rankers];
@@ -51,46 +51,47 @@ impl Pairing {
     }
 }
 
-/// Joins rankers two by two, each pair by its best mixture, until one is left.
-pub fn pairing(
+/// Merges rankers two by two, each pair by its best combination, until one is left.
+pub fn merge_pairwise(
     rankers: &[&[f64]],
-    judged: &Judged<'_>,
+    judged: &JudgedQueries<'_>,
     metric: &Metric,
-    order: &Pairing,
+    order: &MergeOrder,
     interrupt: &Interrupt,
 ) -> Result<Combination> {
     check(rankers, judged)?;
     order.check(rankers.len())?;
-    let team = Team { rankers, judged, metric, interrupt };
+    let set = RankerSet { rankers, judged, metric, interrupt };
     let mut nodes = Vec::with_capacity(rankers.len());
     for ranker in 0..rankers.len() {
-        nodes.push(team.node(alone(ranker, rankers.len()))?);
+        nodes.push(set.node(alone(ranker, rankers.len()))?);
     }
     let mut joins = Vec::new();
-    if !matches!(order, Pairing::Given(_)) {
+    if !matches!(order, MergeOrder::Given(_)) {
         for y in 0..nodes.len() {
-            team.try_joins(&nodes, y, &mut joins)?;
+            set.try_joins(&nodes, y, &mut joins)?;
         }
     }
     let (mut history, mut path) = (Vec::new(), Vec::new());
     while nodes.iter().flatten().count() > 1 {
-        if let Pairing::Given(given) = order {
-            joins.extend(team.join(&nodes, given[history.len()])?);
+        if let MergeOrder::Given(given) = order {
+            let (x, y) = given[history.len()];
+            joins.extend(set.join(&nodes, [x, y])?);
         }
-        let better = |join: &Join, than: &Join| match order {
-            Pairing::BestFirst => join.value > than.value,
-            Pairing::MostDifferentFirst => join.num_events > than.num_events,
-            Pairing::Given(_) => false,
+        let better = |join: &MergeCandidate, than: &MergeCandidate| match order {
+            MergeOrder::BestFirst => join.value > than.value,
+            MergeOrder::MostDifferentFirst => join.num_events > than.num_events,
+            MergeOrder::Given(_) => false,
         };
         let next = joins.iter().reduce(|x, y| if better(y, x) { y } else { x }).cloned();
         let join = next.ok_or_else(|| Error::internal("two rankers that were never joined"))?;
-        let (x, y) = join.pair;
+        let [x, y] = join.nodes;
         let weights = join.weights(&nodes);
-        joins.retain(|join| ![x, y].iter().any(|node| [join.pair.0, join.pair.1].contains(node)));
+        joins.retain(|join| ![x, y].iter().any(|node| join.nodes.contains(node)));
         (nodes[x], nodes[y]) = (None, None);
-        nodes.push(team.node(weights)?);
-        if !matches!(order, Pairing::Given(_)) {
-            team.try_joins(&nodes, nodes.len() - 1, &mut joins)?;
+        nodes.push(set.node(weights)?);
+        if !matches!(order, MergeOrder::Given(_)) {
+            set.try_joins(&nodes, nodes.len() - 1, &mut joins)?;
         }
         if let Some(Some(node)) = nodes.last() {
             history.push(node.value);
@@ -98,7 +99,8 @@ pub fn pairing(
         }
     }
     let last = nodes.into_iter().flatten().next();
-    let Node { weights, value, .. } = last.ok_or_else(|| Error::internal("no ranker is left"))?;
+    let MergeNode { weights, value, .. } =
+        last.ok_or_else(|| Error::internal("no ranker is left"))?;
     let passes = history.len();
     if path.is_empty() {
         (history, path) = (vec![value], vec![weights.clone()]);
@@ -106,65 +108,75 @@ pub fn pairing(
     Ok(Combination { weights, value, history, path, passes })
 }
 
-/// A ranker, or what was joined from some.
-struct Node {
+/// A ranker, or the result of merges.
+struct MergeNode {
     weights: Vec<f64>,
     scores: Vec<f64>,
     spread: f64,
     value: f64,
 }
 
-/// Two nodes and their best mixture.
+/// Two nodes and their best combination.
 #[derive(Debug, Clone)]
-struct Join {
-    pair: (usize, usize),
-    /// What the scores of each count.
+struct MergeCandidate {
+    nodes: [usize; 2],
+    /// The weights of the two nodes' scores.
     shares: [f64; 2],
     value: f64,
     num_events: u64,
 }
 
-impl Team<'_> {
-    fn node(&self, weights: Vec<f64>) -> Result<Option<Node>> {
+impl RankerSet<'_> {
+    fn node(&self, weights: Vec<f64>) -> Result<Option<MergeNode>> {
         let scores = mix(self.rankers, &weights);
         let value = self.value(&scores)?;
         let spread = spread(&scores, self.judged);
-        Ok(Some(Node { weights, scores, spread, value }))
+        Ok(Some(MergeNode { weights, scores, spread, value }))
     }
 
-    /// Joins of node `y` with all before it that are left.
-    fn try_joins(&self, nodes: &[Option<Node>], y: usize, joins: &mut Vec<Join>) -> Result<()> {
+    /// The merges of node `y` with all remaining nodes before it.
+    fn try_joins(
+        &self,
+        nodes: &[Option<MergeNode>],
+        y: usize,
+        joins: &mut Vec<MergeCandidate>,
+    ) -> Result<()> {
         for x in 0..y {
-            joins.extend(self.join(nodes, (x, y))?);
+            joins.extend(self.join(nodes, [x, y])?);
         }
         Ok(())
     }
 
-    /// The best mixture of two nodes, if both are left.
-    fn join(&self, nodes: &[Option<Node>], (x, y): (usize, usize)) -> Result<Option<Join>> {
+    /// The best combination of two nodes, if both are left.
+    fn join(
+        &self,
+        nodes: &[Option<MergeNode>],
+        [x, y]: [usize; 2],
+    ) -> Result<Option<MergeCandidate>> {
         let (Some(first), Some(second)) = (&nodes[x], &nodes[y]) else { return Ok(None) };
-        let mut options = SweepOptions::new(self.metric.clone(), Range::Between);
+        let mut options = SweepOptions::new(self.metric.clone(), AlphaRange::Between);
         options.curve_steps = 0;
         let (to_first, to_second) = (to_one(first.spread), to_one(second.spread));
-        let scaled = |node: &Node, by: f64| node.scores.iter().map(|s| s * by).collect();
+        let scaled = |node: &MergeNode, by: f64| node.scores.iter().map(|s| s * by).collect();
         let (a, b): (Vec<f64>, Vec<f64>) = (scaled(first, to_first), scaled(second, to_second));
-        let found = sweep_checked((&a, &b), self.judged, &options, self.interrupt)?;
+        let scores = TwoRankers { first: &a, second: &b };
+        let found = sweep_checked(scores, self.judged, &options, self.interrupt)?;
         let shares = [to_first * (1.0 - found.alpha), to_second * found.alpha];
         let (value, num_events) = (found.value, found.num_events);
-        Ok(Some(Join { pair: (x, y), shares, value, num_events }))
+        Ok(Some(MergeCandidate { nodes: [x, y], shares, value, num_events }))
     }
 }
 
-impl Join {
-    /// What each ranker weighs in it.
-    fn weights(&self, nodes: &[Option<Node>]) -> Vec<f64> {
+impl MergeCandidate {
+    /// The weight of each ranker.
+    fn weights(&self, nodes: &[Option<MergeNode>]) -> Vec<f64> {
         let of = |node: usize| nodes[node].iter().flat_map(|node| &node.weights);
-        let pairs = of(self.pair.0).zip(of(self.pair.1));
+        let pairs = of(self.nodes[0]).zip(of(self.nodes[1]));
         pairs.map(|(v, w)| self.shares[0] * v + self.shares[1] * w).collect()
     }
 }
 
-/// The power of two that brings a spread near 1: it leaves all scores exact.
+/// The power of two that brings a spread near 1; multiplying by it is exact.
 fn to_one(spread: f64) -> f64 {
     let bits = spread.to_bits() & (0x7ff << 52);
     if spread.is_normal() && spread.recip().is_normal() {

@@ -1,54 +1,55 @@
-//! Docs as lines over alpha, in whole numbers.
+//! The combined score of a document as a line over alpha, in whole numbers.
 //!
-//! Between `from` and `to` the mixed score of a doc is a line, `intercept + t * slope`. Both are whole
-//! numbers of at most 51 bits kept in `f64`, so that differences are exact and a crossing
+//! Between `from` and `to` the combined score is a line, `intercept + t * slope`. Both are whole numbers
+//! of at most 51 bits kept in `f64`, so that differences are exact and a crossing
 //!
 //! `t = (intercept - intercept') / (slope' - slope)`
 //!
-//! is rounded once: crossings that are equal as fractions are equal as floats, in one query and
-//! across queries, and crossings that differ keep their order or become one. That is exact order in
-//! every respect but one: alphas that no float lies between are one alpha.
+//! is rounded once: crossings that are equal as fractions are equal as floats, within a query and
+//! across queries, and crossings that differ keep their order or become equal. The order is exact up to
+//! alphas between which no float lies.
 //!
 //! Scores become whole numbers by a power of two for each query, which no crossing depends on. A score
-//! that is so far from the others of its query that these have hardly a bit left makes coarse lines;
-//! [`sweep`](super::sweep) refuses it.
+//! that is so much larger than the others of its query that these have hardly a bit left makes the lines
+//! imprecise; [`sweep`](super::sweep) refuses it.
 
-use super::Range;
+use super::AlphaRange;
 use crate::metric::Ties;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Scores have at most this many bits: slopes one more, differences of slopes two more.
 const BITS: i32 = 50;
-/// Added and taken away, it rounds a number below 2^51 to a whole one.
+/// Adding and subtracting it rounds a number below 2^51 to a whole one.
 const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
 
-/// Rankers further apart in magnitude than 2^1000 are brought closer, not together.
+/// The largest power of two by which the magnitudes of two rankers are aligned.
 const MOST_SHIFT: i32 = 1000;
 
-/// Bits that scores may be below the largest ones and still have some of their own.
+/// Scores more than this many powers of two below the largest have hardly a bit left.
 const FAR: i32 = 44;
 
-/// What lines keep of scores.
+/// How precisely the lines of a query represent its scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Grain {
-    /// All, to their last bits.
-    Fine,
-    /// One ranker's scores are so small that the other's decide nearly everywhere.
+pub(super) enum LinePrecision {
+    /// To their last bits.
+    Full,
+    /// The scores of one ranker are so small that the other's decide nearly everywhere.
     Coarse,
-    /// Not the order of many docs of a ranker, the first or the second.
+    /// The order of many documents by this ranker, 0 or 1, is lost.
     Lost(usize),
 }
 
-/// A doc of a query.
+/// The line of a document.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct ScoreLine {
     pub(super) intercept: f64,
     pub(super) slope: f64,
     pub(super) doc: u32,
 }
 
-impl Line {
-    /// Where `self`, above `below`, is overtaken by it; infinite if that does not happen later on.
+impl ScoreLine {
+    /// Where `below` overtakes `self`, which is above it; infinite if it never does.
     #[expect(clippy::inline_always, reason = "the walk is compiled for several levels")]
     #[inline(always)]
     pub(super) fn overtaken(self, below: Self) -> f64 {
@@ -56,7 +57,7 @@ impl Line {
         if rise > 0.0 { gap / rise } else { f64::INFINITY }
     }
 
-    /// Which comes first right after `t`; lines that are the same go by doc.
+    /// The order right after `t`; equal lines are ordered by document.
     fn first_after(self, other: Self, t: f64) -> Ordering {
         let steeper = || other.slope.total_cmp(&self.slope);
         let order = if t == 0.0 {
@@ -78,28 +79,28 @@ impl Line {
     }
 }
 
-/// How alphas and scores become the numbers of lines.
+/// The scale of alpha and scores in lines.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Frame {
+pub(super) struct LineFrame {
     is_between: bool,
-    /// `t = alpha / 2^shift`: brings the two rankers to one magnitude.
+    /// `t = alpha / 2^shift` brings the two rankers to one magnitude.
     shift: i32,
     /// The range of t.
     pub(super) from: f64,
     pub(super) to: f64,
 }
 
-impl Frame {
-    pub(super) fn new(a: &[f64], b: &[f64], range: Range) -> Self {
+impl LineFrame {
+    pub(super) fn new(a: &[f64], b: &[f64], range: AlphaRange) -> Self {
         match range {
-            Range::Between => Self { is_between: true, shift: 0, from: 0.0, to: 1.0 },
-            Range::Along { from, to } => {
+            AlphaRange::Between => Self { is_between: true, shift: 0, from: 0.0, to: 1.0 },
+            AlphaRange::Along { from, to } => {
                 let (of_a, of_b) = (largest(a), largest(b));
                 let differ = exponent(of_a) - exponent(of_b);
                 let is_zero = of_a == 0.0 || of_b == 0.0;
                 let shift = if is_zero { 0 } else { differ.clamp(-MOST_SHIFT, MOST_SHIFT) };
                 let mut frame = Self { is_between: false, shift, from, to };
-                // A shift that would take the range out of the floats helps nobody.
+                // No shift that would take the range out of the floats.
                 let (low, high) = (scaled(from, -shift), scaled(to, -shift));
                 if low < high && low.is_finite() && high.is_finite() {
                     (frame.from, frame.to) = (low, high);
@@ -116,33 +117,35 @@ impl Frame {
     }
 
     /// The lines of a query.
-    pub(super) fn lines(&self, a: &[f64], b: &[f64], lines: &mut Vec<Line>) -> Grain {
-        let reaches = [a, b].map(Reach::of);
+    pub(super) fn lines(&self, a: &[f64], b: &[f64], lines: &mut Vec<ScoreLine>) -> LinePrecision {
+        let reaches = [a, b].map(ExponentRange::of);
         let (of_a, of_b) = (reaches[0].most, reaches[1].most + self.shift);
         let bits = BITS - of_a.max(of_b);
-        let (scale_a, scale_b) = (Scale::new(bits), Scale::new(bits + self.shift));
+        let (scale_a, scale_b) = (PowerOfTwo::new(bits), PowerOfTwo::new(bits + self.shift));
         lines.clear();
         lines.extend(a.iter().zip(b).enumerate().map(|(doc, (&a, &b))| {
             let (intercept, b) = (scale_a.whole(a), scale_b.whole(b));
             let slope = if self.is_between { b - intercept } else { b };
-            Line { intercept, slope, doc: doc as u32 }
+            ScoreLine { intercept, slope, doc: doc as u32 }
         }));
         let far = [a, b].iter().zip(&reaches).position(|(scores, reach)| reach.is_far(scores));
-        // What is 0 everywhere is exact.
+        // Scores that are all 0 are exact.
         let is_coarse = |of: i32, other: i32| of > -1022 && of + FAR < other;
         match far {
-            Some(ranker) => Grain::Lost(ranker),
-            None if is_coarse(reaches[0].most, of_b) || is_coarse(of_b, of_a) => Grain::Coarse,
-            None => Grain::Fine,
+            Some(ranker) => LinePrecision::Lost(ranker),
+            None if is_coarse(reaches[0].most, of_b) || is_coarse(of_b, of_a) => {
+                LinePrecision::Coarse
+            }
+            None => LinePrecision::Full,
         }
     }
 }
 
-/// A power of two in two factors: one alone may be no float.
+/// A power of two as two factors, because a single one could overflow.
 #[derive(Debug, Clone, Copy)]
-struct Scale(f64, f64);
+struct PowerOfTwo(f64, f64);
 
-impl Scale {
+impl PowerOfTwo {
     fn new(exponent: i32) -> Self {
         let exponent = exponent.clamp(-2000, 2000);
         let half = exponent / 2;
@@ -155,7 +158,7 @@ impl Scale {
 }
 
 fn scaled(x: f64, exponent: i32) -> f64 {
-    let Scale(first, second) = Scale::new(exponent);
+    let PowerOfTwo(first, second) = PowerOfTwo::new(exponent);
     x * first * second
 }
 
@@ -172,15 +175,15 @@ fn exponent(x: f64) -> i32 {
     (x.to_bits() >> 52) as i32 - 1022
 }
 
-/// The exponents of the largest of some scores and of the smallest that is not 0, -1022 if all are.
+/// The exponents of the largest score and of the smallest that is not 0; -1022 if all are 0.
 #[derive(Debug, Clone, Copy)]
-struct Reach {
+struct ExponentRange {
     most: i32,
     least: i32,
 }
 
-impl Reach {
-    /// In whole numbers, which vectors compare.
+impl ExponentRange {
+    /// Computed on the bits, which vector instructions compare.
     fn of(scores: &[f64]) -> Self {
         let (mut most, mut least) = (0, 0x7ff);
         for score in scores {
@@ -192,8 +195,8 @@ impl Reach {
         Self { most: most - 1022, least: least - 1022 }
     }
 
-    /// Whether the largest scores leave hardly a bit for many of the others: a quarter of them or
-    /// more. A few that are that small next to the others are near 0 by rounding.
+    /// Whether a quarter of the other scores or more have hardly a bit beside the largest. A few that
+    /// are that small are near 0 by rounding.
     fn is_far(self, scores: &[f64]) -> bool {
         if self.least + FAR >= self.most {
             return false;
@@ -208,38 +211,38 @@ impl Reach {
     }
 }
 
-/// Puts the first `k` lines right after `t` to the front, in order.
-pub(super) fn rank(lines: &mut [Line], k: usize, t: f64) {
-    let order = |x: &Line, y: &Line| x.first_after(*y, t);
+/// Moves the first `k` lines right after `t` to the front, in order.
+pub(super) fn rank(lines: &mut [ScoreLine], k: usize, t: f64) {
+    let order = |x: &ScoreLine, y: &ScoreLine| x.first_after(*y, t);
     if k < lines.len() {
         lines.select_nth_unstable_by(k, order);
     }
     lines[..k].sort_unstable_by(order);
 }
 
-/// Docs whose lines are the same: they are tied at every alpha.
+/// Sets of documents with equal lines, which are tied at every alpha.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Twins {
-    /// Whether there are any; the rest is filled only then.
+pub(super) struct TiedDocs {
+    /// Whether there are any; the other fields are filled only then.
     pub(super) any: bool,
-    /// Docs, set by set, each set in the order of the tie rule.
+    /// Documents, set by set, each set in the order of the tie rule.
     members: Vec<u32>,
-    /// The first and the end of a doc's set in `members`.
-    ranges: Vec<(u32, u32)>,
-    /// A hash table of lines; 0 is an empty slot.
+    /// The range of each document's set in `members`.
+    ranges: Vec<Range<u32>>,
+    /// A hash table of lines: one more than the line's place, 0 for an empty slot.
     slots: Vec<u32>,
-    sorted: Vec<Line>,
+    sorted: Vec<ScoreLine>,
 }
 
-impl Twins {
-    pub(super) fn find(&mut self, lines: &[Line], labels: &[f32], ties: Ties) {
-        self.any = self.meet(lines);
+impl TiedDocs {
+    pub(super) fn find(&mut self, lines: &[ScoreLine], labels: &[f32], ties: Ties) {
+        self.any = self.has_equal_lines(lines);
         if !self.any {
             return;
         }
         self.sorted.clear();
         self.sorted.extend_from_slice(lines);
-        let label = |line: &Line| labels[line.doc as usize];
+        let label = |line: &ScoreLine| labels[line.doc as usize];
         self.sorted.sort_unstable_by(|x, y| {
             let lines = x.intercept.total_cmp(&y.intercept).then(x.slope.total_cmp(&y.slope));
             let rule = match ties {
@@ -252,25 +255,25 @@ impl Twins {
         self.members.clear();
         self.members.extend(self.sorted.iter().map(|line| line.doc));
         self.ranges.clear();
-        self.ranges.resize(labels.len(), (0, 0));
+        self.ranges.resize(labels.len(), 0..0);
         let mut start = 0;
         for set in self.sorted.chunk_by(same) {
-            let range = (start, start + set.len() as u32);
+            let end = start + set.len() as u32;
             for line in set {
-                self.ranges[line.doc as usize] = range;
+                self.ranges[line.doc as usize] = start..end;
             }
-            start = range.1;
+            start = end;
         }
     }
 
-    /// The docs tied with `doc` at every alpha, itself included.
+    /// The documents tied with `doc` at every alpha, itself included.
     pub(super) fn of(&self, doc: u32) -> &[u32] {
-        let (start, end) = self.ranges[doc as usize];
+        let Range { start, end } = self.ranges[doc as usize];
         &self.members[start as usize..end as usize]
     }
 
     /// Whether a line occurs twice.
-    fn meet(&mut self, lines: &[Line]) -> bool {
+    fn has_equal_lines(&mut self, lines: &[ScoreLine]) -> bool {
         let size = (4 * lines.len()).next_power_of_two();
         self.slots.clear();
         self.slots.resize(size, 0);
@@ -290,6 +293,6 @@ impl Twins {
     }
 }
 
-fn same(x: &Line, y: &Line) -> bool {
+fn same(x: &ScoreLine, y: &ScoreLine) -> bool {
     x.intercept == y.intercept && x.slope == y.slope
 }

@@ -8,7 +8,7 @@
 //! meanwhile: so a piece counts its own from 1, and learns how many are before it when it is handed
 //! over. Memory: a block a thread, and what parsing a wave of blocks gives.
 
-use super::lines::{Block, LineSource, Piece, after_lines};
+use super::line_source::{BlockBuffer, LineSource, TextBlock, after_lines};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use rayon::prelude::*;
@@ -23,10 +23,10 @@ const PIECES: usize = 16;
 /// `parse` gives what it made of the lines before the first fault, and that fault; it looks at all
 /// lines that are before one. `take` sees this, with the number of lines before the piece, before the
 /// fault is reported, so a fault of its own in an earlier line comes first.
-pub fn for_each_piece<T: Send>(
+pub fn parse_blocks<T: Send>(
     source: &mut LineSource,
     interrupt: &Interrupt,
-    parse: impl Fn(&Piece<'_>) -> (T, Result<()>) + Sync,
+    parse: impl Fn(&TextBlock<'_>) -> (T, Result<()>) + Sync,
     mut take: impl FnMut(T, u64) -> Result<()>,
 ) -> Result<()> {
     let wave = PIECES * rayon::current_num_threads();
@@ -34,7 +34,7 @@ pub fn for_each_piece<T: Send>(
     let (mut ended, mut before) = (false, 0);
     while !ended {
         interrupt.check()?;
-        let queue = Mutex::new(Queue { source, taken: 0, ended: false });
+        let queue = Mutex::new(BlockQueue { source, taken: 0, ended: false });
         let work = |_| {
             let mut block = lock(&blocks).pop().unwrap_or_default();
             let (turn, read) = lock(&queue).next(&mut block)?;
@@ -70,15 +70,15 @@ pub fn for_each_piece<T: Send>(
 }
 
 /// The text that is left, and how many pieces of it were taken in this wave.
-struct Queue<'a> {
+struct BlockQueue<'a> {
     source: &'a mut LineSource,
     taken: usize,
     ended: bool,
 }
 
-impl Queue<'_> {
+impl BlockQueue<'_> {
     /// Reads the next piece, or the fault that ends the text, and gives its turn.
-    fn next(&mut self, block: &mut Block) -> Option<(usize, Result<()>)> {
+    fn next(&mut self, block: &mut BlockBuffer) -> Option<(usize, Result<()>)> {
         if self.ended {
             return None;
         }

@@ -1,53 +1,53 @@
-//! One weight, or one direction, after the other, until nothing raises the metric.
+//! Coordinate ascent: optimises one weight, or one direction, after the other until the metric rises no
+//! further.
 //!
-//! [`coordinate_sweeps`] takes one ranker after the other and sets its weight to the best there is while
-//! all others stay (the iterative procedure of Wu et al. 2008, section 3). *Powell's directions* begin as
-//! the rankers too, each in units of its spread; after a pass, where the weights have moved to becomes
-//! a direction in the place of the one that raised the metric most (Powell 1964), with the exact sweep
-//! as line search. Either way the metric never falls, and where a whole pass raises it no further,
-//! it ends.
+//! [`coordinate_ascent`] sets the weight of one ranker after the other to its best value while all
+//! others stay (the iterative procedure of Wu et al. 2008, section 3). *Powell's method* starts with the
+//! rankers as directions, each in units of its spread; after a pass, the total change of the weights
+//! replaces the direction that raised the metric most (Powell 1964). The line search is the exact
+//! sweep, so the metric never falls.
 //!
-//! Cost: a pass is a sweep a ranker, so that a thousand rankers are possible.
+//! Cost: a pass takes one sweep per ranker, so that a thousand rankers are possible.
 
-use super::many::{Combination, Team, check, inverse, is_higher, mix, spread};
-use super::sweep::sweep_checked;
-use super::{Judged, Range, Sweep, SweepOptions};
+use super::rankers::{Combination, RankerSet, check, inverse, is_higher, mix, spread};
+use super::sweep::{TwoRankers, sweep_checked};
+use super::{AlphaRange, JudgedQueries, Sweep, SweepOptions};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::metric::Metric;
 use crate::random;
 
-/// How far a start near the best is from it, in shares of what weighs most.
+/// The distance of a restart near the best weights, as a share of the largest weight.
 const NEAR: f64 = 0.25;
 
-/// How weights are looked for.
+/// The options of [`coordinate_ascent`].
 #[derive(Debug, Clone)]
 pub struct CoordinateOptions {
-    /// What should be as high as possible.
+    /// The metric to maximise.
     pub metric: Metric,
-    /// The weights to begin with; if `None`, the best of each ranker alone and of the mean of all.
+    /// The first weights; if `None`, the best of each ranker alone and the mean of all.
     pub start: Option<Vec<f64>>,
     /// How far a ranker may outweigh all others together, spread for spread.
     pub reach: f64,
-    /// Whether weights below 0 are looked at.
+    /// Whether weights may be below 0.
     pub negative: bool,
-    /// An end to passes, should each still raise the metric.
+    /// The most passes.
     pub most_passes: usize,
-    /// Along what sweeps go.
-    pub directions: Directions,
-    /// How often to begin anew, with random weights or near the best so far; the best way is taken.
+    /// The directions of the line searches.
+    pub directions: SearchDirections,
+    /// How often to restart, from random weights or near the best so far; the best result counts.
     pub restarts: usize,
     /// The seed of the random weights.
     pub seed: u64,
 }
 
-/// Along what sweeps go.
+/// The directions of the line searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Directions {
+pub enum SearchDirections {
     /// One weight at a time.
     #[default]
     Rankers,
-    /// Powell's: also where passes have moved to.
+    /// Powell's method: also the total changes of passes.
     Powell,
 }
 
@@ -60,7 +60,7 @@ impl CoordinateOptions {
             reach: 100.0,
             negative: true,
             most_passes: 100,
-            directions: Directions::Rankers,
+            directions: SearchDirections::Rankers,
             restarts: 0,
             seed: 0,
         }
@@ -87,25 +87,25 @@ impl CoordinateOptions {
     }
 }
 
-/// Sets one weight after the other to the best there is, until nothing raises the metric.
-pub fn coordinate_sweeps(
+/// Sets one weight after the other to its best value until the metric rises no further.
+pub fn coordinate_ascent(
     rankers: &[&[f64]],
-    judged: &Judged<'_>,
+    judged: &JudgedQueries<'_>,
     options: &CoordinateOptions,
     interrupt: &Interrupt,
 ) -> Result<Combination> {
     check(rankers, judged)?;
     options.check(rankers.len())?;
     let spreads: Vec<f64> = rankers.iter().map(|scores| spread(scores, judged)).collect();
-    let team = Team { rankers, judged, metric: &options.metric, interrupt };
+    let rankers = RankerSet { rankers, judged, metric: &options.metric, interrupt };
     let best = match &options.start {
-        Some(weights) => team.combination(weights.clone())?,
-        None => team.best_start(&spreads)?,
+        Some(weights) => rankers.combination(weights.clone())?,
+        None => rankers.best_start(&spreads)?,
     };
-    let mut best = team.raise(best, &spreads, options)?;
+    let mut best = rankers.raise(best, &spreads, options)?;
     for restart in 1..=options.restarts as u64 {
-        let start = team.restart(restart, &best, &spreads, options)?;
-        let other = team.raise(start, &spreads, options)?;
+        let start = rankers.restart(restart, &best, &spreads, options)?;
+        let other = rankers.raise(start, &spreads, options)?;
         if other.value > best.value {
             best = other;
         }
@@ -113,8 +113,8 @@ pub fn coordinate_sweeps(
     Ok(best)
 }
 
-impl Team<'_> {
-    /// Passes from a start until one raises the metric no further.
+impl RankerSet<'_> {
+    /// Passes from a start until a pass raises the metric no further.
     fn raise(
         &self,
         mut best: Combination,
@@ -122,8 +122,8 @@ impl Team<'_> {
         options: &CoordinateOptions,
     ) -> Result<Combination> {
         let mut directions: Vec<Vec<f64>> = match options.directions {
-            Directions::Rankers => Vec::new(),
-            Directions::Powell => (0..spreads.len())
+            SearchDirections::Rankers => Vec::new(),
+            SearchDirections::Powell => (0..spreads.len())
                 .map(|ranker| {
                     let mut direction = vec![0.0; spreads.len()];
                     direction[ranker] = inverse(spreads[ranker]);
@@ -134,7 +134,7 @@ impl Team<'_> {
         for _ in 0..options.most_passes {
             let before = best.value;
             best.passes += 1;
-            if options.directions == Directions::Powell {
+            if options.directions == SearchDirections::Powell {
                 self.pass_along(&mut directions, options, &mut best)?;
             } else {
                 for (ranker, &spread) in spreads.iter().enumerate() {
@@ -148,7 +148,7 @@ impl Team<'_> {
         Ok(best)
     }
 
-    /// Random weights: every other time anew, else near the best so far.
+    /// The weights of a restart: every other one random, the others near the best so far.
     fn restart(
         &self,
         number: u64,
@@ -170,7 +170,7 @@ impl Team<'_> {
         self.combination(spreads.iter().enumerate().map(draw).collect())
     }
 
-    /// A pass of Powell's.
+    /// A pass of Powell's method.
     fn pass_along(
         &self,
         directions: &mut [Vec<f64>],
@@ -194,7 +194,7 @@ impl Team<'_> {
         Ok(())
     }
 
-    /// Sweeps along a direction and takes what is better than all that was.
+    /// Searches along a direction and keeps better weights.
     fn improve_along(
         &self,
         direction: &[f64],
@@ -219,14 +219,15 @@ impl Team<'_> {
         if from >= to {
             return Ok(());
         }
-        let found = self.swept((&here, &ahead), Range::Along { from, to })?;
+        let found = self
+            .swept(TwoRankers { first: &here, second: &ahead }, AlphaRange::Along { from, to })?;
         let least = if options.negative { f64::NEG_INFINITY } else { 0.0 };
         let moved = best.weights.iter().zip(direction);
         let weights = moved.map(|(w, change)| (w + found.alpha * change).max(least)).collect();
-        self.take(weights, found.value, best)
+        self.keep(weights, found.value, best)
     }
 
-    /// Sweeps the weight of one ranker and takes what is better than all that was.
+    /// Searches the weight of one ranker and keeps a better one.
     fn improve(
         &self,
         ranker: usize,
@@ -242,22 +243,22 @@ impl Team<'_> {
         if !(to.is_normal() && to > 0.0) {
             return Ok(());
         }
-        let range = Range::Along { from: if options.negative { -to } else { 0.0 }, to };
-        let found = self.swept((&rest, self.rankers[ranker]), range)?;
+        let range = AlphaRange::Along { from: if options.negative { -to } else { 0.0 }, to };
+        let found = self.swept(TwoRankers { first: &rest, second: self.rankers[ranker] }, range)?;
         weights[ranker] = found.alpha;
-        self.take(weights, found.value, best)
+        self.keep(weights, found.value, best)
     }
 
-    fn swept(&self, scores: (&[f64], &[f64]), range: Range) -> Result<Sweep> {
+    fn swept(&self, scores: TwoRankers<'_>, range: AlphaRange) -> Result<Sweep> {
         let mut options = SweepOptions::new(self.metric.clone(), range);
         options.curve_steps = 0;
         sweep_checked(scores, self.judged, &options, self.interrupt)
     }
 
-    /// Takes weights of this value, if it is higher.
-    fn take(&self, weights: Vec<f64>, value: f64, best: &mut Combination) -> Result<()> {
+    /// Keeps weights of this value, if it is higher.
+    fn keep(&self, weights: Vec<f64>, value: f64, best: &mut Combination) -> Result<()> {
         if is_higher(value, best.value) {
-            // Summed in the order of rankers, as callers will: rounding may tell.
+            // Summed in the order of rankers, as callers do: rounding may change the value.
             let value = self.value(&mix(self.rankers, &weights))?;
             if is_higher(value, best.value) {
                 best.history.push(value);

@@ -1,12 +1,10 @@
-//! What is common to combinations of more than two rankers: their weights, and what these are worth.
+//! Weighted sums of any number of rankers and the metric of such a sum: the common ground of
+//! `coordinate_ascent` and `pairwise_merge`.
 //!
-//! Only a sweep of two is optimal. What builds on it: `coordinate` (one weight, or one direction, after
-//! the other) and `pairing` (trees of two-way combinations).
-//!
-//! A ranker's *spread*, the median over queries of what its scores range over, makes weights of
-//! rankers with other scales comparable.
+//! A ranker's *spread*, the median over queries of the range of its scores, makes the weights of rankers
+//! with different scales comparable.
 
-use super::Judged;
+use super::JudgedQueries;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::metric::Metric;
@@ -14,25 +12,25 @@ use crate::metric::Metric;
 /// A rise below this share of the value is rounding.
 const LEAST_RISE: f64 = 1e-12;
 
-/// Rankers with their weights.
+/// The weights of rankers, and how they were found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Combination {
-    /// What the scores of each ranker are multiplied by.
+    /// The factor of each ranker's scores.
     pub weights: Vec<f64>,
-    /// The mean of the metric, as `evaluate` finds it on [`mix`] of these weights.
+    /// The mean of the metric, from `evaluate` on [`mix`] with these weights.
     pub value: f64,
-    /// The value at the start and after each change, never falling; for a pairing, of each join.
+    /// The value at the start and after each improvement; for pairwise merges, of each merge.
     pub history: Vec<f64>,
-    /// The weights that each value of `history` is of: what a held-out set may choose from.
+    /// The weights of each value of `history`: a held-out set can choose among them.
     pub path: Vec<Vec<f64>>,
-    /// How many passes were made; for a pairing, how many joins.
+    /// The number of passes; for pairwise merges, of merges.
     pub passes: usize,
 }
 
-/// The sum of all rankers' scores, each times its weight; rankers of weight 0 are left out.
+/// The weighted sum of all rankers' scores; rankers of weight 0 are skipped.
 ///
 /// # Panics
-/// If the rankers have not scored the same docs.
+/// If the rankers have not scored the same number of documents.
 pub fn mix(rankers: &[&[f64]], weights: &[f64]) -> Vec<f64> {
     let mut mixed = vec![0.0; rankers.first().map_or(0, |scores| scores.len())];
     for (scores, &weight) in rankers.iter().zip(weights) {
@@ -44,11 +42,11 @@ pub fn mix(rankers: &[&[f64]], weights: &[f64]) -> Vec<f64> {
     mixed
 }
 
-/// The mean of the metric for each of several weights of the rankers: how a [path](Combination::path)
-/// does on docs that it was not fitted to.
+/// The mean of the metric for each of several lists of weights, such as the [path](Combination::path)
+/// of a combination on documents that it was not fitted to.
 pub fn values(
     rankers: &[&[f64]],
-    judged: &Judged<'_>,
+    judged: &JudgedQueries<'_>,
     metric: &Metric,
     weights: &[Vec<f64>],
     interrupt: &Interrupt,
@@ -59,23 +57,23 @@ pub fn values(
             .got(weights[at].len())
             .expected(format!("{}, the number of rankers", rankers.len())));
     }
-    let team = Team { rankers, judged, metric, interrupt };
-    weights.iter().map(|weights| team.value(&mix(rankers, weights))).collect()
+    let set = RankerSet { rankers, judged, metric, interrupt };
+    weights.iter().map(|weights| set.value(&mix(rankers, weights))).collect()
 }
 
-/// The mean of all rankers, each divided by its spread: what to beat.
+/// The mean of all rankers, each divided by its spread: a baseline.
 pub fn average(
     rankers: &[&[f64]],
-    judged: &Judged<'_>,
+    judged: &JudgedQueries<'_>,
     metric: &Metric,
     interrupt: &Interrupt,
 ) -> Result<Combination> {
     check(rankers, judged)?;
     let spreads: Vec<f64> = rankers.iter().map(|scores| spread(scores, judged)).collect();
-    Team { rankers, judged, metric, interrupt }.average(&spreads)
+    RankerSet { rankers, judged, metric, interrupt }.average(&spreads)
 }
 
-pub(super) fn check(rankers: &[&[f64]], judged: &Judged<'_>) -> Result<()> {
+pub(super) fn check(rankers: &[&[f64]], judged: &JudgedQueries<'_>) -> Result<()> {
     if rankers.is_empty() {
         return Err(Error::param("combine.rankers", "no rankers").expected("at least one"));
     }
@@ -83,27 +81,27 @@ pub(super) fn check(rankers: &[&[f64]], judged: &Judged<'_>) -> Result<()> {
     rankers.iter().enumerate().try_for_each(|(number, scores)| judged.check_scores(number, scores))
 }
 
-/// What the scores of a query range over.
+/// The range of the scores of a query.
 pub(super) fn range(scores: &[f64]) -> f64 {
     let low = scores.iter().copied().fold(f64::INFINITY, f64::min);
     let high = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     (high - low).min(f64::MAX)
 }
 
-/// The weight that brings a ranker of this spread to that of all others; 0 if it says nothing.
+/// The weight that scales a ranker of this spread to spread 1; 0 if its scores are constant.
 pub(super) fn inverse(spread: f64) -> f64 {
     if spread > 0.0 { spread.recip().min(f64::MAX) } else { 0.0 }
 }
 
-/// The median over queries of what the scores range over, the most if that is 0, or 0.
-pub(super) fn spread(scores: &[f64], judged: &Judged<'_>) -> f64 {
+/// The median over queries of the range of the scores; the largest range if the median is 0.
+pub(super) fn spread(scores: &[f64], judged: &JudgedQueries<'_>) -> f64 {
     let mut ranges: Vec<f64> = judged.queries.ranges().map(|docs| range(&scores[docs])).collect();
     let middle = ranges.len() / 2;
     let median = *ranges.select_nth_unstable_by(middle, f64::total_cmp).1;
     if median > 0.0 { median } else { ranges.iter().copied().fold(0.0, f64::max) }
 }
 
-/// Weight 1 for one ranker of many.
+/// Weight 1 for one ranker and 0 for the others.
 pub(super) fn alone(ranker: usize, num_rankers: usize) -> Vec<f64> {
     let mut weights = vec![0.0; num_rankers];
     weights[ranker] = 1.0;
@@ -114,16 +112,16 @@ pub(super) fn is_higher(value: f64, than: f64) -> bool {
     value > than + LEAST_RISE * than.abs()
 }
 
-/// Rankers and what they are judged by.
+/// Rankers, the documents that they scored, and the metric of their combinations.
 #[derive(Clone, Copy)]
-pub(super) struct Team<'a> {
+pub(super) struct RankerSet<'a> {
     pub(super) rankers: &'a [&'a [f64]],
-    pub(super) judged: &'a Judged<'a>,
+    pub(super) judged: &'a JudgedQueries<'a>,
     pub(super) metric: &'a Metric,
     pub(super) interrupt: &'a Interrupt,
 }
 
-impl Team<'_> {
+impl RankerSet<'_> {
     pub(super) fn value(&self, scores: &[f64]) -> Result<f64> {
         self.judged.mean(self.metric, scores, self.interrupt)
     }
@@ -143,7 +141,7 @@ impl Team<'_> {
         let mut best = self.average(spreads)?;
         for ranker in 0..self.rankers.len() {
             let other = self.combination(alone(ranker, self.rankers.len()))?;
-            // A value that is NaN is that of no query at all: the sweep will say so.
+            // NaN means that no query counts: the sweep reports it.
             if other.value > best.value {
                 best = other;
             }

@@ -3,10 +3,10 @@
 //! A `Dataset` keeps bins and no values; this keeps values, four bytes each, for the caller to deal
 //! with. While the text is read, those that its lines mention are held too, eight bytes each.
 
-use super::judged::Judged;
+use super::labels::QueryLabels;
 use super::letor::LetorOptions;
-use super::lines::{LineOptions, LineSource, Piece};
-use super::pieces::for_each_piece;
+use super::line_source::{LineOptions, LineSource, TextBlock};
+use super::parallel_parse::parse_blocks;
 use super::qid::{QidRuns, QueryTracker};
 use crate::error::{Result, room_for};
 use crate::interrupt::Interrupt;
@@ -14,18 +14,18 @@ use std::path::Path;
 
 /// Docs with their values and labels, in the order of the file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Table {
+pub struct LetorTable {
     /// The values of a doc after those of the one before; 0 where its line has none.
     pub values: Vec<f32>,
     /// Values a doc: the highest feature that the text has.
     pub num_features: usize,
     /// Labels and queries.
-    pub judged: Judged,
+    pub judged: QueryLabels,
 }
 
 /// What the lines of a piece say.
 #[derive(Default)]
-struct Lines {
+struct LetorLines {
     labels: Vec<f32>,
     runs: QidRuns,
     /// The features that each line mentions end here.
@@ -35,24 +35,24 @@ struct Lines {
 }
 
 /// Reads LETOR text with all its values.
-pub fn read_table(
+pub fn read_letor_table(
     path: impl AsRef<Path>,
     letor: &LetorOptions,
     interrupt: &Interrupt,
-) -> Result<Table> {
-    table_of(&mut LineSource::open(path, &LineOptions::default())?, letor, interrupt)
+) -> Result<LetorTable> {
+    letor_table_from(&mut LineSource::open(path, &LineOptions::default())?, letor, interrupt)
 }
 
-/// As [`read_table`], from a source at its begin.
-pub fn table_of(
+/// As [`read_letor_table`], from a source at its begin.
+pub fn letor_table_from(
     source: &mut LineSource,
     letor: &LetorOptions,
     interrupt: &Interrupt,
-) -> Result<Table> {
+) -> Result<LetorTable> {
     let lowest = u32::from(!letor.zero_based);
     let (mut labels, mut tracker, mut pieces) = (Vec::new(), QueryTracker::default(), Vec::new());
-    let parse = |piece: &Piece<'_>| {
-        let mut lines = Lines::default();
+    let parse = |piece: &TextBlock<'_>| {
+        let mut lines = LetorLines::default();
         let outcome = piece.each(|number, line| {
             let (features, values) = (&mut lines.features, &mut lines.values);
             let row = letor.parse_line(line, |feature, value| {
@@ -66,7 +66,7 @@ pub fn table_of(
         });
         (lines, outcome)
     };
-    for_each_piece(source, interrupt, parse, |lines, before| {
+    parse_blocks(source, interrupt, parse, |lines, before| {
         labels.extend_from_slice(&lines.labels);
         tracker.extend(&lines.runs.after_lines(before))?;
         pieces.push((lines.ends, lines.features, lines.values));
@@ -88,18 +88,18 @@ pub fn table_of(
             (start, doc) = (end, doc + 1);
         }
     }
-    Ok(Table { values: table, num_features, judged: Judged { labels, queries, ids } })
+    Ok(LetorTable { values: table, num_features, judged: QueryLabels { labels, queries, ids } })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn table(text: &'static str, zero_based: bool) -> Result<Table> {
+    fn table(text: &'static str, zero_based: bool) -> Result<LetorTable> {
         let reader = Box::new(text.as_bytes());
         let mut source = LineSource::from_reader("text", reader, &LineOptions::default())?;
         let letor = LetorOptions { zero_based, ..LetorOptions::default() };
-        table_of(&mut source, &letor, &Interrupt::new())
+        letor_table_from(&mut source, &letor, &Interrupt::new())
     }
 
     #[test]

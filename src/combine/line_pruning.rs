@@ -1,17 +1,17 @@
-//! Fewer lines: docs that are never among the first `k` are left out before the walk.
+//! Removes the lines of documents that are never among the first `k`, before the walk.
 //!
-//! A line lies between its two ends. If `k` lines have both ends above some height, that is below rank
-//! `k` everywhere, and so is a line with both ends below it. The best such height is the `k`th largest
-//! of the lower ends.
+//! A line lies between its two ends. If `k` lines have both ends above some height, a line with both
+//! ends below that height is below rank `k` everywhere. The best such height is the `k`th largest of
+//! the lower ends.
 //!
-//! Lines of one slope never cross, so neither is one with `k` others of its own slope above it: a tree
-//! has few different outputs in a query. Lines that are the same stay together in any case.
+//! Lines of one slope never cross, so a line with `k` others of its own slope above it can go, too: a
+//! tree has few different outputs in a query. Equal lines are kept or removed together.
 //!
-//! Cost: O(n) for a query of n docs.
+//! Cost: O(n) for a query of n documents.
 
-use super::lines::Line;
+use super::score_lines::ScoreLine;
 
-/// More slopes than that are not a tree's; it pays no longer.
+/// With more slopes, the second rule does not pay.
 const MOST_SLOPES: usize = 256;
 /// Slots of the table of slopes, a power of two.
 const SLOTS: usize = 4 * MOST_SLOPES;
@@ -21,34 +21,34 @@ const ROUNDING: f64 = 1.0 / (1u64 << 48) as f64;
 
 /// Buffers, kept from query to query.
 #[derive(Debug, Default)]
-pub(super) struct Thinner {
-    /// By hash, one more than the number of the slope there.
+pub(super) struct LinePruner {
+    /// Hash table of slopes: one more than the slope's number, 0 for an empty slot.
     slots: Vec<u16>,
     slopes: Vec<f64>,
     /// How many lines have each slope.
     sizes: Vec<usize>,
     /// The slope of each line, by number.
     slope_of: Vec<u16>,
-    /// By slope, the intercept below which lines are left out.
+    /// The intercept of each slope below which lines are removed.
     lowest: Vec<f64>,
     intercepts: Vec<f64>,
     lower_ends: Vec<i64>,
 }
 
-impl Thinner {
-    /// Leaves out lines that are below rank `k` at all of `from..=to`.
-    pub(super) fn by_ends(&mut self, lines: &mut Vec<Line>, k: usize, (from, to): (f64, f64)) {
+impl LinePruner {
+    /// Removes lines that are below rank `k` on all of `from..=to`.
+    pub(super) fn by_ends(&mut self, lines: &mut Vec<ScoreLine>, k: usize, from: f64, to: f64) {
         if lines.len() <= k {
             return;
         }
-        let ends = |line: &Line| {
+        let ends = |line: &ScoreLine| {
             let (x, y) = (line.intercept + from * line.slope, line.intercept + to * line.slope);
             if x < y { (x, y) } else { (y, x) }
         };
-        // The slack is for rounding: of ends here, and of a crossing at the very end of the range.
+        // The slack covers rounding, of ends here and of a crossing at the very end of the range.
         let far = from.abs().max(to.abs()).max(1.0);
         let slack = (1u64 << 52) as f64 * far * ROUNDING;
-        // Cut off to whole numbers, and one less: not above where they are. What is beyond is beyond.
+        // Truncated to whole numbers, and one less, so that they are lower bounds.
         self.lower_ends.clear();
         self.lower_ends.extend(lines.iter().map(|line| (ends(line).0 as i64).saturating_sub(1)));
         let order = |x: &i64, y: &i64| y.cmp(x);
@@ -57,7 +57,7 @@ impl Thinner {
             return;
         }
         let height = kth as f64 - slack;
-        // Which lines stay is as good as random: nothing may branch on it.
+        // Which lines stay is unpredictable: no branch may depend on it.
         let mut kept = 0;
         for at in 0..lines.len() {
             let line = lines[at];
@@ -67,8 +67,8 @@ impl Thinner {
         lines.truncate(kept);
     }
 
-    /// Leaves out lines that have `k` of their own slope above them.
-    pub(super) fn by_slopes(&mut self, lines: &mut Vec<Line>, k: usize) {
+    /// Removes lines that have `k` of their own slope above them.
+    pub(super) fn by_slopes(&mut self, lines: &mut Vec<ScoreLine>, k: usize) {
         if lines.len() <= k || !self.number(lines) || self.sizes.iter().all(|&size| size <= k) {
             return;
         }
@@ -92,7 +92,7 @@ impl Thinner {
     }
 
     /// Numbers the slopes; false if there are too many.
-    fn number(&mut self, lines: &[Line]) -> bool {
+    fn number(&mut self, lines: &[ScoreLine]) -> bool {
         self.slots.clear();
         self.slots.resize(SLOTS, 0);
         self.slopes.clear();
