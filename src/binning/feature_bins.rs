@@ -126,7 +126,7 @@ impl Binning {
     }
 
     /// [`between`](Self::between), but that some features hold categories, at most
-    /// [`MOST`](Categories::MOST).
+    /// [`MOST`](CategoryBins::MOST).
     pub fn of_lists(
         thresholds: Vec<Option<Vec<f32>>>,
         categories: &BTreeMap<u32, BTreeSet<u32>>,

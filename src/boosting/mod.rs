@@ -1,6 +1,6 @@
 //! Boosting: rounds of gradients, a tree and a step, until a rule says stop.
 //!
-//! A [`BoostingTrainer`] is a sequence of rounds: [`next_round`](Trainer::next_round) asks the objective for
+//! A [`BoostingTrainer`] is a sequence of rounds: [`next_round`](BoostingTrainer::next_round) asks the objective for
 //! gradients at the current scores, grows a tree from them, adds its leaf values times the learning
 //! rate to the scores of all docs, and evaluates. Callers loop, and do between rounds what they like.
 //!

@@ -164,7 +164,7 @@ impl DatasetBuilder {
     }
 
     /// A number for all rows so far, in any order: that of a
-    /// [`Sample`](crate::bins::Sample::content) which has seen the same rows.
+    /// [`RowSample`](crate::binning::RowSample::content) which has seen the same rows.
     pub fn content(&self) -> u64 {
         self.hashes.iter().fold(0, |sum, &hash| sum.wrapping_add(hash))
     }

@@ -1,7 +1,7 @@
 //! Data: checked once, binned, immutable.
 //!
 //! A [`Dataset`] holds binned cells, labels, queries and weights. It is made in two passes over the
-//! raw values, whole or in batches: a [`Sample`](crate::bins::Sample) sees all rows and chooses the
+//! raw values, whole or in batches: a [`RowSample`](crate::binning::RowSample) sees all rows and chooses the
 //! bins, a [`DatasetBuilder`] bins all rows; a validation set shares its training set's bins and needs one
 //! pass. Raw values are not kept; a [`RawDataset`] has nothing else, for nets.
 //!

@@ -1,7 +1,7 @@
 //! The search of features that something must be heeded on: slow and plain, beside the kernels.
 //!
 //! It finds what the kernels would find, but for what is heeded. Where both search a node, of equal
-//! scores the first wins, by the number of the feature in [`FeatureSlots`](super::features::Digits).
+//! scores the first wins, by the number of the feature in [`FeatureSlots`](super::features::FeatureSlots).
 
 use super::constraints::{ActiveConstraints, ValueBounds};
 use super::features::{FeatureSet, FeatureSlot, FeatureSlots};

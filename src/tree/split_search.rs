@@ -397,19 +397,26 @@ mod tests {
         }
     }
 
+    /// Whole numbers below `num_values` of each feature, one of which is missing instead.
+    fn random_table(
+        num_features: u64,
+        num_rows: u64,
+        num_values: impl Fn(u64) -> u64,
+        missing: u64,
+    ) -> ByRow {
+        let cell = |i| {
+            let feature = i % num_features;
+            let value = draw(1, feature, i / num_features) % num_values(feature);
+            if value == missing { f32::NAN } else { value as f32 }
+        };
+        ByRow((0..num_features * num_rows).map(cell).collect(), num_features as usize)
+    }
+
     #[test]
     fn every_level_finds_the_same_splits() {
         let num_features = 30;
-        let cells: Vec<f32> = (0..num_features * 500u64)
-            .map(|i| {
-                let codes = 1 + i % num_features * 9;
-                let of = draw(1, i % num_features, i / num_features) % codes;
-                if of == 3 { f32::NAN } else { of as f32 }
-            })
-            .collect();
-        let never = Interrupt::new();
-        let table = ByRow(cells, num_features as usize);
-        let binning = Binning::of(&table, &BinOptions::default(), &never).unwrap();
+        let table = random_table(num_features, 500, |feature| 1 + 9 * feature, 3);
+        let binning = Binning::of(&table, &BinOptions::default(), &Interrupt::new()).unwrap();
         let slots = FeatureSlots::of(&binning);
         let stride = slots.stride();
         let width = binning.layout().width();
@@ -429,19 +436,17 @@ mod tests {
             let docs = NodeDocs::none();
             let found = Level::available().into_iter().map(|level| {
                 let (columns, slots) = (&columns[..], &slots);
-                let best_so_far = BestSoFar::default();
+                let best_so_far = &BestSoFar::default();
                 let l2 = if seed % 2 == 0 { 0.5 } else { 1e15 };
                 let noise = SplitNoise { deviation: 1.0, start: seed, floor: 0.0 };
                 let noise = (seed % 3 == 0).then_some(noise);
-                let (least, unsplit_value, features, best_so_far) = (1.0, 0.0, &set, &best_so_far);
-                let constrained = None;
                 let node = SearchNode {
                     total,
-                    least,
+                    least: 1.0,
                     l2,
-                    unsplit_value,
-                    features,
-                    constrained,
+                    unsplit_value: 0.0,
+                    features: &set,
+                    constrained: None,
                     best_so_far,
                     noise,
                 };
@@ -526,14 +531,8 @@ mod tests {
     #[test]
     fn noise_chooses_the_luckiest_split() {
         let num_features = 12u64;
-        let cells: Vec<f32> = (0..num_features * 400)
-            .map(|i| {
-                let of = draw(1, i % num_features, i / num_features) % (3 + 5 * (i % num_features));
-                if of == 2 { f32::NAN } else { of as f32 }
-            })
-            .collect();
+        let table = random_table(num_features, 400, |feature| 3 + 5 * feature, 2);
         let never = Interrupt::new();
-        let table = ByRow(cells, num_features as usize);
         let binning = Binning::of(&table, &BinOptions::default(), &never).unwrap();
         let order: Vec<u32> = (0..400).collect();
         let matrix = &binning.encode_in_order(&table, &order, &never).unwrap();
