@@ -209,7 +209,7 @@ def schemes(css: str) -> dict[str, dict[str, str]]:
 
 
 def test_colours_have_contrast_in_light_dark_and_on_paper() -> None:
-    css = Path(rr.__file__).with_name("report.css").read_text("utf-8")
+    css = (Path(rr.__file__).parent / "reporting" / "report.css").read_text("utf-8")
     found = schemes(css)
     assert list(found) == ["", "(prefers-color-scheme: dark)", "print"]
     for colors in found.values():
