@@ -19,7 +19,7 @@ from rustrank.formatting import count, percent
 from rustrank.inputs.scalars import real, text, whole
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
 from rustrank.metrics.evaluation import Judging
-from rustrank.plotting.beeswarm import draw_ramp, draw_swarm
+from rustrank.plotting.beeswarm import draw_color_bar, draw_swarm
 from rustrank.plotting.style import (
     FAINT,
     FIRST,
@@ -33,7 +33,7 @@ from rustrank.plotting.style import (
     shortened,
     tidy,
 )
-from rustrank.plotting.tree_layout import Placed, laid_out, leaf_color, question
+from rustrank.plotting.tree_layout import PlacedNode, leaf_color, split_condition, tree_layout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -188,7 +188,7 @@ def plot_importance(
 
 
 def plot_tree(ranker: Any, tree_index: int = 0, *, ax: Any = None) -> Any:
-    """Draw a tree: the root on the left; docs of which the question is true go up.
+    """Draw a tree: the root on the left; documents that meet the condition go up.
 
     Missing values go the thick way. Leaves show what they add to the score, and how many docs of the
     training set they had. `Booster.draw_tree` draws the same as SVG, without matplotlib.
@@ -211,7 +211,7 @@ def plot_tree(ranker: Any, tree_index: int = 0, *, ax: Any = None) -> Any:
         message = f"ranker has no trees: got {booster!r}"
         raise ParamError(message, code="tree")
     at = whole("tree_index", tree_index, 0, booster.num_trees - 1)
-    placed = laid_out(booster._nested(at))
+    placed = tree_layout(booster._nested(at))
     leaves = [one.node["value"] for one in placed if one.is_leaf]
     depth = max(one.depth for one in placed)
     largest = max(map(abs, leaves))
@@ -229,7 +229,7 @@ def plot_tree(ranker: Any, tree_index: int = 0, *, ax: Any = None) -> Any:
     return ax
 
 
-def _draw_split(axes: Any, placed: Placed, names: Sequence[str]) -> None:
+def _draw_split(axes: Any, placed: PlacedNode, names: Sequence[str]) -> None:
     x, y = placed.depth, placed.line
     # Level below the text, and then a bend.
     ways = np.linspace(0, 1, 40)
@@ -239,12 +239,12 @@ def _draw_split(axes: Any, placed: Placed, names: Sequence[str]) -> None:
         width = 2.6 if placed.node["missing_left"] == is_left else 1.0
         axes.plot(x + ways, bend, color=NEUTRAL, linewidth=width, zorder=1)
     axes.plot([x], [y], "o", color=NEUTRAL, markersize=5)
-    said = plain(shortened(question(placed.node, names), 34))
+    said = plain(shortened(split_condition(placed.node, names), 34))
     text = axes.annotate(said, (x, y), xytext=(4, 4), textcoords="offset points", fontsize="small")
     text.set_path_effects(on_background(axes))
 
 
-def _draw_leaf(axes: Any, placed: Placed, largest: float) -> None:
+def _draw_leaf(axes: Any, placed: PlacedNode, largest: float) -> None:
     value = placed.node["value"]
     parts, is_light = leaf_color(value, largest)
     face = tuple(part / 255 for part in parts)
@@ -477,7 +477,7 @@ def plot_shap(
     axes.set_ylim(-0.7, len(order) - 0.3)
     tidy(axes, "x")
     axes.set_xlabel("SHAP value: what the feature adds to the score")
-    draw_ramp(axes, ramp)
+    draw_color_bar(axes, ramp)
     return axes
 
 

@@ -244,7 +244,9 @@ def test_rankers_that_can_count_queries_again_copy_nothing(docs: Ranking) -> Non
 def test_others_learn_from_rows_of_the_same_copies(docs: Ranking) -> None:
     taken = as_raw_rows(docs, "docs")
     mart = rr.MART(n_estimators=5, num_leaves=4)
-    made = run(fitting(taken, {"a": rr.Member(mart, bags=0, augment=(0.5, 3))}, scored_unseen=set()))["a"]
+    made = run(
+        fitting(taken, {"a": rr.Member(mart, bags=0, augment=(0.5, 3))}, scored_unseen=set())
+    )["a"]
     rows, qid, _ = rr.Dataset(docs.X, docs.y, qid=docs.qid).augmented((0.5, 3), seed=0)
     assert len(rows) > 2 * len(docs.y)
     own = mart.set_params(max_label=4.0).fit(docs.X[rows], docs.y[rows], qid=qid)

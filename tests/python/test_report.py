@@ -266,9 +266,9 @@ def test_swaps_are_what_the_metric_loses(booster: rr.Booster) -> None:
     from rustrank.metrics.evaluation import Drawing, Judging
 
     judging = Judging.of("err@10", "exp2", "expected", "skip", 1, None, None)
-    choices = _findings.Choices(judging, Drawing.of(50, 0, None), 0.95, "", 3)
+    choices = _findings.ReportOptions(judging, Drawing.of(50, 0, None), 0.95, "", 3)
     side = SideBySide.of(rankers, given, None)
-    found = _findings.found(side, choices, "feature")
+    found = _findings.compute_findings(side, choices, "feature")
     assert len(found.gained) == 3
     value = rr.evaluate(scores, TEST.y, qid=TEST.qid, metrics="err@10")["err@10"].per_query
     for case in found.gained:
@@ -287,7 +287,7 @@ def test_swaps_are_what_the_metric_loses(booster: rr.Booster) -> None:
         assert whole.sum() == pytest.approx(scores[better] - scores[worse])
         for reason in case.swap.reasons:
             at = booster.feature_names.index(reason.feature)
-            assert reason.did == {"trees": pytest.approx(whole[at])}
+            assert reason.contribution == {"trees": pytest.approx(whole[at])}
             assert (reason.better, reason.worse) == (TEST.X[better, at], TEST.X[worse, at])
     gains = [case.difference for case in found.gained]
     assert gains == sorted(gains, reverse=True)

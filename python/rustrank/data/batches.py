@@ -127,7 +127,7 @@ def _like(first: Table, table: Table, number: int) -> Table:
         missed = absent[0] if absent else theirs[0]
         message = f"batch {number} has other features than the first: {got}expected {shown(missed)}"
         raise DataError(message, code="features.names", feature=missed)
-    return table.in_order([place[name] for name in theirs])
+    return table.reordered([place[name] for name in theirs])
 
 
 @dataclass

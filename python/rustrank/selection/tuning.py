@@ -27,7 +27,7 @@ from rustrank.progress import progress_of_steps
 from rustrank.selection._trials import Records, TrialEvaluator
 from rustrank.selection.folds import QueryFolds
 from rustrank.selection.search_spaces import Between, as_space, grid_settings, random_settings
-from rustrank.training.rounds import ENDED, Ended
+from rustrank.training.rounds import IS_CANCELLED, Cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -288,7 +288,7 @@ def _course(options: Mapping[str, Any], num_threads: int) -> TrialEvaluator:
     ranker = options["ranker"]
     docs = as_raw_rows(options["docs"], "docs")
     valid = None if options["valid"] is None else as_raw_rows(options["valid"], "valid")
-    own = ranker._judged_by()
+    own = ranker._evaluated_by()
     top = own[3] if options["max_label"] is None else options["max_label"]
     judging = Judging.of(
         own[0] if options["metric"] is None else text("metric", options["metric"]),
@@ -384,12 +384,12 @@ class _TrialRunner:
         self, batch: list[dict[str, Any]], step: Callable[[], object]
     ) -> list[NDArray[np.float64]]:
         def one(setting: dict[str, Any]) -> NDArray[np.float64]:
-            ENDED.set(self.cancelled.is_set)
+            IS_CANCELLED.set(self.cancelled.is_set)
             values = self.records.get(setting)
             if values is None:
                 values = self.evaluator.evaluate(setting, self.cancelled.is_set)
                 if values is None:
-                    raise Ended
+                    raise Cancelled
                 self.records.put(setting, values)
             step()
             return values
