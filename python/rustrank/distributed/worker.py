@@ -17,7 +17,7 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.data.batches import Batches, Columns, ParquetFiles
 from rustrank.data.dataset import Dataset, _bins
-from rustrank.data.dataset_building import ReadOptions, Rows, Text
+from rustrank.data.dataset_building import LetorOptions, ReadOptions, Rows
 from rustrank.distributed.jobs import Job, report
 from rustrank.distributed.mpi import Ranks, Workers, require_world, world
 from rustrank.distributed.shards import Shards
@@ -220,7 +220,7 @@ def _read_shards(
 
 
 def _of_letor(files: list[Path], team: _rustrank.Team, reading: ReadOptions) -> Dataset:
-    plan = Text(_MOST_FEATURES, False, _BUFFER, None)
+    plan = LetorOptions(_MOST_FEATURES, False, _BUFFER, None)
     bins = _bins(None, None, None, None)
     paths = [str(file) for file in files]
     core, ids = _rustrank.Dataset.from_letor(paths, plan, bins, reading, team)

@@ -1,4 +1,4 @@
-"""Distillation: one small ranker that ranks as a large one does, learned from docs without labels."""
+"""Distillation: a small ranker trained to reproduce the ranking of a large one, without labels."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ __all__ = ["Distillation", "distill"]
 
 @dataclass(frozen=True, eq=False)
 class Distillation:
-    """A student, and how far it ranks as its teacher does on queries that it has not seen.
+    """A student, and how well it reproduces the ranking of its teacher on held-out queries.
 
     Attributes
     ----------
     booster : Booster
         The student.
     fidelity : MetricValue
-        The NDCG of the student's ranking if the teacher's is the ideal one: the doc that the teacher ranks
-        first has a gain of ``depth``, the next one of ``depth - 1``, and so on. 1 is the same ranking.
+        The NDCG of the student's ranking where the teacher's ranking is the ideal one: the document that the
+        teacher ranks first has gain ``depth``, the next ``depth - 1``, and so on. 1 is the same ranking.
     against : MetricComparison or None
-        Where labels were given: teacher and student by them, on the same queries.
+        With labels: the comparison of teacher and student by them, on the same queries.
     """
 
     booster: Booster
@@ -65,7 +65,7 @@ class Distillation:
 
     @property
     def statements(self) -> list[str]:
-        """What the figures say."""
+        """The result in sentences."""
         said = [
             f"the student's ranking has {number(self.fidelity)} [{interval(self.fidelity.interval)}] "
             "of the NDCG of the teacher's own"

@@ -153,7 +153,7 @@ def report(
         whole("examples", examples, 0, 1000),
     )
     given = {"y": y, "X": X, "qid": qid, "group": group, "query_weight": query_weight}
-    side = SideBySide.of(rankers, given, num_threads).called(doc_ids, feature_names)
+    side = SideBySide.of(rankers, given, num_threads).with_names(doc_ids, feature_names)
     first = _baseline(baseline, list(side.by_ranker))
     findings = compute_findings(side, options, first)
     warn_of_nothing(findings.evaluations[first])
