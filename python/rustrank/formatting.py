@@ -1,4 +1,4 @@
-"""Small tables of figures, as text and as HTML."""
+"""Numbers and small tables as text and HTML."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CELL = "padding:0.15em 0.8em;font-variant-numeric:tabular-nums;text-align:"
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Align columns, the first ``left`` of them to the left."""
+    """Return a table as aligned text; the first ``left`` columns are left-aligned."""
     columns = list(zip(head, *rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
     lines = []
@@ -27,7 +27,7 @@ def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Render the same table for notebooks; colours are the page's own."""
+    """Return a table as HTML for notebooks, in the colours of the page."""
     parts = []
     for tag, row in [("th", head), *(("td", row) for row in rows)]:
         cells = [
@@ -39,35 +39,35 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1
 
 
 def number(value: float, sign: str = "") -> str:
-    """Four decimals, or a dash for NaN; ``sign="+"`` shows the sign."""
+    """Return a number with four decimals, or a dash for NaN; ``sign="+"`` shows the sign."""
     return "-" if math.isnan(value) else f"{value:{sign}.4f}"
 
 
 def interval(ends: tuple[float, float], sign: str = "") -> str:
-    """Both ends, or a dash for NaN."""
+    """Return an interval as text, or a dash for NaN."""
     low, high = ends
     return "-" if math.isnan(low) else f"{number(low, sign)} to {number(high, sign)}"
 
 
 def p_value(p: float) -> str:
-    """Four decimals, or that it is below them; a dash for NaN."""
+    """Return a p-value with four decimals, ``<0.0001`` for smaller ones, or a dash for NaN."""
     if math.isnan(p):
         return "-"
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def percent(level: float) -> str:
-    """Write a level such as 0.95 as ``95%``."""
+    """Return a level such as 0.95 as ``95%``."""
     return f"{100 * level:.6g}%"
 
 
 def count(number: int, one: str, several: str | None = None) -> str:
-    """Write ``1 doc`` or ``2 docs``."""
+    """Return a count with its noun: ``1 doc`` or ``2 docs``."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 def size(number: float) -> str:
-    """Write a number of bytes."""
+    """Return a number of bytes as text."""
     for unit in ("bytes", "KiB", "MiB"):
         if number < 1024:
             return f"{number:,.0f} bytes" if unit == "bytes" else f"{number:.1f} {unit}"

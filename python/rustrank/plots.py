@@ -1,10 +1,8 @@
 """Pictures of rankers and rankings; they need matplotlib: ``pip install 'rustrank[plot]'``.
 
-Each function draws into ``ax=``, or into a new figure, and returns the axes, on which everything can
-be changed. What stands for a result (`Combiner`, `Adaptation`, `MetricComparison`, `LocalOptimum`,
-`LambdaBoost`) draws itself by its ``plot`` method; what can be drawn of any booster is here, where
-those who come from LightGBM and XGBoost look for it: ``plot_importance``, ``plot_metric`` and
-``plot_tree`` are called what they are there.
+Each function draws into ``ax=``, or into a new figure, and returns the axes. Result objects (`Combiner`,
+`Adaptation`, `MetricComparison`, `LocalOptimum`, `LambdaBoost`) have a ``plot`` method of their own.
+``plot_importance``, ``plot_metric`` and ``plot_tree`` have the names of LightGBM and XGBoost.
 """
 
 from __future__ import annotations
@@ -54,11 +52,11 @@ __all__ = [
     "plot_tree",
 ]
 
-#: Draws of a bootstrap interval where there are many intervals.
+#: The bootstrap samples of each interval, where there are many intervals.
 _RESAMPLES = 2000
-#: Bins that a density is made of.
+#: The number of bins of a density.
 _BINS = 200
-#: The most labels that have a row of their own.
+#: The most labels with rows of their own.
 _LEVELS = 32
 #: Inches: a row of bars, a leaf's line, a level of a tree.
 _ROW, _LINE, _LEVEL = 0.27, 0.34, 2.3
@@ -131,7 +129,7 @@ def plot_importance(
     ax: Any = None,
     **of_importance: Any,
 ) -> Any:
-    """Draw how much each feature matters, the most important first.
+    """Draw the importance of features, the most important first.
 
     Parameters
     ----------
@@ -362,7 +360,7 @@ def _cuts(cuts: Any) -> list[int]:
 
 
 def plot_scores(scores: Any, y: Any, *, ax: Any = None) -> Any:
-    """Draw how the scores of the docs of each label are distributed: the less they overlap, the better.
+    """Draw the distribution of scores for each label: the less they overlap, the better.
 
     Parameters
     ----------
@@ -432,7 +430,7 @@ def plot_shap(
     ax: Any = None,
     **of_explain: Any,
 ) -> Any:
-    """Draw what each feature adds to the scores of docs: a dot for each doc's exact SHAP value.
+    """Draw a beeswarm plot of exact SHAP values: a point for each document and feature.
 
     Features that add most, on average of absolute values, come first. The colour is the feature's
     value in the doc, from blue for the lowest to orange for the highest; missing values are hollow.
@@ -482,7 +480,7 @@ def plot_shap(
 
 
 def plot_position_bias(ranker: Any, *, known: Any = None, ax: Any = None) -> Any:
-    """Draw how often each place is clicked, compared with the first, whatever is shown there.
+    """Draw the learned position bias: clicks at each position relative to the first.
 
     Parameters
     ----------

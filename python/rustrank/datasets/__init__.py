@@ -205,8 +205,8 @@ def _polynomial(
 
 
 @dataclass(frozen=True)
-class _Looking:
-    """How a text is read."""
+class _LetorOptions:
+    """The options of reading text."""
 
     max_features: int
     zero_based: bool
@@ -238,7 +238,7 @@ def read_letor(
     Ranking
         The docs; query ids that are not all numbers are counted from 0 instead.
     """
-    looking = _Looking(
+    looking = _LetorOptions(
         whole("max_features", max_features, 1, 2**31),
         flag("zero_based", zero_based),
         threads(num_threads),
@@ -297,7 +297,7 @@ _FIELD_SHAPE = (
 
 @dataclass(frozen=True)
 class _Page:
-    """What is true of each doc, and seen only through its features."""
+    """The hidden properties of documents, which determine features and labels."""
 
     match: Floats
     quality: Floats
@@ -336,7 +336,7 @@ def _fill_web(page: _Page, rng: np.random.Generator, X: Floats) -> None:
 def _fill_field(
     page: _Page, rng: np.random.Generator, shape: tuple[float, float, float], X: Floats
 ) -> None:
-    """Write the 25 features of one text field, zero throughout where the field is empty."""
+    """Fill in the 25 features of a text field, which are 0 for an empty field."""
     log_length, shows, empty = (np.float32(number) for number in shape)
     count = len(X)
     seen = shows * page.match + np.float32(0.7) * normal(rng, count) + page.spam

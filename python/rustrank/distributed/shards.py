@@ -328,7 +328,7 @@ class _Gzip(gzip.GzipFile):
 
 
 class _Text:
-    """LETOR text, which is read twice."""
+    """Splits LETOR text, in two passes over the file."""
 
     kind = "letor"
 
@@ -394,7 +394,7 @@ class _Text:
 
 
 class _Parquet:
-    """A Parquet file: its ids are read first, its rows then."""
+    """Splits a Parquet file: reads the query ids first, then the rows."""
 
     kind = "parquet"
     suffix = ".parquet"

@@ -228,7 +228,7 @@ def _targets(given: Any, student: Ranker) -> str:
 def _docs(
     teacher: Any, X: Any, y: Any, queries: tuple[Any, Any], num_threads: int | None
 ) -> tuple[RawRows, Scores]:
-    """Return docs, and what the teacher says of them."""
+    """Return the documents and the teacher's scores of them."""
     from rustrank.estimators.fitting import checked, queries_within
 
     taken, qid, group = queries_within(checked(X), *queries)

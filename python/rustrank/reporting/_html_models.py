@@ -1,4 +1,4 @@
-"""The parts of a report that are about models and data: features, learning, docs, settings."""
+"""The sections of a report about models and data: feature importance, learning curves, data, settings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LABELS = 32
 
 
 def importance(findings: Findings) -> Markup | None:
-    """Say which features matter to the boosters."""
+    """Return the section on feature importance."""
     parts: list[Markup] = []
     silent = []
     for place, name in enumerate(findings.names):
@@ -90,7 +90,7 @@ def _importance(
 
 
 def learning(findings: Findings) -> Markup | None:
-    """Draw how boosters became better, on their validation sets and on these docs."""
+    """Return the section with learning curves, on the validation sets and on these documents."""
     parts: list[Markup] = []
     for name, booster in findings.side.boosters.items():
         chart = _history(name, booster, findings.options.metric)
@@ -135,7 +135,7 @@ def _position_bias(name: str, share: np.ndarray) -> Markup:
 
 
 def _growth(findings: Findings) -> Markup | None:
-    """Draw the metric of the first 1, 2, 4 ... rounds on the docs of the report."""
+    """Draw the metric on the documents of the report after 1, 2, 4, ... rounds."""
     side, options = findings.side, findings.options
     lines, rows = [], []
     for place, name in enumerate(findings.names):
@@ -170,7 +170,7 @@ def _growth(findings: Findings) -> Markup | None:
 
 
 def data(findings: Findings) -> Markup:
-    """Say what is in the data."""
+    """Return the section about the data."""
     side = findings.side
     sizes = np.bincount(side.query, minlength=len(side.query_ids))
     low, high = _label_ends(side)
@@ -218,7 +218,7 @@ def _labels(side: SideBySide) -> Markup:
 
 
 def settings(findings: Findings) -> Markup:
-    """Say how everything was computed, and how the boosters were made."""
+    """Return the section about the settings, and the parameters of boosters."""
     options = findings.options
     judging, drawing = options.judging, options.drawing
     rows: list[tuple[str, Any]] = [

@@ -1,4 +1,4 @@
-"""The page of a report: its frame, and the parts that are about how good rankers are."""
+"""The HTML page of a report: its frame, and the sections about the metrics of rankers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _STYLE = Path(__file__).with_name("report.css")
 
 
 def page(findings: Findings) -> str:
-    """Write everything down."""
+    """Return the whole page."""
     parts = [
         ("quality", "How good is each ranker?", _quality(findings)),
         ("chance", "Is the difference more than chance?", _chance(findings)),
@@ -90,7 +90,7 @@ def _of_what(findings: Findings) -> str:
 
 
 def _summary(findings: Findings) -> Markup:
-    """Say in a few sentences what came out."""
+    """Return the summary, a few sentences."""
     metric = findings.options.metric
     first = findings.ranking()[0]
     value = findings.evaluations[first][metric]

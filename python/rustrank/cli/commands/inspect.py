@@ -33,8 +33,8 @@ _STARTS = (b"rustrank model", b"tree", b"{")
 
 
 @dataclass(frozen=True)
-class _Looking:
-    """How a LETOR file is looked at."""
+class _LetorOptions:
+    """The options of inspecting a LETOR file."""
 
     max_features: int
     zero_based: bool
@@ -83,7 +83,7 @@ def _model(options: argparse.Namespace) -> int:
 
 def _data(options: argparse.Namespace) -> int:
     num_threads = threads(options.threads, "--threads")
-    looking = _Looking(**reading_of(options), num_threads=num_threads)
+    looking = _LetorOptions(**reading_of(options), num_threads=num_threads)
     summary = _rustrank.inspect_letor(path_of(options.file), looking)
     if summary["rows"] and not summary["features"]:
         summary["findings"].append(NO_FEATURES)
