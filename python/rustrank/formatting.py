@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import html
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+V = TypeVar("V")
 
 _CELL = "padding:0.15em 0.8em;font-variant-numeric:tabular-nums;text-align:"
 
@@ -73,3 +76,52 @@ def size(number: float) -> str:
             return f"{number:,.0f} bytes" if unit == "bytes" else f"{number:.1f} {unit}"
         number /= 1024
     return f"{number:.1f} GiB"
+
+
+def result_text(
+    table: tuple[Sequence[str], Sequence[Sequence[str]]], statements: Sequence[str], left: int = 1
+) -> str:
+    """Return a table with sentences below as text."""
+    return "\n".join([text_table(*table, left=left), "", *statements])
+
+
+def result_html(
+    table: tuple[Sequence[str], Sequence[Sequence[str]]], statements: Sequence[str], left: int = 1
+) -> str:
+    """Return a table with sentences below as HTML."""
+    sentences = "".join(f"<p>{html.escape(one)}</p>" for one in statements)
+    return html_table(*table, left=left) + sentences
+
+
+class ResultMapping(Mapping[str, V]):
+    """The base of results that are a mapping by name and are shown as a table."""
+
+    #: The number of columns that are aligned to the left.
+    _left = 1
+
+    def __init__(self, values: Mapping[str, V]) -> None:
+        self._values = dict(values)
+
+    def _unknown(self, name: object) -> KeyError:
+        raise NotImplementedError
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        raise NotImplementedError
+
+    def __getitem__(self, name: str) -> V:
+        try:
+            return self._values[name]
+        except KeyError:
+            raise self._unknown(name) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return text_table(*self._table(), left=self._left)
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table(), left=self._left)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -27,7 +26,13 @@ from rustrank.errors import (
     UnknownNameError,
     shown,
 )
-from rustrank.formatting import html_table, interval, number, percent, text_table
+from rustrank.formatting import (
+    interval,
+    number,
+    percent,
+    result_html,
+    result_text,
+)
 from rustrank.inputs.scalars import flag, real, text, threads, whole
 from rustrank.metrics.comparison import Comparison, MetricComparison
 from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, MetricValue, judge
@@ -150,11 +155,10 @@ class Adaptation:
         return head, rows
 
     def __repr__(self) -> str:
-        return "\n".join([text_table(*self._table()), "", *self.statements])
+        return result_text(self._table(), self.statements)
 
     def _repr_html_(self) -> str:
-        description = "".join(f"<p>{html.escape(statement)}</p>" for statement in self.statements)
-        return html_table(*self._table()) + description
+        return result_html(self._table(), self.statements)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""

@@ -282,8 +282,10 @@ class Dataset:
         most = whole("max_features", max_features, 1, 2**31)
         held = whole_or(1 << 30, "buffer_bytes", buffer_bytes, 0)
         with progress_of_file(files := paths_of(path), progress) as show:
-            plan = LetorOptions(most, flag("zero_based", zero_based), held, show)
-            core, ids = _rustrank.Dataset.from_letor(files, plan, bins, reading)
+            text = LetorOptions(
+                most, flag("zero_based", zero_based), buffer_bytes=held, progress=show
+            )
+            core, ids = _rustrank.Dataset.from_letor(files, text, bins, reading)
         made = cls.__new__(cls)
         if names:
             num_raw = core.num_features // (2 if core.binning.query_ranks else 1)

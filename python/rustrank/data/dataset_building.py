@@ -42,8 +42,11 @@ class LetorOptions:
 
     max_features: int
     zero_based: bool
-    buffer_bytes: int
-    progress: Callable[[int], object] | None
+    #: Used by `read_table` and `inspect_letor`; data sets take theirs from `ReadOptions`.
+    num_threads: int | None = None
+    #: The bytes of parsed values to keep until the bins of a data set are chosen.
+    buffer_bytes: int = 1 << 30
+    progress: Callable[[int], object] | None = None
 
 
 def positions_of(given: Any) -> NDArray[np.uint32]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rustrank import _rustrank
+from rustrank.data.dataset_building import LetorOptions
 from rustrank.data.ranking import Ranking
 from rustrank.datasets._clicks import Clicks, make_clicks
 from rustrank.datasets._domains import Domains, make_domains
@@ -204,15 +205,6 @@ def _polynomial(
     return value
 
 
-@dataclass(frozen=True)
-class _LetorOptions:
-    """The options of reading text."""
-
-    max_features: int
-    zero_based: bool
-    num_threads: int | None
-
-
 def read_letor(
     path: str | os.PathLike[str],
     *,
@@ -238,12 +230,12 @@ def read_letor(
     Ranking
         The docs; query ids that are not all numbers are counted from 0 instead.
     """
-    looking = _LetorOptions(
+    options = LetorOptions(
         whole("max_features", max_features, 1, 2**31),
         flag("zero_based", zero_based),
         threads(num_threads),
     )
-    X, y, sizes, ids = _rustrank.read_table(path, looking)
+    X, y, sizes, ids = _rustrank.read_table(path, options)
     numbers = numbers_if_all(ids)
     if numbers.dtype.kind != "i":
         numbers = np.arange(len(ids), dtype=np.int64)

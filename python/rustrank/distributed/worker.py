@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["main", "work"]
 
 #: The defaults of `Dataset.from_letor` and `Dataset.from_parquet`.
-_MOST_FEATURES, _BUFFER = 1 << 20, 1 << 30
+_MOST_FEATURES = 1 << 20
 _ROWS = 65_536
 
 
@@ -220,10 +220,10 @@ def _read_shards(
 
 
 def _of_letor(files: list[Path], team: _rustrank.Team, reading: ReadOptions) -> Dataset:
-    plan = LetorOptions(_MOST_FEATURES, False, _BUFFER, None)
+    text = LetorOptions(_MOST_FEATURES, False)
     bins = _bins(None, None, None, None)
     paths = [str(file) for file in files]
-    core, ids = _rustrank.Dataset.from_letor(paths, plan, bins, reading, team)
+    core, ids = _rustrank.Dataset.from_letor(paths, text, bins, reading, team)
     made = Dataset.__new__(Dataset)
     made._settle(core, None, numbers_if_all(ids))
     return made

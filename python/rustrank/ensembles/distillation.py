@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from rustrank.errors import DataError, ParamError, ParamKindError, RustrankWarni
 from rustrank.estimators.lambdamart import LambdaMART
 from rustrank.estimators.mart import MART
 from rustrank.estimators.ranker import Ranker
-from rustrank.formatting import html_table, interval, number, text_table
+from rustrank.formatting import interval, number, result_html, result_text
 from rustrank.inputs.scalars import real, text, threads, whole
 from rustrank.inputs.vectors import as_scores, check_length
 from rustrank.metrics.comparison import Comparison
@@ -85,11 +84,10 @@ class Distillation:
         return head, rows
 
     def __repr__(self) -> str:
-        return "\n".join([text_table(*self._table(), left=2), "", *self.statements])
+        return result_text(self._table(), self.statements, left=2)
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<p>{html.escape(statement)}</p>" for statement in self.statements)
-        return html_table(*self._table(), left=2) + said
+        return result_html(self._table(), self.statements, left=2)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import math
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +10,15 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.errors import ParamError, ParamKindError, shown
-from rustrank.formatting import html_table, interval, number, p_value, percent, text_table
+from rustrank.formatting import (
+    ResultMapping,
+    interval,
+    number,
+    p_value,
+    percent,
+    result_html,
+    result_text,
+)
 from rustrank.inputs.queries import as_query_weight
 from rustrank.inputs.scalars import real
 from rustrank.inputs.vectors import as_labels, as_scores
@@ -29,6 +35,8 @@ from rustrank.metrics.evaluation import (
 from rustrank.plotting.results import plot_comparison
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 __all__ = ["Comparison", "MetricComparison", "compare"]
@@ -143,11 +151,8 @@ class MetricComparison:
         }
 
 
-class Comparison(Mapping[str, MetricComparison]):
+class Comparison(ResultMapping[MetricComparison]):
     """Comparisons by the name of the metric, in the order of the request."""
-
-    def __init__(self, values: Mapping[str, MetricComparison]) -> None:
-        self._values = dict(values)
 
     @classmethod
     def of(
@@ -161,17 +166,8 @@ class Comparison(Mapping[str, MetricComparison]):
         """Compare two evaluations of the same queries by the same metrics."""
         return cls({name: _compared(names, a[name], b[name], drawing, level) for name in a})
 
-    def __getitem__(self, metric: str) -> MetricComparison:
-        try:
-            return self._values[metric]
-        except KeyError:
-            raise unknown_metric(metric, self._values) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
+    def _unknown(self, name: object) -> KeyError:
+        return unknown_metric(name, self)
 
     @property
     def statements(self) -> list[str]:
@@ -202,11 +198,10 @@ class Comparison(Mapping[str, MetricComparison]):
         return head, rows
 
     def __repr__(self) -> str:
-        return "\n".join([text_table(*self._table()), "", *self.statements])
+        return result_text(self._table(), self.statements)
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<p>{html.escape(statement)}</p>" for statement in self.statements)
-        return html_table(*self._table()) + said
+        return result_html(self._table(), self.statements)
 
 
 def compare(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from rustrank.errors import (
     UnknownNameError,
     shown,
 )
-from rustrank.formatting import count, html_table, interval, number, text_table
+from rustrank.formatting import ResultMapping, count, interval, number
 from rustrank.inputs.queries import Queries, as_queries, as_query_weight
 from rustrank.inputs.scalars import real, text, threads, whole
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
@@ -182,23 +182,11 @@ class MetricValue(float):
         return MetricValue, state
 
 
-class Evaluation(Mapping[str, MetricValue]):
+class Evaluation(ResultMapping[MetricValue]):
     """The values of metrics by name, in the order of the request."""
 
-    def __init__(self, values: Mapping[str, MetricValue]) -> None:
-        self._values = dict(values)
-
-    def __getitem__(self, metric: str) -> MetricValue:
-        try:
-            return self._values[metric]
-        except KeyError:
-            raise unknown_metric(metric, self._values) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
+    def _unknown(self, name: object) -> KeyError:
+        return unknown_metric(name, self)
 
     @property
     def query_ids(self) -> NDArray[Any]:
@@ -251,12 +239,6 @@ class Evaluation(Mapping[str, MetricValue]):
             for name, value in self.items()
         ]
         return head, rows
-
-    def __repr__(self) -> str:
-        return text_table(*self._table())
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table())
 
 
 def unknown_metric(metric: object, present: Mapping[str, Any]) -> UnknownNameError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import ParamKindError, RustrankWarning, UnknownNameError, shown
 from rustrank.estimators.fitting import checked, queries_within
 from rustrank.estimators.ranker import Ranker
-from rustrank.formatting import html_table, interval, number, p_value, text_table
+from rustrank.formatting import ResultMapping, interval, number, p_value
 from rustrank.inputs.queries import as_query_weight
 from rustrank.inputs.scalars import flag
 from rustrank.inputs.vectors import as_doubles, check_length, library
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["CrossValidation", "cross_validate"]
 
 
-class CrossValidation(Mapping[str, Evaluation]):
+class CrossValidation(ResultMapping[Evaluation]):
     """The evaluations of rankers on queries that they were not fitted to, by the rankers' names.
 
     The value of a query is its mean over all repeats: each query counts once.
@@ -59,22 +59,11 @@ class CrossValidation(Mapping[str, Evaluation]):
     repeats: dict[str, list[Evaluation]]
     folds: NDArray[np.intp]
     _drawing: Drawing
+    _left = 2
 
-    def __init__(self, values: Mapping[str, Evaluation]) -> None:
-        self._values = dict(values)
-
-    def __getitem__(self, name: str) -> Evaluation:
-        try:
-            return self._values[name]
-        except KeyError:
-            message = f"there is no ranker {shown(name)}: expected one of {', '.join(self)}"
-            raise UnknownNameError(message, code="ranker") from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
+    def _unknown(self, name: object) -> KeyError:
+        message = f"there is no ranker {shown(name)}: expected one of {', '.join(self)}"
+        return UnknownNameError(message, code="ranker")
 
     def compare(self, a: str | None = None, b: str | None = None) -> Comparison:
         """Compare two rankers query by query: by default the first with the second.
@@ -126,12 +115,6 @@ class CrossValidation(Mapping[str, Evaluation]):
                     )
                 rows.append(row)
         return head, rows
-
-    def __repr__(self) -> str:
-        return text_table(*self._table(), left=2)
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table(), left=2)
 
 
 def cross_validate(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import importlib
 import math
 import threading
@@ -18,7 +17,14 @@ from rustrank import _rustrank
 from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import ParamError, ParamKindError, RustrankWarning, UnknownNameError, shown
 from rustrank.estimators.ranker import Ranker, option_record
-from rustrank.formatting import count, html_table, interval, number, p_value, text_table
+from rustrank.formatting import (
+    count,
+    interval,
+    number,
+    p_value,
+    result_html,
+    result_text,
+)
 from rustrank.inputs.scalars import flag, text, threads, whole
 from rustrank.metrics.comparison import Comparison
 from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, MetricValue
@@ -138,11 +144,10 @@ class Tuning:
         return head, rows
 
     def __repr__(self) -> str:
-        return "\n".join([text_table(*self._table(), left=0), "", *self.statements])
+        return result_text(self._table(), self.statements, left=0)
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<p>{html.escape(statement)}</p>" for statement in self.statements)
-        return html_table(*self._table(), left=0) + said
+        return result_html(self._table(), self.statements, left=0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""

@@ -198,15 +198,15 @@ def _is_scores(file: str) -> bool:
 
 def _docs(rankers: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
     """Read the data, with features if a ranker needs them."""
-    from rustrank.datasets import _LetorOptions
+    from rustrank.data.dataset_building import LetorOptions
     from rustrank.model.booster import Booster
 
     path = path_of(options.data)
     widths = [one.num_raw_features for one in rankers.values() if isinstance(one, Booster)]
     X = None
     if widths:
-        looking = _LetorOptions(**reading_of(options), num_threads=options.threads)
-        X, labels, sizes, ids = _rustrank.read_table(path, looking)
+        how = LetorOptions(**reading_of(options), num_threads=options.threads)
+        X, labels, sizes, ids = _rustrank.read_table(path, how)
         # Features that no line mentions are 0.
         X = np.pad(X, ((0, 0), (0, max(0, max(widths) - X.shape[1]))))
     else:
