@@ -112,6 +112,10 @@ demo: build ## a tour on artificial data; writes demo/index.html
 bench: tools-cargo ## benches of the kernels
 	cargo bench
 
+.PHONY: bench-counts
+bench-counts: tools-cargo ## instructions of the kernels under valgrind, against benches/counts.tsv (ARGS)
+	$(PYTHON) scripts/bench-counts $(ARGS)
+
 .PHONY: bench-load
 bench-load: tools-cargo $(PEERS)/.stamp ## loading against LightGBM (SIZE=0.1 for a quick look, SOURCE=mslr)
 	$(call develop,$(PEERS),peers)
@@ -138,6 +142,10 @@ bench-score: tools-cargo $(PEERS)/.stamp ## time to score against LightGBM, XGBo
 .PHONY: golden
 golden: $(PEERS)/.stamp ## make the golden metric values again, with the other tools
 	$(PEERS)/bin/python tests/golden/make_metrics.py
+
+.PHONY: golden-results
+golden-results: build ## write the table of our own results again (ARGS='--note WHY' where rows changed)
+	$(BIN)/python tests/golden/make_results.py $(ARGS)
 
 .PHONY: clean
 clean: ## remove what was built

@@ -1,32 +1,21 @@
 //! Bins: from a table in memory to bytes, one core. Prints time a cell.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rustrank::bins::{BinOptions, Binning, Matrix};
+use rustrank::binning::{BinOptions, BinnedMatrix, Binning};
 use rustrank::data::{Dataset, Policy, RowData, Strided};
-use rustrank::hash::draw;
 use rustrank::simd::Level;
 use rustrank::{Grouping, Interrupt, Queries};
 
-const ROWS: usize = 60_000;
-const FEATURES: usize = 136;
-
-/// Counts, flags, sparse and continuous features, as search data have them.
-fn table() -> Vec<f32> {
-    let value = |row: usize, feature: usize| {
-        let bits = draw(1, feature as u64, row as u64);
-        let unit = (bits >> 11) as f32 / (1u64 << 53) as f32;
-        match feature % 8 {
-            0 => f32::from(unit < 0.2),
-            1 => (unit * unit * 12.0).floor(),
-            2 | 3 if unit < 0.6 => 0.0,
-            _ => (10.0 * unit).exp(),
-        }
-    };
-    (0..ROWS * FEATURES).map(|i| value(i / FEATURES, i % FEATURES)).collect()
+mod common {
+    pub(crate) mod bins;
 }
 
+use common::bins::{FEATURES, table};
+
+const ROWS: usize = 60_000;
+
 fn bins(c: &mut Criterion) {
-    let values = table();
+    let values = table(ROWS);
     let table = Strided::by_row(&values, FEATURES, Policy::default());
     let options = BinOptions::default();
     let never = Interrupt::new();
@@ -50,7 +39,8 @@ fn bins(c: &mut Criterion) {
     });
     group.bench_function("append", |b| {
         b.iter(|| {
-            let mut matrix = Matrix::with_capacity(binning.layout().width(), 0).expect("room");
+            let mut matrix =
+                BinnedMatrix::with_capacity(binning.layout().width(), 0).expect("room");
             pool.install(|| binning.append(&table, &mut matrix, &mut Vec::new(), &never))
                 .expect("rows");
             matrix

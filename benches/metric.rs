@@ -3,41 +3,24 @@
 
 #![expect(clippy::unwrap_used, reason = "a bench")]
 
+mod common {
+    pub(crate) mod metric;
+}
+
+use common::metric::{DOCS, Synthetic, synthetic};
 use criterion::{Criterion, criterion_group, criterion_main};
 use rustrank::metric::evaluate;
 use rustrank::metric::significance::{Resampling, bootstrap, randomisation_test};
-use rustrank::{Interrupt, Metric, Queries, hash};
+use rustrank::{Interrupt, Metric, Queries, random};
 use std::hint::black_box;
 
 const QUERIES: usize = 10_000;
-const DOCS: usize = 120;
-
-struct Synthetic {
-    scores: Vec<f64>,
-    labels: Vec<f32>,
-    queries: Queries,
-}
-
-/// Labels 0 to 4 with shares 1/2, 1/4, 1/8, 1/16, 1/16; scores that know something of them and are
-/// exact in 32 bits, as a model's are, or not.
-fn synthetic(exact: bool) -> Synthetic {
-    let rows = 0..(QUERIES * DOCS) as u64;
-    let label = |row| (hash::draw(1, 0, row) | 1 << 60).leading_zeros().min(4) as f32;
-    let labels: Vec<f32> = rows.clone().map(label).collect();
-    let noise = |row| hash::draw(2, 0, row) as f64 / u64::MAX as f64;
-    let score = |row: u64| noise(row) * 4.0 + f64::from(labels[row as usize]);
-    let short = |score: f64| if exact { f64::from(score as f32) } else { score };
-    let scores = rows.map(|row| short(score(row))).collect();
-    let queries =
-        Queries::from_sizes(&vec![DOCS.cast_signed() as i64; QUERIES], QUERIES * DOCS).unwrap();
-    Synthetic { scores, labels, queries }
-}
 
 fn evaluations(c: &mut Criterion) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let interrupt = Interrupt::new();
     for (width, exact) in [("f32", true), ("f64", false)] {
-        let data = synthetic(exact);
+        let data = synthetic(QUERIES, exact);
         let mut run = |title: &str, names: &[&str]| {
             let metrics: Vec<Metric> = names.iter().map(|name| name.parse().unwrap()).collect();
             c.bench_function(&format!("evaluate/{title}/{width}"), |b| {
@@ -59,7 +42,7 @@ fn evaluations(c: &mut Criterion) {
 }
 
 fn deltas(c: &mut Criterion) {
-    let data = synthetic(true);
+    let data = synthetic(QUERIES, true);
     let query = data.queries.range(7);
     let (scores, labels) = (&data.scores[query.clone()], &data.labels[query]);
     for name in ["ndcg@10", "err", "map", "mrr", "pairwise"] {
@@ -82,7 +65,7 @@ fn deltas(c: &mut Criterion) {
 
 fn tied_block(c: &mut Criterion) {
     const TIED: usize = 5000;
-    let data = synthetic(true);
+    let data = synthetic(QUERIES, true);
     let labels = &data.labels[..TIED];
     let queries = Queries::from_sizes(&[TIED.cast_signed() as i64], TIED).unwrap();
     let (scores, interrupt) = (vec![1.0; TIED], Interrupt::new());
@@ -96,7 +79,7 @@ fn tied_block(c: &mut Criterion) {
 
 fn resampling(c: &mut Criterion) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let values = |seed| (0..QUERIES as u64).map(move |q| hash::draw(seed, 0, q) as f64 / 2e19);
+    let values = |seed| (0..QUERIES as u64).map(move |q| random::draw(seed, 0, q) as f64 / 2e19);
     let (a, b): (Vec<f64>, Vec<f64>) = (values(1).collect(), values(2).collect());
     let resampling = Resampling { resamples: 1000, seed: 0 };
     let interrupt = Interrupt::new();

@@ -4,10 +4,10 @@
 //! order they came in, and metrics, exact under ties and at every cut.
 //!
 //! - [`data`] reads tables in memory and LETOR, SVMlight and TREC text into a checked [`Dataset`].
-//! - [`bins`] turns raw values into a byte, or less, a cell.
-//! - [`boost`] trains a [`model`] of trees on an [`objective`], round by round.
+//! - [`binning`] turns raw values into a byte, or less, a cell.
+//! - [`boosting`] trains a [`model`] of trees on an [`objective`], round by round.
 //! - [`combine`] finds the best linear combination of rankers for a metric, exactly.
-//! - [`comm`] lets many processes train one model.
+//! - [`distributed`] lets many processes train one model.
 //! - [`metric`] evaluates rankings, tells what a swap of two docs would change, and compares rankers.
 //! - [`Queries`] and [`Grouping`] say which docs are ranked together.
 //!
@@ -16,7 +16,7 @@
 //! number of threads.
 //!
 //! ```
-//! use rustrank::bins::BinOptions;
+//! use rustrank::binning::BinOptions;
 //! use rustrank::data::{Dataset, Policy, RowData, Strided};
 //! use rustrank::metric::Mean;
 //! use rustrank::{Grouping, Interrupt, Metric, Queries};
@@ -40,29 +40,30 @@
 //! # Ok::<(), rustrank::Error>(())
 //! ```
 
-pub mod bins;
-pub mod boost;
+pub mod binning;
+pub mod boosting;
 #[cfg(feature = "capi")]
 pub mod capi;
 pub mod combine;
-pub mod comm;
 pub mod data;
+pub mod distributed;
 mod error;
+mod exact_sum;
 mod gradient;
-pub mod grow;
 pub mod hash;
+mod huge_pages;
 mod interrupt;
 pub mod metric;
 pub mod model;
 pub mod neural;
 pub mod objective;
-mod pages;
 mod progress;
 #[cfg(feature = "python")]
 mod py;
 mod queries;
+pub mod random;
 pub mod simd;
-mod sum;
+pub mod tree;
 
 pub use data::Dataset;
 pub use error::{Error, ErrorKind, Fault, Place, Result};

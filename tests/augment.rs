@@ -7,7 +7,7 @@ use rustrank::objective::{
     ScoreNoise, State, Target, TiedPairs, XeNdcg,
 };
 use rustrank::simd::Level;
-use rustrank::{Convention, Gradient, Interrupt, Measure, Metric, Queries, hash};
+use rustrank::{Convention, Gradient, Interrupt, Measure, Metric, Queries, random};
 
 const SEED: u64 = 11;
 const AUG70: Augment = Augment { fraction: 0.7, copies: 5 };
@@ -33,8 +33,11 @@ impl Data {
             data.query_weight.push(0.5 + query as f64);
             for doc in 0..len as u64 {
                 // The last doc of a query is the first again.
-                let id =
-                    hash::draw(query as u64, 1, if doc > 2 { doc % (len as u64 - 1) } else { doc });
+                let id = random::draw(
+                    query as u64,
+                    1,
+                    if doc > 2 { doc % (len as u64 - 1) } else { doc },
+                );
                 data.doc_hash.push(id);
                 data.labels.push((id % 5) as f32);
                 data.scores.push((id >> 8 & 15) as f64 / 4.0);
@@ -235,7 +238,7 @@ fn copies_without_two_labels_are_about_as_many_as_the_paper_left_out() {
         let queries = 400;
         let mut count = 0;
         for query in 0..queries {
-            let ids: Vec<u64> = (0..len).map(|doc| hash::draw(9, query, doc)).collect();
+            let ids: Vec<u64> = (0..len).map(|doc| random::draw(9, query, doc)).collect();
             for copy in 0..augment.copies {
                 let docs = augment.docs(SEED, copy, &ids);
                 let first = label(ids[docs[0] as usize]);

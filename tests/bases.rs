@@ -6,13 +6,15 @@
 mod models;
 
 use models::{Random, native};
-use rustrank::bins::BinOptions;
-use rustrank::boost::{Base, Loss, Measured, Params, Plan, Trainer};
+use rustrank::binning::BinOptions;
+use rustrank::boosting::{
+    BaseModel, BoostingParams, BoostingTrainer, EvaluationMetric, TrainingLoss, TrainingPlan,
+};
 use rustrank::data::{Dataset, Policy, RowData, Strided};
-use rustrank::grow::GrowOptions;
 use rustrank::model::interop::lightgbm;
 use rustrank::model::{Class, Classes, Component, Link, Model, Part};
 use rustrank::objective::{Kind, ObjectiveOptions};
+use rustrank::tree::GrowOptions;
 use rustrank::{Grouping, Interrupt};
 use std::sync::Arc;
 
@@ -78,15 +80,15 @@ fn a_base_of_any_kind_travels_in_the_file_and_scores_to_the_same_bits() {
         let train = Dataset::new(&table, data, &BinOptions::default(), &never).unwrap();
         let grow = GrowOptions { num_leaves: 6, min_leaf_docs: 3, ..GrowOptions::default() };
         let options = ObjectiveOptions::new(Kind::LambdaRank, "ndcg@5".parse().unwrap());
-        let plan = Plan {
-            params: Params { num_trees: 5, grow, ..Params::default() },
-            loss: Loss::new(&options).unwrap(),
-            watched: Vec::new(),
-            metrics: vec![Measured::Metric("ndcg@5".parse().unwrap())],
+        let plan = TrainingPlan {
+            params: BoostingParams { num_trees: 5, grow, ..BoostingParams::default() },
+            loss: TrainingLoss::new(&options).unwrap(),
+            evaluation_sets: Vec::new(),
+            metrics: vec![EvaluationMetric::Metric("ndcg@5".parse().unwrap())],
             patience: None,
-            base: Some(Base { model: base.clone(), is_scored: true }),
+            base: Some(BaseModel { model: base.clone(), is_scored: true }),
         };
-        let mut trainer = Trainer::new(Arc::new(train), plan, &never).unwrap();
+        let mut trainer = BoostingTrainer::new(Arc::new(train), plan, &never).unwrap();
         while trainer.next_round(&never).unwrap().is_some() {}
         let model = trainer.model();
         assert_eq!(model.components()[..base.components().len()], *base.components());

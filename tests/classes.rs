@@ -8,15 +8,16 @@ mod rows;
 
 use models::{Kind as Shape, Random, native, rich, tree};
 use rows::{FEATURES, Rows};
-use rustrank::boost::{
-    Base, Dropout, DropoutNormaliser, Loss, Measured, Params, Patience, Plan, Trainer, Watched,
+use rustrank::boosting::{
+    BaseModel, BoostingParams, BoostingTrainer, Dropout, DropoutNormaliser, EarlyStopping,
+    EvaluationMetric, EvaluationSet, TrainingLoss, TrainingPlan,
 };
-use rustrank::boost::{binning_of, score_dataset};
+use rustrank::boosting::{binning_of, score_dataset};
 use rustrank::data::Dataset;
-use rustrank::grow::GrowOptions;
 use rustrank::model::{Cells, Class, Classes, Component, Link, Model, Normalisation, Part, Scorer};
 use rustrank::objective::{ClassLink, ClassLoss, Kind, ObjectiveOptions, Target};
 use rustrank::simd::Level;
+use rustrank::tree::GrowOptions;
 use rustrank::{Convention, Gain, Gradient, Interrupt, Metric, Queries};
 use std::sync::Arc;
 
@@ -229,12 +230,12 @@ fn models_of_classes_are_told_apart_where_they_cannot_go() {
 
 const KINDS: [Kind; 2] = [Kind::McRank, Kind::OrdinalMcRank];
 
-fn loss(kind: Kind) -> Loss {
-    Loss::new(&ObjectiveOptions::new(kind, "ndcg".parse().unwrap())).unwrap()
+fn loss(kind: Kind) -> TrainingLoss {
+    TrainingLoss::new(&ObjectiveOptions::new(kind, "ndcg".parse().unwrap())).unwrap()
 }
 
 /// Everything random at once.
-fn plan(kind: Kind, num_trees: usize) -> Plan {
+fn plan(kind: Kind, num_trees: usize) -> TrainingPlan {
     let grow = GrowOptions {
         num_leaves: 6,
         min_leaf_docs: 3,
@@ -243,35 +244,36 @@ fn plan(kind: Kind, num_trees: usize) -> Plan {
         seed: 3,
         ..GrowOptions::default()
     };
-    let shares = Params { queries_per_tree: 0.7, docs_per_tree: 0.8, ..Params::default() };
-    Plan {
-        params: Params { num_trees, grow, ..shares },
+    let shares =
+        BoostingParams { queries_per_tree: 0.7, docs_per_tree: 0.8, ..BoostingParams::default() };
+    TrainingPlan {
+        params: BoostingParams { num_trees, grow, ..shares },
         loss: loss(kind),
-        watched: Vec::new(),
-        metrics: vec![Measured::Metric("ndcg@5".parse().unwrap())],
+        evaluation_sets: Vec::new(),
+        metrics: vec![EvaluationMetric::Metric("ndcg@5".parse().unwrap())],
         patience: None,
         base: None,
     }
 }
 
-fn watched(name: &str, dataset: &Arc<Dataset>) -> Watched {
-    Watched { name: name.to_owned(), dataset: dataset.clone() }
+fn evaluation_set(name: &str, dataset: &Arc<Dataset>) -> EvaluationSet {
+    EvaluationSet { name: name.to_owned(), dataset: dataset.clone() }
 }
 
-fn trainer(dataset: &Arc<Dataset>, plan: Plan) -> rustrank::Result<Trainer> {
-    Trainer::new(dataset.clone(), plan, &Interrupt::new())
+fn trainer(dataset: &Arc<Dataset>, plan: TrainingPlan) -> rustrank::Result<BoostingTrainer> {
+    BoostingTrainer::new(dataset.clone(), plan, &Interrupt::new())
 }
 
-fn run(trainer: &mut Trainer) -> String {
+fn run(trainer: &mut BoostingTrainer) -> String {
     while trainer.next_round(&Interrupt::new()).unwrap().is_some() {}
     trainer.model().to_text()
 }
 
-fn trained(dataset: &Arc<Dataset>, plan: Plan) -> Model {
+fn trained(dataset: &Arc<Dataset>, plan: TrainingPlan) -> Model {
     Model::from_text(run(&mut trainer(dataset, plan).unwrap()).as_bytes()).unwrap()
 }
 
-fn refused(outcome: rustrank::Result<Trainer>) -> String {
+fn refused(outcome: rustrank::Result<BoostingTrainer>) -> String {
     outcome.unwrap_err().to_string()
 }
 
@@ -284,8 +286,10 @@ fn threads_and_the_order_of_rows_do_not_matter() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             seen.push(pool.install(|| {
                 let train = rows.dataset();
-                let watched = vec![watched("valid", &valid.like(&train)), watched("t", &train)];
-                let mut trainer = trainer(&train, Plan { watched, ..plan(kind, 10) }).unwrap();
+                let evaluation_sets =
+                    vec![evaluation_set("valid", &valid.like(&train)), evaluation_set("t", &train)];
+                let mut trainer =
+                    trainer(&train, TrainingPlan { evaluation_sets, ..plan(kind, 10) }).unwrap();
                 (run(&mut trainer), trainer.history().to_vec())
             }));
         }
@@ -299,8 +303,12 @@ fn what_training_sees_is_what_the_model_scores() {
     let train = rows.dataset();
     let metric: Metric = "ndcg@5".parse().unwrap();
     for kind in KINDS {
-        let watched = vec![watched("valid", &valid_rows.like(&train)), watched("train", &train)];
-        let mut trainer = trainer(&train, Plan { watched, ..plan(kind, 8) }).unwrap();
+        let evaluation_sets = vec![
+            evaluation_set("valid", &valid_rows.like(&train)),
+            evaluation_set("train", &train),
+        ];
+        let mut trainer =
+            trainer(&train, TrainingPlan { evaluation_sets, ..plan(kind, 8) }).unwrap();
         let model = Model::from_text(run(&mut trainer).as_bytes()).unwrap();
         assert_eq!(trainer.num_rounds(), 8);
         for number in 1..=8 {
@@ -333,7 +341,7 @@ fn resumed_and_continued_trainings_are_the_uninterrupted_one() {
             let normaliser = DropoutNormaliser::Tree;
             let dropout = Dropout { rate: 0.4, skip: 0.1, most: Some(3), normaliser };
             plan.params.dropout = drops.then_some(dropout);
-            Plan { watched: vec![watched("valid", &valid)], ..plan }
+            TrainingPlan { evaluation_sets: vec![evaluation_set("valid", &valid)], ..plan }
         };
         let mut whole = trainer(&train, watching(9)).unwrap();
         let expected = run(&mut whole);
@@ -341,7 +349,7 @@ fn resumed_and_continued_trainings_are_the_uninterrupted_one() {
         let never = Interrupt::new();
         for _ in 0..=9 {
             let checkpoint = Model::from_text(begun.checkpoint().to_text().as_bytes()).unwrap();
-            let resumed = Trainer::resume(train.clone(), watching(9), checkpoint, &never);
+            let resumed = BoostingTrainer::resume(train.clone(), watching(9), checkpoint, &never);
             let mut resumed = resumed.unwrap();
             assert_eq!(run(&mut resumed), expected);
             assert_eq!(resumed.history(), whole.history());
@@ -352,7 +360,7 @@ fn resumed_and_continued_trainings_are_the_uninterrupted_one() {
             }
         }
         let base = trained(&train, watching(4));
-        let more = Plan { base: Some(Base::from(base)), ..watching(5) };
+        let more = TrainingPlan { base: Some(BaseModel::from(base)), ..watching(5) };
         let mut more = trainer(&train, more).unwrap();
         assert_eq!((more.num_rounds(), more.num_before()), (4, 4));
         assert_eq!(run(&mut more), expected);
@@ -364,9 +372,10 @@ fn patience_counts_rounds() {
     let train = Rows::new(60, 13).dataset();
     let valid = Rows::new(20, 14).like(&train);
     for kind in KINDS {
-        let patience = Some(Patience { rounds: 3, set: 0, metric: 0 });
-        let watched = vec![watched("valid", &valid)];
-        let mut stopped = trainer(&train, Plan { watched, patience, ..plan(kind, 300) }).unwrap();
+        let patience = Some(EarlyStopping { rounds: 3, set: 0, metric: 0 });
+        let evaluation_sets = vec![evaluation_set("valid", &valid)];
+        let mut stopped =
+            trainer(&train, TrainingPlan { evaluation_sets, patience, ..plan(kind, 300) }).unwrap();
         run(&mut stopped);
         let best = stopped.best_round().unwrap();
         assert_eq!(stopped.num_rounds(), best + 3);
@@ -380,8 +389,9 @@ fn a_first_round_takes_friedmans_steps_from_the_shares_of_classes() {
     let rows = Rows::new(60, 21);
     let train = rows.dataset();
     let grow = GrowOptions { num_leaves: 4, min_leaf_docs: 5, ..GrowOptions::default() };
-    let params = Params { num_trees: 1, learning_rate: 1.0, grow, ..Params::default() };
-    let model = trained(&train, Plan { params, ..plan(Kind::McRank, 1) });
+    let params =
+        BoostingParams { num_trees: 1, learning_rate: 1.0, grow, ..BoostingParams::default() };
+    let model = trained(&train, TrainingPlan { params, ..plan(Kind::McRank, 1) });
     let made = model.classes().unwrap();
     let labels = [0.0f32, 1.0, 2.0];
     let classes = made.classes().map(|class| (class.label, class.gain));
@@ -465,8 +475,8 @@ fn any_gain_is_expected_and_can_be_changed_afterwards() {
     let train = rows.dataset();
     let convention = Convention { gain: Gain::Linear, ..Convention::default() };
     let metric = "ndcg".parse::<Metric>().unwrap().with_convention(&convention).unwrap();
-    let linear = Loss::new(&ObjectiveOptions::new(Kind::McRank, metric)).unwrap();
-    let linear = trained(&train, Plan { loss: linear, ..plan(Kind::McRank, 4) });
+    let linear = TrainingLoss::new(&ObjectiveOptions::new(Kind::McRank, metric)).unwrap();
+    let linear = trained(&train, TrainingPlan { loss: linear, ..plan(Kind::McRank, 4) });
     let made = trained(&train, plan(Kind::McRank, 4));
     let gains: Vec<f64> = linear.classes().unwrap().classes().map(|class| class.label).collect();
     let changed = made.classes().unwrap().with_gains(&gains).unwrap();
@@ -491,7 +501,7 @@ fn what_cannot_be_learned_as_classes_is_told() {
     assert!(said.contains("classes have no base scores"), "{said}");
 
     let train = rows.dataset();
-    let with = |base: Model| Plan { base: Some(base.into()), ..plan(Kind::McRank, 3) };
+    let with = |base: Model| TrainingPlan { base: Some(base.into()), ..plan(Kind::McRank, 3) };
     let ordinal = trained(&train, plan(Kind::OrdinalMcRank, 2));
     let said = refused(trainer(&train, with(ordinal)));
     assert!(said.contains("only from a model of the same classes, gains and link"), "{said}");
@@ -506,8 +516,12 @@ fn trees_go_on_from_classes_and_the_whole_is_one_file() {
     let valid_rows = Rows::new(20, 51);
     for kind in KINDS {
         let base = trained(&train, plan(kind, 3));
-        let watched = vec![watched("valid", &valid_rows.like(&train))];
-        let plan = Plan { base: Some(base.clone().into()), watched, ..plan(Kind::LambdaRank, 4) };
+        let evaluation_sets = vec![evaluation_set("valid", &valid_rows.like(&train))];
+        let plan = TrainingPlan {
+            base: Some(base.clone().into()),
+            evaluation_sets,
+            ..plan(Kind::LambdaRank, 4)
+        };
         let mut smart = trainer(&train, plan).unwrap();
         let text = run(&mut smart);
         let model = Model::from_text(text.as_bytes()).unwrap();

@@ -278,7 +278,7 @@ proptest! {
 /// Several queries with scores that are no round numbers.
 fn large(num_queries: u64, num_docs: u64) -> Problem {
     let rows = 0..num_queries * num_docs;
-    let uniform = |stream, row| rustrank::hash::draw(5, stream, row) as f64 / 2f64.powi(64);
+    let uniform = |stream, row| rustrank::random::draw(5, stream, row) as f64 / 2f64.powi(64);
     let label = |row| (uniform(0, row) * uniform(1, row) * 5.0).floor() as f32;
     let scores = |stream| move |row| uniform(stream, row) * 3.0 + f64::from(label(row));
     Problem {

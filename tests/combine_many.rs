@@ -7,7 +7,7 @@ use rustrank::combine::{
     Combination, CoordinateOptions, Directions, Judged, Pairing, TieBreak, average,
     coordinate_sweeps, mix, pairing, untied, values,
 };
-use rustrank::{Interrupt, Mean, Metric, Queries, hash};
+use rustrank::{Interrupt, Mean, Metric, Queries, random};
 
 struct Problem {
     rankers: Vec<Vec<f64>>,
@@ -20,7 +20,7 @@ impl Problem {
     fn new(seed: u64, num_rankers: u64, num_queries: usize, coarse: bool) -> Self {
         const DOCS: usize = 8;
         let rows = 0..(num_queries * DOCS) as u64;
-        let uniform = |stream, row| hash::draw(seed, stream, row) as f64 / 2f64.powi(64);
+        let uniform = |stream, row| random::draw(seed, stream, row) as f64 / 2f64.powi(64);
         let label = |row| (uniform(0, row) * 3.0).floor() as f32;
         let score = |ranker: u64, row| {
             let score = 4.0 * uniform(ranker + 1, row) + f64::from(label(row));

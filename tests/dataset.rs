@@ -3,9 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use proptest::prelude::*;
-use rustrank::bins::BinOptions;
+use rustrank::binning::BinOptions;
 use rustrank::data::{Builder, Column, Columns, Dataset, Policy, RowData, Strided};
-use rustrank::hash::draw;
+use rustrank::random::draw;
 use rustrank::{Error, Grouping, Interrupt, Queries};
 
 const FEATURES: usize = 3;
@@ -103,7 +103,7 @@ fn rows_and_queries_lead_back_to_the_caller() {
             let row = d.rows()[doc] as usize;
             assert_eq!(codes[row], d.query_of()[q]);
             assert_eq!(labels[row], d.labels()[doc]);
-            for (feature, place) in d.binning().layout().places().iter().enumerate() {
+            for (feature, place) in d.binning().layout().locations().iter().enumerate() {
                 let mapper = &d.binning().mappers()[feature];
                 let code = d.matrix().code(doc, place.unwrap());
                 assert_eq!(code, mapper.code(values[row * FEATURES + feature]));

@@ -4,11 +4,11 @@
 
 use flate2::{Compression, write::GzEncoder};
 use proptest::prelude::*;
-use rustrank::bins::nearest;
+use rustrank::binning::nearest;
 use rustrank::data::lines::{LineOptions, LineSource};
 use rustrank::data::load::load_from;
 use rustrank::data::{Dataset, Infinite, LoadOptions, Loaded, Policy, RowData, Strided, load};
-use rustrank::hash::draw;
+use rustrank::random::draw;
 use rustrank::{Error, ErrorKind, Grouping, Interrupt, Queries};
 use std::fmt::Write as _;
 use std::fs;

@@ -7,7 +7,7 @@ use rustrank::objective::{
     BalancedLogistic, ErrLogistic, Kind, Logistic, Objective, ObjectiveOptions, Preference,
     PreferenceNet, Regression, State, Target, XeNdcg,
 };
-use rustrank::{Convention, Error, Gain, Gradient, Interrupt, Queries, hash};
+use rustrank::{Convention, Error, Gain, Gradient, Interrupt, Queries, hash, random};
 
 /// Three queries of five docs each.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ impl Data {
     /// Labels are whole numbers up to 3, or tenths up to 1.
     fn new(seed: u64, tenths: bool) -> Self {
         let draw = |stream, n| {
-            move |doc: usize| hash::below(hash::draw(seed, stream, doc as u64), n) as f64
+            move |doc: usize| random::below(random::draw(seed, stream, doc as u64), n) as f64
         };
         let label = |doc| if tenths { draw(1, 11)(doc) / 10.0 } else { draw(1, 4)(doc) };
         Self {
@@ -137,7 +137,7 @@ proptest! {
     #[test]
     fn preferences_are_cross_entropies_of_pairs(seed: u64, sigma in 0.2..3.0f64) {
         let data = Data::new(seed, false);
-        let draw = |stream, at, n| hash::below(hash::draw(seed, stream, at), n);
+        let draw = |stream, at, n| random::below(random::draw(seed, stream, at), n);
         let mut preferences: Vec<Preference> = (0..40)
             .map(|at| {
                 let (query, better) = (draw(3, at, 3) as u32 * 5, draw(4, at, 5) as u32);
@@ -181,7 +181,7 @@ proptest! {
             let phi: Vec<f64> = (0..5)
                 .map(|k| {
                     let seed = 7 ^ u64::from_le_bytes(*b"rrxendcg");
-                    let bits = hash::draw(seed, round, data.doc_hash[at(k)]) >> 11;
+                    let bits = random::draw(seed, round, data.doc_hash[at(k)]) >> 11;
                     2f64.powf(f64::from(data.labels[at(k)])) - bits as f64 / (1u64 << 53) as f64
                 })
                 .collect();

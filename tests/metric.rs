@@ -8,7 +8,7 @@ mod oracle;
 use oracle::Query;
 use proptest::prelude::*;
 use rustrank::metric::evaluate;
-use rustrank::{Convention, Empty, Gain, Interrupt, Mean, Measure, Metric, Queries, Ties, hash};
+use rustrank::{Convention, Empty, Gain, Interrupt, Mean, Measure, Metric, Queries, Ties, random};
 use std::time::Instant;
 
 fn metric(name: &str) -> Metric {
@@ -172,12 +172,12 @@ fn a_query_without_anything_to_find_is_skipped_or_a_constant() {
 /// Docs of `num` queries with ties; labels are real numbers where `real`.
 fn many(num: usize, real: bool) -> (Vec<f64>, Vec<f32>, Vec<i64>) {
     let sizes: Vec<i64> =
-        (0..num).map(|q| 1 + (hash::draw(1, 0, q as u64) % 70).cast_signed()).collect();
+        (0..num).map(|q| 1 + (random::draw(1, 0, q as u64) % 70).cast_signed()).collect();
     let rows = sizes.iter().sum::<i64>() as u64;
-    let score = |row| hash::below(hash::draw(2, 0, row), 40) as f64 / 7.0;
+    let score = |row| random::below(random::draw(2, 0, row), 40) as f64 / 7.0;
     let label = |row| {
-        let label = hash::below(hash::draw(3, 0, row), 5) as f32;
-        if real { label + hash::below(hash::draw(4, 0, row), 97) as f32 / 97.0 } else { label }
+        let label = random::below(random::draw(3, 0, row), 5) as f32;
+        if real { label + random::below(random::draw(4, 0, row), 97) as f32 / 97.0 } else { label }
     };
     ((0..rows).map(score).collect(), (0..rows).map(label).collect(), sizes)
 }
@@ -237,7 +237,7 @@ fn different_tie_rules_in_one_call() {
 
 #[test]
 fn thousands_of_tied_docs_stay_cheap() {
-    let labels: Vec<f32> = (0..5000).map(|i| (hash::draw(9, 0, i) % 5) as f32).collect();
+    let labels: Vec<f32> = (0..5000).map(|i| (random::draw(9, 0, i) % 5) as f32).collect();
     let scores = vec![1.0; labels.len()];
     let start = Instant::now();
     for metric in all_metrics(&Gain::Exp2) {

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use proptest::prelude::*;
-use rustrank::{Convention, Gain, Interrupt, Measure, Metric, Queries, Ties, hash};
+use rustrank::{Convention, Gain, Interrupt, Measure, Metric, Queries, Ties, random};
 use std::time::Instant;
 
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ fn check_all(query: &Query, convention: &Convention, cuts: &[Option<usize>]) {
 
 /// `levels` scores (few: many ties), labels below `labels`, some docs not retrieved.
 fn query(seed: u64, len: usize, levels: u64, labels: u64) -> Query {
-    let draw = |stream, doc: usize, n| hash::below(hash::draw(seed, stream, doc as u64), n);
+    let draw = |stream, doc: usize, n| random::below(random::draw(seed, stream, doc as u64), n);
     let score = |doc| match draw(0, doc, levels + 1) {
         0 if draw(1, doc, 2) == 0 => f64::NEG_INFINITY,
         score => score as f64 / 3.0,

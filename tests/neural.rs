@@ -3,11 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use rustrank::data::{Policy, RawDataset, RowData, Strided};
-use rustrank::hash::draw;
 use rustrank::metric::{Mean, Metric, evaluate};
 use rustrank::model::{Layer, Mlp, Model, Part};
 use rustrank::neural::{Inputs, Loss, Optimiser, Params, Patience, Plan, Schedule, Trainer};
 use rustrank::objective::{Kind, LambdaOptions, Preference};
+use rustrank::random::draw;
 use rustrank::{Error, Grouping, Interrupt, Queries};
 
 /// Rows as a caller has them.

@@ -12,7 +12,9 @@ use rustrank::objective::{
     State, Target, TiedPairs,
 };
 use rustrank::simd::Level;
-use rustrank::{Convention, Error, Gain, Gradient, Interrupt, Measure, Metric, Queries, hash};
+use rustrank::{
+    Convention, Error, Gain, Gradient, Interrupt, Measure, Metric, Queries, hash, random,
+};
 
 /// Queries one after the other, with weights.
 #[derive(Debug, Clone)]
@@ -163,7 +165,7 @@ fn expectation_miss(options: &LambdaOptions, with_metric: bool, data: &Data) -> 
 
 /// `levels` scores: few, many ties.
 fn query(seed: u64, len: usize, levels: u64, labels: u64) -> Query {
-    let draw = |stream, doc: usize, n| hash::below(hash::draw(seed, stream, doc as u64), n);
+    let draw = |stream, doc: usize, n| random::below(random::draw(seed, stream, doc as u64), n);
     Query {
         scores: (0..len).map(|doc| draw(0, doc, levels) as f64 / 4.0 - 1.0).collect(),
         labels: (0..len).map(|doc| draw(1, doc, labels) as f32).collect(),
@@ -259,7 +261,7 @@ proptest! {
 /// The Gumbel draw of a doc, as `objective/kernel/math.rs` says, by the library's logarithm.
 fn gumbel(options: &LambdaOptions, stream: u64, id: u64) -> f64 {
     let seed = options.seed ^ u64::from_le_bytes(*b"rrlambda");
-    let u = ((hash::draw(seed, stream, id) >> 41) as f64 + 0.5) / f64::from(1u32 << 23);
+    let u = ((random::draw(seed, stream, id) >> 41) as f64 + 0.5) / f64::from(1u32 << 23);
     -(-u.ln()).ln()
 }
 
@@ -401,7 +403,7 @@ fn every_level_gives_the_same_bits() {
 fn permuted(data: &Data) -> (Data, Vec<usize>) {
     let mut from: Vec<usize> = (0..data.labels.len()).collect();
     for docs in data.queries.ranges() {
-        from[docs].sort_by_key(|doc| hash::draw(77, 0, *doc as u64));
+        from[docs].sort_by_key(|doc| random::draw(77, 0, *doc as u64));
     }
     let mut other = data.clone();
     for (to, &from) in from.iter().enumerate() {

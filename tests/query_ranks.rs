@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-use rustrank::bins::BinOptions;
+use rustrank::binning::BinOptions;
 use rustrank::data::{Dataset, Policy, RowData, Strided};
 use rustrank::model::{
     Child, Component, Leaf, Model, Normalisation, Part, Split, Tree, query_ranks,

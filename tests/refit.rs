@@ -2,13 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-use rustrank::bins::BinOptions;
-use rustrank::boost::{Loss, Params, Plan, RefitOptions, Trainer, refit};
+use rustrank::binning::BinOptions;
+use rustrank::boosting::{
+    BoostingParams, BoostingTrainer, RefitOptions, TrainingLoss, TrainingPlan, refit,
+};
 use rustrank::data::{Dataset, Policy, RowData, Strided};
-use rustrank::grow::GrowOptions;
-use rustrank::hash::draw;
 use rustrank::model::{Component, Linear, Model, Part};
 use rustrank::objective::{Kind, ObjectiveOptions, State, Target};
+use rustrank::random::draw;
+use rustrank::tree::GrowOptions;
 use rustrank::{Gradient, Grouping, Interrupt};
 use std::sync::Arc;
 
@@ -55,22 +57,22 @@ fn options_of_loss() -> ObjectiveOptions {
     ObjectiveOptions::new(Kind::LambdaRank, "ndcg".parse().unwrap())
 }
 
-fn loss() -> Loss {
-    Loss::new(&options_of_loss()).unwrap()
+fn loss() -> TrainingLoss {
+    TrainingLoss::new(&options_of_loss()).unwrap()
 }
 
 fn trained(data: &Arc<Dataset>) -> Model {
     let grow = GrowOptions { num_leaves: 6, min_leaf_docs: 5, ..GrowOptions::default() };
-    let plan = Plan {
-        params: Params { num_trees: 7, grow, ..Params::default() },
+    let plan = TrainingPlan {
+        params: BoostingParams { num_trees: 7, grow, ..BoostingParams::default() },
         loss: loss(),
-        watched: Vec::new(),
+        evaluation_sets: Vec::new(),
         metrics: Vec::new(),
         patience: None,
         base: None,
     };
     let never = Interrupt::new();
-    let mut trainer = Trainer::new(data.clone(), plan, &never).unwrap();
+    let mut trainer = BoostingTrainer::new(data.clone(), plan, &never).unwrap();
     while trainer.next_round(&never).unwrap().is_some() {}
     trainer.model().clone()
 }

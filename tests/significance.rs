@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 use rustrank::metric::significance::{Resampling, bootstrap, randomisation_test, t_test, tally};
-use rustrank::{ErrorKind, Interrupt, Mean, hash};
+use rustrank::{ErrorKind, Interrupt, Mean, random};
 
 fn near(a: f64, b: f64, by: f64) -> bool {
     (a - b).abs() <= by
 }
 
 fn values(seed: u64, num: usize) -> Vec<f64> {
-    (0..num).map(|q| hash::below(hash::draw(seed, 0, q as u64), 1 << 20) as f64 / 1e6).collect()
+    (0..num).map(|q| random::below(random::draw(seed, 0, q as u64), 1 << 20) as f64 / 1e6).collect()
 }
 
 /// Student's sleep data (1908), the paired test of every textbook: t = -4.0621, p = 0.002833.

@@ -10,7 +10,7 @@ use rustrank::data::letor::LetorOptions;
 use rustrank::data::lines::{Block, LineOptions, LineSource, Piece};
 use rustrank::data::pieces::for_each_piece;
 use rustrank::data::qid::{QidRuns, QueryTracker};
-use rustrank::{Error, ErrorKind, Interrupt, Result, hash};
+use rustrank::{Error, ErrorKind, Interrupt, Result, random};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read, Write as _};
@@ -83,7 +83,7 @@ fn sample(rows: u64) -> String {
     for row in 0..rows {
         write!(text, "{} qid:q{}", row % 3, row / 5).unwrap();
         for feature in 1..=7 {
-            let bits = hash::draw(3, row, feature);
+            let bits = random::draw(3, row, feature);
             let value = (bits >> 20) as f64 / 1e9 - 2000.0;
             match bits % 6 {
                 0 => write!(text, " {feature}:{}", bits % 100),
@@ -197,7 +197,7 @@ fn a_line_without_end_is_refused_in_bounded_memory() {
 
 #[test]
 fn garbage_is_refused_on_its_first_line() {
-    let garbage: Vec<u8> = (0..100_000).map(|i| hash::draw(9, 0, i) as u8).collect();
+    let garbage: Vec<u8> = (0..100_000).map(|i| random::draw(9, 0, i) as u8).collect();
     let error = content(&mut from_bytes(&garbage, &LineOptions::default())).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Data(_)), "{error}");
     assert_eq!(error.fault().unwrap().place.line, Some(1));

@@ -13,9 +13,9 @@ use super::many::{Combination, Team, check, inverse, is_higher, mix, spread};
 use super::sweep::sweep_checked;
 use super::{Judged, Range, Sweep, SweepOptions};
 use crate::error::{Error, Result};
-use crate::hash;
 use crate::interrupt::Interrupt;
 use crate::metric::Metric;
+use crate::random;
 
 /// How far a start near the best is from it, in shares of what weighs most.
 const NEAR: f64 = 0.25;
@@ -160,7 +160,7 @@ impl Team<'_> {
             best.weights.iter().zip(spreads).map(|(weight, spread)| (weight * spread).abs());
         let most = shares.fold(0.0, f64::max).min(f64::MAX);
         let draw = |(ranker, &spread): (usize, &f64)| {
-            let drawn = hash::draw(options.seed, number, ranker as u64) as f64 / 2f64.powi(64);
+            let drawn = random::draw(options.seed, number, ranker as u64) as f64 / 2f64.powi(64);
             let drawn = if options.negative { 2.0 * drawn - 1.0 } else { drawn };
             if number % 2 == 1 {
                 return drawn * inverse(spread);

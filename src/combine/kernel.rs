@@ -62,14 +62,14 @@ mod tests {
     use crate::combine::Range;
     use crate::combine::lines::{Frame, Twins};
     use crate::combine::tally::{Buffers, Known, Rules, Sum, constant};
-    use crate::hash;
     use crate::metric::Ties;
+    use crate::random;
 
     #[test]
     fn all_levels_walk_the_same_way() {
         for (n, k) in [(1usize, 1usize), (9, 4), (40, 10), (200, 17), (200, 200)] {
             let draw =
-                |stream, doc: usize| hash::below(hash::draw(7, stream, doc as u64), 50) as f64;
+                |stream, doc: usize| random::below(random::draw(7, stream, doc as u64), 50) as f64;
             let scores = |stream| (0..n).map(|doc| draw(stream, doc)).collect::<Vec<_>>();
             let labels: Vec<f32> = (0..n).map(|doc| (doc % 3) as f32).collect();
             let (first, second) = (scores(0), scores(1));

@@ -12,6 +12,7 @@ use super::Judged;
 use super::many::{check, range};
 use crate::error::Result;
 use crate::hash;
+use crate::random;
 use rayon::prelude::*;
 
 /// What of the range of its scores a query gives up; above the last bits that sweeps see.
@@ -71,7 +72,7 @@ fn jitter(rankers: &[&[f64]], judged: &Judged<'_>, seed: u64) -> Vec<f64> {
     let of_query = |docs: std::ops::Range<usize>| {
         let contents: Vec<u64> = docs.map(of_doc).collect();
         let query = contents.iter().fold(0u64, |sum, &content| sum.wrapping_add(content));
-        let draw = move |content| (hash::draw(seed, query, content) >> 11) as f64;
+        let draw = move |content| (random::draw(seed, query, content) >> 11) as f64;
         contents.into_iter().map(draw).collect::<Vec<_>>()
     };
     ranges.into_par_iter().flat_map_iter(of_query).collect()

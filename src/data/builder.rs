@@ -1,7 +1,7 @@
 //! From raw rows, in one or many batches, to a [`Dataset`].
 
 use super::dataset::{Dataset, check_features};
-use crate::bins::{Binning, Cells, Matrix};
+use crate::binning::{BinnedMatrix, Binning, CellSource};
 use crate::error::{Error, Result};
 use crate::{Grouping, Interrupt};
 use std::sync::Arc;
@@ -128,7 +128,7 @@ fn check_weights(name: &'static str, weights: Option<&[f64]>, len: usize) -> Res
 #[derive(Debug)]
 pub struct Builder {
     binning: Arc<Binning>,
-    matrix: Matrix,
+    matrix: BinnedMatrix,
     hashes: Vec<u64>,
 }
 
@@ -139,7 +139,7 @@ impl Builder {
             return Err(Error::param("query_ranks", "rows that come in batches cannot be ranked")
                 .hint("ranks within queries need all rows at once"));
         }
-        let matrix = Matrix::with_capacity(binning.layout().width(), num_rows)?;
+        let matrix = BinnedMatrix::with_capacity(binning.layout().width(), num_rows)?;
         Ok(Self { binning, matrix, hashes: Vec::with_capacity(num_rows) })
     }
 
@@ -160,7 +160,7 @@ impl Builder {
     }
 
     /// Bins a batch of rows.
-    pub fn push(&mut self, table: &dyn Cells, interrupt: &Interrupt) -> Result<()> {
+    pub fn push(&mut self, table: &dyn CellSource, interrupt: &Interrupt) -> Result<()> {
         check_features(table, &self.binning)?;
         let rows = self.num_rows();
         self.binning

@@ -1,6 +1,6 @@
 //! Raw values as they lie in the caller's memory.
 
-use crate::bins::{Cells, nearest};
+use crate::binning::{CellSource, nearest};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
@@ -67,7 +67,7 @@ impl<'a, T: Number> Strided<'a, T> {
     }
 }
 
-impl<T: Number> Cells for Strided<'_, T> {
+impl<T: Number> CellSource for Strided<'_, T> {
     fn num_rows(&self) -> usize {
         self.num_rows
     }
@@ -149,7 +149,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-impl Cells for Columns<'_> {
+impl CellSource for Columns<'_> {
     fn num_rows(&self) -> usize {
         self.num_rows
     }

@@ -3,7 +3,7 @@
 use super::builder::RowData;
 use super::order::{Canonical, canonical};
 use super::ranked::Ranked;
-use crate::bins::{BinOptions, Binning, Cells, Matrix, row_hashes};
+use crate::binning::{BinOptions, BinnedMatrix, Binning, CellSource, row_hashes};
 use crate::error::{Error, Result, room_for};
 use crate::{Interrupt, Queries, hash};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Dataset {
     binning: Arc<Binning>,
-    matrix: Matrix,
+    matrix: BinnedMatrix,
     labels: Vec<f32>,
     queries: Queries,
     rows: Vec<u32>,
@@ -31,7 +31,7 @@ pub struct Dataset {
 impl Dataset {
     /// A dataset from a table in memory, with bins of its own.
     pub fn new(
-        table: &dyn Cells,
+        table: &dyn CellSource,
         rows: RowData,
         options: &BinOptions,
         interrupt: &Interrupt,
@@ -48,7 +48,7 @@ impl Dataset {
     /// What is trained on it says so in its model, and what is made [`like`](Self::like) it has ranks
     /// too.
     pub fn with_ranks(
-        table: &dyn Cells,
+        table: &dyn CellSource,
         rows: RowData,
         options: &BinOptions,
         interrupt: &Interrupt,
@@ -63,7 +63,7 @@ impl Dataset {
 
     /// A dataset of a table whose rows pass [`check_rows`] and have these hashes.
     pub(super) fn of_hashed(
-        table: &dyn Cells,
+        table: &dyn CellSource,
         hashes: &[u64],
         rows: RowData,
         options: &BinOptions,
@@ -75,7 +75,7 @@ impl Dataset {
 
     /// A dataset that shares the bins of another, as a validation set must.
     pub fn like(
-        table: &dyn Cells,
+        table: &dyn CellSource,
         rows: RowData,
         binning: Arc<Binning>,
         interrupt: &Interrupt,
@@ -93,7 +93,7 @@ impl Dataset {
 
     /// Knows the order before it bins, so that each row is written where it stays.
     fn of_table(
-        table: &dyn Cells,
+        table: &dyn CellSource,
         hashes: &[u64],
         rows: RowData,
         binning: Arc<Binning>,
@@ -107,7 +107,7 @@ impl Dataset {
     /// A dataset of rows that are binned already, in the order they came.
     pub(super) fn of_binned(
         binning: Arc<Binning>,
-        matrix: Matrix,
+        matrix: BinnedMatrix,
         hashes: &[u64],
         rows: RowData,
     ) -> Result<Self> {
@@ -116,7 +116,12 @@ impl Dataset {
         Ok(Self::in_order(binning, matrix, order, rows))
     }
 
-    fn in_order(binning: Arc<Binning>, matrix: Matrix, order: Canonical, data: RowData) -> Self {
+    fn in_order(
+        binning: Arc<Binning>,
+        matrix: BinnedMatrix,
+        order: Canonical,
+        data: RowData,
+    ) -> Self {
         let gather = |values: Vec<f64>| order.rows.iter().map(|&r| values[r as usize]).collect();
         let places = |at: Vec<u32>| order.rows.iter().map(|&r| at[r as usize]).collect();
         let by_query = |w: Vec<f64>| order.query_of.iter().map(|&q| w[q as usize]).collect();
@@ -138,7 +143,7 @@ impl Dataset {
 
     /// The part of a process that has no docs.
     pub fn empty(binning: Arc<Binning>) -> Result<Self> {
-        let matrix = Matrix::zeros(binning.layout().width(), 0)?;
+        let matrix = BinnedMatrix::zeros(binning.layout().width(), 0)?;
         Ok(Self {
             binning,
             matrix,
@@ -161,7 +166,7 @@ impl Dataset {
     }
 
     /// The binned cells.
-    pub fn matrix(&self) -> &Matrix {
+    pub fn matrix(&self) -> &BinnedMatrix {
         &self.matrix
     }
 
@@ -306,7 +311,7 @@ pub(super) fn check_pairs(labels: &[f32], queries: &Queries) -> Result<()> {
 }
 
 /// Refuses a table with another number of features than the bins.
-pub(super) fn check_features(table: &dyn Cells, binning: &Binning) -> Result<()> {
+pub(super) fn check_features(table: &dyn CellSource, binning: &Binning) -> Result<()> {
     let (got, expected) = (table.num_features(), binning.num_raw_features());
     if got == expected {
         return Ok(());
@@ -321,7 +326,7 @@ pub(super) fn no_features() -> Error {
 }
 
 /// Refuses rows of which no dataset can be made.
-pub(super) fn check_rows(table: &dyn Cells, rows: &RowData) -> Result<()> {
+pub(super) fn check_rows(table: &dyn CellSource, rows: &RowData) -> Result<()> {
     if table.num_features() == 0 {
         return Err(no_features());
     }

@@ -12,7 +12,7 @@ use super::cells::Infinite;
 use super::lines::Line;
 use super::number;
 use super::scan::{Each, Scan, Sink};
-use crate::bins::nearest;
+use crate::binning::nearest;
 use crate::error::{Error, Result, foreign};
 
 /// Labels above this are refused: an `f32` no longer tells neighbours apart.

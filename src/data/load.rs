@@ -15,8 +15,8 @@ use super::parsed::{Chunk, Parsed, Parser};
 use super::pieces::for_each_piece;
 use super::qid::{QidRuns, QueryTracker};
 use super::together::bins_together;
-use crate::bins::{BinOptions, Binning, Cells as _, Sample, nearest};
-use crate::comm::{Call, Team};
+use crate::binning::{BinOptions, Binning, CellSource as _, RowSample, nearest};
+use crate::distributed::{Collective, WorkerGroup};
 use crate::error::{Error, Result};
 use crate::{Grouping, Interrupt, Progress};
 use std::path::Path;
@@ -116,7 +116,9 @@ pub fn load_from(
             Dataset::of_hashed(&table, &table.hashes(interrupt)?, rows, &options.bins, interrupt)?
         }
         Sink::Bins(builder) => builder.finish(rows)?,
-        Sink::Width(_) | Sink::Sample(..) => return Err(Error::internal("rows that went nowhere")),
+        Sink::Width(_) | Sink::RowSample(..) => {
+            return Err(Error::internal("rows that went nowhere"));
+        }
     };
     Ok(Loaded { dataset, query_ids })
 }
@@ -125,18 +127,18 @@ pub fn load_from(
 /// choose of all parts. Without paths, it has no docs.
 pub fn load_together(
     paths: &[impl AsRef<Path>],
-    team: &Team,
+    team: &WorkerGroup,
     options: &LoadOptions,
     interrupt: &Interrupt,
 ) -> Result<Loaded> {
     let mut part = Part::default();
     let looked = part.look(paths, options, interrupt);
     let mut width = [part.num_features() as f64];
-    team.max(Call::at_start("the number of features"), looked, &mut width)?;
+    team.max(Collective::at_start("the number of features"), looked, &mut width)?;
     let sampled = part.sample(width[0] as usize, options, interrupt);
     let binning = Arc::new(bins_together(team, sampled, &options.bins, interrupt)?);
     let loaded = part.loaded(binning, options, interrupt);
-    team.agree(Call::at_start("the parts of the data"), loaded)
+    team.agree(Collective::at_start("the parts of the data"), loaded)
 }
 
 /// The text of one rank on its way.
@@ -174,7 +176,7 @@ impl Part {
         match &self.sink {
             Some(Sink::Buffer(table)) => table.num_features(),
             Some(Sink::Width(width)) => *width,
-            Some(Sink::Sample(sample, _)) => sample.num_features(),
+            Some(Sink::RowSample(sample, _)) => sample.num_features(),
             Some(Sink::Bins(_)) | None => 0,
         }
     }
@@ -185,8 +187,8 @@ impl Part {
         width: usize,
         options: &LoadOptions,
         interrupt: &Interrupt,
-    ) -> Result<Sample> {
-        let mut sample = Sample::growing(options.bins.sample_rows);
+    ) -> Result<RowSample> {
+        let mut sample = RowSample::growing(options.bins.sample_rows);
         match self.sink.take() {
             Some(Sink::Buffer(table)) => {
                 let table = table.widened(width);
@@ -194,11 +196,11 @@ impl Part {
                 self.sink = Some(Sink::Buffer(table));
                 Ok(sample)
             }
-            Some(Sink::Sample(sample, _)) => Ok(*sample),
+            Some(Sink::RowSample(sample, _)) => Ok(*sample),
             _ => {
-                let mut sink = Sink::Sample(Box::new(sample), width);
+                let mut sink = Sink::RowSample(Box::new(sample), width);
                 self.read_again(&mut sink, options, interrupt)?;
-                let Sink::Sample(sample, _) = sink else {
+                let Sink::RowSample(sample, _) = sink else {
                     return Err(Error::internal("rows that went nowhere"));
                 };
                 Ok(*sample)
@@ -290,7 +292,7 @@ enum Sink {
     /// looked at for it.
     Width(usize),
     /// They were too many: they are only looked at, as rows of at least so many features.
-    Sample(Box<Sample>, usize),
+    RowSample(Box<RowSample>, usize),
     /// The bins are known.
     Bins(Box<Builder>),
 }
@@ -308,9 +310,9 @@ impl Sink {
                 *self = if table.absent_is_missing() {
                     Self::Width(table.num_features())
                 } else {
-                    let mut sample = Sample::growing(options.bins.sample_rows);
+                    let mut sample = RowSample::growing(options.bins.sample_rows);
                     sample.push_hashed(&table, &table.hashes(interrupt)?)?;
-                    Self::Sample(Box::new(sample), 0)
+                    Self::RowSample(Box::new(sample), 0)
                 };
                 Ok(())
             }
@@ -318,7 +320,7 @@ impl Sink {
                 *width = chunk.num_features().max(*width);
                 Ok(())
             }
-            Self::Sample(sample, width) => {
+            Self::RowSample(sample, width) => {
                 let table = alone(chunk).widened(*width);
                 sample.push_hashed(&table, &table.hashes(interrupt)?)
             }
@@ -342,11 +344,11 @@ impl Sink {
         match self {
             Self::Buffer(_) | Self::Bins(_) => Ok(None),
             Self::Width(width) => {
-                let sample = Sample::new(options.bins.sample_rows, *width);
-                Ok(Some(Self::Sample(Box::new(sample), *width)))
+                let sample = RowSample::new(options.bins.sample_rows, *width);
+                Ok(Some(Self::RowSample(Box::new(sample), *width)))
             }
-            Self::Sample(sample, _) => {
-                let sample = std::mem::replace(&mut **sample, Sample::growing(0));
+            Self::RowSample(sample, _) => {
+                let sample = std::mem::replace(&mut **sample, RowSample::growing(0));
                 let num_features = sample.num_features();
                 if num_features == 0 {
                     return Err(no_features());

@@ -11,7 +11,7 @@ use super::lines::{Line, Piece};
 use super::packed::{Group, LANES, Packed};
 use super::scan::{Each, Scan, Sink};
 use crate::Interrupt;
-use crate::bins::{Cells, row_hash, row_hashes};
+use crate::binning::{CellSource, row_hash, row_hashes};
 use crate::error::Result;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -404,7 +404,7 @@ impl Parsed {
     }
 }
 
-impl Cells for Parsed {
+impl CellSource for Parsed {
     fn num_rows(&self) -> usize {
         self.num_rows
     }

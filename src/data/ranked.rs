@@ -3,7 +3,7 @@
 //! The ranks (see [`query_ranks`]) are features of their own, after all others. They are worked out
 //! once, query by query, and held until the rows are binned: four bytes a cell.
 
-use crate::bins::{Cells, row_hashes};
+use crate::binning::{CellSource, row_hashes};
 use crate::error::{Result, room_for};
 use crate::model::query_ranks;
 use crate::{Grouping, Interrupt};
@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// A table of twice the features.
 pub(super) struct Ranked<'a> {
-    table: &'a dyn Cells,
+    table: &'a dyn CellSource,
     /// Doc after doc in the order of the grouping.
     ranks: Vec<f32>,
     /// The doc of each row.
@@ -22,7 +22,7 @@ pub(super) struct Ranked<'a> {
 impl<'a> Ranked<'a> {
     /// Ranks the values of a table whose rows the grouping covers.
     pub(super) fn new(
-        table: &'a dyn Cells,
+        table: &'a dyn CellSource,
         grouping: &Grouping,
         interrupt: &Interrupt,
     ) -> Result<Self> {
@@ -57,7 +57,7 @@ impl<'a> Ranked<'a> {
     }
 }
 
-impl Cells for Ranked<'_> {
+impl CellSource for Ranked<'_> {
     fn num_rows(&self) -> usize {
         self.table.num_rows()
     }

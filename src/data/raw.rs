@@ -3,7 +3,7 @@
 use super::builder::RowData;
 use super::dataset::{check_pairs, check_rows};
 use super::order::canonical;
-use crate::bins::{Cells, block_rows, row_hashes};
+use crate::binning::{CellSource, block_rows, row_hashes};
 use crate::error::{Result, room_for};
 use crate::{Interrupt, Queries};
 use rayon::prelude::*;
@@ -33,7 +33,7 @@ pub struct RawDataset {
 
 impl RawDataset {
     /// A copy of a table in memory.
-    pub fn new(table: &dyn Cells, data: RowData, interrupt: &Interrupt) -> Result<Self> {
+    pub fn new(table: &dyn CellSource, data: RowData, interrupt: &Interrupt) -> Result<Self> {
         check_rows(table, &data)?;
         let width = table.num_features();
         let padded = width.next_multiple_of(LINE) as u64;

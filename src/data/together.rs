@@ -6,37 +6,37 @@
 //! Cost: the sample travels once, and sixteen bytes a query.
 
 use super::dataset::Dataset;
-use crate::bins::{BinOptions, Binning, Sample};
-use crate::comm::{Call, Team};
+use crate::binning::{BinOptions, Binning, RowSample};
+use crate::distributed::{Collective, WorkerGroup};
 use crate::error::{Error, Result};
 use crate::{Interrupt, hash};
 
 /// The bins of the rows that all ranks have sampled, the same on all ranks.
 pub fn bins_together(
-    team: &Team,
-    sample: Result<Sample>,
+    team: &WorkerGroup,
+    sample: Result<RowSample>,
     options: &BinOptions,
     interrupt: &Interrupt,
 ) -> Result<Binning> {
     let sample = together(team, sample)?;
     let num_features = sample.num_features();
     let chosen = Binning::choose(sample, num_features, options, interrupt);
-    let binning = team.agree(Call::at_start("bins"), chosen)?;
-    team.same(Call::at_start("bins"), "list of thresholds", Ok(fingerprint(&binning)))?;
+    let binning = team.agree(Collective::at_start("bins"), chosen)?;
+    team.same(Collective::at_start("bins"), "list of thresholds", Ok(fingerprint(&binning)))?;
     Ok(binning)
 }
 
 /// The sample of the rows of all ranks.
-fn together(team: &Team, sample: Result<Sample>) -> Result<Sample> {
+fn together(team: &WorkerGroup, sample: Result<RowSample>) -> Result<RowSample> {
     if team.is_alone() {
         return sample;
     }
     let (own, mut sample) = match sample {
         Ok(mut sample) => (Ok(sample.hashes()), sample),
-        Err(error) => (Err(error), Sample::growing(1)),
+        Err(error) => (Err(error), RowSample::growing(1)),
     };
     let own = own.map(|hashes| bytemuck::cast_slice(&hashes).to_vec());
-    let all = team.gather(Call::at_start("the hashes of a sample"), own)?;
+    let all = team.gather(Collective::at_start("the hashes of a sample"), own)?;
     let mut hashes: Vec<u64> = all.iter().flat_map(|bytes| words(bytes)).collect();
     hashes.sort_unstable();
     hashes.dedup();
@@ -44,8 +44,8 @@ fn together(team: &Team, sample: Result<Sample>) -> Result<Sample> {
     let largest = hashes.get(limit - 1).copied().unwrap_or(u64::MAX);
     let own = sample.bytes_up_to(largest);
     drop(sample);
-    let all = team.gather(Call::at_start("the rows of a sample"), Ok(own))?;
-    let mut sample = Sample::growing(limit);
+    let all = team.gather(Collective::at_start("the rows of a sample"), Ok(own))?;
+    let mut sample = RowSample::growing(limit);
     all.iter().try_for_each(|bytes| sample.extend(bytes))?;
     if sample.num_features() == 0 {
         return Err(super::dataset::no_features());
@@ -85,11 +85,14 @@ const MOST_BYTES: u64 = 1 << 26;
 
 /// An error on all ranks if a query stands in the parts of two, or with other docs than in another
 /// part.
-pub fn check_queries<T: AsRef<str>>(team: &Team, queries: &NamedQueries<'_, T>) -> Result<()> {
+pub fn check_queries<T: AsRef<str>>(
+    team: &WorkerGroup,
+    queries: &NamedQueries<'_, T>,
+) -> Result<()> {
     let listed = queries.listed();
     let num = *listed.as_ref().map(Vec::len).as_ref().unwrap_or(&0) as f64;
     let mut most = [num];
-    let call = Call::at_start("the number of queries");
+    let call = Collective::at_start("the number of queries");
     team.max(
         call,
         listed.as_ref().map(|_| ()).map_err(|e| Error::data("query.ids", e.to_string())),
@@ -105,12 +108,12 @@ pub fn check_queries<T: AsRef<str>>(team: &Team, queries: &NamedQueries<'_, T>) 
         let here = |id: &&[u64; 3]| id[0] >= low && (id[0] < high || is_last);
         let own: Vec<u64> =
             listed.iter().filter(here).flat_map(|[id, content, _]| [*id, *content]).collect();
-        let call = Call { what: "the ids of queries", round: part };
+        let call = Collective { what: "the ids of queries", round: part };
         let all = team.gather(call, Ok(bytemuck::cast_slice(&own).to_vec()))?;
         let Some((id, ranks)) = clash(&all, queries.may_overlap) else { continue };
         let name = listed.iter().find(|other| other[0] == id).map(|other| other[2] as usize);
         let name = name.map_or("", |at| queries.ids[at].as_ref());
-        let names = team.gather(Call::at_start("a name"), Ok(name.as_bytes().to_vec()))?;
+        let names = team.gather(Collective::at_start("a name"), Ok(name.as_bytes().to_vec()))?;
         let name = String::from_utf8_lossy(&names[ranks[0]]).into_owned();
         return Err(split(&name, ranks, queries.may_overlap));
     }

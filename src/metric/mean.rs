@@ -1,7 +1,7 @@
 //! The mean of a metric over queries, with what was left out of it.
 
 use crate::error::{Error, Result};
-use crate::sum::{ExactSum, WORDS};
+use crate::exact_sum::{ExactSum, WORDS};
 
 /// A weighted mean over the queries that have a value.
 #[derive(Debug, Clone, Copy, PartialEq)]

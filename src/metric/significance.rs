@@ -8,9 +8,9 @@
 //! randomisation test, in which each query's difference is as likely to have had the other sign.
 
 use crate::error::{Error, Result};
-use crate::hash;
 use crate::interrupt::Interrupt;
 use crate::metric::mean::{Counted, mean_of};
+use crate::random;
 use rayon::prelude::*;
 use statrs::function::beta::checked_beta_reg;
 
@@ -99,7 +99,7 @@ pub fn bootstrap(
     let num = counted.len() as u64;
     let one = |replicate: usize| {
         interrupt.check()?;
-        let draw = |at| hash::below(hash::draw(resampling.seed, replicate as u64, at), num);
+        let draw = |at| random::below(random::draw(resampling.seed, replicate as u64, at), num);
         Ok(mean_of((0..num).map(|at| counted[draw(at) as usize])))
     };
     let means: Result<Vec<f64>> = (0..resampling.resamples).into_par_iter().map(one).collect();
@@ -176,7 +176,7 @@ pub fn randomisation_test(
         interrupt.check()?;
         let mut sum = 0i64;
         for (word, steps) in steps.chunks(64).enumerate() {
-            let mut signs = hash::draw(resampling.seed, replicate as u64, word as u64);
+            let mut signs = random::draw(resampling.seed, replicate as u64, word as u64);
             for step in steps {
                 // 0 or -1: the step, or its negative in two's complement.
                 let sign = -(signs & 1).cast_signed();

@@ -6,11 +6,11 @@ use super::params::{Inputs, Optimiser, Params, Patience, Schedule};
 use super::step::{Learner, Scratch, inputs_of};
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
-use crate::hash;
 use crate::interrupt::Interrupt;
 use crate::metric::{Mean, Metric, evaluate, evaluate_rows};
 use crate::model::mlp::{Activations, Net};
 use crate::model::{Component, Input, Model, Part};
+use crate::random;
 use crate::simd::Level;
 use rayon::prelude::*;
 
@@ -130,11 +130,11 @@ impl Trainer {
     fn epoch(&mut self, interrupt: &Interrupt) -> Result<Epoch> {
         let Params { seed, batch_queries, .. } = self.plan.params;
         let (number, learning_rate) = (self.progress.epoch, self.learning_rate());
-        let stream = hash::start(seed ^ ORDER, number as u64);
+        let stream = random::start(seed ^ ORDER, number as u64);
         let mut order: Vec<(u64, u32)> = self
             .useful
             .iter()
-            .map(|&query| (hash::draw_in(stream, self.data.query_hash()[query as usize]), query))
+            .map(|&query| (random::draw_in(stream, self.data.query_hash()[query as usize]), query))
             .collect();
         order.sort_unstable();
         let order: Vec<u32> = order.into_iter().map(|(_, query)| query).collect();
@@ -286,7 +286,7 @@ fn check_sets(data: &RawDataset, plan: &Plan, interrupt: &Interrupt) -> Result<(
 fn draw_weights(net: &mut Net, seed: u64) {
     let shape = net.shape.clone();
     let draw = |layer: usize, number: usize, reach: f64| {
-        let bits = hash::draw(seed ^ WEIGHTS, layer as u64, number as u64);
+        let bits = random::draw(seed ^ WEIGHTS, layer as u64, number as u64);
         let unit = (bits >> 11) as f64 / (1u64 << 53) as f64;
         ((2.0 * unit - 1.0) * reach) as f32
     };

@@ -13,7 +13,7 @@
 use super::tasks::Query;
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
-use crate::{Queries, hash};
+use crate::{Queries, random};
 
 /// Tells these draws from others under the same seed.
 const PURPOSE: u64 = u64::from_le_bytes(*b"rraugmnt");
@@ -83,7 +83,7 @@ impl Augment {
 
     /// What the docs of a copy are known by, for all else that is drawn.
     pub fn identity(seed: u64, copy: usize, doc_hash: u64) -> u64 {
-        hash::draw(seed ^ PURPOSE, copy as u64, doc_hash)
+        random::draw(seed ^ PURPOSE, copy as u64, doc_hash)
     }
 }
 
@@ -140,9 +140,9 @@ impl Copied {
 
     /// Chooses the docs that a copy keeps: those that draw the least.
     fn choose(&mut self, augment: Augment, (seed, copy): (u64, usize), doc_hash: &[u64]) {
-        let stream = hash::start(seed ^ PURPOSE, copy as u64);
+        let stream = random::start(seed ^ PURPOSE, copy as u64);
         self.keys.clear();
-        self.keys.extend(doc_hash.iter().map(|&id| hash::draw_in(stream, id)));
+        self.keys.extend(doc_hash.iter().map(|&id| random::draw_in(stream, id)));
         self.selected.clone_from(&self.keys);
         let kept = ((doc_hash.len() as f64 * augment.fraction).round() as usize).max(1);
         self.docs.clear();
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn copies_keep_their_share_and_differ() {
-        let ids: Vec<u64> = (0..31).map(|doc| hash::draw(1, 1, doc)).collect();
+        let ids: Vec<u64> = (0..31).map(|doc| random::draw(1, 1, doc)).collect();
         let copies: Vec<Vec<u32>> = (0..10).map(|copy| HALF.docs(3, copy, &ids)).collect();
         assert!(copies.iter().all(|docs| docs.len() == 16 && docs.is_sorted_by(|a, b| a < b)));
         assert!((1..10).all(|copy| !copies[..copy].contains(&copies[copy])));
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn copies_do_not_know_the_order_of_docs() {
-        let ids: Vec<u64> = (0..23).map(|doc| hash::draw(7, 1, doc % 19)).collect();
+        let ids: Vec<u64> = (0..23).map(|doc| random::draw(7, 1, doc % 19)).collect();
         let turned: Vec<u64> = (0..23).map(|doc| ids[(doc * 5 + 2) % 23]).collect();
         for copy in 0..30 {
             let content = |docs: Vec<u32>, ids: &[u64]| {

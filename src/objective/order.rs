@@ -180,14 +180,14 @@ fn falling(score: f32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash;
+    use crate::random;
     use crate::simd::Level;
 
     #[test]
     fn counting_equals_sorting_at_every_level() {
         for (n, levels) in [(1, 3), (15, 2), (16, 100), (17, 5), (120, 9), (256, 1), (250, 1 << 40)]
         {
-            let draw = |doc| hash::below(hash::draw(n, levels, doc), levels) as f32 - 3.0;
+            let draw = |doc| random::below(random::draw(n, levels, doc), levels) as f32 - 3.0;
             let mut scores = Column::default();
             scores.reset(n as usize, f32::NEG_INFINITY);
             (0..n).for_each(|doc| scores[doc as usize] = draw(doc) * 0.1);
@@ -212,7 +212,7 @@ mod tests {
                 let mut scores = Column::default();
                 scores.reset(n as usize, f32::NEG_INFINITY);
                 for doc in 0..n {
-                    let bits = hash::below(hash::draw(6, 6, doc.into()), 300) as u32;
+                    let bits = random::below(random::draw(6, 6, doc.into()), 300) as u32;
                     scores[doc as usize] = -f32::from_bits(2f32.to_bits() + bits);
                 }
                 let (mut order, mut sorted) = (Order::default(), Order::default());

@@ -14,9 +14,9 @@ use super::weight::{Ranks, Rule, Tables};
 use super::{State, Target};
 use crate::error::Result;
 use crate::gradient::Gradient;
-use crate::hash;
 use crate::interrupt::Interrupt;
 use crate::metric::{Judge, LabelFacts, SwapDelta};
+use crate::random;
 
 /// Tells the draws of lambdas from others under the same seed.
 const PURPOSE: u64 = u64::from_le_bytes(*b"rrlambda");
@@ -163,7 +163,7 @@ impl Arena {
     /// Ranks the docs of a copy.
     fn rank(&mut self, plan: &Plan<'_>, query: Query<'_>, copy: u64) {
         let num_docs = query.scores.len();
-        let stream = hash::start(plan.options.seed ^ PURPOSE, query.round << 8 | copy);
+        let stream = random::start(plan.options.seed ^ PURPOSE, query.round << 8 | copy);
         let mut scores = &self.clean;
         if let Some(noise) = plan.options.noise {
             self.perturbed.reset_tail(num_docs, f32::NEG_INFINITY);
@@ -174,7 +174,7 @@ impl Arena {
         }
         self.order.rank(plan.kernels, scores, num_docs);
         if plan.drawn {
-            let draw = |doc: u32| hash::draw_in(stream, query.doc_hash[doc as usize]);
+            let draw = |doc: u32| random::draw_in(stream, query.doc_hash[doc as usize]);
             self.order.order_by_draw(&self.values.gain, draw);
         } else {
             self.order.order_by_gain(&self.values.gain);

@@ -6,10 +6,10 @@
 use super::tasks::for_each_query;
 use super::{Objective, State, Target};
 use crate::error::{Error, Result};
+use crate::exact_sum::{ExactSum, WORDS};
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
 use crate::metric::Convention;
-use crate::sum::{ExactSum, WORDS};
 
 /// (score - label)² / 2.
 #[derive(Debug, Clone, Copy, Default)]

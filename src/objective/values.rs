@@ -137,7 +137,7 @@ fn all_equal(values: &[f32]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash::draw;
+    use crate::random::draw;
 
     #[test]
     fn few_labels_are_counted_as_many_are() {

@@ -12,8 +12,8 @@ use super::tasks::{Query, for_each_query};
 use super::{Objective, State, Target};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
-use crate::hash;
 use crate::interrupt::Interrupt;
+use crate::random;
 
 /// Tells the draws of gamma from others under the same seed.
 const PURPOSE: u64 = u64::from_le_bytes(*b"rrxendcg");
@@ -50,7 +50,7 @@ impl Objective for XeNdcg {
     ) -> Result<()> {
         super::tasks::check(target, &state, gradients)?;
         check_labels(target)?;
-        let stream = hash::start(self.seed ^ PURPOSE, state.round);
+        let stream = random::start(self.seed ^ PURPOSE, state.round);
         let one = |arena: &mut Arena, query: Query<'_>, gradients: &mut [Gradient]| {
             arena.gradients(stream, query, gradients)
         };
@@ -109,7 +109,7 @@ impl Arena {
     fn load(&mut self, stream: u64, query: Query<'_>) {
         let best = query.scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let phi = |(label, id): (&f32, &u64)| {
-            let gamma = (hash::draw_in(stream, *id) >> 11) as f64 / (1u64 << 53) as f64;
+            let gamma = (random::draw_in(stream, *id) >> 11) as f64 / (1u64 << 53) as f64;
             f64::from(*label).exp2() - gamma
         };
         self.rho.clear();

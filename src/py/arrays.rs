@@ -1,6 +1,6 @@
 //! Arrays as slices: looked at, never converted and never kept.
 
-use crate::bins::Cells;
+use crate::binning::CellSource;
 use crate::data::{Column, Columns, Infinite, Policy, Strided};
 use crate::error::{Error, Result};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -54,7 +54,7 @@ impl Block<'_> {
         &self,
         py: Python<'_>,
         policy: Policy,
-    ) -> PyResult<Box<dyn Cells + Send + '_>> {
+    ) -> PyResult<Box<dyn CellSource + Send + '_>> {
         match self {
             Self::F32(array) => strided!(array, policy),
             Self::F64(array) => strided!(array, policy),

@@ -9,7 +9,7 @@ use super::scoring::{Contrast, Raw};
 use super::stack::{Normalising, Stacking};
 use super::trainer::Losing;
 use crate::Interrupt;
-use crate::boost::{
+use crate::boosting::{
     RefitOptions, ReweighOptions, binning_of, merged, permutation_importance, refit, reweigh,
     score_above, score_dataset,
 };

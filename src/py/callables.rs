@@ -4,7 +4,7 @@
 //! interpreter back for as long. What they raise is kept and raised again by the door; `training.py`
 //! has wrapped them so that what they return has the right type and length.
 
-use crate::boost::OtherMetric;
+use crate::boosting::CustomMetric;
 use crate::data;
 use crate::error::{Error, Result};
 use crate::objective::{Objective, State, Target};
@@ -117,7 +117,7 @@ impl Objective for FunctionObjective {
 #[derive(Debug)]
 pub(super) struct FunctionMetric(pub(super) Function);
 
-impl OtherMetric for FunctionMetric {
+impl CustomMetric for FunctionMetric {
     fn name(&self) -> &str {
         &self.0.name
     }

@@ -8,8 +8,8 @@
 use super::dataset::Dataset;
 use super::door::detached;
 use super::errors::to_python;
-use crate::comm::{self, Call, Communicator, Counting};
 use crate::data::{NamedQueries, check_queries};
+use crate::distributed::{self, Collective, Communicator, CountingCommunicator};
 use crate::error::{Error, Result};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTimeoutError};
 use pyo3::ffi;
@@ -124,16 +124,16 @@ impl Communicator for PyComm {
 /// Processes that train together.
 #[pyclass(frozen)]
 pub(super) struct Team {
-    pub(super) inner: comm::Team,
-    counting: Arc<Counting<PyComm>>,
+    pub(super) inner: distributed::WorkerGroup,
+    counting: Arc<CountingCommunicator<PyComm>>,
 }
 
 #[pymethods]
 impl Team {
     #[new]
     fn new(ranks: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let counting = Arc::new(Counting::new(PyComm::new(ranks)?));
-        Ok(Self { inner: comm::Team::new(Box::new(counting.clone())), counting })
+        let counting = Arc::new(CountingCommunicator::new(PyComm::new(ranks)?));
+        Ok(Self { inner: distributed::WorkerGroup::new(Box::new(counting.clone())), counting })
     }
 
     #[getter]
@@ -165,7 +165,7 @@ impl Team {
             None => Ok(own),
             Some(text) => Err(Error::comm("comm.failure", text)),
         };
-        let call = Call::at_start("a message of the Python side");
+        let call = Collective::at_start("a message of the Python side");
         let all = detached(py, Some(1), |_| self.inner.gather(call, own))?;
         Ok(all.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
     }
@@ -187,12 +187,12 @@ impl Team {
 }
 
 /// What a class of this door takes for a team: none is one process.
-pub(super) fn team_of(team: Option<&Bound<'_, Team>>) -> comm::Team {
-    team.map_or_else(comm::Team::default, |team| team.get().inner.clone())
+pub(super) fn team_of(team: Option<&Bound<'_, Team>>) -> distributed::WorkerGroup {
+    team.map_or_else(distributed::WorkerGroup::default, |team| team.get().inner.clone())
 }
 
 /// The part of a process that has no docs.
-pub(super) fn empty(py: Python<'_>, binning: Arc<crate::bins::Binning>) -> PyResult<Dataset> {
+pub(super) fn empty(py: Python<'_>, binning: Arc<crate::binning::Binning>) -> PyResult<Dataset> {
     let empty = crate::data::Dataset::empty(binning).map_err(|error| to_python(py, &error))?;
     Ok(Dataset { inner: Arc::new(empty) })
 }

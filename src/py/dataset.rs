@@ -4,7 +4,7 @@ use super::arrays::{Block, copied, policy};
 use super::comm::{Team, empty, team_of};
 use super::door::{detached, watched};
 use super::errors::to_python;
-use crate::bins::{self, BinOptions, Sample};
+use crate::binning::{self, BinOptions, RowSample};
 use crate::data::letor::LetorOptions;
 use crate::data::{self, LoadOptions, Policy, RowData};
 use crate::error::{Error, Result};
@@ -64,7 +64,7 @@ pub(super) enum Bins<'py> {
 
 impl Bins<'_> {
     /// The bins that exist, or the options with which to choose them, and whether to add ranks.
-    fn split(self) -> (Option<Arc<bins::Binning>>, BinOptions, bool) {
+    fn split(self) -> (Option<Arc<binning::Binning>>, BinOptions, bool) {
         match self {
             Self::Like(binning) => (Some(binning.inner.clone()), BinOptions::default(), false),
             Self::Choose(max_bins, sample_rows, query_ranks, categorical, category_names) => {
@@ -103,7 +103,7 @@ impl Batches {
 /// The first pass: sees all rows and chooses the bins.
 #[pyclass(frozen)]
 pub(super) struct Sampler {
-    sample: Mutex<Option<Sample>>,
+    sample: Mutex<Option<RowSample>>,
     options: BinOptions,
     batches: Batches,
 }
@@ -121,7 +121,7 @@ impl Sampler {
         let ((max_bins, sample_rows), (categorical, category_names)) = (bins, categories);
         let options = BinOptions { max_bins, sample_rows, categorical, category_names };
         options.check().map_err(|error| to_python(py, &error))?;
-        let sample = Mutex::new(Some(Sample::new(sample_rows, num_features)));
+        let sample = Mutex::new(Some(RowSample::new(sample_rows, num_features)));
         Ok(Self { sample, options, batches: Batches::new(py, &reading)? })
     }
 
@@ -136,7 +136,7 @@ impl Sampler {
     /// A number for all rows seen; equal to that of a builder which is given the same rows.
     #[getter]
     fn content(&self) -> u64 {
-        lock(&self.sample).as_ref().map_or(0, Sample::content)
+        lock(&self.sample).as_ref().map_or(0, RowSample::content)
     }
 
     /// The bins of all rows seen, by all ranks of the team if there is one.
@@ -154,7 +154,7 @@ impl Sampler {
 /// The bins of all features.
 #[pyclass(frozen)]
 pub(super) struct Binning {
-    pub(super) inner: Arc<bins::Binning>,
+    pub(super) inner: Arc<binning::Binning>,
 }
 
 #[pymethods]

@@ -6,7 +6,7 @@ use super::errors::to_python;
 use super::metrics::Judging;
 use super::neural::RawDataset;
 use super::trainer::Losing;
-use crate::boost::{End, FeaturePlan, FeatureTrainer as Inner, Patience};
+use crate::boosting::{EarlyStopping, LambdaBoostPlan, LambdaBoostTrainer as Inner, StopReason};
 use crate::error::{Error, Result};
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, TryLockError};
@@ -36,15 +36,15 @@ pub(super) struct FeatureTrainer {
 
 impl FeaturePlanned {
     /// The plan as the core takes it.
-    fn plan(&self) -> Result<FeaturePlan> {
+    fn plan(&self) -> Result<LambdaBoostPlan> {
         let taken = |(name, set): &(String, Py<RawDataset>)| Ok((name.clone(), set.get().take()?));
         let metrics = self.metrics.iter().map(|name| self.judging.metric(name));
-        let patience = |(rounds, set, metric)| Patience { rounds, set, metric };
-        Ok(FeaturePlan {
+        let patience = |(rounds, set, metric)| EarlyStopping { rounds, set, metric };
+        Ok(LambdaBoostPlan {
             num_rounds: self.num_rounds,
             learning_rate: self.learning_rate,
             loss: self.objective.built(&self.judging, self.seed)?,
-            watched: self.valid.iter().map(taken).collect::<Result<_>>()?,
+            evaluation_sets: self.valid.iter().map(taken).collect::<Result<_>>()?,
             metrics: metrics.collect::<Result<_>>()?,
             patience: self.patience.map(patience),
             base: self.base.as_ref().map(|base| base.get().model().clone()),
@@ -104,7 +104,7 @@ impl FeatureTrainer {
     /// Whether nothing fits any more.
     #[getter]
     fn is_spent(&self, py: Python<'_>) -> PyResult<bool> {
-        self.look(py, |trainer| trainer.end() == Some(End::Nothing))
+        self.look(py, |trainer| trainer.end() == Some(StopReason::Nothing))
     }
 }
 

@@ -7,14 +7,14 @@ use super::dataset::Dataset;
 use super::door::detached;
 use super::errors::to_python;
 use super::metrics::Judging;
-use crate::boost::{
-    self, Base, DocSampling, Dropout, End, ExactStep, Loss, Measured, Params, Patience, Plan, Step,
-    TeamMode, Watched,
+use crate::boosting::{
+    self, BaseModel, BoostingParams, DocSampling, Dropout, EarlyStopping, EvaluationMetric,
+    EvaluationSet, ExactStep, StepRule, StopReason, TrainingLoss, TrainingPlan, WorkerMode,
 };
 use crate::data;
 use crate::error::{Error, Result};
-use crate::grow::{CategoryOptions, Criterion, Direction, GrowOptions, Limits};
 use crate::objective::{Augment, LambdaOptions, ObjectiveOptions, Preference, ScoreNoise};
+use crate::tree::{CategoryOptions, Constraints, Criterion, GrowOptions, MonotoneDirection};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -173,11 +173,11 @@ impl Growing {
 }
 
 impl Limiting {
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> Constraints {
         let direction = |&(feature, rises): &(u32, bool)| {
-            (feature, if rises { Direction::Rising } else { Direction::Falling })
+            (feature, if rises { MonotoneDirection::Rising } else { MonotoneDirection::Falling })
         };
-        Limits {
+        Constraints {
             monotone: self.monotone.iter().map(direction).collect(),
             interactions: self.interactions.clone(),
             feature_weight: self.feature_weight.clone(),
@@ -187,8 +187,8 @@ impl Limiting {
 
 impl Losing {
     /// The loss of a training of trees.
-    pub(super) fn built(&self, judging: &Judging, seed: u64) -> Result<Loss> {
-        Loss::new(&self.options(judging, seed)?)
+    pub(super) fn built(&self, judging: &Judging, seed: u64) -> Result<TrainingLoss> {
+        TrainingLoss::new(&self.options(judging, seed)?)
     }
 
     /// The steepness of the sigmoid.
@@ -218,7 +218,7 @@ impl Losing {
 
 impl Planned {
     /// The plan as the core takes it.
-    fn plan(&self, dataset: &Arc<data::Dataset>, raised: &Raised) -> Result<Plan> {
+    fn plan(&self, dataset: &Arc<data::Dataset>, raised: &Raised) -> Result<TrainingPlan> {
         let grow = self.growing.options(self.boosting.learning_rate)?;
         let function = |name: &String, called: &Py<PyAny>| Function {
             name: name.clone(),
@@ -227,53 +227,53 @@ impl Planned {
         };
         let loss = match (&self.objective, &self.preferences) {
             (ObjectiveArg::Ours(losing), Some(preferences)) => {
-                Loss::of_preferences(&listed(preferences), dataset, losing.sigma)?
+                TrainingLoss::of_preferences(&listed(preferences), dataset, losing.sigma)?
             }
             (ObjectiveArg::Ours(losing), None) => losing.built(&self.judging, grow.seed)?,
             (ObjectiveArg::Function(name, called), _) => {
                 let (function, dataset) = (function(name, called), dataset.clone());
-                Loss::other(name, Box::new(FunctionObjective { function, dataset }))
+                TrainingLoss::other(name, Box::new(FunctionObjective { function, dataset }))
             }
         };
         let metric = |metric: &MetricArg| {
             Ok(match metric {
-                MetricArg::Ours(name) => Measured::Metric(self.judging.metric(name)?),
+                MetricArg::Ours(name) => EvaluationMetric::Metric(self.judging.metric(name)?),
                 MetricArg::Function(name, called) => {
-                    Measured::Other(Arc::new(FunctionMetric(function(name, called))))
+                    EvaluationMetric::Other(Arc::new(FunctionMetric(function(name, called))))
                 }
             })
         };
-        let watched = |(name, set): &(String, Py<Dataset>)| Watched {
+        let watched = |(name, set): &(String, Py<Dataset>)| EvaluationSet {
             name: name.clone(),
             dataset: set.get().inner.clone(),
         };
-        let patience = |(rounds, set, metric)| Patience { rounds, set, metric };
-        Ok(Plan {
+        let patience = |(rounds, set, metric)| EarlyStopping { rounds, set, metric };
+        Ok(TrainingPlan {
             params: self.boosting.params(&self.judging, grow)?,
             loss,
-            watched: self.valid.iter().map(watched).collect(),
+            evaluation_sets: self.valid.iter().map(watched).collect(),
             metrics: self.metrics.iter().map(metric).collect::<Result<_>>()?,
             patience: self.patience.map(patience),
-            base: self
-                .base
-                .as_ref()
-                .map(|base| Base { model: base.get().model().clone(), is_scored: self.is_scored }),
+            base: self.base.as_ref().map(|base| BaseModel {
+                model: base.get().model().clone(),
+                is_scored: self.is_scored,
+            }),
         })
     }
 }
 
 impl Boosting {
-    fn params(&self, judging: &Judging, grow: GrowOptions) -> Result<Params> {
+    fn params(&self, judging: &Judging, grow: GrowOptions) -> Result<BoostingParams> {
         let step = match &self.step {
-            None => Step::Newton,
+            None => StepRule::Newton,
             &Some((ref metric, from, to, set)) => {
-                Step::Exact(ExactStep { metric: judging.metric(metric)?, from, to, set })
+                StepRule::Exact(ExactStep { metric: judging.metric(metric)?, from, to, set })
             }
         };
         let dropout = |&(rate, skip, most, ref normaliser): &Dropping| {
             Ok(Dropout { rate, skip, most, normaliser: normaliser.parse()? })
         };
-        Ok(Params {
+        Ok(BoostingParams {
             num_trees: self.num_trees,
             learning_rate: self.learning_rate,
             queries_per_tree: self.queries_per_tree,
@@ -302,7 +302,7 @@ fn sampling((name, top): &(String, f64)) -> Result<DocSampling> {
 /// Training, round by round.
 #[pyclass(frozen)]
 pub(super) struct Trainer {
-    inner: Mutex<boost::Trainer>,
+    inner: Mutex<boosting::BoostingTrainer>,
     raised: Raised,
     num_threads: Option<usize>,
 }
@@ -321,14 +321,16 @@ impl Trainer {
         team: Option<&Bound<'_, Team>>,
         mode: &str,
     ) -> PyResult<Self> {
-        let mode: TeamMode = mode.parse().map_err(|error| to_python(py, &error))?;
+        let mode: WorkerMode = mode.parse().map_err(|error| to_python(py, &error))?;
         let team = (team_of(team), mode);
         let (raised, dataset) = (Raised::default(), dataset.inner.clone());
         let plan = planned.plan(&dataset, &raised).map_err(|error| to_python(py, &error))?;
         let checkpoint = planned.checkpoint.as_ref().map(|model| model.get().model().clone());
         let made = detached(py, planned.num_threads, |interrupt| match checkpoint {
-            Some(model) => boost::Trainer::resume_with_team(dataset, plan, model, team, interrupt),
-            None => boost::Trainer::with_team(dataset, plan, team, interrupt),
+            Some(model) => boosting::BoostingTrainer::resume_with_workers(
+                dataset, plan, model, team, interrupt,
+            ),
+            None => boosting::BoostingTrainer::with_workers(dataset, plan, team, interrupt),
         });
         let inner = Mutex::new(made.map_err(|error| raised.or(error))?);
         Ok(Self { inner, raised, num_threads: planned.num_threads })
@@ -343,7 +345,7 @@ impl Trainer {
 
     /// Drops the latest round.
     fn take_back(&self, py: Python<'_>) -> PyResult<()> {
-        self.look(py, boost::Trainer::take_back)?.map_err(|error| to_python(py, &error))
+        self.look(py, boosting::BoostingTrainer::take_back)?.map_err(|error| to_python(py, &error))
     }
 
     /// The model as it was after so many rounds.
@@ -389,9 +391,9 @@ impl Trainer {
     #[getter]
     fn end(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
         let name = |end| match end {
-            End::Done => "done",
-            End::Patience => "patience",
-            End::Nothing => "nothing",
+            StopReason::Done => "done",
+            StopReason::EarlyStopping => "patience",
+            StopReason::Nothing => "nothing",
         };
         self.look(py, |trainer| trainer.end().map(name))
     }
@@ -399,7 +401,7 @@ impl Trainer {
 
 impl Trainer {
     /// Not waited for: who holds it may be waiting for the interpreter.
-    fn lock(&self) -> Result<MutexGuard<'_, boost::Trainer>> {
+    fn lock(&self) -> Result<MutexGuard<'_, boosting::BoostingTrainer>> {
         match self.inner.try_lock() {
             Ok(guard) => Ok(guard),
             Err(TryLockError::Poisoned(guard)) => Ok(guard.into_inner()),
@@ -409,7 +411,11 @@ impl Trainer {
         }
     }
 
-    fn look<T>(&self, py: Python<'_>, take: impl FnOnce(&mut boost::Trainer) -> T) -> PyResult<T> {
+    fn look<T>(
+        &self,
+        py: Python<'_>,
+        take: impl FnOnce(&mut boosting::BoostingTrainer) -> T,
+    ) -> PyResult<T> {
         self.lock().map(|mut trainer| take(&mut trainer)).map_err(|error| to_python(py, &error))
     }
 }

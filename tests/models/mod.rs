@@ -1,10 +1,10 @@
 //! Models for tests: valid, random, and nothing like what training would give.
 
-use rustrank::hash::{below, draw};
 use rustrank::model::{
     Cells, Child, Component, Forest, Input, Layer, Leaf, Linear, Mlp, Model, Normalisation, Part,
     Set, Split, Tree,
 };
+use rustrank::random::{below, draw};
 
 /// A stateful face of the stateless draws.
 pub(crate) struct Random {

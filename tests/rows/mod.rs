@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "for tests")]
 
-use rustrank::bins::BinOptions;
+use rustrank::binning::BinOptions;
 use rustrank::data::{Dataset, Policy, RowData, Strided};
-use rustrank::hash::draw;
+use rustrank::random::draw;
 use rustrank::{Grouping, Interrupt};
 use std::sync::Arc;
 

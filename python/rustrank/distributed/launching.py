@@ -44,6 +44,8 @@ __all__ = ["Launcher", "launched", "train_on_workers"]
 _LONGEST_PAUSE = 30.0
 #: How many seconds workers may take to end.
 _GRACE = 10.0
+#: The files that workers write to the folder of a job, each followed by a dash and the rank.
+_NOTES = ("rank", "error", "lost")
 
 
 @dataclass(frozen=True)
@@ -105,11 +107,12 @@ class Launcher:
 
 @dataclass(frozen=True)
 class _Ended:
-    """The exit code and output of a job, and the errors that workers reported."""
+    """The exit code and output of a job, and what its workers reported."""
 
     code: int
     output: str
     errors: list[dict[str, Any]]
+    losses: list[mpi.LossReport]
 
     @property
     def is_lost(self) -> bool:
@@ -195,7 +198,7 @@ def _run(command: list[str], folder: Path) -> _Ended:
         if process.stdout is not None:
             process.stdout.close()
     errors = [json.loads(path.read_text()) for path in sorted(folder.glob("error-*"))]
-    return _Ended(process.returncode or 0, "".join(output), errors)
+    return _Ended(process.returncode or 0, "".join(output), errors, mpi.LossReport.all_in(folder))
 
 
 def _wait(process: subprocess.Popen[str], result: Path) -> None:
@@ -233,7 +236,7 @@ def _pass_on(process: subprocess.Popen[str], output: list[str]) -> None:
 
 def _clear(folder: Path) -> None:
     fixed = (folder / "round", folder / "result")
-    for note in (*folder.glob("rank-*"), *folder.glob("error-*"), *fixed):
+    for note in (*(path for kind in _NOTES for path in folder.glob(f"{kind}-*")), *fixed):
         note.unlink(missing_ok=True)
 
 
@@ -272,15 +275,16 @@ def _lost(ended: _Ended, folder: Path) -> str:
     ranks = {path.read_text(): path.name.removeprefix("rank-") for path in folder.glob("rank-*")}
     round_ = _text(folder / "round")
     when = f"in round {round_}" if round_ else "before the first round"
-    lost = re.search(r"a worker was lost [^:]*: (.*)", ended.output)
+    if ended.losses:
+        return f"a worker was lost {when} ({ended.losses[0].why})"
+    # MPICH and Open MPI report which process died only in their output.
     pid = re.search(r"(?:=   PID |with PID )(\d+)", ended.output)
     rank = ranks.get(pid.group(1)) if pid else None
-    if lost is None and (own := re.search(r"process rank (\d+)", ended.output)):
+    if own := re.search(r"process rank (\d+)", ended.output):
         rank = own.group(1)
-    worker = f"rank {rank}" if rank is not None and lost is None else "a worker"
+    worker = "a worker" if rank is None else f"rank {rank}"
     code = ended.code if ended.code > 0 else 128 - ended.code
-    why = lost.group(1) if lost else f"exit code {code}"
-    return f"{worker} was lost {when} ({why})"
+    return f"{worker} was lost {when} (exit code {code})"
 
 
 def _advice(job: Job) -> str:

@@ -10,10 +10,13 @@ return to its caller.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +28,15 @@ if TYPE_CHECKING:
 
     from rustrank import _rustrank
 
-__all__ = ["LOST", "Ranks", "Workers", "launched_world_size", "require_world", "world"]
+__all__ = [
+    "LOST",
+    "LossReport",
+    "Ranks",
+    "Workers",
+    "launched_world_size",
+    "require_world",
+    "world",
+]
 
 #: The exit code of a job that lost a worker, and may succeed when started again.
 LOST = 75
@@ -92,6 +103,34 @@ def require_world(size: int, workers: int | None) -> None:
         raise ParamError(message, code="workers")
 
 
+@dataclass(frozen=True)
+class LossReport:
+    """The report of a worker that has lost another one, written before it ends the job.
+
+    Attributes
+    ----------
+    rank : int
+        The worker that reports.
+    why : str
+        The error of MPI, or that the deadline has passed.
+    """
+
+    rank: int
+    why: str
+
+    def save(self, folder: Path) -> None:
+        """Write the report to the folder of a job, atomically."""
+        part = folder / f".lost-{self.rank}"
+        part.write_text(json.dumps(asdict(self)))
+        part.replace(folder / f"lost-{self.rank}")
+
+    @classmethod
+    def all_in(cls, folder: Path) -> list[LossReport]:
+        """Read the reports of all workers, in the order of their ranks."""
+        reports = [cls(**json.loads(path.read_text())) for path in folder.glob("lost-*")]
+        return sorted(reports, key=lambda report: report.rank)
+
+
 class Ranks:
     """The collectives of an MPI communicator that the extension calls during training.
 
@@ -104,9 +143,13 @@ class Ranks:
     shrinks : bool, default False
         Whether an operation raises an error when a worker is lost, after which the surviving workers may
         continue (`survivors`), instead of ending the job.
+    notes : path, optional
+        The folder of the job, where a lost worker is reported to the process that started the workers.
     """
 
-    def __init__(self, comm: Any, deadline: float, shrinks: bool = False) -> None:
+    def __init__(
+        self, comm: Any, deadline: float, shrinks: bool = False, notes: str | None = None
+    ) -> None:
         from mpi4py import MPI
 
         self._mpi = MPI
@@ -114,6 +157,7 @@ class Ranks:
         self._comm.Set_errhandler(MPI.ERRORS_RETURN)
         self._deadline = deadline
         self._shrinks = shrinks
+        self._notes = notes
         #: Whether a worker was lost, and the surviving ones may continue.
         self.is_lost = False
         self.rank: int = self._comm.rank
@@ -192,6 +236,10 @@ class Ranks:
             self._lost(why)
 
     def _lost(self, why: str) -> None:
+        """Report that a worker does not answer, and end the job."""
+        if self._notes is not None:
+            with contextlib.suppress(OSError):
+                LossReport(self.rank, why).save(Path(self._notes))
         self.abort(LOST, f"a worker was lost {self.progress}: {why}")
 
     def survivors(self) -> Any:

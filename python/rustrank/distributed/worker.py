@@ -63,7 +63,7 @@ def work(job: Job, comm: Any, train: Train) -> tuple[Booster, bool]:
     require_world(comm.size, job.workers)
     found = None
     while True:
-        ranks = Ranks(comm, job.deadline, job.shrinks)
+        ranks = Ranks(comm, job.deadline, job.shrinks, job.notes)
         try:
             return train(*_arguments(job, comm, ranks), found), ranks.rank == 0
         except CommError as error:

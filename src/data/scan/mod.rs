@@ -246,7 +246,7 @@ fn last_bytes<const N: usize>(line: &[u8], end: usize) -> Option<[u8; N]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bins::nearest;
+    use crate::binning::nearest;
     use proptest::prelude::*;
     use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! Values in plain Rust: eight bytes at a time in a word.
 
 use super::{Sink, cells_with, ends_token, last_bytes};
-use crate::bins::nearest;
+use crate::binning::nearest;
 use crate::data::number;
 use std::ops::RangeInclusive;
 

@@ -4,7 +4,7 @@
 
 use super::LANES;
 use super::lanes::{Lanes, exp};
-use crate::hash;
+use crate::random;
 
 /// ln(x) for positive normal x; relative error below 3e-7, also near 1.
 #[inline(always)]
@@ -81,7 +81,7 @@ pub(super) fn perturb(
 ) {
     let docs = doc_hash.iter().zip(scores);
     for (perturbed, (&id, &score)) in perturbed.iter_mut().zip(docs) {
-        *perturbed = score + scale * gumbel(hash::draw_in(stream, id));
+        *perturbed = score + scale * gumbel(random::draw_in(stream, id));
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn gumbel_draws_have_their_mean_and_variance() {
         let n = 200_000u64;
-        let draws = (0..n).map(|id| f64::from(gumbel(hash::draw(3, 1, id))));
+        let draws = (0..n).map(|id| f64::from(gumbel(random::draw(3, 1, id))));
         let (sum, squares) = draws.fold((0.0, 0.0), |(s, q), g| (s + g, q + g * g));
         let mean = sum / n as f64;
         assert!((mean - 0.577_216).abs() < 0.01, "{mean}");

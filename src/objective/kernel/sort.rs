@@ -154,7 +154,7 @@ fn swapped<const WITH: usize>(keys: __m512i) -> __m512i {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash::draw;
+    use crate::random::draw;
 
     #[test]
     fn the_network_sorts() {

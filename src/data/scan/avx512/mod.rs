@@ -16,7 +16,7 @@ mod numbers;
 
 use self::numbers::{COUNTING, Places, lanes, load_4, load_16};
 use super::{BLOCK, EXPECTED, EXPECTED_INDICES, Sink, last_bytes};
-use crate::bins::nearest;
+use crate::binning::nearest;
 use crate::data::number;
 use crate::simd::Level;
 use std::arch::x86_64::{

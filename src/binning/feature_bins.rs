@@ -1,0 +1,406 @@
+//! The bins of all features: chosen once, then shared by every table that is binned with them.
+
+use super::categories::CategoryBins;
+use super::cells::{CellSource, block_rows, first_fault, hash_rows, row_hashes};
+use super::kernel::transpose::{RowBlock, SIDE, rows_to_columns};
+use super::kernel::{self, EncodeJob, ThresholdTable};
+use super::layout::{CodeLocation, ColumnLayout};
+use super::mapper::BinMapper;
+use super::matrix::BinnedMatrix;
+use super::sample::{RowSample, mappers_of_table};
+use crate::Interrupt;
+use crate::error::{Error, Result, room_for};
+use crate::simd::Level;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
+use std::ops::Range;
+
+/// How bins are chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BinOptions {
+    /// The most bins a feature may have, the missing bin not counted: 2 to 255.
+    pub max_bins: usize,
+    /// The most distinct rows that thresholds are chosen from.
+    pub sample_rows: usize,
+    /// The features, rising, that hold categories: of each the most frequent ones have bins, and
+    /// one bin less than `max_bins` for them leaves one for all others.
+    pub categorical: Vec<u32>,
+    /// What the categories of features are called: see [`Binning::with_category_names`].
+    pub category_names: BTreeMap<u32, Vec<String>>,
+}
+
+/// The most bins of a feature, the missing bin not counted.
+const MOST_BINS: usize = 255;
+
+impl Default for BinOptions {
+    fn default() -> Self {
+        let (categorical, category_names) = (Vec::new(), BTreeMap::new());
+        Self { max_bins: 255, sample_rows: 1 << 16, categorical, category_names }
+    }
+}
+
+impl BinOptions {
+    /// Refuses what is out of range.
+    pub fn check(&self) -> Result<()> {
+        if !(2..=MOST_BINS).contains(&self.max_bins) {
+            return Err(Error::param("max_bins", "max_bins is out of range")
+                .got(self.max_bins)
+                .expected("2 to 255"));
+        }
+        if !(2..=1 << 30).contains(&self.sample_rows) {
+            return Err(Error::param("sample_rows", "sample_rows is out of range")
+                .got(self.sample_rows)
+                .expected("2 to 2^30"));
+        }
+        Ok(())
+    }
+
+    /// Refuses categorical features that there are not.
+    fn check_for(&self, num_features: usize) -> Result<()> {
+        match self.categorical.iter().find(|&&feature| feature as usize >= num_features) {
+            Some(feature) => {
+                let what = "categorical has a feature that there is not";
+                Err(Error::param("categorical", what)
+                    .got(feature)
+                    .expected(format!("below {num_features}")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The bins of all features and the places of their codes.
+#[derive(Debug)]
+pub struct Binning {
+    mappers: Vec<BinMapper>,
+    layout: ColumnLayout,
+    tables: Vec<(usize, ThresholdTable)>,
+    /// The features that hold categories.
+    categorical: Vec<usize>,
+    category_names: BTreeMap<u32, Vec<String>>,
+    /// Whether the second half of the features are ranks of the first within queries.
+    query_ranks: bool,
+}
+
+impl Binning {
+    /// Chooses the bins of `num_features` features, of which the sample may have seen only some.
+    pub fn choose(
+        sample: RowSample,
+        num_features: usize,
+        options: &BinOptions,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        options.check()?;
+        let num_features = num_features.max(sample.num_features());
+        room_for_features(num_features)?;
+        options.check_for(num_features)?;
+        let mappers = sample.into_mappers(num_features, options, interrupt)?;
+        Ok(Self::with(mappers).with_category_names(options.category_names.clone()))
+    }
+
+    /// The bins of a table, from a sample of its rows.
+    pub fn of(table: &dyn CellSource, options: &BinOptions, interrupt: &Interrupt) -> Result<Self> {
+        options.check()?;
+        Self::of_hashed(table, &row_hashes(table, interrupt)?, options, interrupt)
+    }
+
+    /// [`of`](Self::of) a table whose [`row_hashes`] are known.
+    pub fn of_hashed(
+        table: &dyn CellSource,
+        hashes: &[u64],
+        options: &BinOptions,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        options.check()?;
+        options.check_for(table.num_features())?;
+        room_for_features(table.num_features())?;
+        let mappers = mappers_of_table(table, hashes, options, interrupt)?;
+        Ok(Self::with(mappers).with_category_names(options.category_names.clone()))
+    }
+
+    /// The bins between the thresholds of each feature: finite, rising, at most 254 of them; `None`
+    /// for a feature that nothing looks at.
+    pub fn between(thresholds: Vec<Option<Vec<f32>>>) -> Result<Self> {
+        Self::of_lists(thresholds, &BTreeMap::new())
+    }
+
+    /// [`between`](Self::between), but that some features hold categories, at most
+    /// [`MOST`](Categories::MOST).
+    pub fn of_lists(
+        thresholds: Vec<Option<Vec<f32>>>,
+        categories: &BTreeMap<u32, BTreeSet<u32>>,
+    ) -> Result<Self> {
+        let of_feature = |(feature, thresholds): (usize, Option<Vec<f32>>)| {
+            if let Some(own) = categories.get(&(feature as u32)) {
+                let both = thresholds.is_some_and(|list| !list.is_empty());
+                if both || own.len() > CategoryBins::MOST {
+                    let what = "a feature holds too many categories, or numbers too";
+                    return Err(Error::data("categories", what)
+                        .feature(feature)
+                        .got(format!("{} categories", own.len()))
+                        .expected(format!("up to {}", CategoryBins::MOST)));
+                }
+                let own = CategoryBins::of(own.iter().copied().collect());
+                return Ok(BinMapper::of_categories(own));
+            }
+            let list = thresholds.as_deref().unwrap_or_default();
+            let rises = list.iter().all(|t| t.is_finite()) && list.is_sorted_by(|a, b| a < b);
+            if rises && list.len() < MOST_BINS {
+                return Ok(BinMapper::between(thresholds));
+            }
+            let what = "the thresholds of a feature make no bins";
+            Err(Error::data("thresholds", what)
+                .feature(feature)
+                .got(format!("{} thresholds", list.len()))
+                .expected(format!("rising numbers, up to {}", MOST_BINS - 1)))
+        };
+        Ok(Self::with(thresholds.into_iter().enumerate().map(of_feature).collect::<Result<_>>()?))
+    }
+
+    fn with(mappers: Vec<BinMapper>) -> Self {
+        let layout = ColumnLayout::pack(&mappers);
+        let mut in_column = vec![0; layout.width()];
+        for location in layout.locations().iter().flatten() {
+            in_column[location.column as usize] += 1;
+        }
+        let categorical = |feature: &usize| mappers[*feature].categories().is_some();
+        let categorical = (0..mappers.len()).filter(categorical).collect();
+        let table = |(mapper, location): (&BinMapper, &Option<CodeLocation>)| {
+            let location = location.filter(|_| mapper.categories().is_none());
+            location.map(|location| {
+                ThresholdTable::new(mapper, location, in_column[location.column as usize] == 1)
+            })
+        };
+        let tables = mappers.iter().zip(layout.locations()).map(table).enumerate();
+        let tables = tables.filter_map(|(feature, table)| Some((feature, table?))).collect();
+        let category_names = BTreeMap::new();
+        Self { mappers, layout, tables, categorical, category_names, query_ranks: false }
+    }
+
+    /// The bins of each feature.
+    pub fn mappers(&self) -> &[BinMapper] {
+        &self.mappers
+    }
+
+    /// The features that hold categories.
+    pub fn categorical(&self) -> &[usize] {
+        &self.categorical
+    }
+
+    /// Where codes are stored.
+    pub fn layout(&self) -> &ColumnLayout {
+        &self.layout
+    }
+
+    /// The number of features, the unused ones included.
+    pub fn num_features(&self) -> usize {
+        self.mappers.len()
+    }
+
+    /// The same bins, of a table whose second half of features are the ranks of the first within
+    /// queries: whoever has raw values must add their ranks before they are binned.
+    #[must_use]
+    pub fn with_query_ranks(mut self) -> Self {
+        self.query_ranks = true;
+        self
+    }
+
+    /// The same bins, of a table whose categories have names: of a feature, category `i` has the name
+    /// at place `i`.
+    #[must_use]
+    pub fn with_category_names(mut self, names: BTreeMap<u32, Vec<String>>) -> Self {
+        self.category_names = names;
+        self
+    }
+
+    /// The names of the categories of each feature whose categories have names.
+    pub fn category_names(&self) -> &BTreeMap<u32, Vec<String>> {
+        &self.category_names
+    }
+
+    /// Whether the second half of the features are ranks of the first.
+    pub fn query_ranks(&self) -> bool {
+        self.query_ranks
+    }
+
+    /// The number of values in a raw row.
+    pub fn num_raw_features(&self) -> usize {
+        if self.query_ranks { self.num_features() / 2 } else { self.num_features() }
+    }
+
+    /// Bins rows of cells, `num_features` each, into as many rows of zeros.
+    pub fn encode(&self, tile: &[f32], rows: &mut [u8]) {
+        self.encode_at(Level::best(), tile, rows);
+    }
+
+    /// [`encode`](Self::encode) on a given kernel; all give the same bytes.
+    pub fn encode_at(&self, level: Level, tile: &[f32], rows: &mut [u8]) {
+        let width = self.layout.width();
+        if width == 0 {
+            return;
+        }
+        let num_features = self.num_features();
+        kernel::encode(
+            level,
+            &self.tables,
+            EncodeJob { cells: tile, num_features, rows: &mut *rows, width },
+        );
+        // Last: some kernels write whole rows.
+        for &feature in &self.categorical {
+            let categories = self.mappers[feature].categories();
+            let Some((categories, location)) = categories.zip(self.layout.locations()[feature])
+            else {
+                continue;
+            };
+            let cells = tile[feature..].iter().step_by(num_features);
+            let bytes = rows[location.column as usize..].iter_mut().step_by(width);
+            categories.encode(location, cells, bytes);
+        }
+    }
+
+    /// Bins all rows of a table, in the given order, on all threads.
+    pub fn encode_in_order(
+        &self,
+        table: &dyn CellSource,
+        order: &[u32],
+        interrupt: &Interrupt,
+    ) -> Result<BinnedMatrix> {
+        let num_features = self.num_features();
+        let mut matrix = BinnedMatrix::zeros(self.layout.width(), order.len())?;
+        let blocks = self.blocks(matrix.columns_mut(0..order.len()), order.len(), &mut []);
+        self.encode_blocks(blocks, interrupt, |mut block, scratch| {
+            // Cells are read in the order in which they lie in memory, and binned in it.
+            let order = &order[block.rows.clone()];
+            let locations = (0..).zip(order).map(|(to, &row)| u64::from(row) << 32 | to);
+            let mut locations: Vec<u64> = locations.collect();
+            locations.sort_unstable();
+            let mut at = 0;
+            for run in locations.chunk_by(|&a, &b| (b >> 32) == (a >> 32) + 1) {
+                let (row, cells) = ((run[0] >> 32) as usize, run.len() * num_features);
+                table.read(row..row + run.len(), &mut scratch.cells[at..at + cells])?;
+                at += cells;
+            }
+            let mut from = vec![0; locations.len()];
+            for (row, &location) in (0..).zip(&locations) {
+                from[location as u32 as usize] = row;
+            }
+            self.encode_block(scratch, &from, &mut block.columns);
+            Ok(())
+        })
+        .map_err(|error| first_fault(table, error))?;
+        Ok(matrix)
+    }
+
+    /// Bins all rows of a table at the end of `matrix`, and their hashes at the end of `hashes`.
+    pub fn append(
+        &self,
+        table: &dyn CellSource,
+        matrix: &mut BinnedMatrix,
+        hashes: &mut Vec<u64>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let (num_rows, old) = (table.num_rows(), hashes.len());
+        let first = matrix.num_rows();
+        matrix.grow(num_rows)?;
+        hashes.resize(old + num_rows, 0);
+        let columns = matrix.columns_mut(first..first + num_rows);
+        let blocks = self.blocks(columns, num_rows, &mut hashes[old..]);
+        let encode = |mut block: EncodeBlock<'_>, scratch: &mut EncodeScratch| {
+            let from: Vec<u32> = (0..block.rows.len() as u32).collect();
+            let cells = &mut scratch.cells[..from.len() * self.num_features()];
+            table.read(block.rows, cells)?;
+            hash_rows(cells, block.hashes);
+            self.encode_block(scratch, &from, &mut block.columns);
+            Ok(())
+        };
+        self.encode_blocks(blocks, interrupt, encode).map_err(|error| first_fault(table, error))
+    }
+
+    /// Bins as many rows of cells as there are in `from`, and writes to each place of the columns the
+    /// row that is to come there.
+    fn encode_block(&self, scratch: &mut EncodeScratch, from: &[u32], columns: &mut [&mut [u8]]) {
+        let width = self.layout.width();
+        let cells = &scratch.cells[..from.len() * self.num_features()];
+        scratch.rows.clear();
+        scratch.rows.resize(from.len() * width, 0);
+        self.encode(cells, &mut scratch.rows);
+        rows_to_columns(Level::best(), RowBlock { bytes: &scratch.rows, width, from }, columns);
+    }
+
+    /// Rows that stay in cache with their cells: whole squares, unless rows are very long.
+    fn block_rows(&self) -> usize {
+        let rows = block_rows(self.num_features());
+        if self.num_features() < LONG { rows.next_multiple_of(SIDE) } else { rows }
+    }
+
+    /// Cuts columns into blocks.
+    fn blocks<'a>(
+        &self,
+        columns: impl Iterator<Item = &'a mut [u8]>,
+        num_rows: usize,
+        hashes: &'a mut [u64],
+    ) -> impl ExactSizeIterator<Item = EncodeBlock<'a>> + Send {
+        let size = self.block_rows();
+        let mut columns: Vec<_> = columns.map(|column| column.chunks_mut(size)).collect();
+        let mut hashes = hashes.chunks_mut(size);
+        (0..num_rows).step_by(size).map(move |start| EncodeBlock {
+            rows: start..num_rows.min(start + size),
+            columns: columns.iter_mut().filter_map(Iterator::next).collect(),
+            hashes: hashes.next().unwrap_or_default(),
+        })
+    }
+
+    /// Bins blocks on all threads.
+    fn encode_blocks<'a>(
+        &self,
+        mut blocks: impl ExactSizeIterator<Item = EncodeBlock<'a>> + Send,
+        interrupt: &Interrupt,
+        encode: impl Fn(EncodeBlock<'a>, &mut EncodeScratch) -> Result<()> + Sync,
+    ) -> Result<()> {
+        // The list of a block's pieces is sixteen bytes a column.
+        let most = (LISTS / self.layout.width().max(1)).clamp(1, MOST_AT_ONCE);
+        let at_once = (blocks.len() / (8 * rayon::current_num_threads())).clamp(1, most);
+        let scratch = || EncodeScratch {
+            cells: vec![0.0; self.block_rows() * self.num_features()],
+            rows: Vec::new(),
+        };
+        // A few at a time, for the pieces of all columns of all blocks would be a table of their own;
+        // neighbours to one thread, for they share cache lines.
+        let next = move || Some(blocks.by_ref().take(at_once).collect::<Vec<_>>());
+        let some = iter::from_fn(next).take_while(|some| !some.is_empty());
+        some.par_bridge().try_for_each_init(scratch, |scratch, blocks| {
+            blocks.into_iter().try_for_each(|block| {
+                interrupt.check()?;
+                encode(block, scratch)
+            })
+        })
+    }
+}
+
+/// Room for the lists of cells, mappers and places while bins are chosen.
+fn room_for_features(num_features: usize) -> Result<()> {
+    room_for("the bins of all features", 128 * num_features as u64)
+}
+
+/// Features of which sixteen rows at a time would be too much.
+const LONG: usize = 1 << 16;
+
+/// The most blocks that a thread takes at a time, and the most pieces of columns.
+const MOST_AT_ONCE: usize = 16;
+const LISTS: usize = 1 << 18;
+
+/// Some rows on their way to bytes; `hashes` is empty where they are known.
+struct EncodeBlock<'a> {
+    rows: Range<usize>,
+    /// Their piece of each column.
+    columns: Vec<&'a mut [u8]>,
+    hashes: &'a mut [u64],
+}
+
+/// What a thread needs to bin a block.
+struct EncodeScratch {
+    cells: Vec<f32>,
+    /// The binned cells, row after row.
+    rows: Vec<u8>,
+}

@@ -1,0 +1,126 @@
+//! Finding the bins of cells.
+//!
+//! The thresholds of a feature, padded with infinity to 256, lie in sixteen groups of sixteen. The
+//! number of group ends below a cell is its group, and the number of thresholds below it in the
+//! group is the rest of its code. That is what AVX2 and the portable twin do, cell by cell. AVX-512
+//! takes sixteen cells at once down a tree of the same thresholds. All levels give the same bytes.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+pub(super) mod nonzero_keys;
+mod portable;
+pub(crate) mod transpose;
+
+use super::layout::CodeLocation;
+use super::mapper::BinMapper;
+use crate::simd::Level;
+
+/// A feature's thresholds as the kernels want them, and where its codes go.
+#[derive(Debug)]
+pub(super) struct ThresholdTable {
+    /// The largest threshold of each group.
+    ends: [f32; 16],
+    /// All thresholds, then infinities: sixteen groups.
+    thresholds: Box<[f32; 256]>,
+    /// The same as a search tree.
+    tree: Box<ThresholdTree>,
+    /// Whether the tree has but four levels.
+    is_narrow: bool,
+    /// Whether no other feature has codes in the column.
+    is_alone: bool,
+    missing: u8,
+    stride: u8,
+    column: usize,
+}
+
+impl ThresholdTable {
+    pub(super) fn new(mapper: &BinMapper, location: CodeLocation, is_alone: bool) -> Self {
+        let mut thresholds = Box::new([f32::INFINITY; 256]);
+        thresholds[..mapper.thresholds().len()].copy_from_slice(mapper.thresholds());
+        let mut ends = [0.0; 16];
+        for (end, group) in ends.iter_mut().zip(thresholds.chunks_exact(16)) {
+            *end = group[15];
+        }
+        let missing = mapper.num_bins() as u8;
+        // Four levels have sixteen places below them, of which one is for missing cells.
+        let is_narrow = mapper.thresholds().len() < 15;
+        let tree = Box::new(tree(&thresholds, if is_narrow { 4 } else { 8 }));
+        Self {
+            ends,
+            tree,
+            thresholds,
+            is_narrow,
+            is_alone,
+            missing,
+            // A feature with a stride above one has at most 128 codes beside it: it fits a byte.
+            stride: location.stride as u8,
+            column: location.column as usize,
+        }
+    }
+
+    /// The loop of the levels that go cell by cell: `code` finds that of a cell that is not missing.
+    #[expect(
+        clippy::inline_always,
+        reason = "`code` must be compiled with the features of its level"
+    )]
+    #[inline(always)]
+    fn for_each(&self, feature: usize, job: &mut EncodeJob<'_>, code: impl Fn(f32) -> u8) {
+        let cells = job.cells[feature..].iter().step_by(job.num_features);
+        let bytes = job.rows[self.column..].iter_mut().step_by(job.width);
+        for (&cell, byte) in cells.zip(bytes) {
+            let found = code(cell);
+            let code = if cell.is_nan() { self.missing } else { found };
+            *byte = byte.wrapping_add(code.wrapping_mul(self.stride));
+        }
+    }
+}
+
+/// The nodes of a search tree over rising thresholds, level by level. A level of at most sixteen
+/// has a row of its own, the larger ones have two, four and eight.
+type ThresholdTree = [[f32; 16]; 19];
+
+/// Where each level begins in a tree.
+const LEVELS: [usize; 8] = [0, 1, 2, 3, 4, 5, 7, 11];
+
+/// A tree of so many levels. A way down is a number whose bit `l` says where it turned on level `l`, so
+/// that it tells the node of each level by its low bits, and that of the place below is reversed.
+fn tree(thresholds: &[f32; 256], levels: usize) -> ThresholdTree {
+    let mut nodes = [[f32::INFINITY; 16]; 19];
+    for (level, &first) in LEVELS.iter().enumerate().take(levels) {
+        // From a node to its neighbour there are as many thresholds.
+        let step = 1 << (levels - level);
+        for way in 0..1usize << level {
+            let at = (way << 1).reverse_bits() >> (usize::BITS as usize - 1 - level);
+            nodes[first + way / 16][way % 16] = thresholds[at * step + step / 2 - 1];
+        }
+    }
+    nodes
+}
+
+/// A block of rows.
+pub(super) struct EncodeJob<'a> {
+    /// Cells, row after row.
+    pub(super) cells: &'a [f32],
+    pub(super) num_features: usize,
+    /// The binned rows, `width` bytes each; zeros.
+    pub(super) rows: &'a mut [u8],
+    pub(super) width: usize,
+}
+
+/// Writes the codes of all features that have a table to their columns.
+pub(super) fn encode(level: Level, tables: &[(usize, ThresholdTable)], job: EncodeJob<'_>) {
+    /// With fewer, most lanes would be empty.
+    #[cfg(target_arch = "x86_64")]
+    const LEAST_ROWS: usize = 8;
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 if level.is_available() && job.rows.len() >= LEAST_ROWS * job.width => {
+            avx512::encode(tables, job);
+        }
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 | Level::Avx2 if level.is_available() => avx2::encode(tables, job),
+        _ => portable::encode(tables, job),
+    }
+}

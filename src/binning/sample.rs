@@ -1,0 +1,362 @@
+//! A sample of rows that depends on what the rows hold and not on where they stand.
+//!
+//! Every row has a hash of its content; the sample is the `limit` smallest distinct hashes, each
+//! with the number of rows that have it. Rows equal to each other are thus in or out together, and
+//! one that fills a third of the data cannot crowd the others out. Adding rows in another order, in
+//! other batches, or on more threads ends in the same sample. Cost: one hash a row, and a copy of
+//! the rows that are in the sample when they pass.
+
+use super::cells::{CellSource, row_hashes};
+use super::feature_bins::BinOptions;
+use super::mapper::BinMapper;
+use super::sample_columns::{SampleColumn, mappers_of};
+use super::thresholds::sort_by_key;
+use crate::Interrupt;
+use crate::error::{Error, Result};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Rows kept for choosing thresholds.
+#[derive(Debug)]
+pub struct RowSample {
+    pub(super) limit: usize,
+    /// Rows with a larger hash cannot come into the sample any more.
+    cutoff: u64,
+    pub(super) entries: Vec<SampleEntry>,
+    pub(super) rows: SampleRows,
+    pub(super) num_features: usize,
+    /// Where the next batch begins, for messages.
+    rows_seen: usize,
+    /// The sum of all hashes seen.
+    pub(super) content: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SampleEntry {
+    pub(super) hash: u64,
+    pub(super) count: u32,
+    /// The place of the row's cells in `SampleRows`.
+    pub(super) slot: u32,
+}
+
+/// The cells of the rows in the sample, slot after slot.
+#[derive(Debug)]
+pub(super) enum SampleRows {
+    Dense { width: usize, cells: Vec<f32> },
+    Sparse { ends: Vec<usize>, features: Vec<u32>, cells: Vec<f32> },
+}
+
+/// Wider rows are mostly zeros.
+const WIDE: usize = 2048;
+
+impl RowSample {
+    /// An empty sample of up to `limit` distinct rows of `num_features` cells.
+    ///
+    /// Zeros of wide rows are not stored.
+    pub fn new(limit: usize, num_features: usize) -> Self {
+        if num_features > WIDE {
+            return Self { num_features, ..Self::growing(limit) };
+        }
+        Self::with(
+            limit,
+            num_features,
+            SampleRows::Dense { width: num_features, cells: Vec::new() },
+        )
+    }
+
+    /// An empty sample of rows whose number of features shows only as they come.
+    pub fn growing(limit: usize) -> Self {
+        let rows = SampleRows::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() };
+        Self::with(limit, 0, rows)
+    }
+
+    fn with(limit: usize, num_features: usize, rows: SampleRows) -> Self {
+        Self {
+            limit: limit.max(1),
+            cutoff: u64::MAX,
+            entries: Vec::new(),
+            rows,
+            num_features,
+            rows_seen: 0,
+            content: 0,
+        }
+    }
+
+    /// The number of features seen.
+    pub fn num_features(&self) -> usize {
+        self.num_features
+    }
+
+    /// A number for all rows seen, in any order: the sum of their hashes.
+    pub fn content(&self) -> u64 {
+        self.content
+    }
+
+    /// Adds all rows of a table.
+    pub fn push(&mut self, table: &dyn CellSource, interrupt: &Interrupt) -> Result<()> {
+        let rows_seen = self.rows_seen;
+        let hashes = row_hashes(table, interrupt).map_err(|e| e.rows_after(rows_seen))?;
+        self.push_hashed(table, &hashes)
+    }
+
+    /// Adds all rows of a table whose [`row_hashes`] are known.
+    pub fn push_hashed(&mut self, table: &dyn CellSource, hashes: &[u64]) -> Result<()> {
+        self.rows_seen += hashes.len();
+        self.content = hashes.iter().fold(self.content, |sum, &hash| sum.wrapping_add(hash));
+        let groups = smallest_distinct(hashes, self.cutoff, self.limit);
+        self.rows.push(table, &groups)?;
+        self.num_features = self.num_features.max(table.num_features());
+        let first = self.entries.len() as u32;
+        self.entries.extend(groups.iter().zip(first..).map(|(group, slot)| SampleEntry {
+            hash: group.hash,
+            count: group.count,
+            slot,
+        }));
+        if self.entries.len() > self.limit + self.limit / 4 {
+            self.shrink();
+        }
+        Ok(())
+    }
+
+    /// Merges equal rows and drops all beyond the limit.
+    pub(super) fn shrink(&mut self) {
+        self.entries.sort_unstable_by_key(|e| (e.hash, e.slot));
+        self.entries.dedup_by(|later, first| {
+            let same = later.hash == first.hash;
+            first.count += if same { later.count } else { 0 };
+            same
+        });
+        self.entries.truncate(self.limit);
+        if self.entries.len() == self.limit {
+            self.cutoff = self.entries[self.limit - 1].hash;
+        }
+        self.entries.sort_unstable_by_key(|e| e.slot);
+        self.rows.retain(self.entries.iter().map(|e| e.slot as usize));
+        for (slot, entry) in self.entries.iter_mut().enumerate() {
+            entry.slot = slot as u32;
+        }
+    }
+
+    /// The bins of every feature.
+    pub(crate) fn into_mappers(
+        mut self,
+        num_features: usize,
+        options: &BinOptions,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<BinMapper>> {
+        self.shrink();
+        let counts: Vec<u32> = self.entries.iter().map(|e| e.count).collect();
+        match &self.rows {
+            SampleRows::Dense { width, cells } => {
+                let rows = |rows: Range<usize>, features: Range<usize>, tile: &mut [f32]| {
+                    let rows = cells[rows.start * width..rows.end * width].chunks_exact(*width);
+                    for (row, to) in rows.zip(tile.chunks_exact_mut(features.len())) {
+                        to.copy_from_slice(&row[features.clone()]);
+                    }
+                    Ok(())
+                };
+                mappers_of(rows, *width, &counts, options, interrupt)
+            }
+            SampleRows::Sparse { ends, features, cells } => {
+                let by_feature = by_feature(ends, features, cells, num_features);
+                let total: u64 = counts.iter().map(|&c| u64::from(c)).sum();
+                by_feature
+                    .into_par_iter()
+                    .enumerate()
+                    .map(|(feature, column)| {
+                        interrupt.check()?;
+                        let mut keys = SampleColumn::default();
+                        for &(slot, cell) in &column {
+                            keys.push(cell, counts[slot as usize]);
+                        }
+                        Ok(keys.mapper(&mut Vec::new(), (options, feature), total))
+                    })
+                    .collect()
+            }
+        }
+    }
+}
+
+/// The bins of a table that can be read twice, from the rows that a sample of it would hold.
+pub(super) fn mappers_of_table(
+    table: &dyn CellSource,
+    hashes: &[u64],
+    options: &BinOptions,
+    interrupt: &Interrupt,
+) -> Result<Vec<BinMapper>> {
+    let num_features = table.num_features();
+    if num_features > WIDE {
+        let mut sample = RowSample::new(options.sample_rows, num_features);
+        sample.push_hashed(table, hashes)?;
+        return sample.into_mappers(num_features, options, interrupt);
+    }
+    let groups = smallest_distinct(hashes, u64::MAX, options.sample_rows);
+    let (rows, counts): (Vec<u32>, Vec<u32>) = groups.iter().map(|g| (g.row, g.count)).unzip();
+    let read = |at: Range<usize>, features, tile: &mut [f32]| {
+        table.read_features(&rows[at], features, tile)
+    };
+    mappers_of(read, num_features, &counts, options, interrupt)
+}
+
+impl SampleRows {
+    /// Adds the rows that stand for the given groups.
+    fn push(&mut self, table: &dyn CellSource, groups: &[RowGroup]) -> Result<()> {
+        let num_features = table.num_features();
+        match self {
+            Self::Dense { width, cells } => {
+                if num_features != *width {
+                    return Err(Error::data("features", "a batch has other features")
+                        .got(num_features)
+                        .expected(*width));
+                }
+                let (old, more) = (cells.len(), groups.len() * *width);
+                let fault = || Error::resource("the sample of rows", 4 * (old + more) as u64);
+                if cells.capacity() == 0 {
+                    // Memory that is zero already is not touched before the rows are read into it.
+                    *cells = bytemuck::try_zeroed_vec(more).map_err(|()| fault())?;
+                } else {
+                    cells.try_reserve(more).map_err(|_| fault())?;
+                    cells.resize(old + more, 0.0);
+                }
+                let slots = cells[old..].par_chunks_exact_mut((*width).max(1));
+                slots.zip(groups).try_for_each(|(slot, group)| table.read(group.rows(), slot))
+            }
+            Self::Sparse { ends, features, cells } => {
+                let mut row = vec![0.0; num_features];
+                for group in groups {
+                    table.read(group.rows(), &mut row)?;
+                    let given = (0..).zip(&row).filter(|(_, cell)| **cell != 0.0);
+                    for (feature, &cell) in given {
+                        features.push(feature);
+                        cells.push(cell);
+                    }
+                    ends.push(cells.len());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Moves the rows of rising `slots` to the front and forgets the others.
+    fn retain(&mut self, slots: impl Iterator<Item = usize>) {
+        match self {
+            Self::Dense { width, cells } => {
+                let mut to = 0;
+                for slot in slots {
+                    cells.copy_within(slot * *width..(slot + 1) * *width, to);
+                    to += *width;
+                }
+                cells.truncate(to);
+            }
+            Self::Sparse { ends, features, cells } => {
+                let (mut to, mut kept) = (0, 0);
+                for slot in slots {
+                    let range = ends[slot]..ends[slot + 1];
+                    features.copy_within(range.clone(), to);
+                    cells.copy_within(range.clone(), to);
+                    to += range.len();
+                    kept += 1;
+                    ends[kept] = to;
+                }
+                ends.truncate(kept + 1);
+                features.truncate(to);
+                cells.truncate(to);
+            }
+        }
+    }
+}
+
+/// Rows with one hash.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct RowGroup {
+    hash: u64,
+    count: u32,
+    /// The first of the rows.
+    row: u32,
+}
+
+impl RowGroup {
+    /// One of its rows.
+    fn rows(&self) -> Range<usize> {
+        self.row as usize..self.row as usize + 1
+    }
+}
+
+/// The `limit` smallest distinct of the hashes up to `cutoff`, in the order of their first rows.
+///
+/// Hashes are uniform, so those that can matter are below a bound that is known beforehand; only
+/// where many rows are equal is it too low.
+fn smallest_distinct(hashes: &[u64], cutoff: u64, limit: usize) -> Vec<RowGroup> {
+    let share = (limit + limit / 4 + 64) as f64 / hashes.len() as f64;
+    let mut bound = (share.min(1.0) * u64::MAX as f64) as u64;
+    loop {
+        bound = bound.min(cutoff);
+        let mut groups = grouped(hashes, bound);
+        if groups.len() >= limit || bound == cutoff {
+            groups.truncate(limit);
+            sort_by_key(&mut groups, &mut Vec::new(), |group| group.row);
+            return groups;
+        }
+        bound = bound.saturating_mul(4);
+    }
+}
+
+/// The groups of the hashes up to `highest`, sorted by hash.
+fn grouped(hashes: &[u64], highest: u64) -> Vec<RowGroup> {
+    let rows = (0..).zip(hashes).filter(|&(_, &hash)| hash <= highest);
+    let mut rows: Vec<RowGroup> =
+        rows.map(|(row, &hash)| RowGroup { hash, count: 1, row }).collect();
+    sort_by_key(&mut rows, &mut Vec::new(), |row| (row.hash >> 32) as u32);
+    // Nearly all that is alike up to here is equal, and so is in order.
+    for alike in rows.chunk_by_mut(|a, b| a.hash >> 32 == b.hash >> 32) {
+        alike.sort_by_key(|row| row.hash);
+    }
+    rows.chunk_by(|a, b| a.hash == b.hash)
+        .map(|same| RowGroup { count: same.len() as u32, ..same[0] })
+        .collect()
+}
+
+/// Turns rows into columns of `(slot, cell)`.
+fn by_feature(
+    ends: &[usize],
+    features: &[u32],
+    cells: &[f32],
+    num_features: usize,
+) -> Vec<Vec<(u32, f32)>> {
+    let mut columns = vec![Vec::new(); num_features];
+    for (slot, range) in ends.windows(2).enumerate() {
+        for i in range[0]..range[1] {
+            columns[features[i] as usize].push((slot as u32, cells[i]));
+        }
+    }
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn the_smallest_hashes_are_found_with_all_their_rows(
+            ids in prop::collection::vec(0u64..60, 0..300), limit in 1usize..80, high in 0u32..3, cutoff in any::<u64>(),
+        ) {
+            // Hashes that differ in their high bits, in their low bits only, or in both.
+            let hash = |id: u64| match high {
+                0 => id << 58,
+                1 => 7 << 40 | id,
+                _ => crate::hash::mix(id),
+            };
+            let hashes: Vec<u64> = ids.into_iter().map(hash).collect();
+            let mut naive = BTreeMap::new();
+            for (row, &hash) in (0..).zip(&hashes).filter(|(_, hash)| **hash <= cutoff) {
+                naive.entry(hash).or_insert(RowGroup { hash, count: 0, row }).count += 1;
+            }
+            let mut naive: Vec<RowGroup> = naive.into_values().take(limit).collect();
+            naive.sort_by_key(|group| group.row);
+            prop_assert_eq!(smallest_distinct(&hashes, cutoff, limit), naive);
+        }
+    }
+}

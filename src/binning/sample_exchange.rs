@@ -1,0 +1,97 @@
+//! Samples of parts of the data, put together: the sample of all.
+//!
+//! The rows of least hash of all the data are among those of each part, with all of the part's rows
+//! that are equal to them; so what the parts keep is enough.
+
+use super::sample::{RowSample, SampleEntry, SampleRows};
+use crate::error::{Error, Result};
+
+impl RowSample {
+    /// The hashes of the rows that are kept, rising.
+    pub(crate) fn hashes(&mut self) -> Vec<u64> {
+        self.shrink();
+        let mut hashes: Vec<u64> = self.entries.iter().map(|entry| entry.hash).collect();
+        hashes.sort_unstable();
+        hashes
+    }
+
+    /// The most rows that are kept.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// The rows of hashes up to the largest that counts, to be read by [`extend`](Self::extend).
+    pub(crate) fn bytes_up_to(&mut self, largest: u64) -> Vec<u8> {
+        self.shrink();
+        let mut bytes = Vec::new();
+        bytes.extend((self.num_features as u64).to_le_bytes());
+        bytes.extend(self.content.to_le_bytes());
+        for entry in self.entries.iter().filter(|entry| entry.hash <= largest) {
+            bytes.extend(entry.hash.to_le_bytes());
+            bytes.extend(entry.count.to_le_bytes());
+            let start = bytes.len();
+            bytes.extend(0u32.to_le_bytes());
+            let mut num_cells = 0u32;
+            let mut cell = |feature: u32, cell: f32| {
+                num_cells += 1;
+                bytes.extend(feature.to_le_bytes());
+                bytes.extend(cell.to_le_bytes());
+            };
+            let slot = entry.slot as usize;
+            match &self.rows {
+                SampleRows::Dense { width, cells } => {
+                    let row = (0..).zip(&cells[slot * width..(slot + 1) * width]);
+                    row.filter(|(_, value)| **value != 0.0).for_each(|(f, &value)| cell(f, value));
+                }
+                SampleRows::Sparse { ends, features, cells } => {
+                    let range = ends[slot]..ends[slot + 1];
+                    features[range.clone()]
+                        .iter()
+                        .zip(&cells[range])
+                        .for_each(|(&f, &c)| cell(f, c));
+                }
+            }
+            bytes[start..start + 4].copy_from_slice(&num_cells.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Adds the rows of another sample. This one has been made [`growing`](Self::growing).
+    pub(crate) fn extend(&mut self, bytes: &[u8]) -> Result<()> {
+        let mut reader = SampleReader(bytes);
+        self.num_features = self.num_features.max(reader.u64()? as usize);
+        self.content = self.content.wrapping_add(reader.u64()?);
+        let SampleRows::Sparse { ends, features, cells } = &mut self.rows else {
+            return Err(Error::internal("samples go into one that grows"));
+        };
+        while !reader.0.is_empty() {
+            let (hash, count, slot) = (reader.u64()?, reader.u32()?, self.entries.len() as u32);
+            for _ in 0..reader.u32()? {
+                features.push(reader.u32()?);
+                cells.push(f32::from_bits(reader.u32()?));
+            }
+            ends.push(cells.len());
+            self.entries.push(SampleEntry { hash, count, slot });
+        }
+        Ok(())
+    }
+}
+
+struct SampleReader<'a>(&'a [u8]);
+
+impl SampleReader<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let cut = || Error::comm("comm.damaged", "a sample of rows was cut off");
+        let (first, rest) = self.0.split_first_chunk().ok_or_else(cut)?;
+        self.0 = rest;
+        Ok(*first)
+    }
+
+    fn u32(&mut self) -> Result<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+}

@@ -1,0 +1,151 @@
+//! Which docs a tree is grown from.
+//!
+//! The docs of a round fall into three parts: those a tree is grown from, those that are only sent
+//! down it (out of the bag, or without a gradient) and those that no tree ever sees, because their
+//! query has none of the pairs that the loss lives on. Draws depend on the content of a query or doc
+//! and on the round alone.
+
+use super::doc_sampling::{DocDraws, thin};
+use super::{BoostingParams, DocSampling};
+use crate::Gradient;
+use crate::data::Dataset;
+use crate::distributed::{Collective, WorkerGroup};
+use crate::error::Result;
+use crate::random::{draw, start};
+use crate::tree::Criterion;
+use rayon::prelude::*;
+
+/// Queries a task takes at a time.
+const QUERIES_A_TASK: usize = 1024;
+/// Keep the draws of queries and of docs apart from each other and from all others.
+const OF_QUERIES: u64 = 0x71_75_65_72_69_65_73;
+const OF_DOCS: u64 = 0x64_6f_63_73;
+
+/// The parts of the docs, rising, of the latest round.
+#[derive(Debug)]
+pub(super) struct Bagging {
+    queries: Vec<u32>,
+    seed: u64,
+    query_share: u64,
+    doc_share: u64,
+    /// Unless docs are drawn uniformly: how, and the share that is kept.
+    thinning: Option<(DocSampling, f64)>,
+    /// Whether docs without a gradient count as docs: least squares fits them too.
+    keeps_still: bool,
+    /// What the tree is grown from.
+    pub(super) docs: Vec<u32>,
+    /// What is only sent down it.
+    pub(super) rest: Vec<u32>,
+}
+
+impl Bagging {
+    /// A sampler of all queries, or of those with two different labels.
+    pub(super) fn new(dataset: &Dataset, params: &BoostingParams, only_pairs: bool) -> Self {
+        let labels = dataset.labels();
+        let keep = |docs: std::ops::Range<usize>| {
+            !only_pairs || labels[docs].windows(2).any(|pair| pair[0] != pair[1])
+        };
+        let queries = dataset.queries().ranges().enumerate();
+        let is_uniform = params.doc_sampling == DocSampling::Uniform;
+        Self {
+            queries: queries
+                .filter(|(_, docs)| keep(docs.clone()))
+                .map(|(q, _)| q as u32)
+                .collect(),
+            seed: params.grow.seed,
+            query_share: share(params.queries_per_tree),
+            doc_share: share(if is_uniform { params.docs_per_tree } else { 1.0 }),
+            thinning: (!is_uniform && params.docs_per_tree < 1.0)
+                .then_some((params.doc_sampling, params.docs_per_tree)),
+            keeps_still: params.grow.criterion == Criterion::LeastSquares,
+            docs: Vec::new(),
+            rest: Vec::new(),
+        }
+    }
+
+    /// Splits the docs for a round. Where docs count for others, their gradients are made to say so.
+    ///
+    /// `made` is how the gradients were made; returns how many docs the bags of all ranks hold.
+    pub(super) fn draw(
+        &mut self,
+        dataset: &Dataset,
+        (gradients, made): (&mut [Gradient], Result<()>),
+        (workers, round): (&WorkerGroup, u64),
+    ) -> Result<u64> {
+        let call = Collective { what: "the docs of a tree", round };
+        self.split(dataset, gradients, round);
+        let mut num_docs = [self.docs.len() as u64];
+        workers.sum(call, made, &mut num_docs)?;
+        let everything = u64::MAX;
+        let bagged = (self.query_share, self.doc_share) != (everything, everything);
+        if num_docs == [0] && bagged {
+            // Of few queries a bag may hold none: then it holds all.
+            let shares = (self.query_share, self.doc_share);
+            (self.query_share, self.doc_share) = (everything, everything);
+            self.split(dataset, gradients, round);
+            (self.query_share, self.doc_share) = shares;
+            num_docs = [self.docs.len() as u64];
+            workers.sum(call, Ok(()), &mut num_docs)?;
+        }
+        let Some((sampling, share)) = self.thinning else { return Ok(num_docs[0]) };
+        let draws =
+            DocDraws { start: start(self.seed ^ OF_DOCS, round), doc_hash: dataset.doc_hash() };
+        thin(sampling, share, draws, gradients, [&mut self.docs, &mut self.rest]);
+        Ok(self.docs.len() as u64)
+    }
+
+    fn split(&mut self, dataset: &Dataset, gradients: &[Gradient], round: u64) {
+        let parts: Vec<[Vec<u32>; 2]> = self
+            .queries
+            .par_chunks(QUERIES_A_TASK)
+            .map(|queries| self.part(queries, dataset, gradients, round))
+            .collect();
+        self.docs.clear();
+        self.rest.clear();
+        for [docs, rest] in parts {
+            self.docs.extend(docs);
+            self.rest.extend(rest);
+        }
+    }
+
+    fn part(
+        &self,
+        queries: &[u32],
+        dataset: &Dataset,
+        gradients: &[Gradient],
+        round: u64,
+    ) -> [Vec<u32>; 2] {
+        let (query_hash, doc_hash) = (dataset.query_hash(), dataset.doc_hash());
+        let ranges = queries.iter().map(|&q| (q, dataset.queries().range(q as usize)));
+        let num_docs = ranges.clone().map(|(_, docs)| docs.len()).sum();
+        let (mut docs, mut rest) = (Vec::with_capacity(num_docs), Vec::new());
+        for (query, range) in ranges {
+            let hash = query_hash[query as usize];
+            if draw(self.seed ^ OF_QUERIES, round, hash) > self.query_share {
+                rest.extend(range.start as u32..range.end as u32);
+                continue;
+            }
+            let of_query = &gradients[range.clone()];
+            // Zero, of either sign, in both: without a branch, since nearly always none is.
+            let bits = |g: &Gradient| (g.grad.to_bits() | g.hess.to_bits()) << 1;
+            let is_still = |gradient: &Gradient| !self.keeps_still && bits(gradient) == 0;
+            let any_still = of_query.iter().fold(false, |any, gradient| any | is_still(gradient));
+            if self.doc_share == u64::MAX && !any_still {
+                docs.extend(range.start as u32..range.end as u32);
+                continue;
+            }
+            for (doc, gradient) in range.zip(of_query) {
+                let drawn = self.doc_share == u64::MAX
+                    || draw(self.seed ^ OF_DOCS, round, doc_hash[doc]) <= self.doc_share;
+                if drawn && !is_still(gradient) { &mut docs } else { &mut rest }.push(doc as u32);
+            }
+        }
+        [docs, rest]
+    }
+}
+
+/// The largest draw that is in the bag.
+fn share(of: f64) -> u64 {
+    // Saturates where all are.
+    (of * 2f64.powi(64)) as u64
+}

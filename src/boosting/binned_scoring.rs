@@ -1,0 +1,223 @@
+//! Scores of docs that are binned already.
+//!
+//! The sums are those of the scorer, in its order: a model whose thresholds are all among those of
+//! the bins scores a dataset to the same bits as the raw rows that it was made of.
+
+use super::initial_model::{
+    ScoreOrigin, check_features, is_native_forest, is_plain, score_cache, start_scores,
+};
+use super::score_cache::{ScoreCache, settle};
+use crate::Interrupt;
+use crate::binning::Binning;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::model::{Classes, Component, Forest, Model, Part, Tree};
+use crate::tree::BinnedTree;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The trees of a model in the codes of a binning, those of models inside it too, forest by forest.
+#[derive(Debug)]
+pub(super) struct BinnedForests(Vec<BinnedTree>);
+
+impl BinnedForests {
+    /// `None` if binned docs are not enough to score with the model.
+    pub(super) fn of(model: &Model, binning: &Binning) -> Option<Self> {
+        let forests = native_forests(model)?;
+        let trees = forests.iter().flat_map(|forest| {
+            forest.trees().iter().map(|tree| BinnedTree::new(tree, forest.sets(), binning))
+        });
+        trees.collect::<Option<_>>().map(Self)
+    }
+
+    /// Adds the model, the same as that of [`of`](Self::of), to sums of the docs of a dataset.
+    pub(super) fn add(
+        &self,
+        model: &Model,
+        dataset: &Dataset,
+        sums: &mut [f64],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        ScoreAdder { dataset, trees: &mut self.0.iter(), interrupt }.model(model, sums)
+    }
+
+    /// The margins and scores of the docs of a dataset by a model of classes alone.
+    pub(super) fn classes(
+        &self,
+        classes: &Classes,
+        dataset: &Dataset,
+        interrupt: &Interrupt,
+    ) -> Result<ScoreCache> {
+        let mut adding = ScoreAdder { dataset, trees: &mut self.0.iter(), interrupt };
+        let margins = adding.margins(classes)?;
+        Ok(ScoreCache::of_classes(margins, classes.expectation()))
+    }
+}
+
+/// The score of each doc of a dataset, its base score included: the sums that the scorer makes.
+///
+/// A sum of models scores docs without base scores only: nothing says whose part those would be.
+pub fn score_dataset(model: &Model, dataset: &Dataset, interrupt: &Interrupt) -> Result<Vec<f64>> {
+    check_features(model, dataset)?;
+    let coded = BinnedForests::of(model, dataset.binning()).ok_or_else(cannot_score)?;
+    if dataset.base_score().is_some() && !is_plain(model) {
+        let what = "a sum of models cannot score docs that have base scores";
+        return Err(Error::data("base", what).hint("score the raw features"));
+    }
+    let mut scores = start_scores(dataset, 0.0);
+    coded.add(model, dataset, &mut scores, interrupt)?;
+    Ok(scores)
+}
+
+/// The score of each doc of a dataset whose base scores are those of `base`, by a model that training
+/// made of that base: of any base, since only the trees after it are asked.
+pub fn score_above(
+    model: &Model,
+    base: &Model,
+    dataset: &Dataset,
+    interrupt: &Interrupt,
+) -> Result<Vec<f64>> {
+    check_features(model, dataset)?;
+    if dataset.base_score().is_none() || !goes_on_from(model, base) {
+        let what = "the dataset was made for the trees of another base";
+        return Err(Error::data("base", what).hint("score the raw features"));
+    }
+    let score_cache = score_cache(model, ScoreOrigin::Trees(base.num_trees()), dataset, interrupt)?;
+    Ok(score_cache.scores().to_vec())
+}
+
+/// Whether a model is another with more trees.
+fn goes_on_from(model: &Model, base: &Model) -> bool {
+    let same = model.num_features() == base.num_features()
+        && model.ranks_features() == base.ranks_features()
+        && model.intercept() == base.intercept()
+        && model.components().len() >= base.components().len();
+    let pairs = model.components().iter().zip(base.components());
+    let (last, rest) = (base.components().len(), model.components());
+    let grown =
+        |(at, (more, less)): (usize, (&Component, &Component))| match (&more.part, &less.part) {
+            _ if more == less => true,
+            (Part::Forest(more_trees), Part::Forest(less_trees)) => {
+                at + 1 == last
+                    && more.is_plain()
+                    && less.is_plain()
+                    && more_trees.is_native()
+                    && more_trees.trees().starts_with(less_trees.trees())
+                    && more_trees.sets().starts_with(less_trees.sets())
+            }
+            _ => false,
+        };
+    same && pairs.enumerate().all(grown) && rest.iter().skip(last).all(is_native_forest)
+}
+
+/// A model being added to scores.
+struct ScoreAdder<'a, 'b> {
+    dataset: &'a Dataset,
+    /// All trees that are left, in order.
+    trees: &'a mut std::slice::Iter<'b, BinnedTree>,
+    interrupt: &'a Interrupt,
+}
+
+impl ScoreAdder<'_, '_> {
+    fn model(&mut self, model: &Model, sums: &mut [f64]) -> Result<()> {
+        let intercept = model.intercept();
+        for sum in sums.iter_mut() {
+            *sum += intercept;
+        }
+        for component in model.components() {
+            if component.is_plain() {
+                self.part(&component.part, sums)?;
+                continue;
+            }
+            let mut own = vec![0.0; sums.len()];
+            self.part(&component.part, &mut own)?;
+            let (weight, normalisation) = (component.weight, component.normalisation);
+            let sums = sums.iter_mut().zip(own);
+            sums.for_each(|(sum, own)| *sum += weight * normalisation.of_doc(own));
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, part: &Part, sums: &mut [f64]) -> Result<()> {
+        match part {
+            Part::Model(model) => self.model(model, sums),
+            Part::Forest(forest) => self.forest(forest, sums),
+            Part::Classes(classes) => {
+                let margins = self.margins(classes)?;
+                settle(&margins, classes.expectation(), sums);
+                Ok(())
+            }
+            _ => Err(cannot_score()),
+        }
+    }
+
+    fn forest(&mut self, forest: &Forest, sums: &mut [f64]) -> Result<()> {
+        for tree in self.trees.take(forest.trees().len()) {
+            self.interrupt.check()?;
+            tree.add_to(self.dataset.matrix(), sums, self.interrupt)?;
+        }
+        Ok(())
+    }
+
+    fn margins(&mut self, classes: &Classes) -> Result<Vec<Vec<f64>>> {
+        let forests = classes.forests().iter().zip(classes.starts());
+        let margin = |(forest, &start): (&Forest, &f64)| {
+            let mut margin = vec![start; self.dataset.num_docs()];
+            self.forest(forest, &mut margin)?;
+            Ok(margin)
+        };
+        forests.map(margin).collect()
+    }
+}
+
+/// The forests of a model and of models inside it, if binned docs may be enough to score with it.
+fn native_forests(model: &Model) -> Option<Vec<&Forest>> {
+    let mut forests = Vec::new();
+    for component in model.components() {
+        match &component.part {
+            _ if component.normalisation.needs_queries() => return None,
+            Part::Model(inner) if inner.ranks_features() != model.ranks_features() => return None,
+            Part::Model(model) => forests.extend(native_forests(model)?),
+            part @ (Part::Forest(_) | Part::Classes(_))
+                if part.forests().iter().all(Forest::is_native) =>
+            {
+                forests.extend(part.forests());
+            }
+            _ => return None,
+        }
+    }
+    Some(forests)
+}
+
+/// The bins between the thresholds of a model: what data are binned with to be scored by it.
+pub fn binning_of(model: &Model) -> Result<Binning> {
+    let forests = native_forests(model).ok_or_else(cannot_score)?;
+    let mut thresholds: Vec<Option<Vec<f32>>> = vec![None; model.num_features()];
+    let mut categories: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    let splits = forests.iter().flat_map(|forest| {
+        forest.trees().iter().flat_map(Tree::splits).map(move |split| (forest, split))
+    });
+    for (forest, split) in splits {
+        if let Some(set) = (split.feature as usize).checked_sub(model.num_features()) {
+            let set = &forest.sets()[set];
+            categories.entry(set.feature).or_default().extend(&set.categories);
+            continue;
+        }
+        let of_feature = thresholds[split.feature as usize].get_or_insert_default();
+        // At the largest number only missing cells are told from others.
+        if split.threshold < f64::from(f32::MAX) {
+            of_feature.push(split.threshold as f32);
+        }
+    }
+    for list in thresholds.iter_mut().flatten() {
+        list.sort_unstable_by(f32::total_cmp);
+        list.dedup();
+    }
+    let binning = Binning::of_lists(thresholds, &categories)?;
+    let binning = binning.with_category_names(model.category_names());
+    Ok(if model.ranks_features() { binning.with_query_ranks() } else { binning })
+}
+
+fn cannot_score() -> Error {
+    Error::data("bins", "the model cannot score binned docs: its thresholds are not the dataset's")
+        .hint("score the raw features, or make the dataset with like=, from the model or its training set")
+}

@@ -1,0 +1,445 @@
+//! Dropout of trees (DART: Rashmi and Gilad-Bachrach 2015).
+//!
+//! Before a tree is grown, some of the trees so far are *dropped*: the new tree is fitted to the
+//! scores without them. Then it and they share the work: all are weighed down so that together they
+//! move the scores no further than the dropped ones did.
+//!
+//! Trees that are taken out and put back must leave no rounding errors behind: scores would then
+//! depend on the way to a model, and not on the model alone. So under dropout all leaf values are
+//! multiples of a *unit*, a power of two that is small beside the scores. Sums of such numbers are
+//! exact, in any order.
+//!
+//! Which trees a round drops is a hash of the seed, the round and the tree. So the leaf values at any
+//! round follow from those that each tree had when it was new: rounds are taken back, and the best
+//! one is found again after later ones have changed its trees, by working them out.
+//!
+//! Cost: two walks down each dropped tree for all docs, a round.
+
+use super::BoostingParams;
+use super::initial_model::{
+    InitialModel, ScoreOrigin, bins_mismatch, is_native_forest, score_cache,
+};
+use super::score_cache::ScoreCache;
+use crate::Interrupt;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::model::{Leaf, Model, Tree};
+use crate::random::draw;
+use crate::tree::BinnedTree;
+use std::fmt;
+use std::str::FromStr;
+
+/// Keep the draws of rounds and of trees apart from each other and from all others.
+const OF_ROUNDS: u64 = 0x64_72_6f_70_70_69_6e_67;
+const OF_TREES: u64 = 0x74_72_65_65_73;
+/// Units in the largest starting score, as a power of two; sums are exact up to 2^15 times that.
+const UNIT_BITS: i32 = 38;
+
+/// How trees are dropped.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dropout {
+    /// The share of the trees that a round drops: above 0, up to 1.
+    pub rate: f64,
+    /// The share of the rounds that drop none: 0 to 1.
+    pub skip: f64,
+    /// The most trees that a round drops.
+    pub most: Option<usize>,
+    /// How the new tree and the dropped ones are weighed afterwards.
+    pub normaliser: DropoutNormaliser,
+}
+
+/// What the new tree weighs beside the `k` dropped ones, with a learning rate of `eta`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DropoutNormaliser {
+    /// As much as each of them: `1 / (k + eta)`, and they keep `k / (k + eta)`.
+    #[default]
+    Tree,
+    /// As much as all of them: `1 / (1 + eta)`, and they keep `1 / (1 + eta)`.
+    Forest,
+}
+
+impl fmt::Display for DropoutNormaliser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tree => "tree",
+            Self::Forest => "forest",
+        })
+    }
+}
+
+impl FromStr for DropoutNormaliser {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "tree" => Ok(Self::Tree),
+            "forest" => Ok(Self::Forest),
+            other => Err(Error::param("dropout_normaliser", "dropout_normaliser is not known")
+                .got(format!("\"{other}\""))
+                .expected("\"tree\" or \"forest\"")),
+        }
+    }
+}
+
+impl Dropout {
+    /// Refuses what is out of range.
+    pub(super) fn check(&self) -> Result<()> {
+        // Written so that NaN is refused too.
+        if !(self.rate > 0.0 && self.rate <= 1.0) {
+            return Err(Error::param("dropout", "dropout is out of range")
+                .got(self.rate)
+                .expected("a number above 0, up to 1; or none"));
+        }
+        if !(self.skip >= 0.0 && self.skip <= 1.0) {
+            return Err(Error::param("dropout_skip", "dropout_skip is out of range")
+                .got(self.skip)
+                .expected("a number from 0 to 1"));
+        }
+        if self.most == Some(0) {
+            return Err(Error::param("dropout_max", "dropout_max is out of range")
+                .got(0)
+                .expected("a number from 1, or none"));
+        }
+        Ok(())
+    }
+
+    /// All that a tree depends on.
+    pub(super) fn named(&self) -> String {
+        let most = self.most.map_or_else(|| "any number".to_owned(), |most| most.to_string());
+        format!("{} but {}, up to {most}, by {}", self.rate, self.skip, self.normaliser)
+    }
+
+    /// What the new tree and `count` dropped ones are multiplied by.
+    fn factors(&self, count: usize, rate: f64) -> (f64, f64) {
+        let count = count as f64;
+        match self.normaliser {
+            _ if count == 0.0 => (1.0, 1.0),
+            DropoutNormaliser::Tree => (1.0 / (count + rate), count / (count + rate)),
+            DropoutNormaliser::Forest => (1.0 / (1.0 + rate), 1.0 / (1.0 + rate)),
+        }
+    }
+
+    /// The rounds of `from..round` whose trees are dropped before that one, rising.
+    fn drawn(&self, seed: u64, from: usize, round: usize) -> Vec<usize> {
+        let is_in = |bits: u64, share: f64| bits < (share * 2f64.powi(64)) as u64;
+        if is_in(draw(seed ^ OF_ROUNDS, round as u64, 0), self.skip) {
+            return Vec::new();
+        }
+        let bits = |tree: usize| draw(seed ^ OF_TREES, round as u64, tree as u64);
+        let mut drawn: Vec<(u64, usize)> = (from..round)
+            .map(|tree| (bits(tree), tree))
+            .filter(|d| is_in(d.0, self.rate))
+            .collect();
+        if let Some(most) = self.most
+            && most < drawn.len()
+        {
+            drawn.sort_unstable();
+            drawn.truncate(most);
+        }
+        let mut trees: Vec<usize> = drawn.into_iter().map(|(_, tree)| tree).collect();
+        trees.sort_unstable();
+        trees
+    }
+}
+
+/// Rounds with dropout, and the leaf values that follow from them.
+#[derive(Debug)]
+pub(super) struct DropoutState {
+    options: Dropout,
+    seed: u64,
+    learning_rate: f64,
+    trees_a_round: usize,
+    from: ScoreOrigin,
+    /// The first round whose trees may be dropped.
+    first_round: usize,
+    /// The place of the first of its trees in the model.
+    first_tree: usize,
+    /// The first round with dropout.
+    num_before: usize,
+    unit: f64,
+    /// The leaf values of each tree from `first_tree` on as they were when it was new, or when
+    /// training began.
+    initial_values: Vec<Vec<f64>>,
+}
+
+impl DropoutState {
+    /// Dropout that goes on from a model, if there is to be any; it rounds the model.
+    pub(super) fn new(
+        params: &BoostingParams,
+        start: &mut InitialModel,
+        trees_a_round: usize,
+        dataset: &Dataset,
+        sees_labels: bool,
+    ) -> Result<Option<Self>> {
+        let Some(options) = params.dropout.clone() else { return Ok(None) };
+        let (model, from) = (&mut start.model, start.origin);
+        // The trees that stand last: no other term is summed after them.
+        let last = model.components().iter().rev().take_while(|part| is_native_forest(part));
+        let rounds = match from {
+            ScoreOrigin::Trees(_) => 0,
+            ScoreOrigin::Classes => model.num_rounds(),
+            ScoreOrigin::Model => {
+                last.map(|component| component.part.forests()[0].trees().len()).sum()
+            }
+        };
+        let mut dropout_state = Self {
+            options,
+            seed: params.grow.seed,
+            learning_rate: params.learning_rate,
+            trees_a_round,
+            from,
+            first_round: model.num_rounds() - rounds,
+            first_tree: model.num_trees() - rounds * trees_a_round,
+            num_before: model.num_rounds(),
+            unit: 1.0,
+            initial_values: Vec::new(),
+        };
+        let before = dropout_state.before(model, dataset, &Interrupt::new())?;
+        let labels: &[f32] = if sees_labels { dataset.labels() } else { &[] };
+        let labels = labels.iter().map(|&label| f64::from(label.abs()));
+        dropout_state.unit = unit(before.most().max(labels.fold(0.0, f64::max)));
+        if model.components().iter().all(is_native_forest) {
+            model.set_intercept(rounded(model.intercept(), dropout_state.unit))?;
+        }
+        dropout_state.initial_values =
+            model.trees().skip(dropout_state.first_tree).map(values_of).collect();
+        for (at, values) in dropout_state.initial_values.iter_mut().enumerate() {
+            for value in values.iter_mut() {
+                *value = nearest(*value, dropout_state.unit);
+            }
+            model.set_leaf_values(dropout_state.first_tree + at, values)?;
+        }
+        Ok(Some(dropout_state))
+    }
+
+    /// What docs score without the trees that may be dropped.
+    fn before(
+        &self,
+        model: &Model,
+        dataset: &Dataset,
+        interrupt: &Interrupt,
+    ) -> Result<ScoreCache> {
+        let mut before = model.clone();
+        before.truncate(self.first_round);
+        score_cache(&before, self.from, dataset, interrupt)
+    }
+
+    /// What docs score, by sums that are exact.
+    pub(super) fn score_cache(
+        &self,
+        model: &Model,
+        dataset: &Dataset,
+        interrupt: &Interrupt,
+    ) -> Result<ScoreCache> {
+        let mut score_cache = self.before(model, dataset, interrupt)?;
+        score_cache.round(|sum| rounded(sum, self.unit));
+        for (at, (tree, sets)) in model.trees_with_sets().skip(self.first_tree).enumerate() {
+            let coded = BinnedTree::new(tree, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
+            let sums = score_cache.sums(at % self.trees_a_round);
+            coded.add_to(dataset.matrix(), sums, interrupt)?;
+        }
+        if let (ScoreOrigin::Classes, Some(classes)) = (self.from, model.classes()) {
+            score_cache.settle(classes.expectation());
+        }
+        Ok(score_cache)
+    }
+
+    /// What new trees, and dropped ones, are multiplied by besides the learning rate, and which are
+    /// dropped: their places in the model.
+    pub(super) fn round(&self, round: usize) -> RoundDropout {
+        let rounds = self.options.drawn(self.seed, self.first_round, round);
+        let (new, old) = self.options.factors(rounds.len(), self.learning_rate);
+        let place = |round| self.first_tree + (round - self.first_round) * self.trees_a_round;
+        let of_round = |round| place(round)..place(round) + self.trees_a_round;
+        RoundDropout { new, old, trees: rounds.into_iter().flat_map(of_round).collect() }
+    }
+
+    /// A new tree with its leaf values rounded.
+    pub(super) fn rounded(&self, tree: &Tree) -> Tree {
+        self.times(tree, 1.0)
+    }
+
+    /// The dropped trees of a model.
+    pub(super) fn dropped(&self, model: &Model, drop: &RoundDropout) -> Vec<DroppedTree> {
+        let all: Vec<&Tree> = model.trees().collect();
+        let dropped = |&place: &usize| DroppedTree {
+            place,
+            at: (place - self.first_tree) % self.trees_a_round,
+            out: self.times(all[place], -1.0),
+            back: self.times(all[place], drop.old),
+        };
+        drop.trees.iter().map(dropped).collect()
+    }
+
+    fn times(&self, tree: &Tree, factor: f64) -> Tree {
+        let value = |leaf: &Leaf| nearest(factor * leaf.value, self.unit);
+        let leaves = tree.leaves().iter();
+        let leaves = leaves.map(|leaf| Leaf { value: value(leaf), ..leaf.clone() }).collect();
+        Tree::new(tree.splits().to_vec(), leaves)
+    }
+
+    /// Notes new trees down.
+    pub(super) fn record_trees<'a>(&mut self, trees: impl Iterator<Item = &'a Tree>) {
+        self.initial_values.extend(trees.map(values_of));
+    }
+
+    /// Forgets the trees after the first `rounds` rounds.
+    pub(super) fn forget(&mut self, rounds: usize) {
+        let most = rounds.saturating_sub(self.first_round) * self.trees_a_round;
+        self.initial_values.truncate(most);
+    }
+
+    /// A model of at least so many rounds as it was after that many.
+    pub(super) fn at(&self, model: &Model, rounds: usize) -> Result<Model> {
+        let mut model = model.clone();
+        model.truncate(rounds);
+        let mut values = self.initial_values.clone();
+        values.truncate(model.num_trees().saturating_sub(self.first_tree));
+        for round in self.num_before..rounds {
+            let drop = self.round(round);
+            for &tree in &drop.trees {
+                for value in &mut values[tree - self.first_tree] {
+                    *value = nearest(drop.old * *value, self.unit);
+                }
+            }
+        }
+        for (at, values) in values.iter().enumerate() {
+            model.set_leaf_values(self.first_tree + at, values)?;
+        }
+        Ok(model)
+    }
+
+    /// Refuses scores that may have become so large that their sums are not exact.
+    pub(super) fn check_scores(&self, model: &Model, trees: &[Tree]) -> Result<()> {
+        let most = |tree: &Tree| tree.leaves().iter().fold(0.0, |m, leaf| leaf.value.abs().max(m));
+        let new = model.trees().skip(self.first_tree).chain(trees);
+        let sum: f64 = new.map(most).sum();
+        if sum < self.unit * 2f64.powi(52) {
+            return Ok(());
+        }
+        Err(Error::param("dropout", "the scores have become too large for dropout")
+            .got(sum)
+            .hint("lower learning_rate, or set l2"))
+    }
+
+    /// The leaf values of new trees, for a checkpoint.
+    pub(super) fn to_text(&self) -> String {
+        let mut text = String::new();
+        for values in self.new_births() {
+            let values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+            text.push_str(&values.join(" "));
+            text.push(';');
+        }
+        text
+    }
+
+    /// Takes up the leaf values of a checkpoint; `false` if they are not those of its model.
+    pub(super) fn restore(&mut self, text: &str, model: &Model) -> bool {
+        let values = |tree: &str| tree.split(' ').map(|value| value.parse().ok()).collect();
+        let initial_values: Option<Vec<Vec<f64>>> =
+            text.split_terminator(';').map(values).collect();
+        let Some(initial_values) = initial_values else { return false };
+        self.initial_values.extend(initial_values);
+        let is_whole = self.first_tree + self.initial_values.len() == model.num_trees();
+        is_whole && self.at(model, model.num_rounds()).is_ok_and(|same| same == *model)
+    }
+
+    fn new_births(&self) -> &[Vec<f64>] {
+        &self.initial_values[(self.num_before - self.first_round) * self.trees_a_round..]
+    }
+}
+
+/// What a round drops.
+#[derive(Debug, Default)]
+pub(super) struct RoundDropout {
+    /// What the new tree is multiplied by, besides the learning rate.
+    pub(super) new: f64,
+    /// What the dropped trees are multiplied by.
+    pub(super) old: f64,
+    /// Their places in the model.
+    pub(super) trees: Vec<usize>,
+}
+
+/// A dropped tree.
+#[derive(Debug)]
+pub(super) struct DroppedTree {
+    /// Its place in the model.
+    pub(super) place: usize,
+    /// Its place among those of its round.
+    pub(super) at: usize,
+    /// What takes it out.
+    pub(super) out: Tree,
+    /// What puts it back.
+    pub(super) back: Tree,
+}
+
+fn values_of(tree: &Tree) -> Vec<f64> {
+    tree.leaves().iter().map(|leaf| leaf.value).collect()
+}
+
+/// The unit of scores up to `most`.
+pub(super) fn unit(most: f64) -> f64 {
+    let power = most.max(1.0).log2().ceil();
+    // Larger powers are of no use: trees are refused soon after.
+    2f64.powi((power as i32).min(900) - UNIT_BITS)
+}
+
+/// The nearest multiple of the unit: exact but for that, since the unit is a power of two.
+pub(super) fn rounded(value: f64, unit: f64) -> f64 {
+    (value / unit).round() * unit
+}
+
+/// The nearest multiple of the unit that is an `f32`.
+fn nearest(value: f64, unit: f64) -> f64 {
+    rounded(f64::from(value as f32), unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(rate: f64, skip: f64, most: Option<usize>) -> Dropout {
+        Dropout { rate, skip, most, normaliser: DropoutNormaliser::Tree }
+    }
+
+    #[test]
+    fn the_asked_for_shares_are_dropped() {
+        let dropout = options(0.2, 0.25, None);
+        let drawn: Vec<usize> = (0..400).map(|seed| dropout.drawn(seed, 100, 300).len()).collect();
+        let skipped = drawn.iter().filter(|&&count| count == 0).count();
+        assert!((75..125).contains(&skipped), "{skipped}");
+        let mean = drawn.iter().sum::<usize>() as f64 / (400 - skipped) as f64;
+        assert!((38.0..42.0).contains(&mean), "{mean}");
+        assert!(dropout.drawn(1, 100, 300).iter().all(|tree| (100..300).contains(tree)));
+        let few = options(0.2, 0.0, Some(7)).drawn(1, 0, 300);
+        assert_eq!(few.len(), 7);
+        assert!(few.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(options(0.2, 1.0, None).drawn(1, 0, 300).is_empty());
+        assert_eq!(options(1.0, 0.0, None).drawn(1, 0, 5), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_tree_that_repeats_the_dropped_ones_changes_nothing() {
+        for normaliser in [DropoutNormaliser::Tree, DropoutNormaliser::Forest] {
+            let dropout = Dropout { normaliser, ..options(0.1, 0.0, None) };
+            for (count, rate) in [(1, 0.1), (3, 0.5), (10, 1.0)] {
+                let (new, old) = dropout.factors(count, rate);
+                assert!((old + rate * new - 1.0).abs() < 1e-15);
+            }
+            assert_eq!(dropout.factors(0, 0.1), (1.0, 1.0));
+        }
+    }
+
+    #[test]
+    fn multiples_of_the_unit_add_up_exactly() {
+        let unit = unit(3.7);
+        assert_eq!(unit, 2f64.powi(-36));
+        let values: Vec<f64> =
+            (0..1000).map(|i| nearest((f64::from(i) * 0.731).sin(), unit)).collect();
+        assert!(values.iter().all(|&value| f64::from(value as f32) == value));
+        let up: f64 = values.iter().sum();
+        let down: f64 = values.iter().rev().sum();
+        assert_eq!(up, down);
+        assert_eq!(values.iter().fold(up, |sum, value| sum - value), 0.0);
+    }
+}

@@ -1,0 +1,63 @@
+//! When training ends, and which round was the best: both follow from the history alone.
+
+use crate::model::Tree;
+
+/// Rounds without a split, one after the other, after which nothing more is expected.
+const FRUITLESS: usize = 20;
+
+/// Ends training when a value has not risen for some rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EarlyStopping {
+    /// How many rounds without a new best value are waited for: at least 1.
+    pub rounds: usize,
+    /// Which of the watched sets.
+    pub set: usize,
+    /// Which of the metrics.
+    pub metric: usize,
+}
+
+/// Why there is no further round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopReason {
+    /// All trees are grown.
+    Done,
+    /// The value that was watched has not risen for long enough.
+    EarlyStopping,
+    /// Many rounds in a row found no split.
+    Nothing,
+}
+
+/// The first round of the largest value, counted from 0; NaN is never the largest.
+pub(super) fn best(history: &[Vec<f64>], value: usize) -> Option<usize> {
+    let mut best: Option<(usize, f64)> = None;
+    for (round, values) in history.iter().enumerate() {
+        let value = values[value];
+        if best.map_or(!value.is_nan(), |(_, most)| value > most) {
+            best = Some((round, value));
+        }
+    }
+    best.map(|(round, _)| round)
+}
+
+/// Whether the latest trees split nothing; of classes, those of all classes.
+pub(super) fn is_fruitless<'a>(
+    trees: impl Iterator<Item = &'a Tree>,
+    trees_a_round: usize,
+) -> bool {
+    let count = |run, tree: &Tree| if tree.splits().is_empty() { run + 1 } else { 0 };
+    trees.fold(0, count) >= FRUITLESS * trees_a_round
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_equal_values_is_the_best() {
+        let history = |values: &[f64]| values.iter().map(|&v| vec![v]).collect::<Vec<_>>();
+        assert_eq!(best(&history(&[0.1, 0.3, 0.3, 0.2]), 0), Some(1));
+        assert_eq!(best(&history(&[f64::NAN, 0.3, f64::NAN]), 0), Some(1));
+        assert_eq!(best(&history(&[f64::NAN]), 0), None);
+        assert_eq!(best(&[], 0), None);
+    }
+}

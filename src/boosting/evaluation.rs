@@ -1,0 +1,341 @@
+//! What is looked at after each round: metrics on datasets.
+
+use super::EarlyStopping;
+use super::score_cache::ScoreCache;
+use crate::data::Dataset;
+use crate::distributed::{Collective, WorkerGroup};
+use crate::error::{Error, Result};
+use crate::metric::{Mean, Metric, evaluate, evaluate_rows, largest};
+use crate::model::Expectation;
+use crate::tree::BinnedTree;
+use crate::{Convention, Grouping, Interrupt, Queries};
+use std::fmt;
+use std::sync::Arc;
+
+/// A metric that is not ours. Larger values are better.
+pub trait CustomMetric: Send + Sync + fmt::Debug {
+    /// What it is called in the history.
+    fn name(&self) -> &str;
+
+    /// The value of each query; NaN leaves a query out of the mean.
+    fn per_query(
+        &self,
+        dataset: &Dataset,
+        scores: &[f64],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<f64>>;
+}
+
+/// A metric of ours or of somebody else's.
+#[derive(Debug, Clone)]
+pub enum EvaluationMetric {
+    /// One of ours.
+    Metric(Metric),
+    /// Another.
+    Other(Arc<dyn CustomMetric>),
+}
+
+impl EvaluationMetric {
+    /// The metric for labels up to `max`, of which a set may have only a part.
+    fn up_to(&self, max: f32) -> Result<Self> {
+        match self {
+            Self::Metric(metric) if max > 0.0 => {
+                let convention = metric.convention().clone();
+                let max_label = convention.max_label.or(Some(max));
+                let known = metric.with_convention(&Convention { max_label, ..convention })?;
+                Ok(Self::Metric(known))
+            }
+            other => Ok(other.clone()),
+        }
+    }
+}
+
+impl fmt::Display for EvaluationMetric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Metric(metric) => metric.fmt(f),
+            Self::Other(other) => f.write_str(other.name()),
+        }
+    }
+}
+
+/// A dataset to evaluate on; the training set itself is one like any other.
+#[derive(Debug, Clone)]
+pub struct EvaluationSet {
+    /// What it is called in the history.
+    pub name: String,
+    /// Its docs, binned like the training set.
+    pub dataset: Arc<Dataset>,
+}
+
+/// Datasets with their scores, and the metrics.
+#[derive(Debug)]
+pub(super) struct EvaluationSets {
+    sets: Vec<ScoredSet>,
+    metrics: Vec<EvaluationMetric>,
+    /// How a part of the training set is evaluated where trees are selected: the metric, and the
+    /// largest query weight of all parts.
+    selecting: Option<(EvaluationMetric, f64)>,
+}
+
+#[derive(Debug)]
+struct ScoredSet {
+    set: EvaluationSet,
+    /// The metrics, where what they mean depends on the docs of other ranks too.
+    metrics: Option<Vec<EvaluationMetric>>,
+    /// The largest query weight, on all ranks.
+    largest: f64,
+    /// `None` for the training set, whose scores the trainer has.
+    score_cache: Option<ScoreCache>,
+}
+
+impl EvaluationSets {
+    /// Refuses sets that training on `train` cannot score, and two of one name.
+    pub(super) fn new(
+        sets: Vec<EvaluationSet>,
+        metrics: Vec<EvaluationMetric>,
+        train: &Arc<Dataset>,
+    ) -> Result<Self> {
+        for (at, set) in sets.iter().enumerate() {
+            check_bins(set, train)?;
+            if sets[..at].iter().any(|other| other.name == set.name) {
+                let what = format!("two sets are called `{}`", set.name);
+                return Err(Error::param("valid", what));
+            }
+        }
+        let own =
+            |set: &EvaluationSet| (!Arc::ptr_eq(&set.dataset, train)).then(ScoreCache::default);
+        let sets = sets.into_iter().map(|set| ScoredSet::new(own(&set), set)).collect();
+        Ok(Self { sets, metrics, selecting: None })
+    }
+
+    /// The names of all values, set by set.
+    pub(super) fn names(&self) -> impl Iterator<Item = (&str, String)> {
+        self.sets.iter().flat_map(|set| {
+            self.metrics.iter().map(|metric| (set.set.name.as_str(), metric.to_string()))
+        })
+    }
+
+    /// What each metric is and means.
+    pub(super) fn described(&self) -> impl Iterator<Item = String> {
+        self.metrics.iter().map(|metric| match metric {
+            EvaluationMetric::Metric(metric) => format!("{metric} {:?}", metric.convention()),
+            EvaluationMetric::Other(other) => other.name().to_owned(),
+        })
+    }
+
+    /// The place of a metric on a set among the values.
+    pub(super) fn index(&self, set: usize, metric: usize) -> usize {
+        set * self.metrics.len() + metric
+    }
+
+    /// Refuses to wait for what is not watched.
+    pub(super) fn check(&self, patience: &EarlyStopping) -> Result<()> {
+        if patience.rounds == 0 {
+            return Err(Error::param("early_stopping", "early_stopping is out of range")
+                .got(0)
+                .expected("a number of rounds from 1"));
+        }
+        if patience.set < self.sets.len() && patience.metric < self.metrics.len() {
+            return Ok(());
+        }
+        Err(Error::param("early_stopping", "early stopping has no such set or metric to look at"))
+    }
+
+    /// Refuses to step by a set that is not watched.
+    pub(super) fn check_step(&self, set: usize) -> Result<()> {
+        if set < self.sets.len() {
+            return Ok(());
+        }
+        Err(Error::param("step", "the exact step has no such set to look at"))
+    }
+
+    /// A set that is not the training set, with its scores.
+    pub(super) fn scored(&self, set: usize) -> Option<(&Dataset, &[f64])> {
+        let ScoredSet { set, score_cache, .. } = &self.sets[set];
+        Some((&set.dataset, score_cache.as_ref()?.scores()))
+    }
+
+    /// The datasets.
+    pub(super) fn sets(&self) -> impl Iterator<Item = &EvaluationSet> {
+        self.sets.iter().map(|set| &set.set)
+    }
+
+    /// Whether the training set is evaluated, and so the score of each of its docs is looked at.
+    pub(super) fn sees_train(&self) -> bool {
+        self.sets.iter().any(|set| set.score_cache.is_none())
+    }
+
+    /// Sets what the docs of all sets but the training set score.
+    pub(super) fn start(&mut self, of: impl Fn(&Dataset) -> Result<ScoreCache>) -> Result<()> {
+        for set in &mut self.sets {
+            if let Some(score_cache) = &mut set.score_cache {
+                *score_cache = of(&set.set.dataset)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds tree `at` of a round to the sums of all sets but the training set.
+    pub(super) fn add(
+        &mut self,
+        at: usize,
+        tree: &BinnedTree,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        for set in &mut self.sets {
+            if let Some(score_cache) = &mut set.score_cache {
+                tree.add_to(set.set.dataset.matrix(), score_cache.sums(at), interrupt)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes scores from the margins of classes.
+    pub(super) fn settle(&mut self, expectation: &Expectation) {
+        for set in &mut self.sets {
+            if let Some(score_cache) = &mut set.score_cache {
+                score_cache.settle(expectation);
+            }
+        }
+    }
+
+    /// The mean of each metric on each set, in the order of [`names`](Self::names).
+    ///
+    /// The docs of a team are those of all its ranks.
+    pub(super) fn values(
+        &self,
+        train_scores: &[f64],
+        (workers, round): (&WorkerGroup, usize),
+        interrupt: &Interrupt,
+    ) -> Result<Vec<f64>> {
+        let mut words = Vec::with_capacity(self.sets.len() * self.metrics.len() * Mean::WORDS);
+        let mut add = |set: &ScoredSet| {
+            let scores = set.score_cache.as_ref().map_or(train_scores, ScoreCache::scores);
+            let metrics = set.metrics.as_ref().unwrap_or(&self.metrics);
+            words.extend(set.words(metrics, scores, interrupt)?);
+            Ok(())
+        };
+        let own = self.sets.iter().try_for_each(&mut add);
+        words.resize(self.sets.len() * self.metrics.len() * Mean::WORDS, 0);
+        workers.sum(
+            Collective { what: "the means of metrics", round: round as u64 },
+            own,
+            &mut words,
+        )?;
+        Ok(words.chunks_exact(Mean::WORDS).map(|words| Mean::of_words(words).value).collect())
+    }
+
+    /// The first metric on some docs with these scores, as words to be summed.
+    pub(super) fn words_of(
+        &self,
+        dataset: &Arc<Dataset>,
+        scores: &[f64],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<u64>> {
+        let Some((metric, largest)) = &self.selecting else {
+            return Err(Error::internal("trees are selected without a metric"));
+        };
+        let set = EvaluationSet { name: String::new(), dataset: dataset.clone() };
+        let set = ScoredSet { largest: *largest, ..ScoredSet::new(None, set) };
+        set.words(std::slice::from_ref(metric), scores, interrupt)
+    }
+
+    /// What all ranks know of the training set and of each set: its largest label, on which a metric's
+    /// scale may end, and its largest weight.
+    pub(super) fn settle_scales(&mut self, max_labels: &[f32], largest: &[f64]) -> Result<()> {
+        let first = self.metrics.first().map(|metric| metric.up_to(max_labels[0])).transpose()?;
+        self.selecting = first.map(|metric| (metric, largest[0]));
+        let scales = max_labels.iter().zip(largest).skip(1);
+        for (set, (&max, &largest)) in self.sets.iter_mut().zip(scales) {
+            let known = self.metrics.iter().map(|metric| metric.up_to(max));
+            set.metrics = Some(known.collect::<Result<_>>()?);
+            set.largest = largest;
+        }
+        Ok(())
+    }
+}
+
+impl ScoredSet {
+    fn new(score_cache: Option<ScoreCache>, set: EvaluationSet) -> Self {
+        let largest = set.dataset.query_weight().map_or(1.0, largest);
+        Self { score_cache, set, metrics: None, largest }
+    }
+
+    /// What the mean of each metric is made of.
+    fn words(
+        &self,
+        metrics: &[EvaluationMetric],
+        scores: &[f64],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<u64>> {
+        let dataset = &*self.set.dataset;
+        let ours: Vec<Metric> = metrics
+            .iter()
+            .filter_map(|metric| match metric {
+                EvaluationMetric::Metric(metric) => Some(metric.clone()),
+                EvaluationMetric::Other(_) => None,
+            })
+            .collect();
+        let ours = evaluate(&ours, scores, dataset.labels(), dataset.queries(), interrupt)
+            .or_else(|_| by_rows(dataset, &ours, scores, interrupt))?;
+        let mut ours = ours.into_iter();
+        let words = |metric: &EvaluationMetric| -> Result<Vec<u64>> {
+            let per_query = match metric {
+                EvaluationMetric::Metric(_) => ours.next().unwrap_or_default(),
+                EvaluationMetric::Other(other) => {
+                    let values = other.per_query(dataset, scores, interrupt)?;
+                    check_number(&values, dataset.queries(), other.name())?;
+                    values
+                }
+            };
+            Ok(Mean::words(&per_query, dataset.query_weight(), self.largest))
+        };
+        Ok(metrics.iter().map(words).collect::<Result<Vec<_>>>()?.concat())
+    }
+}
+
+/// Evaluates in the caller's order, so that a fault names the caller's row and query.
+fn by_rows(
+    dataset: &Dataset,
+    metrics: &[Metric],
+    scores: &[f64],
+    interrupt: &Interrupt,
+) -> Result<Vec<Vec<f64>>> {
+    let mut codes = vec![0; dataset.num_docs()];
+    for (docs, &query) in dataset.queries().ranges().zip(dataset.query_of()) {
+        codes[docs].fill(query);
+    }
+    let grouping = Grouping::from_codes(&dataset.by_row(&codes), dataset.queries().len())?;
+    let (scores, labels) = (dataset.by_row(scores), dataset.by_row(dataset.labels()));
+    evaluate_rows(metrics, &scores, &labels, &grouping, interrupt)
+}
+
+fn check_number(values: &[f64], queries: &Queries, name: &str) -> Result<()> {
+    if values.len() == queries.len() {
+        return Ok(());
+    }
+    let what = format!("the metric {name} has another number of values than there are queries");
+    Err(Error::data("metric.values", what).got(values.len()).expected(queries.len()))
+}
+
+/// Trees split between the bins of the training set, so a set needs the same.
+fn check_bins(set: &EvaluationSet, train: &Arc<Dataset>) -> Result<()> {
+    let (ours, theirs) = (train.binning(), set.dataset.binning());
+    let name = &set.name;
+    if ours.num_features() != theirs.num_features() {
+        let what = format!("`{name}` has another number of features than the training set");
+        return Err(Error::data("features", what)
+            .got(theirs.num_features())
+            .expected(ours.num_features()));
+    }
+    let same = Arc::ptr_eq(ours, theirs)
+        || (ours.mappers() == theirs.mappers()
+            && ours.layout() == theirs.layout()
+            && ours.query_ranks() == theirs.query_ranks());
+    if same {
+        return Ok(());
+    }
+    let what = format!("`{name}` has other bins than the training set");
+    Err(Error::data("bins", what).hint("make it with like=, from the training set"))
+}

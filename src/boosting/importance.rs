@@ -1,0 +1,72 @@
+//! How much each feature matters to a metric: what is lost when its values are shuffled.
+
+use super::binned_scoring::score_dataset;
+use crate::Interrupt;
+use crate::binning::BinnedMatrix;
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::hash::mix;
+use crate::metric::{Mean, Metric};
+use crate::model::{Model, Set, Split, Tree};
+use crate::random::draw;
+use crate::tree::BinnedTree;
+
+/// What the mean of a metric loses when the values of a feature are shuffled among all docs, for
+/// each feature; 0 for one that the model does not look at.
+///
+/// Only the order by which docs exchange values is drawn, from their contents.
+pub fn permutation_importance(
+    model: &Model,
+    dataset: &Dataset,
+    metric: &Metric,
+    seed: u64,
+    interrupt: &Interrupt,
+) -> Result<Vec<f64>> {
+    let mean = |scores: &[f64]| {
+        let (labels, queries) = (dataset.labels(), dataset.queries());
+        let values = dataset.told(metric.per_query(scores, labels, queries, interrupt))?;
+        Ok(Mean::of(&values, dataset.query_weight())?.value)
+    };
+    let scores = score_dataset(model, dataset, interrupt)?;
+    let global_data = mean(&scores)?;
+    let mut losses = vec![0.0; model.num_features()];
+    let places = dataset.binning().layout().locations();
+    for (feature, loss) in losses.iter_mut().enumerate() {
+        let looks = |&(tree, sets): &(&Tree, &[Set])| {
+            let of =
+                |split: &Split| match (split.feature as usize).checked_sub(model.num_features()) {
+                    Some(set) => sets[set].feature as usize,
+                    None => split.feature as usize,
+                };
+            tree.splits().iter().any(|split| of(split) == feature)
+        };
+        let trees = model.trees_with_sets().filter(looks);
+        let coded = |(tree, sets): (_, &[Set])| BinnedTree::new(tree, sets, dataset.binning());
+        let trees: Vec<_> = trees.filter_map(coded).collect();
+        let Some(place) = places[feature].filter(|_| !trees.is_empty()) else { continue };
+        let matrix = dataset.matrix();
+        let mut shuffled: BinnedMatrix = matrix.clone();
+        for (doc, &other) in shuffle(dataset, mix(seed ^ feature as u64)).iter().enumerate() {
+            shuffled.set_code(doc, place, matrix.code(other as usize, place));
+        }
+        // Trees that do not look at the feature say what they said.
+        let mut now = vec![0.0; dataset.num_docs()];
+        let mut then = vec![0.0; dataset.num_docs()];
+        for tree in &trees {
+            tree.add_to(&shuffled, &mut now, interrupt)?;
+            tree.add_to(matrix, &mut then, interrupt)?;
+        }
+        let moved = now.iter().zip(&then).map(|(now, then)| now - then);
+        let moved: Vec<f64> = scores.iter().zip(moved).map(|(score, by)| score + by).collect();
+        *loss = global_data - mean(&moved)?;
+    }
+    Ok(losses)
+}
+
+/// The docs in an order that is drawn.
+fn shuffle(dataset: &Dataset, seed: u64) -> Vec<u32> {
+    let mut docs: Vec<u32> = (0..dataset.num_docs() as u32).collect();
+    let hashes = dataset.doc_hash();
+    docs.sort_by_cached_key(|&doc| draw(seed, 0, hashes[doc as usize]));
+    docs
+}

@@ -1,0 +1,220 @@
+//! Where training starts: from nothing, from scores, or from a model.
+
+use super::BaseModel;
+use super::binned_scoring::BinnedForests;
+use super::evaluation::EvaluationSet;
+use super::loss::{ClassTarget, LossTarget};
+use super::score_cache::ScoreCache;
+use super::trainer::TrainingPlan;
+use crate::Interrupt;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::model::{Component, Model, Part};
+use crate::objective::Target;
+use crate::tree::BinnedTree;
+
+/// The model before the first round.
+pub(super) struct InitialModel {
+    pub(super) model: Model,
+    pub(super) origin: ScoreOrigin,
+}
+
+/// What scores follow from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ScoreOrigin {
+    /// The base scores of the docs, or 0, and the whole model.
+    Model,
+    /// The whole model, which is one of classes alone.
+    Classes,
+    /// The base scores of the docs, which are those of the base, and the trees after so many.
+    Trees(usize),
+}
+
+impl InitialModel {
+    pub(super) fn new<'a>(
+        plan: &TrainingPlan,
+        class_target: Option<&ClassTarget>,
+        dataset: &Dataset,
+        sets: impl Iterator<Item = &'a EvaluationSet>,
+    ) -> Result<Self> {
+        let all: Vec<&Dataset> =
+            std::iter::once(dataset).chain(sets.map(|set| &*set.dataset)).collect();
+        let origin = ScoreOrigin::Model;
+        if let Some(BaseModel { model, .. }) = &plan.base
+            && model.num_features() != dataset.num_features()
+        {
+            return Err(Error::data("features", "the base has another number of features")
+                .got(model.num_features())
+                .expected(dataset.num_features()));
+        }
+        if let Some(base) = &plan.base {
+            check_categories(&base.model, dataset)?;
+            check_ranks(&base.model, dataset)?;
+        }
+        if let Some(class_target) = class_target {
+            if all.iter().any(|dataset| dataset.base_score().is_some()) {
+                let what = "classes have no base scores: a score cannot be told from margins";
+                return Err(Error::data("base", what).hint("make the datasets without base scores"));
+            }
+            let model = start_of_classes(plan, class_target, dataset)?;
+            return Ok(Self { model, origin: ScoreOrigin::Classes });
+        }
+        let Some(base) = &plan.base else {
+            let mut model = empty(dataset)?;
+            if let (None, LossTarget::Scores(objective)) =
+                (dataset.base_score(), &plan.loss.loss_target)
+            {
+                let start = plan.loss.start;
+                model.set_intercept(start.unwrap_or_else(|| objective.start(&target(dataset))))?;
+            }
+            return Ok(Self { model, origin });
+        };
+        let model = base.model.clone();
+        let is_scored = all.iter().all(|dataset| dataset.base_score().is_some());
+        let any_scored = all.iter().any(|dataset| dataset.base_score().is_some());
+        // Base scores beside a sum of trees are what it was trained on; of any other model, its own.
+        let can_follow = !base.is_scored && (is_plain(&model) || !any_scored);
+        if can_follow && BinnedForests::of(&model, dataset.binning()).is_some() {
+            return Ok(Self { model, origin });
+        }
+        if !is_scored {
+            return Err(bins_mismatch());
+        }
+        Ok(Self { origin: ScoreOrigin::Trees(model.num_trees()), model })
+    }
+}
+
+/// A model without parts for the docs of a dataset.
+fn empty(dataset: &Dataset) -> Result<Model> {
+    let mut model = Model::new(dataset.num_features());
+    if dataset.query_ranks() {
+        model.set_ranks_features()?;
+    }
+    Ok(model)
+}
+
+/// A model of classes without trees, or the base if it goes on from the same classes.
+fn start_of_classes(
+    plan: &TrainingPlan,
+    class_target: &ClassTarget,
+    dataset: &Dataset,
+) -> Result<Model> {
+    let mut model = empty(dataset)?;
+    let Some(base) = &plan.base else {
+        model.add(Component::new(Part::Classes(
+            class_target.start(dataset.num_features(), plan.params.dropout.is_some())?,
+        )))?;
+        return Ok(model);
+    };
+    let (model, components) = (&base.model, base.model.components());
+    let is_alone = model.intercept() == 0.0 && components.iter().all(Component::is_plain);
+    if !is_alone || !model.classes().is_some_and(|classes| class_target.is_of(classes)) {
+        let what = "classes can go on only from a model of the same classes, gains and link";
+        return Err(Error::param("base", what)
+            .hint("other losses, lambdamart among them, take any model as their base"));
+    }
+    if BinnedForests::of(&base.model, dataset.binning()).is_none() {
+        return Err(bins_mismatch());
+    }
+    Ok(base.model.clone())
+}
+
+/// What the docs of a dataset score by a model: by the same sums in the same order as round by round.
+pub(super) fn score_cache(
+    model: &Model,
+    origin: ScoreOrigin,
+    dataset: &Dataset,
+    interrupt: &Interrupt,
+) -> Result<ScoreCache> {
+    if let ScoreOrigin::Trees(first) = origin {
+        let mut scores = start_scores(dataset, 0.0);
+        for (tree, sets) in model.trees_with_sets().skip(first) {
+            interrupt.check()?;
+            let coded = BinnedTree::new(tree, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
+            coded.add_to(dataset.matrix(), &mut scores, interrupt)?;
+        }
+        return Ok(ScoreCache::of_scores(scores));
+    }
+    let coded = BinnedForests::of(model, dataset.binning()).ok_or_else(bins_mismatch)?;
+    if origin == ScoreOrigin::Classes
+        && let Some(classes) = model.classes()
+    {
+        return coded.classes(classes, dataset, interrupt);
+    }
+    let mut scores = start_scores(dataset, 0.0);
+    coded.add(model, dataset, &mut scores, interrupt)?;
+    Ok(ScoreCache::of_scores(scores))
+}
+
+/// Whether a model is a sum of trees of our own.
+pub(super) fn is_plain(model: &Model) -> bool {
+    model.components().iter().all(is_native_forest)
+}
+
+/// Whether a component is trees of our own, summed one by one.
+pub(super) fn is_native_forest(component: &Component) -> bool {
+    component.is_plain() && matches!(&component.part, Part::Forest(f) if f.is_native())
+}
+
+/// Refuses a dataset of other features than a model's.
+pub(super) fn check_features(model: &Model, dataset: &Dataset) -> Result<()> {
+    if model.num_features() != dataset.num_features() {
+        let what = "the dataset has another number of features than the model";
+        return Err(Error::data("features", what)
+            .got(dataset.num_features())
+            .expected(model.num_features()));
+    }
+    check_ranks(model, dataset)
+}
+
+/// Refuses categories whose names have other numbers than a model knows them by.
+fn check_categories(model: &Model, dataset: &Dataset) -> Result<()> {
+    let (theirs, own) = (model.category_names(), dataset.binning().category_names());
+    match theirs.iter().find(|(feature, names)| own.get(feature) != Some(names)) {
+        Some((&feature, names)) => {
+            let what = "the base numbers the categories of a feature in another way";
+            Err(Error::data("categories", what)
+                .feature(feature as usize)
+                .got(format!("{} categories", own.get(&feature).map_or(0, Vec::len)))
+                .expected(format!("the {} of the base", names.len()))
+                .hint("make the dataset with like=, from the base or its training set"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses ranks within queries where only one of two has them.
+fn check_ranks(model: &Model, dataset: &Dataset) -> Result<()> {
+    if model.ranks_features() == dataset.query_ranks() {
+        return Ok(());
+    }
+    let of = |ranks| if ranks { "ranks within queries" } else { "raw features alone" };
+    Err(Error::data("features.ranks", "the dataset has other features than the model")
+        .got(of(dataset.query_ranks()))
+        .expected(of(model.ranks_features()))
+        .hint("make the dataset with like=, from the model or its training set"))
+}
+
+/// What an objective may know of a dataset.
+pub(super) fn target(dataset: &Dataset) -> Target<'_> {
+    Target {
+        labels: dataset.labels(),
+        queries: dataset.queries(),
+        query_weight: dataset.query_weight(),
+        row_weight: dataset.row_weight(),
+        doc_hash: dataset.doc_hash(),
+    }
+}
+
+/// The scores that trees are added to.
+pub(super) fn start_scores(dataset: &Dataset, offset: f64) -> Vec<f64> {
+    match dataset.base_score() {
+        Some(base) => base.iter().map(|score| score + offset).collect(),
+        None => vec![offset; dataset.num_docs()],
+    }
+}
+
+pub(super) fn bins_mismatch() -> Error {
+    Error::data("base", "the base cannot score binned docs: its thresholds are not the dataset's")
+        .hint("make every Dataset with base=, which scores its features while they are there, or with the base's scores as base_score; or train on the bins it was trained on")
+}

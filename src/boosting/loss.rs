@@ -1,0 +1,220 @@
+//! The loss of a training, with what is said of it.
+
+use super::dropout::{rounded, unit};
+use super::initial_model::target;
+use crate::Convention;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::hash;
+use crate::model::{Class, Classes, Link};
+use crate::objective::{
+    Augment, ClassLink, ClassLoss, Kind, Objective, ObjectiveOptions, Preference, PreferenceNet,
+};
+
+/// An objective, and the name and options that it is known by.
+///
+/// These are noted down in the model, and compared when training is resumed.
+#[derive(Debug)]
+pub struct TrainingLoss {
+    pub(super) loss_target: LossTarget,
+    pub(super) notes: Vec<(&'static str, String)>,
+    /// The score that training starts from, where the training set alone does not tell.
+    pub(super) start: Option<f64>,
+    /// Whether its errors name docs of the dataset; another's name the caller's rows already.
+    is_ours: bool,
+}
+
+/// What trees are grown for.
+#[derive(Debug)]
+pub(super) enum LossTarget {
+    /// The score: a tree a round.
+    Scores(Box<dyn Objective>),
+    /// The margins of classes: a tree a class and round.
+    Classes(ClassLink, Convention),
+}
+
+/// The classes of a training set.
+#[derive(Debug)]
+pub(super) struct ClassTarget {
+    pub(super) loss: ClassLoss,
+    link: Link,
+    classes: Vec<Class>,
+}
+
+impl ClassTarget {
+    fn new(link: ClassLink, convention: &Convention, dataset: &Dataset) -> Result<Self> {
+        let loss = ClassLoss::new(link, &target(dataset))?;
+        let gains = convention.gains_of(loss.labels()).map_err(|error| {
+            // It names one of the labels that there are: the first row that has it.
+            let by_row = dataset.by_row(dataset.labels());
+            let first = |label: &f32| by_row.iter().position(|of_row| of_row == label);
+            let rows = loss.labels().iter().map(|label| first(label).unwrap_or_default() as u32);
+            error.of_caller(&rows.collect::<Vec<_>>(), &[])
+        })?;
+        let labels = loss.labels().iter();
+        let class = |(&label, gain)| Class { label: f64::from(label), gain };
+        let link = match link {
+            ClassLink::Softmax => Link::Softmax,
+            _ => Link::Ordinal,
+        };
+        Ok(Self { classes: labels.zip(gains).map(class).collect(), loss, link })
+    }
+
+    /// The classes before the first round; under dropout, whose sums are exact, rounded.
+    pub(super) fn start(&self, num_features: usize, dropout: bool) -> Result<Classes> {
+        let mut starts = self.loss.starts();
+        if dropout {
+            let unit = unit(starts.iter().fold(0.0, |most, start| start.abs().max(most)));
+            for start in &mut starts {
+                *start = rounded(*start, unit);
+            }
+        }
+        Classes::new(num_features, self.link, &self.classes, starts)
+    }
+
+    /// Whether these are the classes of a model.
+    pub(super) fn is_of(&self, classes: &Classes) -> bool {
+        classes.expectation().link() == self.link
+            && classes.classes().eq(self.classes.iter().copied())
+    }
+}
+
+impl TrainingLoss {
+    /// One of ours.
+    pub fn new(options: &ObjectiveOptions) -> Result<Self> {
+        let loss_target = match options.kind.classes() {
+            Some(_) if options.lambda.augment.is_some() => {
+                let what = "augmentation is for losses of queries, not of classes";
+                return Err(Error::param("augment", what).got(options.kind));
+            }
+            Some(link) => LossTarget::Classes(link, options.lambda.metric.convention().clone()),
+            None => LossTarget::Scores(options.build()?),
+        };
+        let mut notes = vec![("objective", options.kind.to_string())];
+        let lambda = &options.lambda;
+        let none = || "none".to_owned();
+        match options.kind {
+            Kind::LambdaRank | Kind::RankNet => {
+                notes.extend([
+                    ("pairs_to", lambda.pairs_to.map_or_else(none, |rank| rank.to_string())),
+                    ("sigma", lambda.sigma.to_string()),
+                    ("pair_normaliser", lambda.pair_normaliser.to_string()),
+                    ("gap_offset", lambda.gap_offset.to_string()),
+                    ("query_normaliser", lambda.query_normaliser.to_string()),
+                    ("noise_scale", lambda.noise.map_or(0.0, |noise| noise.scale).to_string()),
+                    ("noise_copies", lambda.noise.map_or(0, |noise| noise.copies).to_string()),
+                    ("tied_pairs", lambda.ties.to_string()),
+                ]);
+            }
+            Kind::Logistic | Kind::BalancedLogistic => {
+                let from = options.relevant_from;
+                notes.push(("relevant_from", from.map_or_else(none, |label| label.to_string())));
+            }
+            _ => {}
+        }
+        if let Some(Augment { fraction, copies }) = lambda.augment {
+            notes.push(("augment", format!("{fraction}x{copies}")));
+        }
+        let metric = &lambda.metric;
+        if options.kind == Kind::LambdaRank {
+            notes.push(("objective_metric", metric.to_string()));
+        }
+        let sees_gains = matches!(options.kind, Kind::LambdaRank | Kind::ErrLogistic);
+        if sees_gains || options.kind.classes().is_some() {
+            notes.push(("convention", format!("{:?}", metric.convention())));
+        }
+        notes.push(("objective_seed", lambda.seed.to_string()));
+        Ok(Self { loss_target, notes, start: None, is_ours: true })
+    }
+
+    /// What a training on this dataset is to learn of classes, if it is about classes.
+    pub(super) fn classes(&self, dataset: &Dataset) -> Result<Option<ClassTarget>> {
+        match &self.loss_target {
+            LossTarget::Classes(link, convention) => {
+                ClassTarget::new(*link, convention, dataset).map(Some)
+            }
+            LossTarget::Scores(_) => Ok(None),
+        }
+    }
+
+    /// What the objective says of a dataset: where it is one of ours, its errors name docs and queries of
+    /// the dataset, and here the caller's, `rows` and `query_of`.
+    pub(super) fn told<T>(&self, rows: &[u32], query_of: &[u32], result: Result<T>) -> Result<T> {
+        if self.is_ours { result.map_err(|error| error.of_caller(rows, query_of)) } else { result }
+    }
+
+    /// The objective of the score, for what can learn nothing else.
+    pub(super) fn of_scores(&self) -> Result<&dyn Objective> {
+        match &self.loss_target {
+            LossTarget::Scores(objective) => Ok(&**objective),
+            LossTarget::Classes(..) => {
+                let what = "classes have a gradient each: only training grows trees for them";
+                Err(Error::param("objective", what).hint("regression learns labels as numbers"))
+            }
+        }
+    }
+
+    /// Whether a query whose labels are all equal has no gradient at any scores.
+    pub(super) fn needs_pairs(&self) -> bool {
+        matches!(&self.loss_target, LossTarget::Scores(objective) if objective.needs_pairs())
+    }
+
+    /// [`PreferenceNet`] on preferences between the caller's rows.
+    pub fn of_preferences(by_row: &[Preference], dataset: &Dataset, sigma: f64) -> Result<Self> {
+        let mut doc_of = vec![0u32; dataset.num_docs()];
+        for (doc, &row) in dataset.rows().iter().enumerate() {
+            doc_of[row as usize] = doc as u32;
+        }
+        let preferences: Vec<Preference> = by_row
+            .iter()
+            .enumerate()
+            .map(|(at, p)| of_docs(at, p, &doc_of, dataset))
+            .collect::<Result<_>>()?;
+        let parts = |p: &Preference| {
+            let pair = u64::from(p.better) << 32 | u64::from(p.worse);
+            [p.probability.to_bits(), p.weight.to_bits()]
+                .iter()
+                .fold(pair, |h, &x| hash::mix(h ^ x))
+        };
+        let content = preferences.iter().map(parts).fold(0u64, u64::wrapping_add);
+        let objective = dataset.told(PreferenceNet::new(&preferences, dataset.queries(), sigma))?;
+        let notes = vec![
+            ("objective", "ranknet".to_owned()),
+            ("sigma", sigma.to_string()),
+            ("preferences", format!("{} pairs, {content:016x}", by_row.len())),
+        ];
+        let loss_target = LossTarget::Scores(Box::new(objective));
+        Ok(Self { loss_target, notes, start: None, is_ours: true })
+    }
+
+    /// Somebody else's; the name must tell it from any other.
+    pub fn other(name: impl Into<String>, objective: Box<dyn Objective>) -> Self {
+        let notes = vec![("objective", name.into())];
+        Self { loss_target: LossTarget::Scores(objective), notes, start: None, is_ours: false }
+    }
+}
+
+/// The preference between docs that rows are, if they are two rows of one query.
+fn of_docs(
+    at: usize,
+    preference: &Preference,
+    doc_of: &[u32],
+    dataset: &Dataset,
+) -> Result<Preference> {
+    let Preference { better, worse, .. } = *preference;
+    let doc = |row: u32| {
+        doc_of.get(row as usize).copied().ok_or_else(|| {
+            Error::data("preference.doc", format!("a row of preferences[{at}]"))
+                .got(row)
+                .expected(format!("a number below {}, the number of rows", doc_of.len()))
+        })
+    };
+    let docs = [doc(better)?, doc(worse)?];
+    let [query, other] = docs.map(|doc| dataset.queries().of_doc(doc as usize));
+    if query == other && better != worse {
+        return Ok(Preference { better: docs[0], worse: docs[1], ..*preference });
+    }
+    Err(Error::data("preference.pair", format!("the rows of preferences[{at}]"))
+        .got(format!("{better} and {worse}"))
+        .expected("two rows of one query"))
+}

@@ -1,0 +1,171 @@
+//! Position bias: what clicks say of the place of a doc, and not of the doc.
+//!
+//! Labels that are clicks say what was relevant *and looked at*. So the loss is that of the scores
+//! plus a *bias* a shown position, `s + b[position]`, and both are learned together: a tree from the
+//! gradients, a Newton step on each bias from their sums over the docs of its position. The model
+//! keeps the scores alone; the biases go with it as a note.
+//!
+//! Why a sum: let a doc be clicked with probability `theta[position] * relevance`. Of two docs, one of
+//! them clicked, the odds that it is the first are `theta_i r_i (1 - theta_j r_j)` to
+//! `theta_j r_j (1 - theta_i r_i)`. Where clicks are rare that is `exp` of the difference of
+//! `log theta + log r`, and pair losses, as the logistic loss, are about differences of sums like
+//! that. So a bias is the logarithm of how much more often its position is looked at than others.
+//!
+//! Sums over docs are sums of integers, so that neither threads nor the order of docs matter.
+
+use super::{BoostingParams, StepRule};
+use crate::Gradient;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::model::Model;
+use rayon::prelude::*;
+
+/// The note of a model that has the biases.
+pub(super) const NOTE: &str = "position_bias";
+/// Docs a task takes.
+const DOCS_A_TASK: usize = 1 << 16;
+/// The largest step, as a share of Newton's: a step on each bias alone may go twice too far for all
+/// together.
+const LONGEST: f64 = 0.5;
+
+/// Biases, round by round.
+#[derive(Debug)]
+pub(super) struct PositionBias {
+    /// The position of each doc, from 0.
+    position: Vec<u32>,
+    rate: f64,
+    l2: f64,
+    /// At the start, and after each round.
+    rounds: Vec<Vec<f64>>,
+    /// After the round that is under way.
+    next: Vec<f64>,
+    /// What docs score where they were shown.
+    scores: Vec<f64>,
+}
+
+impl PositionBias {
+    /// The biases that a model has, or none, if the dataset has positions.
+    pub(super) fn new(
+        params: &BoostingParams,
+        is_of_scores: bool,
+        dataset: &Dataset,
+        model: &mut Model,
+    ) -> Result<Option<Self>> {
+        let Some(position) = dataset.position() else { return Ok(None) };
+        if !is_of_scores {
+            let what = "classes have no position bias: it is added to scores";
+            return Err(Error::param("position", what)
+                .hint("another objective, or a dataset without position="));
+        }
+        if params.step != StepRule::Newton {
+            let what = "an exact step is best for clicks where they were shown, biased as they are";
+            return Err(Error::param("step", what).hint("train on positions with step=\"newton\""));
+        }
+        let mut values = match model.attributes().get(NOTE) {
+            Some(note) => numbers(note).ok_or_else(|| {
+                Error::model("model.note", "the model's position biases are no numbers").got(note)
+            })?,
+            None => Vec::new(),
+        };
+        let most = position.iter().copied().max().unwrap_or(1) as usize;
+        values.resize(values.len().max(most), 0.0);
+        model.set_attribute(NOTE, text(&values));
+        Ok(Some(Self {
+            position: position.iter().map(|position| position - 1).collect(),
+            rate: params.learning_rate.min(LONGEST),
+            l2: params.position_l2,
+            next: values.clone(),
+            rounds: vec![values],
+            scores: vec![0.0; position.len()],
+        }))
+    }
+
+    /// What docs score where they were shown.
+    pub(super) fn shifted(&mut self, scores: &[f64]) -> &[f64] {
+        let values = &self.rounds[self.rounds.len() - 1];
+        let parts = self.scores.par_chunks_mut(DOCS_A_TASK);
+        let given = scores.par_chunks(DOCS_A_TASK).zip(self.position.par_chunks(DOCS_A_TASK));
+        parts.zip(given).for_each(|(shifted, (scores, position))| {
+            for ((shifted, score), &at) in shifted.iter_mut().zip(scores).zip(position) {
+                *shifted = score + values[at as usize];
+            }
+        });
+        &self.scores
+    }
+
+    /// Works the biases out that follow from the gradients of a round.
+    pub(super) fn step(&mut self, gradients: &[Gradient]) {
+        let values = &self.rounds[self.rounds.len() - 1];
+        let most = |of: fn(&Gradient) -> f32| {
+            let most = gradients.par_iter().map(|g| of(g).abs()).reduce(|| 0.0, f32::max);
+            // Sums of 2^32 docs stay below 2^63.
+            2f64.powi(30 - f64::from(most.max(f32::MIN_POSITIVE)).log2().ceil() as i32)
+        };
+        let scales = [most(|g| g.grad), most(|g| g.hess)];
+        let global_data = |value: f32, scale: f64| (f64::from(value) * scale).round() as i64;
+        let tasks = gradients.par_chunks(DOCS_A_TASK).zip(self.position.par_chunks(DOCS_A_TASK));
+        let none = || vec![[0i64; 2]; values.len()];
+        let sums = tasks.map(|(gradients, position)| {
+            let mut sums = none();
+            for (gradient, &at) in gradients.iter().zip(position) {
+                sums[at as usize][0] += global_data(gradient.grad, scales[0]);
+                sums[at as usize][1] += global_data(gradient.hess, scales[1]);
+            }
+            sums
+        });
+        let sums = sums.reduce(none, |mut sums, more| {
+            sums.iter_mut().zip(more).for_each(|(a, b)| *a = [a[0] + b[0], a[1] + b[1]]);
+            sums
+        });
+        let step = |(value, sums): (&f64, &[i64; 2])| {
+            let (grad, hess) = (sums[0] as f64 / scales[0], sums[1] as f64 / scales[1]);
+            let hess = hess + self.l2;
+            let step = if hess > 0.0 { self.rate * (grad + self.l2 * value) / hess } else { 0.0 };
+            value - step
+        };
+        self.next = values.iter().zip(&sums).map(step).collect();
+    }
+
+    /// Makes them those of a round that is whole.
+    pub(super) fn keep(&mut self, model: &mut Model) {
+        model.set_attribute(NOTE, text(&self.next));
+        self.rounds.push(self.next.clone());
+    }
+
+    /// Forgets the latest round.
+    pub(super) fn pop(&mut self) {
+        self.rounds.pop();
+    }
+
+    /// Notes the biases after so many rounds of this training down.
+    pub(super) fn note(&self, rounds: usize, model: &mut Model) {
+        let at = rounds.min(self.rounds.len() - 1);
+        model.set_attribute(NOTE, text(&self.rounds[at]));
+    }
+
+    /// The biases of all rounds, for a checkpoint.
+    pub(super) fn to_text(&self) -> String {
+        self.rounds.iter().map(|values| text(values) + ";").collect()
+    }
+
+    /// Takes up those of a checkpoint; `false` if they are not those of so many rounds.
+    pub(super) fn restore(&mut self, given: &str, rounds: usize) -> bool {
+        let given: Option<Vec<Vec<f64>>> = given.split_terminator(';').map(numbers).collect();
+        let Some(given) = given else { return false };
+        let len = self.rounds[0].len();
+        let fits = given.len() == rounds + 1 && given.iter().all(|values| values.len() == len);
+        if fits {
+            self.rounds = given;
+        }
+        fits
+    }
+}
+
+fn text(values: &[f64]) -> String {
+    values.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>().join(" ")
+}
+
+fn numbers(text: &str) -> Option<Vec<f64>> {
+    let finite = |word: &str| word.parse().ok().filter(|value: &f64| value.is_finite());
+    text.split(' ').filter(|word| !word.is_empty()).map(finite).collect()
+}

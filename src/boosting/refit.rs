@@ -1,0 +1,205 @@
+//! The leaf values of all trees, fitted anew to other docs: the splits stay.
+//!
+//! Tree after tree, as in training: the gradients at the scores of the trees before, refitted ones,
+//! give each leaf its Newton step times a learning rate. What the leaf was worth before is kept in a
+//! share that the caller chooses, and that is larger where few docs say otherwise: with a *prior* of
+//! `p` docs and a *decay* of `d`, a leaf with `n` docs becomes
+//!
+//! ```text
+//! kept * before + (1 - kept) * rate * (-sum grad / (sum hess + l2))
+//! kept = d + (1 - d) * p / (n + p)
+//! ```
+//!
+//! A leaf without docs, or without hessians, stays as it is. So a decay of 1 changes nothing.
+//!
+//! Invariants: gradients are summed in blocks of docs in the dataset's own order, and blocks in theirs,
+//! so that neither threads nor the order of rows can matter.
+//!
+//! Cost: a tree takes what gradients take, and two walks of all docs.
+
+use super::TrainingLoss;
+use super::initial_model::{bins_mismatch, check_features, is_plain, start_scores, target};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::model::{Leaf, Model, Set, Tree};
+use crate::objective::State;
+use crate::tree::BinnedTree;
+use crate::{Gradient, Interrupt};
+use rayon::prelude::*;
+
+/// Docs whose gradients are summed by one task; more where a tree has many leaves.
+const BLOCK: usize = 4096;
+
+/// How leaf values are fitted anew.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RefitOptions {
+    /// What a Newton step is multiplied by: above 0, up to 10.
+    pub learning_rate: f64,
+    /// The share of the old value that each leaf keeps: 0 to 1.
+    pub decay: f64,
+    /// As many docs stand for the old value of each leaf: from 0.
+    pub prior_docs: f64,
+    /// Added to the hessians of a leaf: from 0.
+    pub l2: f64,
+}
+
+impl Default for RefitOptions {
+    fn default() -> Self {
+        Self { learning_rate: 0.1, decay: 0.5, prior_docs: 0.0, l2: 0.0 }
+    }
+}
+
+impl RefitOptions {
+    /// Refuses what is out of range.
+    pub fn check(&self) -> Result<()> {
+        // Written so that NaN is refused too.
+        let refused = |name, got: f64, expected| {
+            Err(Error::param(name, format!("{name} is out of range")).got(got).expected(expected))
+        };
+        if !(self.learning_rate > 0.0 && self.learning_rate <= 10.0) {
+            return refused("learning_rate", self.learning_rate, "a number above 0, up to 10");
+        }
+        if !(0.0..=1.0).contains(&self.decay) {
+            return refused("decay", self.decay, "a number from 0 to 1");
+        }
+        if !(self.prior_docs >= 0.0 && self.prior_docs.is_finite()) {
+            return refused("prior_docs", self.prior_docs, "a finite number from 0");
+        }
+        if !(self.l2 >= 0.0 && self.l2.is_finite()) {
+            return refused("l2", self.l2, "a finite number from 0");
+        }
+        Ok(())
+    }
+
+    /// What a leaf is worth after its docs have been looked at.
+    fn refitted(&self, leaf: &Leaf, sums: LeafSums) -> f64 {
+        let hess = sums.hess + self.l2;
+        if sums.docs == 0 || hess <= 0.0 {
+            return leaf.value;
+        }
+        let docs = sums.docs as f64;
+        let kept = self.decay + (1.0 - self.decay) * (self.prior_docs / (docs + self.prior_docs));
+        if kept >= 1.0 {
+            return leaf.value;
+        }
+        let step = self.learning_rate * (-sums.grad / hess);
+        // In the precision of model files.
+        f64::from((kept * leaf.value + (1.0 - kept) * step) as f32)
+    }
+}
+
+/// Fits the leaf values of all trees anew, by the gradients of a loss on a dataset.
+///
+/// The model must be made of trees alone that split between the bins of the dataset. Docs start from
+/// their base scores, if there are some. How many docs its splits and leaves note is left as it was:
+/// explanations go on to be about the docs that the trees were grown from.
+pub fn refit(
+    model: &Model,
+    dataset: &Dataset,
+    loss: &TrainingLoss,
+    options: &RefitOptions,
+    interrupt: &Interrupt,
+) -> Result<Model> {
+    options.check()?;
+    if !is_plain(model) {
+        return Err(Error::data("base", "only a model of trees alone can be refitted")
+            .hint("keep boosting instead: any model can be a base"));
+    }
+    check_features(model, dataset)?;
+    let objective = loss.of_scores()?;
+    if objective.needs_pairs() {
+        dataset.require_pairs()?;
+    }
+    let mut made = model.clone();
+    made.truncate(0);
+    let mut scores = start_scores(dataset, model.intercept());
+    let mut gradients = vec![Gradient::default(); dataset.num_docs()];
+    for (round, (tree, sets)) in model.trees_with_sets().enumerate() {
+        let state = State { round: round as u64, scores: &scores };
+        let result = objective.gradients(&target(dataset), state, &mut gradients, interrupt);
+        loss.told(dataset.rows(), dataset.query_of(), result)?;
+        let leaf_of = leaves_of(tree, sets, dataset, interrupt)?;
+        let sums = sums_of(&gradients, &leaf_of, tree.leaves().len());
+        let leaves = tree.leaves().iter().zip(sums);
+        let leaves: Vec<Leaf> = leaves
+            .map(|(leaf, sums)| Leaf { value: options.refitted(leaf, sums), ..leaf.clone() })
+            .collect();
+        if !leaves.iter().all(|leaf| leaf.value.is_finite()) {
+            return Err(Error::param(
+                "l2",
+                "a leaf has no finite value: its hessians are too small",
+            )
+            .hint("set l2"));
+        }
+        let tree = Tree::new(tree.splits().to_vec(), leaves);
+        let coded = BinnedTree::new(&tree, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
+        coded.add_to(dataset.matrix(), &mut scores, interrupt)?;
+        made.push_with(tree, sets)?;
+    }
+    let RefitOptions { learning_rate, decay, prior_docs, l2 } = options;
+    let result = format!(
+        "learning_rate {learning_rate}, decay {decay}, prior_docs {prior_docs}, l2 {l2}, {}",
+        loss.notes
+            .iter()
+            .map(|(name, result)| format!("{name} {result}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    );
+    made.set_attribute("refitted", result);
+    Ok(made)
+}
+
+/// The number of the leaf that each doc falls into.
+fn leaves_of(
+    tree: &Tree,
+    sets: &[Set],
+    dataset: &Dataset,
+    interrupt: &Interrupt,
+) -> Result<Vec<f64>> {
+    // A tree whose leaves are worth their own numbers, which a float holds exactly.
+    let leaves = tree.leaves().iter().enumerate();
+    let leaves = leaves.map(|(at, leaf)| Leaf { value: at as f64, ..leaf.clone() }).collect();
+    let numbered = Tree::new(tree.splits().to_vec(), leaves);
+    let coded = BinnedTree::new(&numbered, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
+    let mut leaf_of = vec![0.0; dataset.num_docs()];
+    coded.add_to(dataset.matrix(), &mut leaf_of, interrupt)?;
+    Ok(leaf_of)
+}
+
+/// What the docs of a leaf say.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct LeafSums {
+    grad: f64,
+    hess: f64,
+    docs: u64,
+}
+
+impl LeafSums {
+    fn add(&mut self, more: Self) {
+        self.grad += more.grad;
+        self.hess += more.hess;
+        self.docs += more.docs;
+    }
+}
+
+fn sums_of(gradients: &[Gradient], leaf_of: &[f64], num_leaves: usize) -> Vec<LeafSums> {
+    // A block holds sums for all leaves: not more of these than docs.
+    let block = BLOCK.max(num_leaves);
+    let blocks: Vec<Vec<LeafSums>> = gradients
+        .par_chunks(block)
+        .zip(leaf_of.par_chunks(block))
+        .map(|(gradients, leaf_of)| {
+            let mut sums = vec![LeafSums::default(); num_leaves];
+            for (gradient, &leaf) in gradients.iter().zip(leaf_of) {
+                let (grad, hess) = (f64::from(gradient.grad), f64::from(gradient.hess));
+                sums[leaf as usize].add(LeafSums { grad, hess, docs: 1 });
+            }
+            sums
+        })
+        .collect();
+    let mut all = vec![LeafSums::default(); num_leaves];
+    for sums in blocks {
+        all.iter_mut().zip(sums).for_each(|(sum, more)| sum.add(more));
+    }
+    all
+}

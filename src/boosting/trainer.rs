@@ -1,0 +1,536 @@
+//! Rounds: gradients, a tree or one a class, new scores, metrics.
+
+mod setup;
+
+use super::bagging::Bagging;
+use super::dropout::{DropoutState, DroppedTree, RoundDropout};
+use super::early_stopping::{best, is_fruitless};
+use super::evaluation::{EvaluationMetric, EvaluationSet, EvaluationSets};
+use super::global_data::{GlobalData, error_of_largest};
+use super::initial_model::{ScoreOrigin, bins_mismatch, score_cache, target};
+use super::loss::{ClassTarget, LossTarget};
+use super::notes::{self, CheckpointContext};
+use super::position_bias::PositionBias;
+use super::score_cache::ScoreCache;
+use super::tree_selection::{SelectionDocs, TreeSelection, fingerprint};
+use super::{
+    BoostingParams, EarlyStopping, StepRule, StopReason, TrainingLoss, WorkerMode, no_split,
+};
+use crate::data::Dataset;
+use crate::distributed::{Collective, WorkerGroup};
+use crate::error::{Error, Result};
+use crate::model::{Leaf, Model, Tree};
+use crate::objective::State;
+use crate::tree::{BinnedTree, Grower, TrainingTable, TreeJob};
+use crate::{Gradient, Interrupt};
+use rayon::prelude::*;
+use std::fmt;
+use std::sync::Arc;
+
+/// Docs whose scores are updated by one task.
+const DOCS_A_TASK: usize = 1 << 15;
+
+/// What to train, besides the data.
+#[derive(Debug)]
+pub struct TrainingPlan {
+    /// Bounds and rates.
+    pub params: BoostingParams,
+    /// The loss.
+    pub loss: TrainingLoss,
+    /// What is evaluated after each round; the training set may be among them.
+    pub evaluation_sets: Vec<EvaluationSet>,
+    /// By which metrics.
+    pub metrics: Vec<EvaluationMetric>,
+    /// When to end early.
+    pub patience: Option<EarlyStopping>,
+    /// What the new trees are added to.
+    pub base: Option<BaseModel>,
+}
+
+/// A model that training goes on from.
+#[derive(Debug, Clone)]
+pub struct BaseModel {
+    /// One whose trees split at thresholds of the dataset's bins, or any whose scores all datasets
+    /// have as their base scores.
+    pub model: Model,
+    /// Whether the base scores are the model's. If not said they are, unless the model is a sum of
+    /// trees that can score the datasets: then it was trained on the base scores too.
+    pub is_scored: bool,
+}
+
+impl From<Model> for BaseModel {
+    fn from(model: Model) -> Self {
+        Self { model, is_scored: false }
+    }
+}
+
+/// What a round has brought.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoundResult {
+    /// The number of rounds of the model after this one, those of the base included: the number of
+    /// its trees, or of those of each class.
+    pub number: usize,
+    /// The mean of each metric on each watched set, set by set.
+    pub values: Vec<f64>,
+    /// Whether the value that early stopping looks at is the best so far.
+    pub is_best: bool,
+    /// The number of leaves of the new tree, or trees.
+    pub num_leaves: usize,
+}
+
+/// Training as a sequence of rounds.
+///
+/// A round that fails, or is interrupted, leaves no trace: the model is that of the rounds before,
+/// and the next call grows the same tree again.
+pub struct BoostingTrainer {
+    dataset: Arc<Dataset>,
+    plan: TrainingPlan,
+    evaluation: EvaluationSets,
+    grower: Grower,
+    bagging: Bagging,
+    model: Model,
+    dropout_state: Option<DropoutState>,
+    bias: Option<PositionBias>,
+    /// Of classes, if they are learned.
+    class_target: Option<ClassTarget>,
+    /// How many of its rounds are the base's.
+    num_before: usize,
+    origin: ScoreOrigin,
+    history: Vec<Vec<f64>>,
+    score_cache: ScoreCache,
+    /// For each tree of a round, those of all docs.
+    gradients: Vec<Vec<Gradient>>,
+    /// Whether what docs score is not what the model says.
+    is_stale: bool,
+    workers: WorkerGroup,
+    mode: WorkerMode,
+    global_data: GlobalData,
+    /// Those that have the docs of this training set, and of the watched sets, together.
+    of_docs: WorkerGroup,
+    of_sets: WorkerGroup,
+}
+
+impl BoostingTrainer {
+    /// The model so far with all that is needed to [`resume`](Self::resume).
+    pub fn checkpoint(&self) -> Model {
+        let mut model = notes::checkpoint(&self.model, &self.context(), &self.history);
+        if let Some(dropout_state) = &self.dropout_state {
+            model.set_attribute(notes::BIRTHS, dropout_state.to_text());
+        }
+        if let Some(bias) = &self.bias {
+            model.set_attribute(notes::BIASES, bias.to_text());
+        }
+        model
+    }
+
+    fn context(&self) -> CheckpointContext<'_> {
+        let Self { plan, evaluation, num_before, global_data, .. } = self;
+        CheckpointContext {
+            fingerprints: &global_data.fingerprints,
+            plan,
+            evaluation,
+            num_before: *num_before,
+        }
+    }
+
+    /// The next round; `None` once training has ended.
+    pub fn next_round(&mut self, interrupt: &Interrupt) -> Result<Option<RoundResult>> {
+        if self.end().is_some() {
+            return Ok(None);
+        }
+        if self.is_stale {
+            self.replay(interrupt)?;
+        }
+        let (trees, dropped) = self.grow_round(interrupt)?;
+        let workers = (&self.of_sets, self.num_rounds());
+        let values = self.evaluation.values(self.score_cache.scores(), workers, interrupt)?;
+        let num_leaves = trees.iter().map(|tree| tree.leaves().len()).sum();
+        self.keep(trees, &dropped)?;
+        self.history.push(values.clone());
+        self.is_stale = false;
+        let number = self.num_rounds();
+        Ok(Some(RoundResult {
+            number,
+            values,
+            is_best: self.best_round() == Some(number),
+            num_leaves,
+        }))
+    }
+
+    /// Adds the trees of a round to the model, and weighs down the dropped ones.
+    fn keep(&mut self, trees: Vec<Tree>, dropped: &[DroppedTree]) -> Result<()> {
+        if let Some(dropout_state) = &mut self.dropout_state {
+            dropout_state.check_scores(&self.model, &trees)?;
+            dropout_state.record_trees(trees.iter());
+        }
+        if let Some(bias) = &mut self.bias {
+            bias.keep(&mut self.model);
+        }
+        for DroppedTree { place, back, .. } in dropped {
+            let values: Vec<f64> = back.leaves().iter().map(|leaf| leaf.value).collect();
+            self.model.set_leaf_values(*place, &values)?;
+        }
+        if self.class_target.is_some() {
+            return self.model.push_classes(trees);
+        }
+        let sets = self.grower.sets();
+        trees.into_iter().try_for_each(|tree| self.model.push_with(tree, sets))
+    }
+
+    /// The trees that this round drops, taken out of all scores, and what the new ones are
+    /// multiplied by.
+    fn drop(&mut self, interrupt: &Interrupt) -> Result<(f64, Vec<DroppedTree>)> {
+        let Some(dropout_state) = &self.dropout_state else { return Ok((1.0, Vec::new())) };
+        let drop: RoundDropout = dropout_state.round(self.model.num_rounds());
+        let dropped = dropout_state.dropped(&self.model, &drop);
+        self.is_stale = true;
+        for DroppedTree { at, place, out, .. } in &dropped {
+            self.add((*at, *place), out, interrupt)?;
+        }
+        Ok((drop.new, dropped))
+    }
+
+    /// Adds a tree, as tree `at` of a round, to the sums of all docs; at that place in the model is
+    /// one like it.
+    fn add(
+        &mut self,
+        (at, place): (usize, usize),
+        tree: &Tree,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let sets = self.model.trees_with_sets().nth(place).map_or(&[][..], |(_, sets)| sets);
+        let coded =
+            BinnedTree::new(tree, sets, self.dataset.binning()).ok_or_else(bins_mismatch)?;
+        coded.add_to(self.dataset.matrix(), self.score_cache.sums(at), interrupt)?;
+        self.evaluation.add(at, &coded, interrupt)
+    }
+
+    /// The trees of a round, with the rate in their leaves, and those that it dropped: all sums and
+    /// scores have them already.
+    fn grow_round(&mut self, interrupt: &Interrupt) -> Result<(Vec<Tree>, Vec<DroppedTree>)> {
+        let (weight, dropped) = self.drop(interrupt)?;
+        let mut made = self.set_gradients(interrupt);
+        let mut trees = Vec::with_capacity(self.gradients.len());
+        for at in 0..self.gradients.len() {
+            let made = std::mem::replace(&mut made, Ok(()));
+            let tree = if self.selects() {
+                self.select(at, made, interrupt)?
+            } else {
+                let tree = self.grow(at, made, interrupt);
+                self.agreed(tree)?
+            };
+            let alpha = self.alpha(&tree, interrupt)?;
+            let tree = scaled_tree(&tree, self.plan.params.learning_rate * weight * alpha)?;
+            let tree = match &self.dropout_state {
+                Some(dropout_state) => dropout_state.rounded(&tree),
+                None => tree,
+            };
+            let coded = BinnedTree::new(&tree, self.grower.sets(), self.dataset.binning());
+            let coded = coded.ok_or_else(|| Error::internal("a split outside of the bins"))?;
+            self.is_stale = true;
+            if self.selects() {
+                coded.add_to(self.dataset.matrix(), self.score_cache.sums(at), interrupt)?;
+            } else {
+                add_leaves(&self.grower, &tree, self.score_cache.sums(at));
+            }
+            self.evaluation.add(at, &coded, interrupt)?;
+            self.check_same(&tree)?;
+            trees.push(tree);
+        }
+        if self.history.is_empty() && trees.iter().all(|tree| tree.splits().is_empty()) {
+            let (params, docs) = (&self.plan.params, &self.bagging.docs);
+            let own = no_split::of_no_split(&self.dataset, params, &self.gradients[0], docs);
+            return Err(error_of_largest(&self.workers, docs.len(), own));
+        }
+        for DroppedTree { at, place, back, .. } in &dropped {
+            self.add((*at, *place), back, interrupt)?;
+        }
+        if let Some(classes) = self.class_target.as_ref().and_then(|_| self.model.classes()) {
+            self.score_cache.settle(classes.expectation());
+            self.evaluation.settle(classes.expectation());
+        }
+        Ok((trees, dropped))
+    }
+
+    /// Takes the latest round back, as if it had never been.
+    pub fn take_back(&mut self) -> Result<()> {
+        if self.history.is_empty() {
+            return Ok(());
+        }
+        let rounds = self.num_rounds() - 1;
+        self.model = self.model_at(rounds)?;
+        if let Some(dropout_state) = &mut self.dropout_state {
+            dropout_state.forget(rounds);
+        }
+        if let Some(bias) = &mut self.bias {
+            bias.pop();
+        }
+        self.history.pop();
+        self.is_stale = true;
+        Ok(())
+    }
+
+    /// The model as it was after so many rounds, those of the base counted.
+    ///
+    /// Under dropout that is not the first so many rounds of the model: later ones weigh the trees
+    /// of earlier ones down.
+    pub fn model_at(&self, rounds: usize) -> Result<Model> {
+        let mut model = match &self.dropout_state {
+            Some(dropout_state) => dropout_state.at(&self.model, rounds)?,
+            None => self.model.clone(),
+        };
+        model.truncate(rounds);
+        if let Some(bias) = &self.bias {
+            bias.note(rounds.saturating_sub(self.num_before), &mut model);
+        }
+        Ok(model)
+    }
+
+    /// Why there is no further round, if there is none.
+    pub fn end(&self) -> Option<StopReason> {
+        let waited = self.best_round().map_or(0, |best| self.num_rounds() - best);
+        if self.plan.patience.is_some_and(|patience| waited >= patience.rounds) {
+            Some(StopReason::EarlyStopping)
+        } else if self.history.len() >= self.plan.params.num_trees {
+            Some(StopReason::Done)
+        } else if self.is_fruitless() {
+            Some(StopReason::Nothing)
+        } else {
+            None
+        }
+    }
+
+    fn is_fruitless(&self) -> bool {
+        let trees_a_round = self.gradients.len();
+        let count = self.history.len() * trees_a_round;
+        let new = self.model.trees().skip(self.model.num_trees() - count);
+        is_fruitless(new, trees_a_round)
+    }
+
+    /// The number of rounds at which the value that early stopping looks at was best; without early
+    /// stopping there is none.
+    pub fn best_round(&self) -> Option<usize> {
+        let patience = self.plan.patience.as_ref()?;
+        let round = best(&self.history, self.evaluation.index(patience.set, patience.metric))?;
+        Some(self.num_before + round + 1)
+    }
+
+    /// The values of each round so far, in the order of [`names`](Self::names).
+    pub fn history(&self) -> &[Vec<f64>] {
+        &self.history
+    }
+
+    /// The set and the metric of each value of a round.
+    pub fn names(&self) -> impl Iterator<Item = (&str, String)> {
+        self.evaluation.names()
+    }
+
+    /// The base and all trees so far.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The number of rounds of the model so far, those of the base included: of its trees, or of
+    /// those of each class.
+    pub fn num_rounds(&self) -> usize {
+        self.model.num_rounds()
+    }
+
+    /// The number of rounds that were there at the start.
+    pub fn num_before(&self) -> usize {
+        self.num_before
+    }
+
+    /// The scores of the starting point and all trees, from the beginning: the same sums in the
+    /// same order as round by round.
+    fn replay(&mut self, interrupt: &Interrupt) -> Result<()> {
+        let of = |dataset: &Dataset| match &self.dropout_state {
+            Some(dropout_state) => dropout_state.score_cache(&self.model, dataset, interrupt),
+            None => score_cache(&self.model, self.origin, dataset, interrupt),
+        };
+        self.score_cache = of(&self.dataset)?;
+        self.evaluation.start(of)?;
+        self.is_stale = false;
+        Ok(())
+    }
+
+    /// Evaluates once before the first round: labels that a metric cannot use are told at once.
+    fn check_values(&self, interrupt: &Interrupt) -> Result<()> {
+        let workers = (&self.of_sets, 0);
+        let values = self.evaluation.values(self.score_cache.scores(), workers, interrupt)?;
+        let Some(patience) = &self.plan.patience else { return Ok(()) };
+        let at = self.evaluation.index(patience.set, patience.metric);
+        if !values[at].is_nan() {
+            return Ok(());
+        }
+        let names = self.evaluation.names().nth(at);
+        let (set, metric) = names.ok_or_else(|| Error::internal("a value without a name"))?;
+        let what = format!(
+            "the mean of {metric} on `{set}` is NaN: early stopping has nothing to look at"
+        );
+        Err(Error::data("metric.nan", what))
+    }
+
+    /// The gradients of this round.
+    fn set_gradients(&mut self, interrupt: &Interrupt) -> Result<()> {
+        let result = self.ask_gradients(interrupt);
+        self.plan.loss.told(self.dataset.rows(), self.dataset.query_of(), result)
+    }
+
+    fn ask_gradients(&mut self, interrupt: &Interrupt) -> Result<()> {
+        let target = target(&self.dataset);
+        match (&self.plan.loss.loss_target, &self.class_target) {
+            (LossTarget::Classes(..), Some(class_target)) => class_target.loss.gradients(
+                self.score_cache.margins(),
+                &mut self.gradients,
+                interrupt,
+            ),
+            (LossTarget::Scores(objective), _) => {
+                let (round, scores) = (self.model.num_rounds() as u64, self.score_cache.scores());
+                let Some(bias) = &mut self.bias else {
+                    let state = State { round, scores };
+                    return objective.gradients(&target, state, &mut self.gradients[0], interrupt);
+                };
+                let state = State { round, scores: bias.shifted(scores) };
+                objective.gradients(&target, state, &mut self.gradients[0], interrupt)?;
+                bias.step(&self.gradients[0]);
+                Ok(())
+            }
+            (LossTarget::Classes(..), None) => Err(Error::internal("classes without a goal")),
+        }
+    }
+
+    /// Tree `at` of this round.
+    ///
+    /// `made` is how its gradients were made.
+    fn grow(&mut self, at: usize, made: Result<()>, interrupt: &Interrupt) -> Result<Tree> {
+        let (dataset, round) = (&*self.dataset, self.model.num_rounds() as u64);
+        let gradients = &mut self.gradients[at][..];
+        let made = match self.mode {
+            WorkerMode::Features => {
+                Ok(self.workers.agree(Collective { what: "gradients", round }, made)?)
+            }
+            _ => made,
+        };
+        let num_docs = self.bagging.draw(dataset, (gradients, made), (&self.of_docs, round))?;
+        let gradients = &self.gradients[at];
+        if num_docs == 0 {
+            return Ok(Tree::new(Vec::new(), vec![Leaf { value: 0.0, cover: 0.0, docs: 0 }]));
+        }
+        let (docs, rest) = (&self.bagging.docs, &self.bagging.rest);
+        // What is drawn for a tree is drawn anew for that of each class.
+        let round = round * self.gradients.len() as u64 + at as u64;
+        self.grower.grow(table(dataset), TreeJob { gradients, docs, rest, round }, interrupt)
+    }
+
+    /// Whether trees of ranks compete; one rank alone has nothing to select from.
+    fn selects(&self) -> bool {
+        self.mode.selects() && !self.workers.is_alone()
+    }
+
+    /// The tree of this round that the ranks take, each of which may have grown one.
+    fn select(&mut self, at: usize, made: Result<()>, interrupt: &Interrupt) -> Result<Tree> {
+        let (workers, sizes) = (self.workers.clone(), self.global_data.sizes.clone());
+        let (seed, round) = (self.plan.params.grow.seed, self.model.num_rounds() as u64);
+        let selection =
+            TreeSelection { workers: &workers, mode: self.mode, seed, round, sizes: &sizes };
+        let own = if selection.grows() {
+            self.grow(at, made, interrupt).map(Some)
+        } else {
+            made.map(|()| None)
+        };
+        let docs = SelectionDocs {
+            dataset: &self.dataset,
+            scores: self.score_cache.scores(),
+            evaluation: &self.evaluation,
+            learning_rate: self.plan.params.learning_rate,
+        };
+        selection.select(own, &docs, interrupt)
+    }
+
+    /// Where ranks exchange nothing but splits, an error of one is told once it is over.
+    fn agreed(&self, tree: Result<Tree>) -> Result<Tree> {
+        let round = self.model.num_rounds() as u64;
+        match self.mode {
+            WorkerMode::Features => self.workers.agree(Collective { what: "a tree", round }, tree),
+            _ => tree,
+        }
+    }
+
+    /// An error on all ranks if they have not all grown the same tree.
+    fn check_same(&self, tree: &Tree) -> Result<()> {
+        let call = Collective { what: "the tree", round: self.model.num_rounds() as u64 };
+        self.workers.same(call, "tree", Ok(fingerprint(tree)))
+    }
+
+    /// What the grown tree is multiplied by, besides the learning rate.
+    fn alpha(&self, tree: &Tree, interrupt: &Interrupt) -> Result<f64> {
+        let StepRule::Exact(step) = &self.plan.params.step else { return Ok(1.0) };
+        if tree.splits().is_empty() {
+            return Ok(1.0);
+        }
+        let evaluation_sets = step.set.and_then(|set| self.evaluation.scored(set));
+        let Some((dataset, scores)) = evaluation_sets else {
+            let scores = self.score_cache.scores();
+            let mut outputs = vec![0.0; scores.len()];
+            add_leaves(&self.grower, tree, &mut outputs);
+            return step.alpha(&self.dataset, scores, &outputs, interrupt);
+        };
+        let coded = BinnedTree::new(tree, self.grower.sets(), dataset.binning());
+        let coded = coded.ok_or_else(bins_mismatch)?;
+        let mut outputs = vec![0.0; scores.len()];
+        coded.add_to(dataset.matrix(), &mut outputs, interrupt)?;
+        step.alpha(dataset, scores, &outputs, interrupt)
+    }
+}
+
+/// Adds the values of the tree that was grown last: which docs are in which leaf, the grower knows.
+fn add_leaves(grower: &Grower, tree: &Tree, scores: &mut [f64]) {
+    // A tree from no docs has one leaf that the grower does not know.
+    if tree.splits().is_empty() && tree.leaves().iter().all(|leaf| leaf.value == 0.0) {
+        return;
+    }
+    let leaves = tree.leaves().iter().enumerate();
+    let parts: Vec<(f64, &[u32])> =
+        leaves.flat_map(|(at, leaf)| grower.docs_of(at).map(|docs| (leaf.value, docs))).collect();
+    scores.par_chunks_mut(DOCS_A_TASK).enumerate().for_each(|(task, scores)| {
+        let first = task * DOCS_A_TASK;
+        let end = first + scores.len();
+        for (value, docs) in &parts {
+            let from = docs.partition_point(|&doc| (doc as usize) < first);
+            let docs = docs[from..].iter().map(|&doc| doc as usize);
+            for doc in docs.take_while(|&doc| doc < end) {
+                scores[doc - first] += value;
+            }
+        }
+    });
+}
+
+fn table(dataset: &Dataset) -> TrainingTable<'_> {
+    TrainingTable {
+        matrix: dataset.matrix(),
+        binning: dataset.binning(),
+        doc_hash: dataset.doc_hash(),
+    }
+}
+
+impl fmt::Debug for BoostingTrainer {
+    /// In short: a training set may be large.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Trainer");
+        shown.field("plan", &self.plan).field("num_rounds", &self.num_rounds());
+        shown.field("history", &self.history).finish_non_exhaustive()
+    }
+}
+
+/// The tree as it is added: leaf values times the rate, in the precision of model files.
+pub(super) fn scaled_tree(tree: &Tree, rate: f64) -> Result<Tree> {
+    let leaves = tree.leaves().iter();
+    let step = |leaf: &Leaf| Leaf { value: f64::from((rate * leaf.value) as f32), ..leaf.clone() };
+    let leaves: Vec<Leaf> = leaves.map(step).collect();
+    if leaves.iter().all(|leaf| leaf.value.is_finite()) {
+        return Ok(Tree::new(tree.splits().to_vec(), leaves));
+    }
+    Err(Error::param("l2", "a leaf has no finite value: its hessians are too small")
+        .hint("set l2 or min_leaf_hess"))
+}

@@ -1,0 +1,238 @@
+//! What is checked and made before the first round, alone and with the other ranks of a team.
+
+use super::super::bagging::Bagging;
+use super::super::dropout::DropoutState;
+use super::super::evaluation::EvaluationSets;
+use super::super::global_data::GlobalData;
+use super::super::initial_model::InitialModel;
+use super::super::notes;
+use super::super::position_bias::PositionBias;
+use super::super::score_cache::ScoreCache;
+use super::super::{DocSampling, ExactStep, StepRule, WorkerMode};
+use super::{BoostingTrainer, TrainingPlan, table};
+use crate::data::Dataset;
+use crate::distributed::{Collective, WorkerGroup};
+use crate::error::{Error, Result, room_for};
+use crate::model::Model;
+use crate::tree::{Criterion, Grower};
+use crate::{Gradient, Interrupt};
+use std::sync::Arc;
+
+impl BoostingTrainer {
+    /// Checks everything that can be checked before a tree is grown.
+    pub fn new(dataset: Arc<Dataset>, plan: TrainingPlan, interrupt: &Interrupt) -> Result<Self> {
+        Self::with_workers(dataset, plan, Default::default(), interrupt)
+    }
+
+    /// As [`new`](Self::new), with the other ranks of a team, which train the same model.
+    ///
+    /// Every rank makes a trainer of the same plan, and asks for the same rounds.
+    pub fn with_workers(
+        dataset: Arc<Dataset>,
+        plan: TrainingPlan,
+        workers: (WorkerGroup, WorkerMode),
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let mut trainer = Self::unready(dataset, plan, workers)?;
+        trainer.make_ready(interrupt)?;
+        Ok(trainer)
+    }
+
+    /// A trainer whose scores are not computed yet.
+    fn unready(
+        dataset: Arc<Dataset>,
+        mut plan: TrainingPlan,
+        (workers, mode): (WorkerGroup, WorkerMode),
+    ) -> Result<Self> {
+        let evaluation = checked(&dataset, &mut plan);
+        let mut evaluation = workers.agree(Collective::at_start("the plan"), evaluation)?;
+        let global_data = GlobalData::new((&workers, mode), &dataset, &mut plan, &mut evaluation)?;
+        let made = Self::made(dataset, plan, (evaluation, global_data), (workers.clone(), mode));
+        workers.agree(Collective::at_start("the trainer"), made)
+    }
+
+    /// The trainer, once the ranks have met.
+    fn made(
+        dataset: Arc<Dataset>,
+        plan: TrainingPlan,
+        (evaluation, global_data): (EvaluationSets, GlobalData),
+        (workers, mode): (WorkerGroup, WorkerMode),
+    ) -> Result<Self> {
+        check_shared((&workers, mode), &dataset, &plan)?;
+        let [of_docs, of_sets] = match mode {
+            WorkerMode::Histogram => [workers.clone(), workers.clone()],
+            WorkerMode::Features => [WorkerGroup::default(), WorkerGroup::default()],
+            _ => [WorkerGroup::default(), workers.clone()],
+        };
+        let needs_pairs = plan.loss.needs_pairs();
+        if needs_pairs && !global_data.has_pairs {
+            dataset.require_pairs()?;
+        }
+        let class_target = plan.loss.classes(&dataset)?;
+        if class_target.is_some() {
+            check_classes(&dataset, &plan)?;
+        }
+        let trees_a_round =
+            class_target.as_ref().map_or(1, |class_target| class_target.loss.num_margins());
+        // Sums and gradients, and lists of docs.
+        room_for("training", (16 + 16 * trees_a_round as u64) * dataset.num_docs() as u64)?;
+        let (of_dataset, options) = (table(&dataset), plan.params.grow.clone());
+        let grower = match mode {
+            WorkerMode::Features => {
+                Grower::new(of_dataset, options)?.with_shared_features(workers.clone())?
+            }
+            _ => Grower::with_workers(of_dataset, options, of_docs.clone())?,
+        };
+        // Least squares fits docs without a gradient too.
+        let by_squares = plan.params.grow.criterion == Criterion::LeastSquares;
+        let only_pairs = needs_pairs && !by_squares && !evaluation.sees_train();
+        let bagging = Bagging::new(&dataset, &plan.params, only_pairs);
+        let mut start =
+            InitialModel::new(&plan, class_target.as_ref(), &dataset, evaluation.sets())?;
+        let dropout_state =
+            DropoutState::new(&plan.params, &mut start, trees_a_round, &dataset, !needs_pairs)?;
+        let InitialModel { mut model, origin } = start;
+        let bias = PositionBias::new(&plan.params, class_target.is_none(), &dataset, &mut model)?;
+        notes::write_params(&mut model, &plan);
+        for (&feature, names) in dataset.binning().category_names() {
+            model.set_category_names(feature, names);
+        }
+        Ok(Self {
+            gradients: vec![vec![Gradient::default(); dataset.num_docs()]; trees_a_round],
+            num_before: model.num_rounds(),
+            history: Vec::new(),
+            score_cache: ScoreCache::default(),
+            dropout_state,
+            bias,
+            class_target,
+            is_stale: true,
+            dataset,
+            plan,
+            evaluation,
+            grower,
+            bagging,
+            model,
+            origin,
+            workers,
+            mode,
+            global_data,
+            of_docs,
+            of_sets,
+        })
+    }
+
+    fn make_ready(&mut self, interrupt: &Interrupt) -> Result<()> {
+        self.replay(interrupt)?;
+        self.check_values(interrupt)
+    }
+
+    /// Goes on from a checkpoint of a training with the same data, plan and base.
+    pub fn resume(
+        dataset: Arc<Dataset>,
+        plan: TrainingPlan,
+        checkpoint: Model,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        Self::resume_with_workers(dataset, plan, checkpoint, Default::default(), interrupt)
+    }
+
+    /// As [`resume`](Self::resume), with the other ranks of a team: of as many as began, or, where the
+    /// model is that of one process, of any other number.
+    pub fn resume_with_workers(
+        dataset: Arc<Dataset>,
+        plan: TrainingPlan,
+        checkpoint: Model,
+        workers: (WorkerGroup, WorkerMode),
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let mut trainer = Self::unready(dataset, plan, workers)?;
+        let taken = trainer.restore(checkpoint);
+        trainer.workers.agree(Collective::at_start("the checkpoint"), taken)?;
+        let fingerprint = crate::hash::bytes(trainer.model.to_text().as_bytes());
+        trainer.workers.same(
+            Collective::at_start("the checkpoint"),
+            "checkpoint",
+            Ok(fingerprint),
+        )?;
+        trainer.make_ready(interrupt)?;
+        Ok(trainer)
+    }
+
+    fn restore(&mut self, checkpoint: Model) -> Result<()> {
+        let note = |name| checkpoint.attributes().get(name).cloned().unwrap_or_default();
+        let (initial_values, biases) = (note(notes::BIRTHS), note(notes::BIASES));
+        (self.model, self.history) = notes::restore(checkpoint, &self.context())?;
+        if let Some(dropout_state) = &mut self.dropout_state
+            && !dropout_state.restore(&initial_values, &self.model)
+        {
+            return Err(notes::damaged());
+        }
+        if let Some(bias) = &mut self.bias
+            && !bias.restore(&biases, self.history.len())
+        {
+            return Err(notes::damaged());
+        }
+        Ok(())
+    }
+}
+
+/// Refuses what trees of classes cannot do.
+fn check_classes(dataset: &Dataset, plan: &TrainingPlan) -> Result<()> {
+    if plan.params.step != StepRule::Newton {
+        let what = "an exact step is a line of scores, and the scores of classes are none";
+        return Err(Error::param("step", what).hint("train classes with step=\"newton\""));
+    }
+    if !plan.params.grow.limits.monotone.is_empty() {
+        let what = "monotone is about scores, and trees of classes add to margins";
+        return Err(Error::param("monotone", what));
+    }
+    if !dataset.binning().categorical().is_empty() {
+        let what = "trees of classes cannot ask for categories";
+        return Err(Error::data("categorical", what)
+            .hint("make the dataset without categorical=, or encode the categories"));
+    }
+    Ok(())
+}
+
+/// Refuses what a team cannot do: categories, and what the gradients of all docs decide where a
+/// rank has those of some.
+fn check_shared(
+    (workers, mode): (&WorkerGroup, WorkerMode),
+    dataset: &Dataset,
+    plan: &TrainingPlan,
+) -> Result<()> {
+    if workers.is_alone() {
+        return Ok(());
+    }
+    if !dataset.binning().categorical().is_empty() {
+        let what = "a team does not ask for categories";
+        return Err(Error::data("categorical", what).hint("encode the categories as numbers"));
+    }
+    if mode == WorkerMode::Features {
+        return Ok(());
+    }
+    let told =
+        |what: &'static str| Error::param(what, format!("{what} needs all docs on every rank"));
+    if mode == WorkerMode::Histogram && plan.params.doc_sampling != DocSampling::Uniform {
+        return Err(told("doc_sampling").hint("the mode `features`, or uniform sampling"));
+    }
+    if dataset.position().is_some() {
+        return Err(told("position").hint("the mode `features`"));
+    }
+    Ok(())
+}
+
+/// What is watched, if everything that can be checked alone is as it should be.
+fn checked(dataset: &Arc<Dataset>, plan: &mut TrainingPlan) -> Result<EvaluationSets> {
+    plan.params.check()?;
+    let (sets, metrics) =
+        (std::mem::take(&mut plan.evaluation_sets), std::mem::take(&mut plan.metrics));
+    let evaluation = EvaluationSets::new(sets, metrics, dataset)?;
+    if let Some(patience) = &plan.patience {
+        evaluation.check(patience)?;
+    }
+    if let StepRule::Exact(ExactStep { set: Some(set), .. }) = plan.params.step {
+        evaluation.check_step(set)?;
+    }
+    Ok(evaluation)
+}

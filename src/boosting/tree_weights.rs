@@ -1,0 +1,189 @@
+//! The weights of all trees, each set in turn to the best for a metric.
+//!
+//! The coordinate sweeps of the [combiner](crate::combine), with trees as rankers: what one tree says
+//! is made when it is needed, so that memory is that of two rankers. A pass that has not raised the
+//! metric of the whole model, summed from the beginning as it will score, is taken back and is the
+//! last; so the metric never falls.
+//!
+//! Cost: a pass is a sweep and two walks of all docs a tree.
+
+use super::exact_step::{check_bounds, judged};
+use super::initial_model::{bins_mismatch, check_features, is_plain, start_scores};
+use super::trainer::scaled_tree;
+use crate::Interrupt;
+use crate::combine::{Judged, Range, SweepOptions, sweep, values};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::metric::Metric;
+use crate::model::{Model, Set, Tree};
+use crate::tree::BinnedTree;
+
+/// A rise below this share of the value is rounding.
+const LEAST_RISE: f64 = 1e-12;
+
+/// How the weights of trees are looked for.
+#[derive(Debug, Clone)]
+pub struct ReweighOptions {
+    /// What should be as high as possible.
+    pub metric: Metric,
+    /// The least weight of a tree, in weights it has: from 0, which drops it.
+    pub from: f64,
+    /// The largest.
+    pub to: f64,
+    /// An end to passes, should each still raise the metric.
+    pub most_passes: usize,
+}
+
+/// A model with other weights.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reweighed {
+    /// The model: leaf values times weights.
+    pub model: Model,
+    /// What each tree is multiplied by.
+    pub weights: Vec<f64>,
+    /// The metric before the first pass and after each: rising.
+    pub history: Vec<f64>,
+    /// The same on the held-out set; the model is that of its first highest value.
+    pub held_out: Vec<f64>,
+}
+
+impl ReweighOptions {
+    /// Weights of 0 to 10, at most 20 passes.
+    pub fn new(metric: Metric) -> Self {
+        Self { metric, from: 0.0, to: 10.0, most_passes: 20 }
+    }
+}
+
+/// Sets the weight of one tree after the other to the best there is, until nothing raises the metric,
+/// on the held-out set if there is one.
+///
+/// The model must be made of trees alone that split between the bins of the datasets.
+pub fn reweigh(
+    model: &Model,
+    dataset: &Dataset,
+    held_out: Option<&Dataset>,
+    options: &ReweighOptions,
+    interrupt: &Interrupt,
+) -> Result<Reweighed> {
+    check_bounds("reweigh.bounds", options.from, options.to)?;
+    if !is_plain(model) {
+        return Err(Error::data("base", "only a model of trees alone can be reweighed"));
+    }
+    for dataset in std::iter::once(dataset).chain(held_out) {
+        check_features(model, dataset)?;
+    }
+    let trees: Vec<(&Tree, &[Set])> = model.trees_with_sets().collect();
+    let job = ReweighJob { trees: &trees, offset: model.intercept(), options, interrupt };
+    let mut best = vec![1.0; trees.len()];
+    let mut history = vec![job.value(dataset, &best)?];
+    let mut theirs = match held_out {
+        Some(set) => vec![job.value(set, &best)?],
+        None => Vec::new(),
+    };
+    let (mut chosen, mut highest) = (best.clone(), f64::NEG_INFINITY);
+    if let Some(&value) = theirs.last() {
+        highest = value;
+    }
+    for _ in 0..options.most_passes {
+        let weights = job.pass(dataset, &best)?;
+        let value = job.value(dataset, &weights)?;
+        if !is_higher(value, history[history.len() - 1]) {
+            break;
+        }
+        best = weights;
+        history.push(value);
+        let Some(set) = held_out else { continue };
+        theirs.push(job.value(set, &best)?);
+        if theirs[theirs.len() - 1] <= highest {
+            break;
+        }
+        (chosen, highest) = (best.clone(), theirs[theirs.len() - 1]);
+    }
+    let weights = if held_out.is_some() { chosen } else { best };
+    Ok(Reweighed { model: job.model(model, &weights)?, weights, history, held_out: theirs })
+}
+
+fn is_higher(value: f64, than: f64) -> bool {
+    value > than + LEAST_RISE * than.abs()
+}
+
+struct ReweighJob<'a> {
+    trees: &'a [(&'a Tree, &'a [Set])],
+    offset: f64,
+    options: &'a ReweighOptions,
+    interrupt: &'a Interrupt,
+}
+
+impl ReweighJob<'_> {
+    /// What a tree of this weight says of each doc.
+    fn outputs(&self, dataset: &Dataset, tree: usize, weight: f64) -> Result<Vec<f64>> {
+        let mut outputs = vec![0.0; dataset.num_docs()];
+        self.add(dataset, tree, weight, &mut outputs)?;
+        Ok(outputs)
+    }
+
+    fn add(&self, dataset: &Dataset, tree: usize, weight: f64, to: &mut [f64]) -> Result<()> {
+        self.interrupt.check()?;
+        let (tree, sets) = self.trees[tree];
+        let tree = scaled_tree(tree, weight)?;
+        let coded = BinnedTree::new(&tree, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
+        coded.add_to(dataset.matrix(), to, self.interrupt)
+    }
+
+    /// The scores of the whole model, from the beginning.
+    fn scores(&self, dataset: &Dataset, weights: &[f64]) -> Result<Vec<f64>> {
+        let mut scores = start_scores(dataset, self.offset);
+        for (tree, &weight) in weights.iter().enumerate() {
+            self.add(dataset, tree, weight, &mut scores)?;
+        }
+        Ok(scores)
+    }
+
+    fn value(&self, dataset: &Dataset, weights: &[f64]) -> Result<f64> {
+        dataset.told(self.mean(&self.scores(dataset, weights)?, &judged(dataset)))
+    }
+
+    fn mean(&self, scores: &[f64], judged: &Judged<'_>) -> Result<f64> {
+        let alone = [vec![1.0]];
+        Ok(values(&[scores], judged, &self.options.metric, &alone, self.interrupt)?[0])
+    }
+
+    /// One weight after the other.
+    fn pass(&self, dataset: &Dataset, weights: &[f64]) -> Result<Vec<f64>> {
+        let judged = judged(dataset);
+        let (from, to) = (self.options.from, self.options.to);
+        let mut sweeping =
+            SweepOptions::new(self.options.metric.clone(), Range::Along { from, to });
+        (sweeping.curve_steps, sweeping.few_outputs) = (0, true);
+        let mut weights = weights.to_vec();
+        let mut scores = self.scores(dataset, &weights)?;
+        let mut best = self.mean(&scores, &judged)?;
+        for (tree, weight) in weights.iter_mut().enumerate() {
+            let outputs = self.outputs(dataset, tree, *weight)?;
+            let rest: Vec<f64> = scores.iter().zip(&outputs).map(|(sum, own)| sum - own).collect();
+            let outputs = self.outputs(dataset, tree, 1.0)?;
+            let found = sweep(&rest, &outputs, &judged, &sweeping, self.interrupt)?;
+            if !is_higher(found.value, best) {
+                continue;
+            }
+            let mut tried = rest;
+            self.add(dataset, tree, found.alpha, &mut tried)?;
+            let value = self.mean(&tried, &judged)?;
+            if is_higher(value, best) {
+                (*weight, scores, best) = (found.alpha, tried, value);
+            }
+        }
+        Ok(weights)
+    }
+
+    fn model(&self, model: &Model, weights: &[f64]) -> Result<Model> {
+        let mut reweighed = model.clone();
+        reweighed.truncate(0);
+        let weighted = self.trees.iter().zip(weights).filter(|(_, weight)| **weight != 0.0);
+        for ((tree, sets), &weight) in weighted {
+            reweighed.push_with(scaled_tree(tree, weight)?, sets)?;
+        }
+        reweighed.set_attribute("reweighed", self.options.metric.to_string());
+        Ok(reweighed)
+    }
+}

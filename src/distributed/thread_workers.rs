@@ -1,0 +1,264 @@
+//! A team of threads in one process, for tests: what MPI does, with no MPI.
+//!
+//! Ranks meet at a table: each lays down what it brings, and takes a copy of what all have brought
+//! once all have. Slow, and simple.
+
+use super::Communicator;
+use crate::error::{Error, Result};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Runs a team of threads.
+#[derive(Debug, Clone, Copy)]
+pub struct ThreadWorkers {
+    size: usize,
+    deadline: Duration,
+}
+
+impl ThreadWorkers {
+    /// A team of so many, none of which waits longer than `deadline` for the others.
+    ///
+    /// # Panics
+    /// If it is a team of nobody.
+    pub fn new(size: usize, deadline: Duration) -> Self {
+        assert!(size > 0, "a team of nobody");
+        Self { size, deadline }
+    }
+
+    /// The communicators of all ranks.
+    pub fn ranks(&self) -> Vec<ThreadCommunicator> {
+        let table = Arc::new(Exchange {
+            state: Mutex::new(ExchangeState::new(self.size)),
+            changed: Condvar::new(),
+            deadline: self.deadline,
+        });
+        (0..self.size)
+            .map(|rank| ThreadCommunicator { rank, size: self.size, table: table.clone() })
+            .collect()
+    }
+
+    /// What each rank returns, each in a thread of its own.
+    ///
+    /// # Panics
+    /// If one of them does.
+    pub fn run<T: Send>(&self, work: impl Fn(ThreadCommunicator) -> T + Sync) -> Vec<T> {
+        let work = &work;
+        std::thread::scope(|scope| {
+            let ranks = self.ranks().into_iter();
+            let threads: Vec<_> = ranks.map(|rank| scope.spawn(move || work(rank))).collect();
+            threads
+                .into_iter()
+                .map(|thread| {
+                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                })
+                .collect()
+        })
+    }
+}
+
+/// One rank of [`ThreadWorkers`]. The others are told when it is dropped, so that they do not wait for it.
+#[derive(Debug)]
+pub struct ThreadCommunicator {
+    rank: usize,
+    size: usize,
+    table: Arc<Exchange>,
+}
+
+#[derive(Debug)]
+struct Exchange {
+    state: Mutex<ExchangeState>,
+    changed: Condvar,
+    deadline: Duration,
+}
+
+/// Which operation, and how long its buffer is where all must be of one length.
+type Operation = (&'static str, Option<usize>);
+
+#[derive(Debug)]
+struct ExchangeState {
+    /// How many collectives are over.
+    number: u64,
+    brought: Vec<Option<(Operation, Vec<u8>)>>,
+    /// What the ranks brought to the latest collective that is over.
+    outcome: Arc<Vec<Vec<u8>>>,
+    /// How many have still to take it.
+    left: usize,
+    gone: Vec<bool>,
+    /// Why there are no more collectives.
+    broken: Option<(FailureKind, String)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum FailureKind {
+    Timeout,
+    Other(&'static str),
+}
+
+impl ExchangeState {
+    fn new(size: usize) -> Self {
+        Self {
+            number: 0,
+            brought: vec![None; size],
+            outcome: Arc::default(),
+            left: 0,
+            gone: vec![false; size],
+            broken: None,
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        match &self.broken {
+            None => Ok(()),
+            Some((FailureKind::Timeout, what)) => Err(Error::comm_timeout(what)),
+            Some((FailureKind::Other(code), what)) => Err(Error::comm(code, what)),
+        }
+    }
+
+    fn breaks(&mut self, breach: FailureKind, what: String) {
+        self.broken.get_or_insert((breach, what));
+    }
+
+    /// Ends the collective if all are there.
+    fn settle(&mut self) {
+        let kinds: Vec<Operation> = self.brought.iter().flatten().map(|(kind, _)| *kind).collect();
+        if kinds.len() < self.brought.len() {
+            return;
+        }
+        if let Some(rank) = kinds.iter().position(|kind| *kind != kinds[0]) {
+            let told = |(operation, length): Operation| match length {
+                Some(length) => format!("{operation} of {length}"),
+                None => operation.to_owned(),
+            };
+            let (first, other) = (told(kinds[0]), told(kinds[rank]));
+            let what = format!("the ranks do not do the same: rank 0 {first}, rank {rank} {other}");
+            return self.breaks(FailureKind::Other("comm.order"), what);
+        }
+        let brought = self.brought.iter_mut().filter_map(Option::take);
+        self.outcome = Arc::new(brought.map(|(_, bytes)| bytes).collect());
+        (self.left, self.number) = (self.outcome.len(), self.number + 1);
+    }
+}
+
+impl Exchange {
+    fn lock(&self) -> MutexGuard<'_, ExchangeState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until `done`, for as long as the deadline.
+    fn wait<'a>(
+        &self,
+        mut state: MutexGuard<'a, ExchangeState>,
+        done: impl Fn(&ExchangeState) -> bool,
+    ) -> Result<MutexGuard<'a, ExchangeState>> {
+        let until = Instant::now() + self.deadline;
+        while !done(&state) {
+            state.check()?;
+            let absent = |state: &ExchangeState| -> Vec<usize> {
+                let brought = state.brought.iter().enumerate();
+                brought.filter(|(_, brought)| brought.is_none()).map(|(rank, _)| rank).collect()
+            };
+            if let Some(rank) = absent(&state).into_iter().find(|&rank| state.gone[rank]) {
+                let what = format!("rank {rank} has left");
+                state.breaks(FailureKind::Other("comm.gone"), what);
+                self.changed.notify_all();
+                continue;
+            }
+            let now = Instant::now();
+            if now >= until {
+                let (seconds, absent) = (self.deadline.as_secs_f64(), absent(&state));
+                let what = format!("waited {seconds} s for ranks {absent:?}");
+                state.breaks(FailureKind::Timeout, what);
+                self.changed.notify_all();
+                continue;
+            }
+            let waited = self.changed.wait_timeout(state, until - now);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Ok(state)
+    }
+}
+
+impl ThreadCommunicator {
+    /// What all ranks bring to a collective.
+    fn exchange(&self, kind: Operation, bytes: Vec<u8>) -> Result<Arc<Vec<Vec<u8>>>> {
+        let state = self.table.lock();
+        // The latest outcome must have been taken by all.
+        let mut state = self.table.wait(state, |state| state.left == 0)?;
+        state.check()?;
+        let number = state.number;
+        state.brought[self.rank] = Some((kind, bytes));
+        state.settle();
+        self.table.changed.notify_all();
+        let mut state = self.table.wait(state, |state| state.number > number)?;
+        state.left -= 1;
+        self.table.changed.notify_all();
+        Ok(state.outcome.clone())
+    }
+
+    /// Folds the buffers of all ranks into this rank's.
+    fn fold<T: bytemuck::Pod>(
+        &self,
+        operation: &'static str,
+        values: &mut [T],
+        join: impl Fn(T, T) -> T,
+    ) -> Result<()> {
+        let bytes = bytemuck::cast_slice(values).to_vec();
+        let all = self.exchange((operation, Some(values.len())), bytes)?;
+        let read = |bytes: &[u8], at: usize| {
+            let size = size_of::<T>();
+            bytemuck::pod_read_unaligned(&bytes[at * size..(at + 1) * size])
+        };
+        for (at, value) in values.iter_mut().enumerate() {
+            let of_ranks = all.iter().map(|bytes| read(bytes, at));
+            *value = of_ranks.reduce(&join).unwrap_or(*value);
+        }
+        Ok(())
+    }
+}
+
+impl Communicator for ThreadCommunicator {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn sum_i64(&self, values: &mut [i64]) -> Result<()> {
+        self.fold("sums", values, i64::wrapping_add)
+    }
+
+    fn max_f64(&self, values: &mut [f64]) -> Result<()> {
+        self.fold("takes largest values", values, f64::max)
+    }
+
+    fn allgather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
+        Ok(self.exchange(("gathers", None), own.to_vec())?.to_vec())
+    }
+
+    fn broadcast(&self, root: usize, bytes: &mut Vec<u8>) -> Result<()> {
+        let own = if root == self.rank { std::mem::take(bytes) } else { Vec::new() };
+        bytes.clone_from(&self.exchange(("broadcasts", Some(root)), own)?[root]);
+        Ok(())
+    }
+
+    fn barrier(&self) -> Result<()> {
+        self.exchange(("waits for all", None), Vec::new()).map(|_| ())
+    }
+
+    fn abort(&self, _code: i32, message: &str) -> Result<()> {
+        let what = format!("rank {} has given up: {message}", self.rank);
+        let mut state = self.table.lock();
+        state.breaks(FailureKind::Other("comm.aborted"), what);
+        self.table.changed.notify_all();
+        state.check()
+    }
+}
+
+impl Drop for ThreadCommunicator {
+    fn drop(&mut self) {
+        self.table.lock().gone[self.rank] = true;
+        self.table.changed.notify_all();
+    }
+}

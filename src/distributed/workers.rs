@@ -1,0 +1,293 @@
+//! Collectives with checked messages.
+
+use super::{Communicator, SingleProcess};
+use crate::error::{Error, Result};
+use crate::hash;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// The words that a message of sums has behind its own: the number of the collective, what it is
+/// for, how many ranks have failed, and the sum of the words before.
+pub const FRAME: usize = 4;
+
+/// What a collective is for: the same on all ranks, or none of them goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Collective {
+    /// What is exchanged.
+    pub what: &'static str,
+    /// The round of training, or 0.
+    pub round: u64,
+}
+
+impl Collective {
+    /// Before the first round.
+    pub fn at_start(what: &'static str) -> Self {
+        Self { what, round: 0 }
+    }
+}
+
+/// The ranks of a team, through frames that are checked.
+///
+/// Whoever calls brings along whether it has failed meanwhile: the error of one rank ends the
+/// collective with an error on all. Clones are of the same team.
+#[derive(Debug, Clone)]
+pub struct WorkerGroup(Arc<GroupState>);
+
+#[derive(Debug)]
+struct GroupState {
+    comm: Box<dyn Communicator>,
+    calls: AtomicU64,
+    /// Whether the ranks may have lost each other.
+    is_broken: AtomicBool,
+}
+
+/// A collective under way.
+#[derive(Debug, Clone, Copy)]
+struct PendingCollective {
+    call: Collective,
+    number: u64,
+}
+
+impl PendingCollective {
+    /// A number for everything that must be the same on all ranks.
+    fn tag(self, length: usize) -> u64 {
+        let parts = [self.number, self.call.round, length as u64];
+        parts.into_iter().fold(hash::bytes(self.call.what.as_bytes()), |h, x| hash::mix(h ^ x))
+    }
+}
+
+impl Default for WorkerGroup {
+    fn default() -> Self {
+        Self::new(Box::new(SingleProcess))
+    }
+}
+
+impl WorkerGroup {
+    /// The ranks that a communicator connects.
+    pub fn new(comm: Box<dyn Communicator>) -> Self {
+        let (calls, is_broken) = (AtomicU64::new(0), AtomicBool::new(false));
+        Self(Arc::new(GroupState { comm, calls, is_broken }))
+    }
+
+    /// The number of this process, from 0.
+    pub fn rank(&self) -> usize {
+        self.0.comm.rank()
+    }
+
+    /// How many ranks there are.
+    pub fn size(&self) -> usize {
+        self.0.comm.size()
+    }
+
+    /// Whether this process is the whole team.
+    pub fn is_alone(&self) -> bool {
+        self.size() == 1
+    }
+
+    /// The communicator below: what goes through it is not checked.
+    pub fn communicator(&self) -> &dyn Communicator {
+        &*self.0.comm
+    }
+
+    /// Makes each value the sum of those of all ranks, modulo 2^64.
+    pub fn sum(&self, call: Collective, own: Result<()>, values: &mut [u64]) -> Result<()> {
+        if self.is_alone() {
+            return own;
+        }
+        let mut framed = values.to_vec();
+        framed.resize(values.len() + FRAME, 0);
+        self.sum_framed(call, own, &mut framed)?;
+        values.copy_from_slice(&framed[..values.len()]);
+        Ok(())
+    }
+
+    /// As [`sum`](Self::sum), in place: the last [`FRAME`] of the words are not values, but room.
+    ///
+    /// # Panics
+    /// If there is no such room.
+    pub fn sum_framed(&self, call: Collective, own: Result<()>, framed: &mut [u64]) -> Result<()> {
+        if self.is_alone() {
+            return own;
+        }
+        let current = self.begin(call)?;
+        let (values, frame) = framed.split_at_mut(framed.len() - FRAME);
+        let (number, tag) = (current.number, current.tag(values.len()));
+        frame.copy_from_slice(&[number, tag, u64::from(own.is_err()), total(values)]);
+        self.unbroken(self.0.comm.sum_u64(framed))?;
+        let (values, frame) = framed.split_at(framed.len() - FRAME);
+        let size = self.size() as u64;
+        let as_mine = |own: u64| own.wrapping_mul(size);
+        if frame[0] != as_mine(number) || frame[1] != as_mine(tag) {
+            return Err(self.disagree(current));
+        }
+        if frame[2] > 0 {
+            return Err(self.told(current, own));
+        }
+        if frame[3] == total(values) { own } else { Err(self.damaged(current)) }
+    }
+
+    /// Makes each value the largest of those of all ranks; none is NaN.
+    pub fn max(&self, call: Collective, own: Result<()>, values: &mut [f64]) -> Result<()> {
+        if self.is_alone() {
+            return own;
+        }
+        let current = self.begin(call)?;
+        // A whole number that is the largest, and whose negative is the largest too, is everybody's.
+        let tag = (current.tag(values.len()) >> 12) as f64;
+        let mut framed = values.to_vec();
+        framed.extend([tag, -tag, f64::from(u8::from(own.is_err()))]);
+        self.unbroken(self.0.comm.max_f64(&mut framed))?;
+        let (largest, frame) = framed.split_at(values.len());
+        if frame[..2] != [tag, -tag] {
+            return Err(self.disagree(current));
+        }
+        if frame[2] > 0.0 {
+            return Err(self.told(current, own));
+        }
+        if largest.iter().zip(&*values).any(|(largest, own)| largest < own) {
+            return Err(self.damaged(current));
+        }
+        values.copy_from_slice(largest);
+        own
+    }
+
+    /// The bytes of each rank, in the order of ranks.
+    pub fn gather(&self, call: Collective, own: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+        if self.is_alone() {
+            return own.map(|own| vec![own]);
+        }
+        let current = self.begin(call)?;
+        let text = own.as_ref().err().map(ToString::to_string);
+        let payload = match (&own, &text) {
+            (Ok(own), _) => own,
+            (Err(_), text) => text.as_deref().unwrap_or_default().as_bytes(),
+        };
+        let frame = [current.number, current.tag(0), u64::from(own.is_err()), hash::bytes(payload)];
+        let message = [bytemuck::cast_slice(&frame), payload].concat();
+        let mut all = self.unbroken(self.0.comm.allgather(&message))?;
+        let frames: Option<Vec<[u64; FRAME]>> = all.iter().map(|bytes| frame_of(bytes)).collect();
+        let size = 8 * FRAME;
+        let Some(frames) = frames.filter(|frames| frames.len() == self.size()) else {
+            return Err(self.disagree(current));
+        };
+        if frames.iter().any(|other| other[..2] != frame[..2]) {
+            return Err(self.disagree(current));
+        }
+        if frames.iter().zip(&all).any(|(frame, bytes)| frame[3] != hash::bytes(&bytes[size..])) {
+            return Err(self.damaged(current));
+        }
+        if let Some(rank) = frames.iter().position(|frame| frame[2] > 0) {
+            let text = String::from_utf8_lossy(&all[rank][size..]).into_owned();
+            return Err(own.err().unwrap_or_else(|| of_rank(rank, &text)));
+        }
+        for bytes in &mut all {
+            bytes.drain(..size);
+        }
+        Ok(all)
+    }
+
+    /// The bytes of rank 0.
+    pub fn of_first(&self, call: Collective, own: Result<Vec<u8>>) -> Result<Vec<u8>> {
+        if self.is_alone() {
+            return own;
+        }
+        let is_first = self.rank() == 0;
+        let (failed, mut bytes) = match own {
+            Ok(bytes) => (Ok(()), if is_first { bytes } else { Vec::new() }),
+            Err(error) => (Err(error), Vec::new()),
+        };
+        self.agree(call, failed)?;
+        let current = self.begin(call)?;
+        if is_first {
+            bytes.extend(hash::bytes(&bytes).to_le_bytes());
+        }
+        self.unbroken(self.0.comm.broadcast(0, &mut bytes))?;
+        let body = bytes.len().saturating_sub(8);
+        if bytes.len() < 8 || bytes[body..] != hash::bytes(&bytes[..body]).to_le_bytes() {
+            return Err(self.damaged(current));
+        }
+        bytes.truncate(body);
+        Ok(bytes)
+    }
+
+    /// What this rank has, if all ranks have it.
+    pub fn agree<T>(&self, call: Collective, own: Result<T>) -> Result<T> {
+        if self.is_alone() {
+            return own;
+        }
+        match own {
+            Ok(own) => self.sum(call, Ok(()), &mut []).map(|()| own),
+            Err(error) => match self.sum(call, Err(error), &mut []) {
+                Ok(()) => Err(Error::internal("a failure that nobody has heard of")),
+                Err(error) => Err(error),
+            },
+        }
+    }
+
+    /// An error unless a number is the same on all ranks; `what` is it that differs.
+    pub fn same(&self, call: Collective, what: &str, own: Result<u64>) -> Result<()> {
+        let own = own.map(|own| own.to_le_bytes().to_vec());
+        let all = self.gather(call, own)?;
+        let Some(rank) = all.iter().position(|other| *other != all[0]) else { return Ok(()) };
+        Err(Error::comm("comm.differ", format!("rank {rank} has another {what} than rank 0")))
+    }
+
+    fn begin(&self, call: Collective) -> Result<PendingCollective> {
+        if self.0.is_broken.load(Ordering::Relaxed) {
+            let what = format!("{}: the ranks have lost each other before", call.what);
+            return Err(Error::comm("comm.broken", what));
+        }
+        Ok(PendingCollective { call, number: self.0.calls.fetch_add(1, Ordering::Relaxed) })
+    }
+
+    fn unbroken<T>(&self, result: Result<T>) -> Result<T> {
+        if result.is_err() {
+            self.0.is_broken.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+
+    /// The error of ranks that are at different collectives, all of which have noticed.
+    fn disagree(&self, current: PendingCollective) -> Error {
+        self.0.is_broken.store(true, Ordering::Relaxed);
+        let PendingCollective { call, number } = current;
+        let own = format!("{} in round {} (call {number})", call.what, call.round);
+        let all = self.0.comm.allgather(own.as_bytes()).unwrap_or_default();
+        let told = |(rank, text): (usize, &Vec<u8>)| {
+            format!("rank {rank} at {}", String::from_utf8_lossy(text))
+        };
+        let told: Vec<String> = all.iter().enumerate().map(told).collect();
+        let what = "the ranks are not at the same collective, or not with the same size";
+        Error::comm("comm.order", what).got(if told.is_empty() { own } else { told.join(", ") })
+    }
+
+    /// The error that some rank has had.
+    fn told(&self, current: PendingCollective, own: Result<()>) -> Error {
+        let text = own.as_ref().err().map(ToString::to_string).unwrap_or_default();
+        let all = self.unbroken(self.0.comm.allgather(text.as_bytes())).unwrap_or_default();
+        match (own, all.iter().position(|text| !text.is_empty())) {
+            (Err(error), _) => error,
+            (_, Some(rank)) => of_rank(rank, &String::from_utf8_lossy(&all[rank])),
+            _ => Error::comm("comm.rank", format!("{}: a rank has failed", current.call.what)),
+        }
+    }
+
+    fn damaged(&self, current: PendingCollective) -> Error {
+        self.0.is_broken.store(true, Ordering::Relaxed);
+        let Collective { what, round } = current.call;
+        Error::comm("comm.damaged", format!("{what} in round {round}: a message was damaged"))
+    }
+}
+
+fn of_rank(rank: usize, text: &str) -> Error {
+    Error::comm("comm.rank", format!("rank {rank} has failed: {text}"))
+}
+
+fn total(values: &[u64]) -> u64 {
+    values.iter().fold(0, |sum, &value| sum.wrapping_add(value))
+}
+
+fn frame_of(bytes: &[u8]) -> Option<[u64; FRAME]> {
+    let frame = bytes.get(..8 * FRAME)?;
+    Some(bytemuck::pod_read_unaligned(frame))
+}

@@ -1,0 +1,158 @@
+//! The search of features that something must be heeded on: slow and plain, beside the kernels.
+//!
+//! It finds what the kernels would find, but for what is heeded. Where both search a node, of equal
+//! scores the first wins, by the number of the feature in [`FeatureSlots`](super::features::Digits).
+
+use super::constraints::{ActiveConstraints, ValueBounds};
+use super::features::{FeatureSet, FeatureSlot, FeatureSlots};
+use super::kernel::feature_sums;
+use super::packed_gradients::GradientSums;
+use super::split_noise::SplitNoise;
+use super::split_search::{
+    NodeColumns, SearchNode, SearchResult, SplitCandidate, SplitSearcher, SplitTest, beats,
+};
+
+/// What to heed in a node.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ConstrainedSearch<'a> {
+    pub(super) constraints: &'a ActiveConstraints,
+    /// The features to search this way.
+    pub(super) features: &'a FeatureSet,
+    pub(super) bounds: ValueBounds,
+    /// What the value of a split must be above.
+    pub(super) floor: f64,
+    /// The mass of a doc, on the average of the node.
+    pub(super) doc_mass: f64,
+}
+
+/// The sums of one feature, by code.
+pub(super) struct FeatureHistogram<'a> {
+    pub(super) number: usize,
+    pub(super) slot: &'a FeatureSlot,
+    pub(super) sums: &'a [u64],
+}
+
+impl ConstrainedSearch<'_> {
+    /// Searches the features of some columns.
+    pub(super) fn search(&self, of: NodeColumns<'_>, found: &mut SearchResult) {
+        let SplitSearcher { positions, shape, .. } = of.searcher;
+        for (sums, &position) in of.sums.chunks_exact(shape.stride).zip(&positions[of.first..]) {
+            for (number, slot) in of.searcher.slots_at(position) {
+                if !self.features.contains(number) {
+                    continue;
+                }
+                let mut slot_sums = [0; 256];
+                let slot_sums = &mut slot_sums[..usize::from(slot.codes)];
+                feature_sums(sums, slot, slot_sums);
+                let feature = FeatureHistogram { number, slot, sums: slot_sums };
+                if feature.sums.iter().filter(|&&sum| sum != 0).count() <= 1 {
+                    found.unsplittable.push(feature.number);
+                } else if slot.is_category {
+                    self.search_categories(of.node, &feature, found);
+                } else {
+                    self.search_thresholds(&of, &feature, found);
+                }
+            }
+        }
+    }
+
+    fn search_thresholds(
+        &self,
+        of: &NodeColumns<'_>,
+        feature: &FeatureHistogram<'_>,
+        found: &mut SearchResult,
+    ) {
+        let codes = feature.sums.len();
+        let missing = feature.sums[codes - 1];
+        let ways = [(false, 0), (true, missing)];
+        for &(missing_left, more) in &ways[..=usize::from(missing != 0)] {
+            let mut left = more;
+            for (code, &sum) in (0..=u8::MAX).zip(&feature.sums[..codes - 1]) {
+                left = left.wrapping_add(sum);
+                let direction = self.constraints.direction(of.searcher.slots, feature.number, code);
+                let Some(value) = self.value(of.node, left, direction) else { continue };
+                let [rank, score] = self.score(of.node, feature, value, (missing_left, code));
+                if !beats(score, feature.number, found.best.as_ref()) {
+                    continue;
+                }
+                let is_most = 2 * u64::from(GradientSums::of(left).mass)
+                    >= u64::from(GradientSums::of(of.node.total).mass);
+                // Cells that may be missing one day go where most docs go.
+                let missing_left = if missing == 0 { is_most } else { missing_left };
+                let (slot, test) = (feature.number, SplitTest::UpTo(code));
+                found.best =
+                    Some(SplitCandidate { value, score, rank, slot, test, missing_left, left });
+            }
+        }
+    }
+
+    /// Adds what a split after each code takes off, which is nothing where it may not be made.
+    pub(super) fn add_values(
+        &self,
+        (slots, node): (&FeatureSlots, &SearchNode<'_>),
+        (slot, prefix): (usize, &[u64]),
+        more: u64,
+        values: &mut [f64],
+    ) {
+        for ((code, &sum), to) in (0..=u8::MAX).zip(prefix).zip(values) {
+            let direction = self.constraints.direction(slots, slot, code);
+            if let Some(value) = self.value(node, sum.wrapping_add(more), direction) {
+                *to += value - node.unsplit_value;
+            }
+        }
+    }
+
+    /// What both sides of a split are worth; `None` where it may not be made.
+    pub(super) fn value(&self, node: &SearchNode<'_>, left: u64, direction: i8) -> Option<f64> {
+        let sides = [left, node.total.wrapping_sub(left)].map(GradientSums::of);
+        if sides.iter().any(|sums| f64::from(sums.mass) < node.least) {
+            return None;
+        }
+        let [low, high] = sides.map(|sums| self.bounds.step(sums, node.l2));
+        let runs_against = match direction {
+            0 => false,
+            1 => low > high,
+            _ => low < high,
+        };
+        (!runs_against).then(|| self.value_with(node, left, node.l2))
+    }
+
+    /// What both sides of a split are worth with some `l2`.
+    pub(super) fn value_with(&self, node: &SearchNode<'_>, left: u64, l2: f64) -> f64 {
+        let sides = [left, node.total.wrapping_sub(left)].map(GradientSums::of);
+        if self.bounds.are_tight() {
+            return sides.iter().map(|&sums| self.bounds.value(sums, l2)).sum();
+        }
+        // As in the kernels, to the bit.
+        let total = GradientSums::of(node.total);
+        let [left, _] = sides;
+        let (left_grad, left_mass) = (f64::from(left.grad), f64::from(left.mass));
+        let right_grad = f64::from(total.grad) - left_grad;
+        let right_mass = f64::from(total.mass) - left_mass;
+        let (a, b) = (left_mass + l2, right_mass + l2);
+        (left_grad * left_grad * b + right_grad * right_grad * a) / (a * b)
+    }
+
+    /// What leaves are compared by, and what a split is chosen by: minus infinity where it brings too
+    /// little.
+    pub(super) fn score(
+        &self,
+        node: &SearchNode<'_>,
+        feature: &FeatureHistogram<'_>,
+        value: f64,
+        (left, code): (bool, u8),
+    ) -> [f64; 2] {
+        if value <= self.floor {
+            return [f64::NEG_INFINITY; 2];
+        }
+        let weight = self.constraints.weight(feature.number);
+        let rank = if weight == 1.0 {
+            value
+        } else {
+            node.unsplit_value + weight * (value - node.unsplit_value)
+        };
+        let id = (feature.slot.feature, left, code);
+        let moved = |noise: &SplitNoise| noise.moved(rank.max(0.0), id);
+        [rank, node.noise.as_ref().map_or(rank, moved)]
+    }
+}

@@ -1,0 +1,323 @@
+//! What trees may not do, and what they should rather not.
+//!
+//! A *direction* of a feature is the way in which scores may move as it grows. Each leaf has *bounds*:
+//! a split on such a feature puts one between its sides, half way between what they are worth, which
+//! no leaf below may cross. So a doc whose feature is raised, all else being equal, meets no smaller
+//! leaf value (if that is the direction), in any tree and in any sum of them. Missing cells have no
+//! place in the order of a feature: a split between them and all others heeds no direction.
+//!
+//! *Interactions* are groups of features; the features on a path from the root must lie in one of
+//! them. A feature of no group is a group of its own.
+
+use super::categorical::CategoryOptions;
+use super::features::{FeatureSet, FeatureSlots};
+use super::grower::OpenLeaf;
+use super::options::{Criterion, GrowOptions};
+use super::packed_gradients::{GradientScale, GradientSums};
+use super::split_search::{SplitCandidate, SplitTest};
+use crate::binning::Binning;
+use crate::error::{Error, Result};
+use std::collections::BTreeSet;
+
+/// The way in which scores may move as a feature grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MonotoneDirection {
+    /// Up or not at all.
+    Rising,
+    /// Down or not at all.
+    Falling,
+}
+
+/// What bounds the use of features; by default, nothing.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Constraints {
+    /// The features that have a direction. Needs [`Criterion::SecondOrder`], under which a split is
+    /// chosen by the values that its leaves will have.
+    pub monotone: Vec<(u32, MonotoneDirection)>,
+    /// Groups of features: those on a path lie in one of them. No groups for no limit.
+    pub interactions: Vec<Vec<u32>>,
+    /// What the reductions of splits on a feature are multiplied by when splits are compared, where it
+    /// is not 1: from 0, which leaves the feature out.
+    pub feature_weight: Vec<(u32, f64)>,
+}
+
+impl Constraints {
+    /// Refuses what makes no sense with a table.
+    pub(super) fn check(&self, options: &GrowOptions, binning: &Binning) -> Result<()> {
+        let num_features = binning.num_features();
+        if !self.monotone.is_empty() && options.criterion == Criterion::LeastSquares {
+            let what = "monotone needs splits that are chosen by leaf values";
+            return Err(Error::param("monotone", what)
+                .got("criterion \"least_squares\"")
+                .expected("\"second_order\""));
+        }
+        each_once("monotone", self.monotone.iter().map(|&(f, _)| f), num_features)?;
+        let categorical =
+            |(feature, _): &&(u32, _)| binning.mappers()[*feature as usize].categories().is_some();
+        if let Some((feature, _)) = self.monotone.iter().find(categorical) {
+            let what = format!("monotone has feature {feature}, whose categories have no order");
+            return Err(Error::param("monotone", what));
+        }
+        each_once("feature_weight", self.feature_weight.iter().map(|&(f, _)| f), num_features)?;
+        for group in &self.interactions {
+            check_known("interactions", group.iter().copied(), num_features)?;
+            if group.is_empty() {
+                return Err(Error::param(
+                    "interactions",
+                    "interactions has a group without features",
+                ));
+            }
+        }
+        for &(feature, weight) in &self.feature_weight {
+            if !(weight.is_finite() && weight >= 0.0) {
+                let what = format!("feature_weight of feature {feature} is out of range");
+                return Err(Error::param("feature_weight", what)
+                    .got(weight)
+                    .expected("a number from 0 on"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The limits that are used, by name.
+    pub(crate) fn named(&self) -> Vec<(&'static str, String)> {
+        let monotone = self.monotone.iter().map(|(feature, direction)| match direction {
+            MonotoneDirection::Rising => format!("{feature}:+1"),
+            MonotoneDirection::Falling => format!("{feature}:-1"),
+        });
+        let groups = self.interactions.iter().map(|group| {
+            let group: Vec<String> = group.iter().map(u32::to_string).collect();
+            group.join(",")
+        });
+        let weights =
+            self.feature_weight.iter().map(|(feature, weight)| format!("{feature}:{weight}"));
+        let mut named = vec![
+            ("monotone", monotone.collect::<Vec<_>>().join(" ")),
+            ("interactions", groups.collect::<Vec<_>>().join(" ")),
+            ("feature_weight", weights.collect::<Vec<_>>().join(" ")),
+        ];
+        named.retain(|(_, said)| !said.is_empty());
+        named
+    }
+
+    /// The names that [`named`](Self::named) can have.
+    pub(crate) const NAMES: [&'static str; 3] = ["monotone", "interactions", "feature_weight"];
+}
+
+fn check_known(
+    name: &'static str,
+    mut features: impl Iterator<Item = u32>,
+    num_features: usize,
+) -> Result<()> {
+    match features.find(|&feature| feature as usize >= num_features) {
+        Some(feature) => Err(Error::param(name, format!("{name} has a feature that there is not"))
+            .got(feature)
+            .expected(format!("below {num_features}"))),
+        None => Ok(()),
+    }
+}
+
+fn each_once(
+    name: &'static str,
+    features: impl Iterator<Item = u32> + Clone,
+    num_features: usize,
+) -> Result<()> {
+    check_known(name, features.clone(), num_features)?;
+    let mut seen = BTreeSet::new();
+    match features.into_iter().find(|&feature| !seen.insert(feature)) {
+        Some(feature) => Err(Error::param(name, format!("{name} has feature {feature} twice"))),
+        None => Ok(()),
+    }
+}
+
+/// The limits of a table, by the numbers of [`FeatureSlots`].
+#[derive(Debug)]
+pub(super) struct ActiveConstraints {
+    /// 1, -1, or 0 for none.
+    directions: Vec<i8>,
+    weights: Vec<f64>,
+    groups: Vec<FeatureSet>,
+    /// What must be searched with care in every node.
+    constrained: FeatureSet,
+    /// Whether leaves have bounds.
+    pub(super) is_monotone: bool,
+    /// How categories are parted.
+    pub(super) categories: CategoryOptions,
+}
+
+impl ActiveConstraints {
+    /// `None` where nothing is limited.
+    pub(super) fn of(options: &GrowOptions, slots: &FeatureSlots) -> Option<Self> {
+        let limits = &options.limits;
+        let weighs = limits.feature_weight.iter().any(|&(_, weight)| weight != 1.0);
+        let is_monotone = !limits.monotone.is_empty();
+        let has_categories = slots.all().iter().any(|slot| slot.is_category);
+        if !weighs && !is_monotone && limits.interactions.is_empty() && !has_categories {
+            return None;
+        }
+        let len = slots.len();
+        let number = |feature: u32| slots.all().iter().position(|d| d.feature == feature);
+        let mut constraints = Self {
+            directions: vec![0; len],
+            weights: vec![1.0; len],
+            groups: Vec::new(),
+            // Reductions that are compared must all be weighed.
+            constrained: if weighs { FeatureSet::all(len) } else { FeatureSet::none(len) },
+            is_monotone,
+            categories: options.categories.clone(),
+        };
+        let categorical = slots.all().iter().enumerate().filter(|(_, slot)| slot.is_category);
+        categorical.for_each(|(slot, _)| constraints.constrained.insert(slot));
+        for &(feature, direction) in &limits.monotone {
+            let Some(slot) = number(feature) else { continue };
+            constraints.directions[slot] =
+                if direction == MonotoneDirection::Rising { 1 } else { -1 };
+            constraints.constrained.insert(slot);
+        }
+        for &(feature, weight) in &limits.feature_weight {
+            let Some(slot) = number(feature) else { continue };
+            constraints.weights[slot] = weight;
+        }
+        for group in &limits.interactions {
+            let mut set = FeatureSet::none(len);
+            group.iter().filter_map(|&f| number(f)).for_each(|slot| set.insert(slot));
+            constraints.groups.push(set);
+        }
+        Some(constraints)
+    }
+
+    /// The groups that a path without splits lies in.
+    pub(super) fn all_groups(&self) -> Vec<u32> {
+        (0..self.groups.len() as u32).collect()
+    }
+
+    /// Leaves out the features that weigh nothing.
+    pub(super) fn leave_out(&self, features: &mut FeatureSet) {
+        let weightless = self.weights.iter().enumerate().filter(|(_, weight)| **weight == 0.0);
+        weightless.for_each(|(slot, _)| features.remove(slot));
+    }
+
+    /// Lengthens a path by a feature: the groups it still lies in, and what may follow.
+    pub(super) fn narrow(&self, slot: usize, groups: &mut Vec<u32>, features: &mut FeatureSet) {
+        if self.groups.is_empty() {
+            return;
+        }
+        groups.retain(|&group| self.groups[group as usize].contains(slot));
+        let mut may = FeatureSet::none(self.weights.len());
+        may.insert(slot);
+        for &group in &*groups {
+            may.unite(&self.groups[group as usize]);
+        }
+        features.intersect(&may);
+    }
+
+    /// The features that must be searched with care in a node of these bounds.
+    pub(super) fn constrained_of(&self, features: &FeatureSet, bounds: &ValueBounds) -> FeatureSet {
+        let mut constrained = features.clone();
+        if !bounds.are_tight() {
+            constrained.intersect(&self.constrained);
+        }
+        constrained
+    }
+
+    /// Binds the sides of a split by it, which have the bounds of their parent.
+    pub(super) fn bind(
+        &self,
+        slots: &FeatureSlots,
+        choice: &SplitCandidate,
+        l2: f64,
+        sides: [&mut OpenLeaf; 2],
+    ) {
+        let [left, right] = sides;
+        let direction = self.direction_of(slots, choice);
+        let sums = [left.total, right.total].map(GradientSums::of);
+        [left.bounds, right.bounds] = left.bounds.below(direction, sums, l2);
+        self.narrow(choice.slot, &mut left.groups, &mut left.features);
+        right.groups.clone_from(&left.groups);
+        right.features.clone_from(&left.features);
+    }
+
+    /// What the reductions on a feature count for.
+    pub(super) fn weight(&self, slot: usize) -> f64 {
+        self.weights[slot]
+    }
+
+    /// The direction of a chosen split.
+    pub(super) fn direction_of(&self, slots: &FeatureSlots, choice: &SplitCandidate) -> i8 {
+        match choice.test {
+            SplitTest::UpTo(code) => self.direction(slots, choice.slot, code),
+            SplitTest::In(_) => 0,
+        }
+    }
+
+    /// The direction of a split: 0 where there is none, or where missing cells alone go right.
+    pub(super) fn direction(&self, slots: &FeatureSlots, slot: usize, code: u8) -> i8 {
+        let is_of_missing = u16::from(code) + 2 == slots.all()[slot].codes;
+        if is_of_missing { 0 } else { self.directions[slot] }
+    }
+}
+
+/// Between what the values of a leaf must lie, in packed units.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ValueBounds {
+    low: f64,
+    high: f64,
+}
+
+impl Default for ValueBounds {
+    fn default() -> Self {
+        Self { low: f64::NEG_INFINITY, high: f64::INFINITY }
+    }
+}
+
+impl ValueBounds {
+    /// Whether there is a bound.
+    pub(super) fn are_tight(&self) -> bool {
+        self.low > f64::NEG_INFINITY || self.high < f64::INFINITY
+    }
+
+    /// The step of a leaf of these sums, in packed units.
+    pub(super) fn step(&self, sums: GradientSums, l2: f64) -> f64 {
+        let step = -f64::from(sums.grad) / (f64::from(sums.mass) + l2);
+        // Without docs and `l2` there is no step.
+        if step.is_nan() { self.clip(0.0) } else { self.clip(step) }
+    }
+
+    fn clip(&self, step: f64) -> f64 {
+        step.max(self.low).min(self.high)
+    }
+
+    /// What the step of a leaf takes off, in packed units: `G² / (H + l2)` where no bound is met.
+    pub(super) fn value(&self, sums: GradientSums, l2: f64) -> f64 {
+        let (grad, mass) = (f64::from(sums.grad), f64::from(sums.mass) + l2);
+        let step = self.step(sums, l2);
+        if !self.are_tight() || step == -grad / mass {
+            return grad * grad / mass;
+        }
+        -step * (2.0 * grad + mass * step)
+    }
+
+    /// The bounds of the sides of a split of some direction.
+    pub(super) fn below(
+        &self,
+        direction: i8,
+        [left, right]: [GradientSums; 2],
+        l2: f64,
+    ) -> [Self; 2] {
+        if direction == 0 {
+            return [*self; 2];
+        }
+        let middle = 0.5 * (self.step(left, l2) + self.step(right, l2));
+        let (lower, upper) = (Self { high: middle, ..*self }, Self { low: middle, ..*self });
+        if direction > 0 { [lower, upper] } else { [upper, lower] }
+    }
+
+    /// Puts the value of a leaf between the bounds.
+    pub(super) fn clip_value(&self, value: f64, scale: &GradientScale) -> f64 {
+        if !self.are_tight() {
+            return value;
+        }
+        let unit = scale.grad / scale.mass;
+        value.max(self.low * unit).min(self.high * unit)
+    }
+}

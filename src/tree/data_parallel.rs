@@ -1,0 +1,217 @@
+//! Growth of one tree by all ranks of a team, each of which has a part of the docs.
+//!
+//! Each rank sums its docs of a node, and the histograms are added up: they are integers, so every
+//! rank then has what one process would have, chooses the same split, and parts its own docs by it.
+//! Of two siblings only one is summed from docs, the one of less mass; how many docs the nodes have,
+//! on all ranks, travels in the gap behind the last column, with the frame.
+//!
+//! A histogram of all columns takes eight bytes a column and byte, whatever the number of docs.
+
+use super::grower::sum;
+use super::grower::{Grower, TreeGrowth};
+use super::histogram::NodeDocs;
+use super::kernel::{GAP, subtract};
+use super::options::TreeShape;
+use super::packed_gradients::GradientSums;
+use super::split_search::{BestSoFar, SearchResult, SumBuffers};
+use crate::distributed::{Collective, FRAME};
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::simd::Level;
+use std::cmp::Reverse;
+
+/// What a message about a node says besides its sums.
+#[derive(Debug, Clone, Copy, Default)]
+struct NodeSummary {
+    /// Its docs.
+    count: u64,
+    /// Their packed sums.
+    total: u64,
+}
+
+impl Grower {
+    /// Refuses what only one process can grow.
+    pub(super) fn check_team(&self) -> Result<()> {
+        if self.options.tree_shape != TreeShape::Leafwise {
+            let what = "symmetric trees are not grown by a team";
+            return Err(Error::param("tree_shape", what).expected("\"leafwise\""));
+        }
+        if self.options.rows_per_node < 1.0 && self.constraints.is_some() {
+            let what = "limits of features are not kept by a team that chooses splits by a sample";
+            return Err(Error::param("rows_per_node", what).expected(1));
+        }
+        Ok(())
+    }
+
+    pub(super) fn grow_data_parallel(
+        &mut self,
+        growth: &mut TreeGrowth<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let mut summary = [self.leaves[0].total];
+        let call = Collective { what: "the root", round: growth.job.round };
+        self.workers.sum(call, interrupt.check(), &mut summary)?;
+        self.leaves[0].total = summary[0];
+        self.search_leaf_data_parallel(0, growth)?;
+        while self.leaves.len() < self.options.num_leaves {
+            if growth.pending_error.is_ok() {
+                growth.pending_error = interrupt.check();
+            }
+            let Some((_, Reverse(leaf))) = growth.queue.pop_last() else { break };
+            self.split(leaf, growth)?;
+            self.release_histograms(growth);
+        }
+        // Trouble that nobody has heard of is told with the docs of leaves.
+        Ok(())
+    }
+
+    /// Finds the best splits of two new leaves, whose docs are not counted yet but on this rank.
+    pub(super) fn search_children_data_parallel(
+        &mut self,
+        children: [usize; 2],
+        histogram: Option<Box<[u64]>>,
+        growth: &mut TreeGrowth<'_>,
+    ) -> Result<()> {
+        if self.options.rows_per_node < 1.0 {
+            return self.search_samples(children, growth);
+        }
+        let Some(mut parent) = histogram else { return Ok(()) };
+        let is_last = self.leaves.len() == self.options.num_leaves;
+        if is_last || !children.iter().any(|&child| self.is_divisible(child)) {
+            self.pool.give(parent);
+            return Ok(());
+        }
+        let mass = |leaf: usize| GradientSums::of(self.leaves[leaf].total).mass;
+        let [left, right] = children;
+        let (small, large) = if mass(left) <= mass(right) { (left, right) } else { (right, left) };
+        let (mut own, summary) = self.sums_of(small, None, growth)?;
+        let whole = self.whole(&parent, growth);
+        self.leaves[small].count = summary.count as usize;
+        self.leaves[large].count = whole.count.wrapping_sub(summary.count) as usize;
+        subtract(Level::best(), &mut parent, &own);
+        for (leaf, sums) in [(small, &mut own), (large, &mut parent)] {
+            self.search_sums(
+                leaf,
+                sums,
+                (self.leaves[leaf].total, self.leaves[leaf].count),
+                growth,
+            );
+        }
+        self.keep(small, Some(own));
+        self.keep(large, Some(parent));
+        Ok(())
+    }
+
+    /// Finds the best split of a leaf from its docs.
+    fn search_leaf_data_parallel(&mut self, at: usize, growth: &mut TreeGrowth<'_>) -> Result<()> {
+        let is_last = self.leaves.len() == self.options.num_leaves;
+        if is_last || !self.may_split(at) || growth.positions.is_empty() {
+            return Ok(());
+        }
+        let is_sampled = self.options.rows_per_node < 1.0;
+        let sample = is_sampled.then(|| self.sample(&self.leaves[at], growth));
+        let (mut sums, summary) = self.sums_of(at, sample.as_deref(), growth)?;
+        let mut of = (summary.total, summary.count as usize);
+        if !is_sampled {
+            of.0 = self.leaves[at].total;
+        }
+        if of.1 > 0 {
+            self.search_sums(at, &mut sums, of, growth);
+        }
+        let kept = if is_sampled {
+            self.pool.give(sums);
+            None
+        } else {
+            Some(sums)
+        };
+        self.keep(at, kept);
+        Ok(())
+    }
+
+    /// Where splits are chosen by a part of the docs, nothing of one leaf follows from another's.
+    fn search_samples(&mut self, children: [usize; 2], growth: &mut TreeGrowth<'_>) -> Result<()> {
+        let mut words: Vec<u64> = Vec::new();
+        for &child in &children {
+            let leaf = &self.leaves[child];
+            words.extend([
+                leaf.docs.len() as u64,
+                sum(&self.packed, self.docs.get(leaf.docs.clone())),
+            ]);
+        }
+        let call = Collective { what: "two leaves", round: growth.job.round };
+        self.workers.sum(call, take_error(&mut growth.pending_error), &mut words)?;
+        for (&child, words) in children.iter().zip(words.chunks_exact(2)) {
+            (self.leaves[child].count, self.leaves[child].total) = (words[0] as usize, words[1]);
+        }
+        children.into_iter().try_for_each(|child| self.search_leaf_data_parallel(child, growth))
+    }
+
+    /// Whether a leaf may be split, as far as can be told without its number of docs.
+    fn is_divisible(&self, at: usize) -> bool {
+        let leaf = &self.leaves[at];
+        self.options.max_depth.is_none_or(|most| leaf.depth < most)
+            && GradientSums::of(leaf.total).mass >= 2
+    }
+
+    /// The sums over the docs of a leaf, or some of them, on all ranks.
+    fn sums_of(
+        &mut self,
+        at: usize,
+        sample: Option<&[u32]>,
+        growth: &mut TreeGrowth<'_>,
+    ) -> Result<(Box<[u64]>, NodeSummary)> {
+        let mut sums = self.pool.take_for(usize::MAX)?.ok_or_else(no_histogram)?;
+        let len = growth.positions.len() * self.pool.shape().stride;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let docs = sample.unwrap_or_else(|| self.docs.get(self.leaves[at].docs.clone()));
+        let own = NodeSummary { count: docs.len() as u64, total: sum(&self.packed, docs) };
+        let docs = NodeDocs::of(docs, self.doc_data(), &mut scratch.gathered);
+        self.searcher(growth).fill(docs, &mut sums[..len], &mut scratch.spare);
+        self.scratch = scratch;
+        let room = len - GAP..len - FRAME;
+        sums[room.clone()].fill(0);
+        sums[room.start] = own.count;
+        sums[room.start + 1] = own.total;
+        let call = Collective { what: "a histogram", round: growth.job.round };
+        self.workers.sum_framed(call, take_error(&mut growth.pending_error), &mut sums[..len])?;
+        let summary = NodeSummary { count: sums[room.start], total: sums[room.start + 1] };
+        Ok((sums, summary))
+    }
+
+    /// What the message about a leaf has said of it: it is still there.
+    fn whole(&self, sums: &[u64], growth: &TreeGrowth<'_>) -> NodeSummary {
+        let start = growth.positions.len() * self.pool.shape().stride - GAP;
+        NodeSummary { count: sums[start], total: sums[start + 1] }
+    }
+
+    /// Finds the best split of a leaf in its sums.
+    fn search_sums(
+        &mut self,
+        at: usize,
+        sums: &mut [u64],
+        of: (u64, usize),
+        growth: &mut TreeGrowth<'_>,
+    ) {
+        if !self.may_split(at) {
+            return;
+        }
+        let features = self.features_of(at, growth);
+        let best_so_far = BestSoFar::default();
+        let node = self.node(of, &self.leaves[at], (&features, &best_so_far), growth);
+        // Of no docs: the sums of the sibling are all.
+        let nothing = NodeDocs::none();
+        let room = SumBuffers { own: None, parent: Some(sums), spare: &mut Vec::new() };
+        let [_, found]: [SearchResult; 2] =
+            self.searcher(growth).scan([None, Some(node)], nothing, room);
+        self.record_result(at, found, of, growth);
+    }
+}
+
+/// What is told, and is trouble no more.
+pub(super) fn take_error(pending_error: &mut Result<()>) -> Result<()> {
+    std::mem::replace(pending_error, Ok(()))
+}
+
+fn no_histogram() -> Error {
+    Error::internal("no histogram")
+}

@@ -1,0 +1,124 @@
+//! Growth of one tree by ranks that all have all docs, each of which searches some of the features.
+//!
+//! The columns of a tree are dealt out in runs. For each node, or two siblings, the ranks exchange the
+//! best splits that they have found, and all take the best of these: of equals that of the first feature,
+//! whoever found it, as one process would. Each rank then parts the docs itself.
+
+use super::grower::{Grower, TreeGrowth};
+use super::split_search::{SearchResult, SplitCandidate, SplitTest};
+use crate::distributed::Collective;
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+
+/// The words of what was found in a node.
+const WORDS: usize = 7;
+
+impl Grower {
+    /// Leaves the columns that are this rank's to search.
+    pub(super) fn keep_own_columns(&self, growth: &mut TreeGrowth<'_>) {
+        if let Some(workers) = &self.feature_workers {
+            let (len, rank, size) = (growth.positions.len(), workers.rank(), workers.size());
+            growth.positions =
+                growth.positions[len * rank / size..len * (rank + 1) / size].to_vec();
+        }
+    }
+
+    /// An error if the work is to end; where others wait for this rank, they are told first.
+    pub(super) fn check_interrupt(
+        &self,
+        interrupt: &Interrupt,
+        growth: &mut TreeGrowth<'_>,
+    ) -> Result<()> {
+        if self.feature_workers.is_none() {
+            return interrupt.check();
+        }
+        if growth.pending_error.is_ok() {
+            growth.pending_error = interrupt.check();
+        }
+        Ok(())
+    }
+
+    /// What all ranks together have found.
+    pub(super) fn joined(
+        &self,
+        found: [SearchResult; 2],
+        own: Result<()>,
+        round: u64,
+    ) -> Result<[SearchResult; 2]> {
+        let Some(workers) = &self.feature_workers else { return own.map(|()| found) };
+        let sends_unsplittable = self.options.features_per_node < 1.0;
+        let bytes = found
+            .iter()
+            .flat_map(|found| to_words(found, sends_unsplittable))
+            .flat_map(u64::to_le_bytes);
+        let call = Collective { what: "the best splits", round };
+        let all = workers.gather(call, own.map(|()| bytes.collect()))?;
+        let mut joined = <[SearchResult; 2]>::default();
+        for bytes in all {
+            let words: Vec<u64> = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
+            let mut words = words.into_iter();
+            for joined in &mut joined {
+                *joined = std::mem::take(joined).join(of_words(&mut words).ok_or_else(cut)?);
+            }
+        }
+        if !sends_unsplittable {
+            // What this rank has found to be dead it need not look at again.
+            let unsplittable = found.map(|found| found.unsplittable);
+            joined
+                .iter_mut()
+                .zip(unsplittable)
+                .for_each(|(joined, unsplittable)| joined.unsplittable = unsplittable);
+        }
+        Ok(joined)
+    }
+}
+
+fn cut() -> Error {
+    Error::comm("comm.damaged", "a split was cut off")
+}
+
+fn to_words(found: &SearchResult, sends_unsplittable: bool) -> Vec<u64> {
+    let mut words = Vec::with_capacity(WORDS);
+    let unsplittable = if sends_unsplittable { &found.unsplittable[..] } else { &[] };
+    let head = (unsplittable.len() as u64) << 1 | u64::from(found.best.is_some());
+    words.push(head);
+    if let Some(best) = &found.best {
+        // There are no categories where features are shared.
+        let code = match best.test {
+            SplitTest::UpTo(code) => code,
+            SplitTest::In(_) => u8::MAX,
+        };
+        let position = u64::from(code) << 1 | u64::from(best.missing_left);
+        words.extend([
+            best.value.to_bits(),
+            best.score.to_bits(),
+            best.rank.to_bits(),
+            best.slot as u64,
+            position,
+            best.left,
+        ]);
+    } else {
+        words.extend([0; WORDS - 1]);
+    }
+    words.extend(unsplittable.iter().map(|&slot| slot as u64));
+    words
+}
+
+fn of_words(words: &mut impl Iterator<Item = u64>) -> Option<SearchResult> {
+    let head = words.next()?;
+    let mut next = || words.next();
+    let [value, score, rank] = [next()?, next()?, next()?].map(f64::from_bits);
+    let [slot, position, left] = [next()?, next()?, next()?];
+    let choice = SplitCandidate {
+        value,
+        score,
+        rank,
+        slot: slot as usize,
+        test: SplitTest::UpTo((position >> 1) as u8),
+        missing_left: position & 1 == 1,
+        left,
+    };
+    let unsplittable: Vec<usize> =
+        words.take((head >> 1) as usize).map(|slot| slot as usize).collect();
+    Some(SearchResult { best: (head & 1 == 1).then_some(choice), unsplittable })
+}

@@ -1,0 +1,166 @@
+//! Which features a node may split on, and where their codes are.
+
+use super::kernel::{self, LeftBytes};
+use super::split_search::SplitTest;
+use crate::binning::Binning;
+use crate::random::draw;
+use std::ops::Range;
+
+/// A feature that has a place in the table.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FeatureSlot {
+    pub(super) feature: u32,
+    pub(super) column: u32,
+    pub(super) stride: u16,
+    /// The number of codes, that of missing cells included: it is the last.
+    pub(super) codes: u16,
+    /// Whether the feature has its column alone.
+    pub(super) is_whole: bool,
+    /// Whether it holds categories: the code before that of missing cells is of all others.
+    pub(super) is_category: bool,
+}
+
+impl FeatureSlot {
+    /// What a code stands for in the questions of a level.
+    pub(super) fn test(&self, code: u8) -> SplitTest {
+        if self.is_category { SplitTest::only(code) } else { SplitTest::UpTo(code) }
+    }
+
+    /// The bytes of the column that go left: those of the codes asked for, and of missing cells or
+    /// not.
+    pub(super) fn side(&self, test: &SplitTest, missing_left: bool) -> LeftBytes {
+        let mut side = LeftBytes::default();
+        for byte in 0..=u8::MAX {
+            let of_byte = u16::from(byte) / self.stride % self.codes;
+            let is_missing = of_byte + 1 == self.codes;
+            if if is_missing { missing_left } else { test.is_left(of_byte as u8) } {
+                side.insert(byte);
+            }
+        }
+        side
+    }
+}
+
+/// All features that have a place, in the order of columns, and of features within a column.
+#[derive(Debug)]
+pub(super) struct FeatureSlots {
+    list: Vec<FeatureSlot>,
+    /// `list[of_column[c]]` are the features of column `c`.
+    of_column: Vec<Range<usize>>,
+}
+
+impl FeatureSlots {
+    pub(super) fn of(binning: &Binning) -> Self {
+        let layout = binning.layout();
+        let mut list: Vec<FeatureSlot> = Vec::new();
+        for (feature, location) in layout.locations().iter().enumerate() {
+            list.extend(location.map(|location| FeatureSlot {
+                feature: feature as u32,
+                column: location.column,
+                stride: location.stride,
+                codes: location.codes,
+                is_whole: false,
+                is_category: binning.mappers()[feature].categories().is_some(),
+            }));
+        }
+        list.sort_by_key(|slot| (slot.column, slot.feature));
+        let start = |column| list.partition_point(|slot| (slot.column as usize) < column);
+        let of_column: Vec<_> = (0..layout.width()).map(|c| start(c)..start(c + 1)).collect();
+        for range in of_column.iter().filter(|range| range.len() == 1) {
+            list[range.start].is_whole = true;
+        }
+        Self { list, of_column }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(super) fn all(&self) -> &[FeatureSlot] {
+        &self.list
+    }
+
+    /// The features of a column, with their numbers in the list.
+    pub(super) fn of_column(&self, column: usize) -> impl Iterator<Item = (usize, &FeatureSlot)> {
+        let range = self.of_column[column].clone();
+        range.clone().zip(&self.list[range])
+    }
+
+    /// The columns of a set of features, rising.
+    pub(super) fn columns(&self, features: &FeatureSet) -> Vec<u32> {
+        let is_used = |slots: &Range<usize>| slots.clone().any(|slot| features.contains(slot));
+        let columns = (0..).zip(&self.of_column).filter(|(_, slots)| is_used(slots));
+        columns.map(|(column, _)| column).collect()
+    }
+
+    /// The sums of a column: the least power of two, 32 or more, that all bytes of the table stay
+    /// below, and a gap.
+    pub(super) fn stride(&self) -> usize {
+        let top = |slots: &Range<usize>| {
+            let codes = self.list[slots.clone()].iter().map(|slot| usize::from(slot.codes));
+            codes.product::<usize>()
+        };
+        let most = self.of_column.iter().map(top).max().unwrap_or(1);
+        most.next_power_of_two().max(32) + kernel::GAP
+    }
+}
+
+/// A set of features, by their numbers in [`FeatureSlots`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct FeatureSet(Vec<u64>);
+
+impl FeatureSet {
+    pub(super) fn none(len: usize) -> Self {
+        Self(vec![0; len.div_ceil(64)])
+    }
+
+    pub(super) fn all(len: usize) -> Self {
+        let mut set = Self::none(len);
+        (0..len).for_each(|i| set.insert(i));
+        set
+    }
+
+    pub(super) fn insert(&mut self, i: usize) {
+        self.0[i / 64] |= 1 << (i % 64);
+    }
+
+    pub(super) fn remove(&mut self, i: usize) {
+        self.0[i / 64] &= !(1 << (i % 64));
+    }
+
+    /// Adds another set of the same room.
+    pub(super) fn unite(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own |= other);
+    }
+
+    /// Keeps what is in another set of the same room, too.
+    pub(super) fn intersect(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own &= other);
+    }
+
+    /// Takes out what is in another set of the same room.
+    pub(super) fn subtract(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own &= !other);
+    }
+
+    pub(super) fn contains(&self, i: usize) -> bool {
+        self.0[i / 64] >> (i % 64) & 1 == 1
+    }
+
+    /// The part of the set with the smallest draws, at least one; each set of that size is as
+    /// likely as any other.
+    pub(super) fn sample(&self, part: f64, seed: u64, stream: u64, slots: &FeatureSlots) -> Self {
+        if part >= 1.0 {
+            return self.clone();
+        }
+        let mut drawn: Vec<(u64, usize)> = (0..slots.len())
+            .filter(|&i| self.contains(i))
+            .map(|i| (draw(seed, stream, u64::from(slots.all()[i].feature)), i))
+            .collect();
+        drawn.sort_unstable();
+        let size = ((drawn.len() as f64 * part).round() as usize).max(1);
+        let mut set = Self(vec![0; self.0.len()]);
+        drawn.iter().take(size).for_each(|&(_, i)| set.insert(i));
+        set
+    }
+}

@@ -1,0 +1,551 @@
+//! Best-first growth of one tree.
+
+use super::GROWING;
+use super::column_strips::ColumnStrips;
+use super::constraints::{ActiveConstraints, ValueBounds};
+use super::data_parallel::take_error;
+use super::features::{FeatureSet, FeatureSlot, FeatureSlots};
+use super::histogram::{DocData, HistogramPool, HistogramScratch, HistogramShape, NodeDocs};
+use super::kernel;
+use super::options::{GrowOptions, TreeShape};
+use super::packed_gradients::{GradientScale, PackInput, pack};
+use super::partition::DocPartition;
+use super::split_noise;
+use super::split_search::{BestSoFar, SplitCandidate, SplitTest, SumBuffers};
+use crate::binning::{BinnedMatrix, Binning, CategoryBins};
+use crate::distributed::WorkerGroup;
+use crate::error::{Result, room_for};
+use crate::gradient::Gradient;
+use crate::huge_pages::HugePageVec;
+use crate::interrupt::Interrupt;
+use crate::model::{Child, Set as CategorySet, Split, Tree};
+use crate::random::draw;
+use crate::simd::Level;
+use rayon::prelude::*;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// What trees are grown on.
+#[derive(Debug, Clone, Copy)]
+pub struct TrainingTable<'a> {
+    /// The binned cells.
+    pub matrix: &'a BinnedMatrix,
+    /// What the bytes of the matrix mean.
+    pub binning: &'a Binning,
+    /// The content of each doc, its identity for everything random.
+    pub doc_hash: &'a [u64],
+}
+
+/// One tree to grow.
+#[derive(Debug, Clone, Copy)]
+pub struct TreeJob<'a> {
+    /// The gradient of each doc of the table.
+    pub gradients: &'a [Gradient],
+    /// The docs that the tree is grown from, rising.
+    pub docs: &'a [u32],
+    /// Docs that are only sent down the tree, rising; none of them is in `docs`.
+    pub rest: &'a [u32],
+    /// The round: what is drawn at random is drawn anew in each.
+    pub round: u64,
+}
+
+/// Grows trees on one table.
+///
+/// Holds what trees have in common: a copy of the table by strips of columns, histograms, lists of docs.
+#[derive(Debug)]
+pub struct Grower {
+    pub(super) options: GrowOptions,
+    pub(super) slots: FeatureSlots,
+    pub(super) strips: ColumnStrips,
+    pub(super) pool: HistogramPool,
+    pub(super) packed: HugePageVec<u64>,
+    pub(super) scratch: HistogramScratch,
+    pub(super) docs: DocPartition,
+    pub(super) rest: DocPartition,
+    pub(super) leaves: Vec<OpenLeaf>,
+    pub(super) constraints: Option<ActiveConstraints>,
+    pub(super) workers: WorkerGroup,
+    /// Those with whom the features are shared, if they are.
+    pub(super) feature_workers: Option<WorkerGroup>,
+    /// Those of the last tree.
+    sets: Vec<CategorySet>,
+}
+
+/// A leaf of the tree so far.
+#[derive(Debug)]
+pub(super) struct OpenLeaf {
+    pub(super) docs: Range<usize>,
+    pub(super) rest: Range<usize>,
+    /// How many docs it has, on all ranks.
+    pub(super) count: usize,
+    /// The packed sums of its docs, on all ranks.
+    pub(super) total: u64,
+    pub(super) depth: u32,
+    /// Its number among all nodes of the tree: for what is drawn at random.
+    pub(super) number: u64,
+    /// The split above it, and whether it lies on its left.
+    pub(super) parent: Option<(usize, bool)>,
+    /// What it may be split on.
+    pub(super) features: FeatureSet,
+    pub(super) histogram: Option<Box<[u64]>>,
+    pub(super) best: Option<BestSplit>,
+    /// The split whose value it takes, being too small for its own.
+    pub(super) inherits_from: Option<usize>,
+    pub(super) bounds: ValueBounds,
+    /// The groups of features that the splits above it lie in.
+    pub(super) groups: Vec<u32>,
+}
+
+/// The best split of a leaf, and what it takes off the loss.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BestSplit {
+    pub(super) choice: SplitCandidate,
+    pub(super) reduction: f64,
+}
+
+/// One tree on its way.
+pub(super) struct TreeGrowth<'a> {
+    pub(super) table: TrainingTable<'a>,
+    pub(super) job: TreeJob<'a>,
+    pub(super) scale: GradientScale,
+    /// What has gone wrong on this rank, and is to be told to the others.
+    pub(super) pending_error: Result<()>,
+    /// How far chance moves the root of a split's value, in packed units.
+    pub(super) deviation: f64,
+    pub(super) splits: Vec<Split>,
+    /// The categories that splits ask for.
+    pub(super) sets: Vec<CategorySet>,
+    /// The places of the columns that the tree may look at, rising.
+    pub(super) positions: Vec<u32>,
+    /// The leaves that can be split, by what that takes off the loss, then the oldest.
+    pub(super) queue: BTreeSet<(Reduction, Reverse<usize>)>,
+}
+
+/// Docs that are summed up by one task.
+const DOCS_A_TASK: usize = 1 << 15;
+
+/// Streams of draws.
+const TREE: u64 = 1;
+pub(super) const NODE: u64 = 2;
+pub(super) const ROWS: u64 = 3;
+pub(super) const NOISE: u64 = 4;
+
+impl Grower {
+    /// Makes ready to grow trees on a table.
+    pub fn new(table: TrainingTable<'_>, options: GrowOptions) -> Result<Self> {
+        Self::on(table, options, ColumnStrips::of)
+    }
+
+    /// Makes ready to grow trees on the docs of all ranks of a team, of which the table has this
+    /// rank's part.
+    ///
+    /// All ranks grow the same trees; what they exchange depends on the number of leaves, columns and
+    /// bins, and not on that of docs.
+    pub fn with_workers(
+        table: TrainingTable<'_>,
+        options: GrowOptions,
+        workers: WorkerGroup,
+    ) -> Result<Self> {
+        if workers.is_alone() {
+            return Self::new(table, options);
+        }
+        // Sums are exchanged as they lie, and each rank would lay out its own docs.
+        let mut grower = Self::on(table, options, ColumnStrips::plain)?;
+        grower.check_team()?;
+        grower.workers = workers;
+        Ok(grower)
+    }
+
+    fn on(
+        table: TrainingTable<'_>,
+        options: GrowOptions,
+        strips: impl FnOnce(&BinnedMatrix) -> Result<ColumnStrips>,
+    ) -> Result<Self> {
+        options.check()?;
+        options.limits.check(&options, table.binning)?;
+        let slots = FeatureSlots::of(table.binning);
+        let shape = HistogramShape { stride: slots.stride(), width: table.matrix.width() };
+        let num_docs = table.matrix.num_rows();
+        // No two leaves have a doc in common; a split needs two histograms.
+        let most_kept = options.num_leaves.min(num_docs / shape.least_kept() + 2) as u64;
+        room_for(GROWING, 8 * shape.len() as u64 * most_kept + 32 * num_docs as u64)?;
+        Ok(Self {
+            strips: strips(table.matrix)?,
+            pool: HistogramPool::new(shape),
+            packed: HugePageVec::zeros(GROWING, num_docs)?,
+            scratch: HistogramScratch::default(),
+            docs: DocPartition::with_room(num_docs)?,
+            rest: DocPartition::with_room(num_docs)?,
+            leaves: Vec::new(),
+            constraints: ActiveConstraints::of(&options, &slots),
+            workers: WorkerGroup::default(),
+            feature_workers: None,
+            sets: Vec::new(),
+            slots,
+            options,
+        })
+    }
+
+    /// Grows trees together with other ranks that have the same table, each of which searches its
+    /// share of the features.
+    ///
+    /// What they exchange is the best split of each node: some sixty bytes.
+    pub fn with_shared_features(mut self, workers: WorkerGroup) -> Result<Self> {
+        if !workers.is_alone() {
+            self.check_team()?;
+            self.feature_workers = Some(workers);
+        }
+        Ok(self)
+    }
+
+    /// Grows a tree; its leaves hold the whole Newton step. Where nothing can be split, it is one
+    /// leaf.
+    ///
+    /// # Panics
+    /// If the table is another than the grower was made for.
+    pub fn grow(
+        &mut self,
+        table: TrainingTable<'_>,
+        job: TreeJob<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<Tree> {
+        assert_eq!(self.packed.len(), table.matrix.num_rows(), "the table of `Grower::new`");
+        // From outside a pool, each step would be handed over to it by itself.
+        rayon::scope(|_| self.grow_in_pool(table, job, interrupt))
+    }
+
+    /// The categories that splits of the last tree ask for: one on set `i` looks at feature
+    /// `num_features + i`.
+    pub fn sets(&self) -> &[CategorySet] {
+        &self.sets
+    }
+
+    /// The docs in a leaf of the last tree: of those it was grown from, and of the rest.
+    pub fn docs_of(&self, leaf: usize) -> [&[u32]; 2] {
+        let leaf = &self.leaves[leaf];
+        [self.docs.get(leaf.docs.clone()), self.rest.get(leaf.rest.clone())]
+    }
+
+    fn grow_in_pool(
+        &mut self,
+        table: TrainingTable<'_>,
+        job: TreeJob<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<Tree> {
+        let TreeJob { gradients, docs, round, .. } = job;
+        let (criterion, workers) = (self.options.criterion, &self.workers);
+        let load = PackInput { gradients, docs, criterion, workers, round };
+        let (scale, num_docs) = pack(load, &mut self.packed)?;
+        let deviation = split_noise::deviation(&self.options, job, &self.packed, workers)?;
+        let (queue, positions, splits, sets) =
+            (BTreeSet::new(), Vec::new(), Vec::new(), Vec::new());
+        let pending_error = Ok(());
+        let mut growth = TreeGrowth {
+            table,
+            job,
+            scale,
+            pending_error,
+            deviation,
+            splits,
+            sets,
+            positions,
+            queue,
+        };
+        self.start(&mut growth, num_docs);
+        self.keep_own_columns(&mut growth);
+        match self.options.tree_shape {
+            _ if !self.workers.is_alone() => self.grow_data_parallel(&mut growth, interrupt)?,
+            TreeShape::Leafwise => self.grow_leafwise(&mut growth, interrupt)?,
+            TreeShape::Symmetric => self.grow_symmetric(&mut growth, interrupt)?,
+        }
+        for leaf in &mut self.leaves {
+            leaf.histogram.take().into_iter().for_each(|histogram| self.pool.give(histogram));
+        }
+        self.sets = std::mem::take(&mut growth.sets);
+        self.finish(growth)
+    }
+
+    fn grow_leafwise(&mut self, growth: &mut TreeGrowth<'_>, interrupt: &Interrupt) -> Result<()> {
+        self.search_leaf(0, growth)?;
+        while self.leaves.len() < self.options.num_leaves {
+            self.check_interrupt(interrupt, growth)?;
+            let Some((_, Reverse(leaf))) = growth.queue.pop_last() else { break };
+            self.split(leaf, growth)?;
+            self.release_histograms(growth);
+        }
+        Ok(())
+    }
+
+    /// Puts all docs at the root.
+    fn start(&mut self, growth: &mut TreeGrowth<'_>, num_docs: usize) {
+        self.docs.start(growth.job.docs);
+        self.rest.start(growth.job.rest);
+        let mut all = FeatureSet::all(self.slots.len());
+        self.constraints.iter().for_each(|constraints| constraints.leave_out(&mut all));
+        let (part, seed) = (self.options.features_per_tree, self.options.seed);
+        let features = all.sample(part, seed, draw(seed, TREE, growth.job.round), &self.slots);
+        growth.positions = self.strips.positions(&self.slots.columns(&features));
+        self.leaves.clear();
+        self.leaves.push(OpenLeaf {
+            docs: 0..growth.job.docs.len(),
+            rest: 0..growth.job.rest.len(),
+            count: num_docs,
+            total: sum(&self.packed, growth.job.docs),
+            depth: 0,
+            number: 0,
+            parent: None,
+            features,
+            histogram: None,
+            best: None,
+            inherits_from: None,
+            bounds: ValueBounds::default(),
+            groups: self.constraints.as_ref().map_or_else(Vec::new, ActiveConstraints::all_groups),
+        });
+    }
+
+    /// What is known of each doc of the table.
+    pub(super) fn doc_data(&self) -> DocData<'_> {
+        DocData { packed: &self.packed, active_runs: self.strips.sparse_runs().active_runs() }
+    }
+
+    /// Gives back the histograms of leaves that will not be split any more: there are as many better
+    /// ones as splits left, and each split takes one of them or of their children.
+    pub(super) fn release_histograms(&mut self, growth: &mut TreeGrowth<'_>) {
+        while growth.queue.len() > self.options.num_leaves - self.leaves.len() {
+            let Some((_, Reverse(leaf))) = growth.queue.pop_first() else { break };
+            if let Some(histogram) = self.leaves[leaf].histogram.take() {
+                self.pool.give(histogram);
+            }
+        }
+    }
+
+    /// Splits a leaf: its left child takes its place, the right one comes last.
+    pub(super) fn split(&mut self, at: usize, growth: &mut TreeGrowth<'_>) -> Result<()> {
+        let Some(best) = self.leaves[at].best.take() else { return Ok(()) };
+        let choice = best.choice;
+        let histogram = self.leaves[at].histogram.take();
+        let slot = self.slots.all()[choice.slot];
+        let cells = growth.table.matrix.padded(slot.column as usize);
+        let side = slot.side(&choice.test, choice.missing_left);
+        let l2 = self.l2(growth);
+        let leaf = &mut self.leaves[at];
+        let middle = self.docs.partition(leaf.docs.clone(), cells, &side);
+        let rest_middle = self.rest.partition(leaf.rest.clone(), cells, &side);
+        let number = growth.splits.len();
+        let left = if self.options.rows_per_node < 1.0 {
+            sum(&self.packed, self.docs.get(leaf.docs.start..middle))
+        } else {
+            choice.left
+        };
+        let mut right = OpenLeaf {
+            docs: middle..leaf.docs.end,
+            rest: rest_middle..leaf.rest.end,
+            count: leaf.docs.end - middle,
+            total: leaf.total.wrapping_sub(left),
+            depth: leaf.depth + 1,
+            number: 2 * number as u64 + 2,
+            parent: Some((number, false)),
+            features: leaf.features.clone(),
+            histogram: None,
+            best: None,
+            inherits_from: None,
+            bounds: leaf.bounds,
+            groups: leaf.groups.clone(),
+        };
+        leaf.count -= right.count;
+        (leaf.docs.end, leaf.rest.end, leaf.total) = (middle, rest_middle, left);
+        (leaf.depth, leaf.number) = (right.depth, right.number - 1);
+        let above = leaf.parent.replace((number, true));
+        if let Some(constraints) = &self.constraints {
+            constraints.bind(&self.slots, &choice, l2, [leaf, &mut right]);
+        }
+        self.leaves.push(right);
+        let children = [at, self.leaves.len() - 1];
+        growth.add_split(above, slot, &best, children);
+        self.search_children(children, histogram, growth)
+    }
+
+    /// Finds the best splits of two new leaves.
+    fn search_children(
+        &mut self,
+        children: [usize; 2],
+        histogram: Option<Box<[u64]>>,
+        growth: &mut TreeGrowth<'_>,
+    ) -> Result<()> {
+        if !self.workers.is_alone() {
+            return self.search_children_data_parallel(children, histogram, growth);
+        }
+        let Some(mut parent) = histogram else {
+            for child in children {
+                self.search_leaf(child, growth)?;
+            }
+            return Ok(());
+        };
+        let is_last = self.leaves.len() == self.options.num_leaves;
+        if is_last || !children.iter().any(|&child| self.may_split(child)) {
+            self.pool.give(parent);
+            return Ok(());
+        }
+        let [left, right] = children;
+        let is_left_smaller = self.leaves[left].docs.len() <= self.leaves[right].docs.len();
+        let pair = if is_left_smaller { [left, right] } else { [right, left] };
+        let mut smaller = self.pool.take_for(self.leaves[pair[0]].docs.len())?;
+        let docs = self.docs.get(self.leaves[pair[0]].docs.clone());
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let sets = pair.map(|leaf| self.features_of(leaf, growth));
+        let best_so_far = [BestSoFar::default(), BestSoFar::default()];
+        let node = |i: usize| {
+            let leaf = &self.leaves[pair[i]];
+            let of = (leaf.total, leaf.docs.len());
+            let node = || self.node(of, leaf, (&sets[i], &best_so_far[i]), growth);
+            self.may_split(pair[i]).then(node)
+        };
+        let docs = NodeDocs::of(docs, self.doc_data(), &mut scratch.gathered);
+        let nodes = [node(0), node(1)];
+        let (own, parent_sums) = (smaller.as_deref_mut(), Some(&mut parent[..]));
+        let room = SumBuffers { own, parent: parent_sums, spare: &mut scratch.spare };
+        let found = self.searcher(growth).scan(nodes, docs, room);
+        let found = self.joined(found, take_error(&mut growth.pending_error), growth.job.round)?;
+        self.scratch = scratch;
+        for ((leaf, found), sums) in pair.into_iter().zip(found).zip([smaller, Some(parent)]) {
+            let num_docs = self.leaves[leaf].docs.len();
+            let total = self.leaves[leaf].total;
+            self.record_result(leaf, found, (total, num_docs), growth);
+            self.keep(leaf, sums);
+        }
+        Ok(())
+    }
+
+    /// Finds the best split of a leaf whose histogram cannot be had from its parent's.
+    fn search_leaf(&mut self, at: usize, growth: &mut TreeGrowth<'_>) -> Result<()> {
+        let is_last = self.leaves.len() == self.options.num_leaves;
+        if is_last || !self.may_split(at) {
+            return Ok(());
+        }
+        let leaf = &self.leaves[at];
+        let is_sampled = self.options.rows_per_node < 1.0;
+        let sample = if is_sampled { self.sample(leaf, growth) } else { Vec::new() };
+        let docs = if is_sampled { &sample } else { self.docs.get(leaf.docs.clone()) };
+        let num_docs = docs.len();
+        let total = if is_sampled { sum(&self.packed, docs) } else { leaf.total };
+        let mut sums = if is_sampled { None } else { self.pool.take_for(num_docs)? };
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let features = self.features_of(at, growth);
+        let best_so_far = BestSoFar::default();
+        let node = self.node((total, num_docs), leaf, (&features, &best_so_far), growth);
+        let docs = NodeDocs::of(docs, self.doc_data(), &mut scratch.gathered);
+        let room = SumBuffers { own: sums.as_deref_mut(), parent: None, spare: &mut scratch.spare };
+        let found = self.searcher(growth).scan([Some(node), None], docs, room);
+        let [found, _] =
+            self.joined(found, take_error(&mut growth.pending_error), growth.job.round)?;
+        self.scratch = scratch;
+        self.record_result(at, found, (total, num_docs), growth);
+        self.keep(at, sums);
+        Ok(())
+    }
+
+    /// In a team, sums that are there are cheaper than those that others must be asked for.
+    fn is_kept(&self, num_docs: usize) -> bool {
+        !self.workers.is_alone() || self.pool.is_kept(num_docs)
+    }
+
+    /// Keeps the histogram of a leaf that will be split, if it is large.
+    pub(super) fn keep(&mut self, at: usize, sums: Option<Box<[u64]>>) {
+        let is_kept = self.is_kept(self.leaves[at].docs.len());
+        let leaf = &mut self.leaves[at];
+        match sums {
+            Some(sums) if leaf.best.is_some() && is_kept => {
+                leaf.histogram = Some(sums);
+            }
+            Some(sums) => self.pool.give(sums),
+            None => {}
+        }
+    }
+}
+
+impl TreeGrowth<'_> {
+    /// Writes down the split of the leaf that `above` points to.
+    pub(super) fn add_split(
+        &mut self,
+        above: Option<(usize, bool)>,
+        slot: FeatureSlot,
+        best: &BestSplit,
+        children: [usize; 2],
+    ) {
+        let mapper = &self.table.binning.mappers()[slot.feature as usize];
+        let BestSplit { choice, reduction } = *best;
+        let (feature, threshold) = match choice.test {
+            // After the last threshold, all cells that are not missing go left.
+            SplitTest::UpTo(code) => {
+                let threshold = mapper.thresholds().get(usize::from(code)).copied();
+                (slot.feature, f64::from(threshold.unwrap_or(f32::MAX)))
+            }
+            // A value in a set counts as 0, another as 1.
+            SplitTest::In(_) => (self.number_of(slot.feature, &choice.test), 0.5),
+        };
+        let number = self.splits.len() as u32;
+        if let Some((above, is_left)) = above {
+            let above = &mut self.splits[above];
+            *if is_left { &mut above.left } else { &mut above.right } = Child::Split(number);
+        }
+        let [left, right] = children.map(|leaf| Child::Leaf(leaf as u32));
+        self.splits.push(Split {
+            feature,
+            threshold,
+            missing_left: choice.missing_left,
+            left,
+            right,
+            reduction,
+            // Known when the leaves are.
+            cover: 0.0,
+            docs: 0,
+        });
+    }
+}
+
+impl TreeGrowth<'_> {
+    /// The number of a set of categories, among features.
+    fn number_of(&mut self, feature: u32, test: &SplitTest) -> u32 {
+        let binning = self.table.binning;
+        let categories = binning.mappers()[feature as usize].categories();
+        let by_bin = categories.map_or(&[][..], CategoryBins::by_bin);
+        let named = (0..=u8::MAX).zip(by_bin).filter(|(code, _)| test.is_left(*code));
+        let mut categories: Vec<u32> = named.map(|(_, &category)| category).collect();
+        categories.sort_unstable();
+        let set = CategorySet { feature, categories };
+        let at = self.sets.iter().position(|other| *other == set).unwrap_or_else(|| {
+            self.sets.push(set);
+            self.sets.len() - 1
+        });
+        (binning.num_features() + at) as u32
+    }
+}
+
+/// What a split takes off the loss: a number above zero.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Reduction(pub(super) f64);
+
+impl Eq for Reduction {}
+
+impl Ord for Reduction {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Reduction {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The packed sums of docs.
+pub(super) fn sum(packed: &[u64], docs: &[u32]) -> u64 {
+    if docs.len() == packed.len() {
+        // All docs.
+        let parts = packed.par_chunks(DOCS_A_TASK).map(|part| kernel::total(Level::best(), part));
+        return parts.reduce(|| 0, u64::wrapping_add);
+    }
+    docs.iter().fold(0, |sum, &doc| sum.wrapping_add(packed[doc as usize]))
+}

@@ -1,0 +1,360 @@
+//! Histograms: the sums of gradients by column and byte, over the docs of a node.
+//!
+//! A histogram has `stride` sums for each column, place after place, `stride` being the least
+//! power of two that all bytes of the table stay below, and a gap. Sums are packed integers, so that neither
+//! the order of docs nor the cut into parts can be seen in them, and `parent - child` is exactly
+//! the sibling.
+//!
+//! Docs are taken in blocks and the columns of a strip in tiles whose sums stay in the first-level
+//! cache: cells are read once, and each addition is one instruction on one cache line. In a
+//! [run](super::quiet) of columns only the loud docs are added.
+
+use super::column_strips::Strip;
+use super::kernel::{self, ROOM, RunDocs, StripBlock};
+use super::sparse_runs::SparseRun;
+use crate::error::{Error, Result};
+use crate::simd::Level;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Docs of a block: their cells of a strip stay in the first-level cache, or near it.
+pub(super) const BLOCK: usize = 512;
+
+/// Docs below which one thread is faster than waking another.
+const FEW: usize = 1 << 14;
+/// Docs that are looked up by one task.
+const DOCS_A_TASK: usize = 1 << 12;
+/// Docs below which it takes longer to find out what quiet docs add than to add it.
+pub(super) const MIN_DOCS_FOR_RUNS: usize = 512;
+
+/// How the columns of a table are summed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HistogramShape {
+    pub(super) stride: usize,
+    pub(super) width: usize,
+}
+
+impl HistogramShape {
+    /// The sums of one histogram.
+    pub(super) fn len(&self) -> usize {
+        self.stride * self.width
+    }
+
+    /// The fewest docs whose histogram is kept.
+    pub(super) fn least_kept(&self) -> usize {
+        2 * self.stride
+    }
+
+    /// The columns of a tile: as many as fit the first-level cache.
+    pub(super) fn tile(&self) -> usize {
+        (kernel::TILE_SUMS / self.stride).min(kernel::MOST_COLUMNS)
+    }
+}
+
+/// Histograms that are handed out and given back: memory is taken once.
+#[derive(Debug)]
+pub(super) struct HistogramPool {
+    shape: HistogramShape,
+    free: Vec<Box<[u64]>>,
+}
+
+impl HistogramPool {
+    pub(super) fn new(shape: HistogramShape) -> Self {
+        Self { shape, free: Vec::new() }
+    }
+
+    pub(super) fn shape(&self) -> HistogramShape {
+        self.shape
+    }
+
+    /// Whether the histogram of so many docs is worth its memory: else it takes less time to make
+    /// those of both children from their docs.
+    pub(super) fn is_kept(&self, num_docs: usize) -> bool {
+        num_docs >= self.shape.least_kept()
+    }
+
+    /// A histogram that holds anything, for docs that are enough.
+    pub(super) fn take_for(&mut self, num_docs: usize) -> Result<Option<Box<[u64]>>> {
+        if !self.is_kept(num_docs) {
+            return Ok(None);
+        }
+        if let Some(histogram) = self.free.pop() {
+            return Ok(Some(histogram));
+        }
+        let len = self.shape.len();
+        let histogram = bytemuck::allocation::try_zeroed_slice_box(len)
+            .map_err(|()| Error::resource("the histograms of a tree", 8 * len as u64))?;
+        Ok(Some(histogram))
+    }
+
+    pub(super) fn give(&mut self, histogram: Box<[u64]>) {
+        self.free.push(histogram);
+    }
+}
+
+/// The docs of a node and what is known of each.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NodeDocs<'a> {
+    pub(super) docs: &'a [u32],
+    pub(super) doc_data: DocData<'a>,
+}
+
+/// What is known of each of some docs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DocData<'a> {
+    /// Its packed gradient.
+    pub(super) packed: &'a [u64],
+    /// The runs that it is loud in; empty where no doc is quiet in any.
+    pub(super) active_runs: &'a [u32],
+}
+
+/// What is known of the docs of some nodes, one after another.
+#[derive(Debug, Default)]
+pub(super) struct GatheredDocs {
+    gradients: Vec<u64>,
+    active_runs: Vec<u32>,
+}
+
+impl GatheredDocs {
+    /// Looks up what is known of the docs of some nodes.
+    pub(super) fn look_up(&mut self, lists: &[&[u32]], doc_data: DocData<'_>) -> DocData<'_> {
+        let packed = look_up(lists, doc_data.packed, &mut self.gradients);
+        let all_active = doc_data.active_runs.is_empty();
+        let active_runs = if all_active {
+            &[]
+        } else {
+            look_up(lists, doc_data.active_runs, &mut self.active_runs)
+        };
+        DocData { packed, active_runs }
+    }
+}
+
+/// What is kept from node to node, to take no memory anew.
+#[derive(Debug, Default)]
+pub(super) struct HistogramScratch {
+    pub(super) gathered: GatheredDocs,
+    /// Sums that are not kept.
+    pub(super) spare: Vec<u64>,
+}
+
+/// What is at the places of the docs of some lists, one list after another.
+fn look_up<'t, T: Copy + Default + Send + Sync>(
+    lists: &[&[u32]],
+    from: &[T],
+    to: &'t mut Vec<T>,
+) -> &'t [T] {
+    let num_docs = lists.iter().map(|docs| docs.len()).sum();
+    if to.len() < num_docs {
+        to.resize(num_docs, T::default());
+    }
+    let copy = |(docs, to): (&[u32], &mut [T])| {
+        to.iter_mut().zip(docs).for_each(|(to, &doc)| *to = from[doc as usize]);
+    };
+    let most = if num_docs < FEW { usize::MAX } else { DOCS_A_TASK };
+    let mut rest = &mut to[..num_docs];
+    let tasks = lists.iter().flat_map(|docs| docs.chunks(most)).map(|docs| {
+        let own;
+        (own, rest) = std::mem::take(&mut rest).split_at_mut(docs.len());
+        (docs, own)
+    });
+    if num_docs < FEW {
+        tasks.for_each(copy);
+    } else {
+        tasks.collect::<Vec<_>>().into_par_iter().for_each(copy);
+    }
+    &to[..num_docs]
+}
+
+impl DocData<'_> {
+    /// What is known of the first docs, and of those after.
+    pub(super) fn split(self, num_docs: usize) -> (Self, Self) {
+        let (packed, rest_packed) = self.packed.split_at(num_docs);
+        let (active_runs, rest_active) =
+            self.active_runs.split_at(num_docs.min(self.active_runs.len()));
+        (Self { packed, active_runs }, Self { packed: rest_packed, active_runs: rest_active })
+    }
+}
+
+impl<'a> NodeDocs<'a> {
+    /// Looks up what is known of some docs; `to` has room for it.
+    pub(super) fn of(docs: &'a [u32], doc_data: DocData<'a>, to: &'a mut GatheredDocs) -> Self {
+        if docs.len() == doc_data.packed.len() {
+            // All docs, and they are rising.
+            return Self { docs, doc_data };
+        }
+        // Of few docs all are added.
+        let active_runs = if docs.len() < MIN_DOCS_FOR_RUNS { &[] } else { doc_data.active_runs };
+        Self { docs, doc_data: to.look_up(&[docs], DocData { active_runs, ..doc_data }) }
+    }
+
+    /// Of no docs the sums are none.
+    pub(super) fn none() -> Self {
+        Self { docs: &[], doc_data: DocData { packed: &[], active_runs: &[] } }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.docs.len()
+    }
+
+    fn blocks(self) -> impl Iterator<Item = NodeDocs<'a>> {
+        self.chunks(BLOCK)
+    }
+
+    /// So many docs at a time; fewer at the end.
+    pub(super) fn chunks(self, num_docs: usize) -> impl Iterator<Item = NodeDocs<'a>> {
+        let mut rest = self.doc_data;
+        self.docs.chunks(num_docs).map(move |docs| {
+            let doc_data;
+            (doc_data, rest) = rest.split(docs.len());
+            NodeDocs { docs, doc_data }
+        })
+    }
+}
+
+/// Some columns of a strip.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StripColumns<'a> {
+    pub(super) strip: Strip<'a>,
+    /// Their places, rising.
+    pub(super) positions: &'a [u32],
+    pub(super) level: Level,
+    /// The runs that they may belong to.
+    pub(super) runs: &'a [SparseRun],
+    /// Whether these cells have not been asked for.
+    pub(super) is_cold: bool,
+    /// Where the cells are that are needed next.
+    pub(super) next: Option<Strip<'a>>,
+}
+
+/// Columns that are added to together.
+#[derive(Debug, Clone)]
+struct ColumnTile {
+    /// Among those of the part.
+    columns: Range<usize>,
+    /// The run that they belong to, if only its loud docs are added.
+    run: Option<usize>,
+}
+
+impl StripColumns<'_> {
+    /// Sums up its columns, block after block of docs, tile after tile.
+    pub(super) fn fill(&self, docs: NodeDocs<'_>, shape: &HistogramShape, sums: &mut [u64]) {
+        let &Self { strip, positions, is_cold, next, .. } = self;
+        if docs.docs.is_empty() {
+            return sums.fill(0);
+        }
+        let first = &docs.docs[..BLOCK.min(docs.len())];
+        let tiles = self.tiles(docs, shape);
+        if let (true, Some(&position)) = (is_cold, positions.first()) {
+            kernel::fetch(strip, first, (position - strip.first) as usize);
+        }
+        let mut active_runs = ActiveDocs::default();
+        let mut is_first = true;
+        let mut blocks = docs.blocks().peekable();
+        while let Some(block) = blocks.next() {
+            // The first tile asks for the cells of the next block, or of the next strip.
+            let (mut ahead, next_strip) = match (blocks.peek(), next) {
+                (Some(next), _) => (next.docs, strip),
+                (None, Some(next)) => (first, next),
+                (None, None) => (&first[..0], strip),
+            };
+            active_runs.run = None;
+            let mut rest = &mut *sums;
+            for tile in &tiles {
+                let (sums, after) = rest.split_at_mut(tile.columns.len() * shape.stride);
+                rest = after;
+                if is_first {
+                    // Not before: they are still in the cache when they are added to.
+                    sums.fill(0);
+                }
+                let (docs, gradients) = match tile.run {
+                    Some(run) => active_runs.of(self.level, block, run),
+                    None => (block.docs, block.doc_data.packed),
+                };
+                let positions = &positions[tile.columns.clone()];
+                let next = &ahead[..ahead.len().min(docs.len())];
+                ahead = &ahead[next.len()..];
+                let block = StripBlock { strip, docs, gradients, positions, next, next_strip };
+                kernel::accumulate(block, shape.stride, sums);
+            }
+            is_first = false;
+        }
+        self.add_inactive(docs, &tiles, shape, sums);
+    }
+
+    /// Cuts the columns into tiles, those of a run apart where that pays.
+    fn tiles(&self, docs: NodeDocs<'_>, shape: &HistogramShape) -> Vec<ColumnTile> {
+        let mut tiles = Vec::new();
+        let mut cut = |columns: Range<usize>, run: Option<usize>| {
+            let num_tiles = columns.len().div_ceil(shape.tile());
+            let bound = |tile: usize| columns.start + columns.len() * tile / num_tiles;
+            let parts = (0..num_tiles).map(|tile| bound(tile)..bound(tile + 1));
+            tiles.extend(parts.map(|columns| ColumnTile { columns, run }));
+        };
+        let mut start = 0;
+        if docs.len() >= MIN_DOCS_FOR_RUNS && !docs.doc_data.active_runs.is_empty() {
+            for (number, run) in self.runs.iter().enumerate() {
+                let bound = |end: u32| self.positions.partition_point(|&position| position < end);
+                let columns = bound(run.positions().start)..bound(run.positions().end);
+                if !columns.is_empty() && run.pays(columns.len()) {
+                    cut(start..columns.start, None);
+                    cut(columns.clone(), Some(number));
+                    start = columns.end;
+                }
+            }
+        }
+        cut(start..self.positions.len(), None);
+        tiles
+    }
+
+    /// Adds what the quiet docs of runs have in the commonest bytes: what is missing from the sum.
+    fn add_inactive(
+        &self,
+        docs: NodeDocs<'_>,
+        tiles: &[ColumnTile],
+        shape: &HistogramShape,
+        sums: &mut [u64],
+    ) {
+        if tiles.iter().all(|tile| tile.run.is_none()) {
+            return;
+        }
+        let total = kernel::total(self.level, docs.doc_data.packed);
+        for tile in tiles {
+            let Some(run) = tile.run.and_then(|run| self.runs.get(run)) else { continue };
+            let sums = &mut sums[tile.columns.start * shape.stride..];
+            let positions = &self.positions[tile.columns.clone()];
+            for (sums, &position) in sums.chunks_exact_mut(shape.stride).zip(positions) {
+                let missing = total.wrapping_sub(kernel::total(self.level, sums));
+                let dominant = &mut sums[run.dominant(position)];
+                *dominant = dominant.wrapping_add(missing);
+            }
+        }
+    }
+}
+
+/// The loud docs of a block in one run.
+#[derive(Debug)]
+struct ActiveDocs {
+    run: Option<usize>,
+    len: usize,
+    docs: [u32; BLOCK + ROOM],
+    gradients: [u64; BLOCK + ROOM],
+}
+
+impl Default for ActiveDocs {
+    fn default() -> Self {
+        Self { run: None, len: 0, docs: [0; BLOCK + ROOM], gradients: [0; BLOCK + ROOM] }
+    }
+}
+
+impl ActiveDocs {
+    /// Picks them out, but for the first tile of a run only.
+    fn of(&mut self, level: Level, block: NodeDocs<'_>, run: usize) -> (&[u32], &[u64]) {
+        if self.run.replace(run) != Some(run) {
+            let NodeDocs { docs, doc_data: DocData { packed: gradients, active_runs } } = block;
+            let crowd = RunDocs { docs, gradients, active_runs };
+            self.len =
+                kernel::select_active(level, crowd, run, &mut self.docs, &mut self.gradients);
+        }
+        (&self.docs[..self.len], &self.gradients[..self.len])
+    }
+}

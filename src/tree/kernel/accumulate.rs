@@ -1,0 +1,165 @@
+//! Adding the gradients of docs to the sums of their cells.
+//!
+//! Scalar on purpose: one addition to memory a cell, 1.1 cycles, where gathering and scattering
+//! vectors takes twice as long. The number of columns is known to the compiler, so that the loop over
+//! them disappears, and the sums of a column are an array that a byte cannot leave.
+#![expect(unsafe_code, reason = "a kernel: asks for rows before they are needed")]
+
+use crate::tree::column_strips::Strip;
+use std::ops::Range;
+
+/// The most columns of a tile.
+pub(crate) const MOST_COLUMNS: usize = 24;
+/// The most sums of a tile: 48 KB, the first-level cache.
+pub(crate) const TILE_SUMS: usize = 24 * 256;
+/// Sums of a column that stay zero: one line. Else the sums of one byte in all columns would be in
+/// two sets of the first-level cache, and many columns have a byte that most docs have.
+pub(crate) const GAP: usize = 8;
+
+/// How many docs ahead a row is brought into the first-level cache.
+const AHEAD: usize = 8;
+
+/// Some docs of a table, and some columns of one of its strips.
+#[derive(Clone, Copy)]
+pub(crate) struct StripBlock<'a> {
+    pub(crate) strip: Strip<'a>,
+    pub(crate) docs: &'a [u32],
+    /// The packed gradient of each of `docs`.
+    pub(crate) gradients: &'a [u64],
+    /// The places of the columns, rising.
+    pub(crate) positions: &'a [u32],
+    /// Docs to ask for meanwhile, and where their cells are.
+    pub(crate) next: &'a [u32],
+    pub(crate) next_strip: Strip<'a>,
+}
+
+/// Adds the gradients to the sums of the columns, `stride` each.
+///
+/// # Panics
+/// If there are other sums than these.
+pub(crate) fn accumulate(block: StripBlock<'_>, stride: usize, sums: &mut [u64]) {
+    assert_eq!(sums.len(), block.positions.len() * stride, "the sums of a block");
+    match stride {
+        264 => by_width::<264>(block, sums),
+        136 => by_width::<136>(block, sums),
+        72 => by_width::<72>(block, sums),
+        40 => by_width::<40>(block, sums),
+        _ => plain(block, stride, sums),
+    }
+}
+
+#[expect(clippy::cognitive_complexity, reason = "one arm a width")]
+fn by_width<const STRIDE: usize>(block: StripBlock<'_>, sums: &mut [u64]) {
+    macro_rules! widths {
+        ($($width:literal)*) => {
+            match block.positions.len() {
+                $($width => {
+                    let positions = block.positions.try_into();
+                    let sums = sums.as_chunks_mut::<STRIDE>().0.try_into();
+                    if let (Ok(positions), Ok(sums)) = (positions, sums) {
+                        by_kind::<STRIDE, $width>(block, positions, sums);
+                    }
+                })*
+                _ => plain(block, STRIDE, sums),
+            }
+        };
+    }
+    widths!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24);
+}
+
+fn by_kind<const STRIDE: usize, const WIDTH: usize>(
+    block: StripBlock<'_>,
+    positions: &[u32; WIDTH],
+    sums: &mut [[u64; STRIDE]; WIDTH],
+) {
+    let positions = positions.map(|position| position.wrapping_sub(block.strip.first) as usize);
+    let (first, end) = (positions[0], positions[WIDTH - 1] + 1);
+    if end - first == WIDTH {
+        // Neighbours: where they are is known when the first is.
+        let run: [usize; WIDTH] = std::array::from_fn(|i| i);
+        unrolled(block, first..end, &run, sums);
+    } else {
+        unrolled(block, 0..end, &positions, sums);
+    }
+}
+
+#[expect(clippy::inline_always, reason = "compiled anew for columns that the compiler knows")]
+#[inline(always)]
+fn unrolled<const STRIDE: usize, const WIDTH: usize>(
+    block: StripBlock<'_>,
+    part: Range<usize>,
+    columns: &[usize; WIDTH],
+    sums: &mut [[u64; STRIDE]; WIDTH],
+) {
+    let Strip { bytes, pitch, .. } = block.strip;
+    let StripBlock { docs, next, next_strip, .. } = block;
+    let num_docs = docs.len().min(block.gradients.len());
+    let (docs, gradients) = (&docs[..num_docs], &block.gradients[..num_docs]);
+    let first = part.start.wrapping_add(columns[0]);
+    // Numbers instead of iterators: what these keep on the stack costs as much as sums do.
+    for i in 0..num_docs {
+        if i < next.len() {
+            let at = (next[i] as usize).wrapping_mul(next_strip.pitch);
+            prefetch_far(next_strip.bytes, at);
+        }
+        let soon = docs[i.wrapping_add(AHEAD).min(num_docs - 1)];
+        prefetch_near(bytes, (soon as usize).wrapping_mul(pitch).wrapping_add(first));
+        let at = (docs[i] as usize).wrapping_mul(pitch);
+        let cells = &bytes[at.wrapping_add(part.start)..at.wrapping_add(part.end)];
+        let gradient = gradients[i];
+        for (sums, &column) in sums.iter_mut().zip(columns) {
+            // Bytes are below the gap, before which there is a power of two: the mask is for the
+            // compiler.
+            let sum = &mut sums[usize::from(cells[column]) & (STRIDE - GAP - 1)];
+            *sum = sum.wrapping_add(gradient);
+        }
+    }
+}
+
+/// The same without knowing the numbers.
+pub(crate) fn plain(block: StripBlock<'_>, stride: usize, sums: &mut [u64]) {
+    let Strip { bytes, pitch, first } = block.strip;
+    for (&doc, &gradient) in block.docs.iter().zip(block.gradients) {
+        let cells = &bytes[doc as usize * pitch..];
+        for (sums, &position) in sums.chunks_exact_mut(stride).zip(block.positions) {
+            let sum = &mut sums[usize::from(cells[(position - first) as usize])];
+            *sum = sum.wrapping_add(gradient);
+        }
+    }
+}
+
+/// Asks for the cells of some docs, which lie anywhere in the table.
+pub(crate) fn fetch(strip: Strip<'_>, docs: &[u32], byte: usize) {
+    for &doc in docs {
+        let row = (doc as usize).wrapping_mul(strip.pitch);
+        prefetch_far(strip.bytes, row.wrapping_add(byte));
+    }
+}
+
+/// Asks for a byte in the second-level cache: the first is full of sums.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn prefetch_far(bytes: &[u8], at: usize) {
+    use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+    let address = bytes.as_ptr().wrapping_add(at).cast();
+    // SAFETY: a prefetch is a hint: it reads nothing and cannot fault, wherever it points.
+    unsafe { _mm_prefetch::<_MM_HINT_T1>(address) }
+}
+
+/// Asks for a byte in the first-level cache.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn prefetch_near(bytes: &[u8], at: usize) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    let address = bytes.as_ptr().wrapping_add(at).cast();
+    // SAFETY: a prefetch is a hint: it reads nothing and cannot fault, wherever it points.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn prefetch_far(_bytes: &[u8], _at: usize) {}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn prefetch_near(_bytes: &[u8], _at: usize) {}

@@ -1,0 +1,126 @@
+//! Picking out the docs that are loud in a run.
+#![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
+
+use crate::simd::Level;
+
+/// More room than there are docs: whole vectors are written.
+pub(crate) const ROOM: usize = 16;
+
+/// Some docs, the packed gradient of each, and the runs that it is loud in, as many of each.
+#[derive(Clone, Copy)]
+pub(crate) struct RunDocs<'a> {
+    pub(crate) docs: &'a [u32],
+    pub(crate) gradients: &'a [u64],
+    pub(crate) active_runs: &'a [u32],
+}
+
+/// Moves the docs that are loud in a run, and their gradients, to the front of `docs` and `gradients`,
+/// which have [`ROOM`] beyond them; returns how many there are.
+///
+/// # Panics
+/// If there is less room.
+pub(crate) fn select_active(
+    level: Level,
+    crowd: RunDocs<'_>,
+    run: usize,
+    docs: &mut [u32],
+    gradients: &mut [u64],
+) -> usize {
+    let RunDocs { docs: all, gradients: of_all, active_runs } = crowd;
+    assert!(all.len() == of_all.len() && all.len() == active_runs.len(), "as many of each");
+    assert!(docs.len().min(gradients.len()) >= all.len() + ROOM, "room for all");
+    let (mut at, mut len) = (0, 0);
+    #[cfg(target_arch = "x86_64")]
+    if level == Level::Avx512 && level.is_available() {
+        at = all.len() / 16 * 16;
+        // SAFETY: the features are there; the lengths were checked just now.
+        len = unsafe { avx512::select_active(crowd, run, docs, gradients) };
+    }
+    for ((&doc, &gradient), active_runs) in all.iter().zip(of_all).zip(active_runs).skip(at) {
+        // Without a branch: the next doc takes the place of a quiet one.
+        (docs[len], gradients[len]) = (doc, gradient);
+        len += (active_runs >> run & 1) as usize;
+    }
+    len
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx512 {
+    use super::RunDocs;
+    use std::arch::x86_64::{
+        _mm512_loadu_si512, _mm512_maskz_compress_epi32, _mm512_maskz_compress_epi64,
+        _mm512_set1_epi32, _mm512_storeu_si512, _mm512_test_epi32_mask,
+    };
+
+    /// Picks from the docs that fill whole vectors.
+    ///
+    /// # Safety
+    /// There are as many docs, gradients and bits, and sixteen places more than these in `docs` and
+    /// `gradients`.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,popcnt,bmi1,bmi2")]
+    pub(super) unsafe fn select_active(
+        crowd: RunDocs<'_>,
+        run: usize,
+        docs: &mut [u32],
+        gradients: &mut [u64],
+    ) -> usize {
+        let bit = _mm512_set1_epi32(1 << run);
+        let mut len = 0;
+        for at in (0..crowd.docs.len() / 16 * 16).step_by(16) {
+            // SAFETY: sixteen of each are there from `at` on.
+            let (active_runs, all, low, high) = unsafe {
+                let gradients = crowd.gradients.as_ptr().add(at);
+                (
+                    _mm512_loadu_si512(crowd.active_runs.as_ptr().add(at).cast()),
+                    _mm512_loadu_si512(crowd.docs.as_ptr().add(at).cast()),
+                    _mm512_loadu_si512(gradients.cast()),
+                    _mm512_loadu_si512(gradients.add(8).cast()),
+                )
+            };
+            let goes = _mm512_test_epi32_mask(active_runs, bit);
+            let of_low = (goes & 0xff).count_ones() as usize;
+            // SAFETY: `len <= at`, and there is room for sixteen after the last doc: for those from
+            // `len` on, and for eight from at most eight after it.
+            unsafe {
+                let docs = docs.as_mut_ptr().add(len);
+                _mm512_storeu_si512(docs.cast(), _mm512_maskz_compress_epi32(goes, all));
+                let gradients = gradients.as_mut_ptr().add(len);
+                let low = _mm512_maskz_compress_epi64(goes as u8, low);
+                _mm512_storeu_si512(gradients.cast(), low);
+                let high = _mm512_maskz_compress_epi64((goes >> 8) as u8, high);
+                _mm512_storeu_si512(gradients.add(of_low).cast(), high);
+            }
+            len += goes.count_ones() as usize;
+        }
+        len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::draw;
+
+    #[test]
+    fn the_loud_are_picked_at_every_level() {
+        for len in [0, 1, 15, 16, 17, 100, 512] {
+            for run in [0, 7, 31] {
+                let docs: Vec<u32> = (0..len).map(|i| 3 * i).collect();
+                let gradients: Vec<u64> = docs.iter().map(|&doc| draw(1, 1, doc.into())).collect();
+                let active_runs: Vec<u32> =
+                    docs.iter().map(|&doc| draw(2, 2, doc.into()) as u32).collect();
+                let crowd =
+                    RunDocs { docs: &docs, gradients: &gradients, active_runs: &active_runs };
+                let is_active = |i: &usize| active_runs[*i] >> run & 1 == 1;
+                let expected: Vec<_> = (0..docs.len()).filter(is_active).collect();
+                for level in Level::available() {
+                    let (mut to, mut of) = ([9; 512 + ROOM], [9; 512 + ROOM]);
+                    let found = select_active(level, crowd, run, &mut to, &mut of);
+                    let pairs = to.into_iter().zip(of).take(found);
+                    assert!(pairs.eq(expected.iter().map(|&i| (docs[i], gradients[i]))));
+                    assert_eq!(found, expected.len());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Searching histograms, four values a step.
+#![expect(unsafe_code, reason = "a kernel: AVX2 behind a run-time check")]
+
+use super::LevelReductions;
+use super::search::{PortableOps, SearchScratch};
+use crate::simd::Level;
+use crate::tree::split_search::{NodeColumns, SearchResult};
+
+pub(super) fn search(
+    columns: NodeColumns<'_>,
+    tables: &mut SearchScratch,
+    found: &mut SearchResult,
+) {
+    debug_assert!(Level::Avx2.is_available());
+    // SAFETY: `kernel::search` comes here only after `Level::Avx2.is_available()`, which checks the
+    // features that `run` is compiled for.
+    unsafe { run(columns, tables, found) }
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn run(columns: NodeColumns<'_>, tables: &mut SearchScratch, found: &mut SearchResult) {
+    columns.run(&PortableOps, tables, found);
+}
+
+pub(super) fn add_node(
+    columns: NodeColumns<'_>,
+    tables: &mut SearchScratch,
+    tally: &mut LevelReductions,
+) {
+    debug_assert!(Level::Avx2.is_available());
+    // SAFETY: `kernel::add_node` comes here only after `Level::Avx2.is_available()`, which checks the
+    // features that `run_tally` is compiled for.
+    unsafe { run_tally(columns, tables, tally) }
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn run_tally(columns: NodeColumns<'_>, tables: &mut SearchScratch, tally: &mut LevelReductions) {
+    tally.add_node(&PortableOps, columns, tables);
+}

@@ -1,0 +1,174 @@
+//! Passes over the gradients of all docs: safe loops, compiled for each level of instructions.
+#![expect(unsafe_code, reason = "a kernel: vector instructions behind a run-time check")]
+
+use crate::gradient::Gradient;
+use crate::simd::Level;
+
+/// How gradients become packed integers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packing {
+    /// Units of a gradient and of a hessian.
+    pub(crate) scale: [f64; 2],
+    /// What is added before the part behind the point is cut off.
+    pub(crate) half: f64,
+    /// Whether docs are counted, and not their hessians.
+    pub(crate) counts: bool,
+}
+
+/// The bits of the largest absolute gradient and hessian: they rise with the numbers, and those of what
+/// is no number come last.
+pub(crate) fn largest(level: Level, gradients: &[Gradient]) -> [u32; 2] {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the features are there.
+        Level::Avx512 if level.is_available() => unsafe { avx512::largest(gradients) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the features are there.
+        Level::Avx2 if level.is_available() => unsafe { avx2::largest(gradients) },
+        _ => plain::largest(gradients),
+    }
+}
+
+/// The sums of absolute gradients and hessians in whole units, of which a number has `factors`, and fewer
+/// than 2^51.
+pub(crate) fn units(level: Level, gradients: &[Gradient], factors: [f64; 2]) -> [u64; 2] {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the features are there.
+        Level::Avx512 if level.is_available() => unsafe { avx512::units(gradients, factors) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the features are there.
+        Level::Avx2 if level.is_available() => unsafe { avx2::units(gradients, factors) },
+        _ => plain::units(gradients, factors),
+    }
+}
+
+/// Packs gradients, the upper half of a slot for the gradient and the lower one for the hessian.
+pub(crate) fn pack(level: Level, gradients: &[Gradient], packing: Packing, to: &mut [u64]) {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the features are there.
+        Level::Avx512 if level.is_available() => unsafe { avx512::pack(gradients, packing, to) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the features are there.
+        Level::Avx2 if level.is_available() => unsafe { avx2::pack(gradients, packing, to) },
+        _ => plain::pack(gradients, packing, to),
+    }
+}
+
+#[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
+mod plain {
+    use super::{Gradient, Packing};
+
+    #[inline(always)]
+    pub(super) fn largest(gradients: &[Gradient]) -> [u32; 2] {
+        gradients.iter().fold([0; 2], |[grad, hess]: [u32; 2], gradient| {
+            let bits = [gradient.grad, gradient.hess].map(|part| part.abs().to_bits());
+            [grad.max(bits[0]), hess.max(bits[1])]
+        })
+    }
+
+    #[inline(always)]
+    pub(super) fn units(gradients: &[Gradient], factors: [f64; 2]) -> [u64; 2] {
+        gradients.iter().fold([0; 2], |[grad, hess]: [u64; 2], gradient| {
+            let parts = [gradient.grad.abs(), gradient.hess.max(0.0)].map(f64::from);
+            // Where one is infinite, nobody looks at the sum.
+            let add = |sum: u64, kind: usize| sum.wrapping_add(whole(parts[kind] * factors[kind]));
+            [add(grad, 0), add(hess, 1)]
+        })
+    }
+
+    #[inline(always)]
+    pub(super) fn pack(gradients: &[Gradient], packing: Packing, to: &mut [u64]) {
+        let Packing { scale, half, counts } = packing;
+        for (to, gradient) in to.iter_mut().zip(gradients) {
+            let grad = f64::from(gradient.grad) * scale[0];
+            let grad = (grad + half.copysign(grad)) as i32;
+            let mass = (f64::from(gradient.hess) * scale[1] + half) as u32;
+            *to = u64::from(grad as u32) << 32 | u64::from(if counts { 1 } else { mass });
+        }
+    }
+
+    /// The nearest whole number, of one from 0 to 2^51; anything, of another.
+    #[inline(always)]
+    fn whole(number: f64) -> u64 {
+        // From here on to twice that, floats are the whole numbers, and so are their bits.
+        const SHIFT: f64 = 4_503_599_627_370_496.0;
+        (number + SHIFT).to_bits().wrapping_sub(SHIFT.to_bits())
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! compiled {
+    ($level:ident, $features:literal) => {
+        mod $level {
+            use super::{Gradient, Packing, plain};
+
+            #[target_feature(enable = $features)]
+            pub(super) fn largest(gradients: &[Gradient]) -> [u32; 2] {
+                plain::largest(gradients)
+            }
+
+            #[target_feature(enable = $features)]
+            pub(super) fn units(gradients: &[Gradient], factors: [f64; 2]) -> [u64; 2] {
+                plain::units(gradients, factors)
+            }
+
+            #[target_feature(enable = $features)]
+            pub(super) fn pack(gradients: &[Gradient], packing: Packing, to: &mut [u64]) {
+                plain::pack(gradients, packing, to);
+            }
+        }
+    };
+}
+#[cfg(target_arch = "x86_64")]
+compiled!(avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx2");
+#[cfg(target_arch = "x86_64")]
+compiled!(avx2, "avx2");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::draw;
+
+    #[test]
+    fn passes_are_the_same_at_every_level() {
+        let number = |seed: u64, i: u64| (draw(seed, 0, i) % 20_001) as f32 / 64.0 - 150.0;
+        for len in [0, 1, 7, 8, 9, 1000] {
+            let one = |i| Gradient { grad: number(1, i), hess: number(2, i).abs() };
+            let mut gradients: Vec<Gradient> = (0..len).map(one).collect();
+            let most = |part: fn(&Gradient) -> f32| {
+                gradients.iter().map(part).fold(0.0f32, |most, part| most.max(part.abs()))
+            };
+            let expected = [most(|g| g.grad), most(|g| g.hess)].map(f32::to_bits);
+            // Halves of a unit to the even neighbour.
+            let sum = |part: fn(&Gradient) -> f32, factor: f64| {
+                let units = gradients.iter().map(|g| f64::from(part(g).abs()) * factor);
+                units.map(|units| units.round_ties_even() as u64).sum::<u64>()
+            };
+            let (factors, scale) = ([32.0, 1e6], [1e3, 3e6]);
+            let sums = [sum(|g| g.grad, factors[0]), sum(|g| g.hess, factors[1])];
+            for level in Level::available() {
+                assert_eq!(largest(level, &gradients), expected);
+                assert_eq!(units(level, &gradients, factors), sums);
+                for counts in [false, true] {
+                    let mut packed = vec![7; gradients.len()];
+                    pack(level, &gradients, Packing { scale, half: 0.5, counts }, &mut packed);
+                    for (packed, gradient) in packed.into_iter().zip(&gradients) {
+                        let grad = (f64::from(gradient.grad) * scale[0]).round() as i32;
+                        let mass = (f64::from(gradient.hess) * scale[1]).round() as u32;
+                        assert_eq!((packed >> 32) as i32, grad);
+                        assert_eq!(packed as u32, if counts { 1 } else { mass });
+                    }
+                }
+            }
+            for (i, bad) in [f32::NAN, f32::NEG_INFINITY].into_iter().enumerate() {
+                gradients.push(Gradient { grad: bad, hess: -bad });
+                for level in Level::available() {
+                    let bits = largest(level, &gradients)[0];
+                    assert!(bits >= f32::INFINITY.to_bits(), "{i} at {level:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Cutting the docs of a node in two, each side in the order it was.
+
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
+use crate::simd::Level;
+
+/// The bytes of a column that go left: one bit each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LeftBytes([u32; 8]);
+
+impl LeftBytes {
+    pub(crate) fn insert(&mut self, byte: u8) {
+        self.0[usize::from(byte / 32)] |= 1 << (byte % 32);
+    }
+
+    #[inline]
+    pub(crate) fn is_left(&self, byte: u8) -> bool {
+        self.0[usize::from(byte / 32)] >> (byte % 32) & 1 == 1
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn words(&self) -> &[u32; 8] {
+        &self.0
+    }
+}
+
+/// Moves the docs, which are rising, that go left to the front of `docs`, and the others to the front of `right`,
+/// which is as long. Returns how many go left. `cells` are the bytes of a column, with at least three
+/// more after the last.
+pub(crate) fn partition(
+    level: Level,
+    cells: &[u8],
+    side: &LeftBytes,
+    docs: &mut [u32],
+    right: &mut [u32],
+) -> usize {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 if level.is_available() && avx512::fits(cells) => {
+            avx512::partition(cells, side, docs, right)
+        }
+        _ => plain(|doc| cells[doc as usize], side, docs, right),
+    }
+}
+
+/// Writes each doc to both sides and goes on at one: no branch to guess.
+pub(super) fn plain(
+    cell: impl Fn(u32) -> u8,
+    side: &LeftBytes,
+    docs: &mut [u32],
+    right: &mut [u32],
+) -> usize {
+    let mut left = 0;
+    for i in 0..docs.len() {
+        let doc = docs[i];
+        let is_left = usize::from(side.is_left(cell(doc)));
+        docs[left] = doc;
+        right[i - left] = doc;
+        left += is_left;
+    }
+    left
+}

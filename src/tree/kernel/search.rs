@@ -1,0 +1,274 @@
+//! The search of histograms: one safe loop, compiled for each level of instructions.
+
+use crate::tree::features::FeatureSlot;
+use crate::tree::packed_gradients::GradientSums;
+use crate::tree::split_noise::SplitNoise;
+use crate::tree::split_search::{
+    NodeColumns, SearchNode, SearchResult, SplitCandidate, SplitTest, beats,
+};
+
+/// Thresholds that are valued in one step.
+pub(super) const LANES: usize = 8;
+/// The most thresholds that are looked at in one step.
+pub(super) const FILTER_LANES: usize = 16;
+
+/// Room for the search of one feature: the sums up to each code, and what a split there is worth.
+pub(crate) struct SearchScratch {
+    pub(super) prefix: [u64; 256],
+    values: [f64; 256],
+}
+
+impl SearchScratch {
+    pub(crate) fn new() -> Self {
+        Self { prefix: [0; 256], values: [0.0; 256] }
+    }
+}
+
+/// Places for so many splits, in whole steps.
+#[inline]
+pub(super) fn padded(num_splits: usize) -> usize {
+    num_splits.next_multiple_of(FILTER_LANES).min(256)
+}
+
+impl NodeColumns<'_> {
+    #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
+    #[inline(always)]
+    pub(super) fn run(
+        self,
+        kit: &impl SearchOps,
+        tables: &mut SearchScratch,
+        found: &mut SearchResult,
+    ) {
+        let stride = self.searcher.shape.stride;
+        let positions = &self.searcher.positions[self.first..];
+        for (sums, &position) in self.sums.chunks_exact(stride).zip(positions) {
+            for (number, slot) in self.searcher.slots_at(position) {
+                if !self.node.features.contains(number) {
+                    continue;
+                }
+                let codes = usize::from(slot.codes);
+                if slot.is_whole {
+                    self.search(kit, (number, sums, codes), tables, found);
+                } else {
+                    let mut slot_sums = [0; 256];
+                    feature_sums(sums, slot, &mut slot_sums[..codes]);
+                    self.search(kit, (number, &slot_sums, codes), tables, found);
+                }
+            }
+        }
+    }
+
+    /// Searches one feature; the last of its sums is that of missing cells.
+    #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
+    #[inline(always)]
+    fn search(
+        &self,
+        kit: &impl SearchOps,
+        (number, sums, codes): (usize, &[u64], usize),
+        tables: &mut SearchScratch,
+        found: &mut SearchResult,
+    ) {
+        let Some(&missing) = sums.get(codes.wrapping_sub(1)) else { return };
+        // Without missing cells, all docs are left of the last code.
+        let num_splits = codes - 1 - usize::from(missing == 0);
+        let padded = padded(num_splits);
+        let question = self.question();
+        let ways = [(false, 0), (true, missing)];
+        let ways = &ways[..=usize::from(missing != 0)];
+        let [mut may_beat, mut is_split] = [false; 2];
+        if missing == 0 {
+            // After the last code nothing comes: its sums leave nothing on the right.
+            [may_beat, is_split] = kit.filter_sums(&question, &sums[..padded]);
+        } else {
+            kit.prefix_sums(&sums[..padded], &mut tables.prefix);
+            for &(_, more) in ways {
+                // What fills the last step leaves nothing on the right.
+                tables.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
+                let [beats, splits] = kit.filter_prefix(&question, &tables.prefix[..padded], more);
+                may_beat |= beats;
+                is_split |= splits;
+            }
+        }
+        if !is_split {
+            let codes = sums[..codes].iter().filter(|&&sum| sum != 0).count();
+            found.unsplittable.extend((codes <= 1).then_some(number));
+            return;
+        }
+        if !may_beat && self.node.l2 <= LARGE {
+            return;
+        }
+        kit.prefix_sums(&sums[..padded], &mut tables.prefix);
+        for &(missing_left, more) in ways {
+            tables.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
+            let (prefix, values) = (&tables.prefix[..padded], &mut tables.values[..padded]);
+            let mut most = self.value_all(prefix, more, values);
+            if let Some(noise) = &self.node.noise {
+                let feature = self.searcher.slots.all()[number].feature;
+                most = score_all(noise, (feature, missing_left), values);
+            }
+            if beats(most, number, found.best.as_ref()) {
+                // The value is there: it is one of them.
+                let at = values.iter().position(|&value| value == most).unwrap_or(0);
+                let left = prefix[at].wrapping_add(more);
+                let test = SplitTest::UpTo(at as u8);
+                let most_left = 2 * u64::from(GradientSums::of(left).mass)
+                    >= u64::from(GradientSums::of(self.node.total).mass);
+                // Cells that may be missing one day go where most docs go.
+                let missing_left = if missing == 0 { most_left } else { missing_left };
+                let (value, rank, score, slot) = (most, most, most, number);
+                let choice = SplitCandidate { value, score, rank, slot, test, missing_left, left };
+                found.best = Some(choice);
+                if let Some(noise) = &self.node.noise {
+                    // Again, for its value is lost: its lane of eight alike.
+                    let lanes = [prefix[at]; LANES];
+                    let value = self.value_all(&lanes, more, &mut [0.0; LANES]);
+                    found.best = Some(SplitCandidate { value, rank: value, ..choice });
+                    self.node.best_so_far.raise(noise.value_bound(most));
+                } else {
+                    self.node.best_so_far.raise(most);
+                }
+            }
+        }
+    }
+
+    #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
+    #[inline(always)]
+    fn question(&self) -> SplitFilter {
+        let SearchNode { total, least, l2, best_so_far, .. } = self.node;
+        SplitFilter {
+            total: GradientSums::of(*total),
+            // Masses are whole numbers; no sum is above the largest.
+            least: least.ceil().min(f64::from(u32::MAX)) as u32,
+            l2: *l2 as f32,
+            threshold: (best_so_far.get() * (1.0 - 1e-5)) as f32,
+        }
+    }
+
+    /// What a split after each code is worth, and the most of them; minus infinity where a side
+    /// would be too small.
+    #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
+    #[inline(always)]
+    fn value_all(&self, prefix: &[u64], more: u64, values: &mut [f64]) -> f64 {
+        let SearchNode { total, least, l2, .. } = *self.node;
+        let total = GradientSums::of(total);
+        let (grad, mass) = (f64::from(total.grad), f64::from(total.mass));
+        let mut most = [f64::NEG_INFINITY; LANES];
+        let prefix = prefix.as_chunks::<LANES>().0;
+        let values = values.as_chunks_mut::<LANES>().0;
+        for (prefix, values) in prefix.iter().zip(values) {
+            for lane in 0..LANES {
+                let sums = GradientSums::of(prefix[lane].wrapping_add(more));
+                let (left_grad, left_mass) = (f64::from(sums.grad), f64::from(sums.mass));
+                let (right_grad, right_mass) = (grad - left_grad, mass - left_mass);
+                let (left, right) = (left_mass + l2, right_mass + l2);
+                // One division for both sides.
+                let value = (left_grad * left_grad * right + right_grad * right_grad * left)
+                    / (left * right);
+                let fits = left_mass.min(right_mass) >= least;
+                let value = if fits { value } else { f64::NEG_INFINITY };
+                values[lane] = value;
+                most[lane] = if value > most[lane] { value } else { most[lane] };
+            }
+        }
+        most.into_iter()
+            .fold(f64::NEG_INFINITY, |most, value| if value > most { value } else { most })
+    }
+}
+
+/// Puts in place of the value of a split after each code what it is chosen by; the most of that.
+#[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
+#[inline(always)]
+pub(super) fn score_all(
+    noise: &SplitNoise,
+    (feature, missing_left): (u32, bool),
+    values: &mut [f64],
+) -> f64 {
+    let mut most = f64::NEG_INFINITY;
+    for (code, value) in (0..=u8::MAX).zip(values) {
+        *value = noise.score(*value, (feature, missing_left, code));
+        most = if *value > most { *value } else { most };
+    }
+    most
+}
+
+/// What is asked of the splits of a feature, before they are valued: whether one may be the best of
+/// the node, in single precision and without a division. `a / b` beats `best_so_far` where `a > best_so_far * b`.
+///
+/// The sums are exact, and all terms are above zero, so that two dozen roundings lead astray by less
+/// than one part in 2¹⁹; the bar is lowered by more. Nothing overflows while `l2` is not `LARGE`.
+pub(super) struct SplitFilter {
+    pub(super) total: GradientSums,
+    pub(super) least: u32,
+    pub(super) l2: f32,
+    pub(super) threshold: f32,
+}
+
+/// An `l2` that is far above all masses.
+const LARGE: f64 = (1u64 << 40) as f64;
+
+/// What differs between levels of instructions.
+pub(super) trait SearchOps {
+    /// Writes the sums up to each place.
+    fn prefix_sums(&self, sums: &[u64], to: &mut [u64; 256]);
+
+    /// Whether one of the splits may beat the bar, and whether both sides of one are large enough.
+    /// There are as many as fill whole steps.
+    fn filter_prefix(&self, question: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2];
+
+    /// The same of sums that have not been added up.
+    fn filter_sums(&self, question: &SplitFilter, sums: &[u64]) -> [bool; 2];
+}
+
+/// The plain loops.
+pub(super) struct PortableOps;
+
+impl SearchOps for PortableOps {
+    #[inline]
+    fn prefix_sums(&self, sums: &[u64], to: &mut [u64; 256]) {
+        let mut sum = 0u64;
+        for (to, &more) in to.iter_mut().zip(sums) {
+            sum = sum.wrapping_add(more);
+            *to = sum;
+        }
+    }
+
+    #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
+    #[inline(always)]
+    fn filter_prefix(&self, question: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
+        let &SplitFilter { total, least, l2, threshold } = question;
+        let [mut beats, mut splits] = [[0u32; LANES]; 2];
+        for prefix in prefix.as_chunks::<LANES>().0 {
+            for lane in 0..LANES {
+                let left = GradientSums::of(prefix[lane].wrapping_add(more));
+                let right_mass = total.mass.wrapping_sub(left.mass);
+                let right_grad = total.grad.wrapping_sub(left.grad) as f32;
+                let left_grad = left.grad as f32;
+                let fits = u32::from(left.mass.min(right_mass) >= least);
+                let (left, right) = (left.mass as f32 + l2, right_mass as f32 + l2);
+                let value = left_grad * left_grad * right + right_grad * right_grad * left;
+                beats[lane] |= fits & u32::from(value > threshold * (left * right));
+                splits[lane] |= fits;
+            }
+        }
+        [beats, splits].map(|lanes| lanes.into_iter().fold(0, |any, lane| any | lane) != 0)
+    }
+
+    #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
+    #[inline(always)]
+    fn filter_sums(&self, question: &SplitFilter, sums: &[u64]) -> [bool; 2] {
+        let mut prefix = [0; 256];
+        self.prefix_sums(sums, &mut prefix);
+        self.filter_prefix(question, &prefix[..sums.len()], 0)
+    }
+}
+
+/// The sums of one of the features that share a column.
+pub(crate) fn feature_sums(sums: &[u64], slot: &FeatureSlot, to: &mut [u64]) {
+    let stride = usize::from(slot.stride);
+    to.fill(0);
+    for period in sums.chunks(stride * to.len()) {
+        for (to, run) in to.iter_mut().zip(period.chunks(stride)) {
+            *to = run.iter().fold(*to, |sum, &more| sum.wrapping_add(more));
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What a leaf is worth to the search, and what becomes of what the search finds.
+
+use super::constrained_search::ConstrainedSearch;
+use super::features::FeatureSet;
+use super::grower::{BestSplit, Grower, NODE, NOISE, OpenLeaf, ROWS, Reduction, TreeGrowth};
+use super::options::Criterion;
+use super::packed_gradients::GradientSums;
+use super::split_noise::SplitNoise;
+use super::split_search::{BestSoFar, SearchNode, SearchResult, SplitSearcher};
+use crate::random::{draw, start};
+use crate::simd::Level;
+use std::cmp::Reverse;
+
+/// The features that a split may be chosen from.
+#[derive(Debug, Default)]
+pub(super) struct EligibleFeatures {
+    pub(super) plain: FeatureSet,
+    /// Those that need care, where some may.
+    pub(super) constrained: Option<FeatureSet>,
+}
+
+impl Grower {
+    /// The part of a leaf's docs that its split is chosen by.
+    pub(super) fn sample(&self, leaf: &OpenLeaf, growth: &TreeGrowth<'_>) -> Vec<u32> {
+        let stream = draw(self.options.seed, growth.job.round ^ ROWS << 60, leaf.number);
+        let below = (self.options.rows_per_node * 2f64.powi(64)) as u64;
+        let docs = self.docs.get(leaf.docs.clone()).iter().copied();
+        let is_drawn = |&doc: &u32| {
+            draw(self.options.seed, stream, growth.table.doc_hash[doc as usize]) < below
+        };
+        docs.filter(is_drawn).collect()
+    }
+
+    /// The features that the split of a leaf may be chosen from.
+    pub(super) fn features_of(&self, at: usize, growth: &TreeGrowth<'_>) -> EligibleFeatures {
+        let leaf = &self.leaves[at];
+        let seed = self.options.seed;
+        let stream = draw(seed, growth.job.round ^ NODE << 60, leaf.number);
+        let part = self.options.features_per_node;
+        let mut plain = leaf.features.sample(part, seed, stream, &self.slots);
+        let constrained = self
+            .constraints
+            .as_ref()
+            .map(|constraints| constraints.constrained_of(&plain, &leaf.bounds));
+        if let Some(constrained) = &constrained {
+            plain.subtract(constrained);
+        }
+        EligibleFeatures { plain, constrained }
+    }
+
+    pub(super) fn searcher<'s>(&'s self, growth: &'s TreeGrowth<'_>) -> SplitSearcher<'s> {
+        let (level, shape) = (Level::best(), self.pool.shape());
+        let positions = &growth.positions;
+        let (slots, strips, constraints) = (&self.slots, &self.strips, self.constraints.as_ref());
+        SplitSearcher { level, slots, positions, strips, shape, constraints }
+    }
+
+    /// Whether a leaf is shallow and large enough to be split.
+    pub(super) fn may_split(&self, at: usize) -> bool {
+        let leaf = &self.leaves[at];
+        self.options.max_depth.is_none_or(|most| leaf.depth < most)
+            && leaf.count as u64 >= 2 * u64::from(self.options.min_leaf_docs)
+            && GradientSums::of(leaf.total).mass >= 2
+    }
+
+    /// A node as the search wants it: everything in packed units.
+    pub(super) fn node<'s>(
+        &'s self,
+        (total, num_docs): (u64, usize),
+        leaf: &OpenLeaf,
+        (features, best_so_far): (&'s EligibleFeatures, &'s BestSoFar),
+        growth: &TreeGrowth<'_>,
+    ) -> SearchNode<'s> {
+        let docs = f64::from(self.options.min_leaf_docs);
+        let sums = GradientSums::of(total);
+        let l2 = self.l2(growth);
+        let least = match self.options.criterion {
+            Criterion::SecondOrder => {
+                let of_docs = docs * f64::from(sums.mass) / num_docs as f64;
+                let unit = growth.scale.mass;
+                of_docs.max(self.options.min_leaf_hess / unit)
+            }
+            Criterion::LeastSquares => docs,
+        };
+        let unsplit_value = leaf.bounds.value(sums, l2);
+        let noise = self.noise(unsplit_value, leaf.number, growth);
+        let constrained = self.constraints.as_ref().zip(features.constrained.as_ref());
+        let constrained = constrained.map(|(constraints, features)| {
+            let (bounds, floor) = (leaf.bounds, self.floor(unsplit_value, growth));
+            let doc_mass = match self.options.criterion {
+                Criterion::SecondOrder => f64::from(sums.mass) / num_docs as f64,
+                Criterion::LeastSquares => 1.0,
+            };
+            ConstrainedSearch { constraints, features, bounds, floor, doc_mass }
+        });
+        let features = &features.plain;
+        SearchNode {
+            total,
+            least: least.max(1.0),
+            l2,
+            unsplit_value,
+            features,
+            constrained,
+            best_so_far,
+            noise,
+        }
+    }
+
+    /// What draws leaf values to zero, in packed units.
+    pub(super) fn l2(&self, growth: &TreeGrowth<'_>) -> f64 {
+        match self.options.criterion {
+            Criterion::SecondOrder => self.options.l2 / growth.scale.mass,
+            Criterion::LeastSquares => 0.0,
+        }
+    }
+
+    /// The noise on the choice of a split, the value of what it splits being `unsplit_value`.
+    pub(super) fn noise(
+        &self,
+        unsplit_value: f64,
+        number: u64,
+        growth: &TreeGrowth<'_>,
+    ) -> Option<SplitNoise> {
+        let start = start(self.options.seed, growth.job.round ^ NOISE << 60 ^ number << 24);
+        let noise = || SplitNoise {
+            deviation: growth.deviation,
+            start,
+            floor: self.floor(unsplit_value, growth),
+        };
+        (growth.deviation > 0.0).then(noise)
+    }
+
+    /// What the value of splits must be above, that of what they split being `unsplit_value`. Splits that
+    /// separate nothing differ from it by rounding alone.
+    pub(super) fn floor(&self, unsplit_value: f64, growth: &TreeGrowth<'_>) -> f64 {
+        let rounded = unsplit_value * (1.0 + 1e-10);
+        rounded.max(unsplit_value + self.options.min_reduction / self.unit(growth))
+    }
+
+    /// What a packed unit of value takes off the loss.
+    pub(super) fn unit(&self, growth: &TreeGrowth<'_>) -> f64 {
+        let half = match self.options.criterion {
+            Criterion::SecondOrder => 0.5,
+            Criterion::LeastSquares => 1.0,
+        };
+        half * (growth.scale.grad * growth.scale.grad / growth.scale.mass)
+    }
+
+    /// Takes what the search found for a leaf, if it is worth a split.
+    pub(super) fn record_result(
+        &mut self,
+        at: usize,
+        found: SearchResult,
+        (total, num_docs): (u64, usize),
+        growth: &mut TreeGrowth<'_>,
+    ) {
+        let leaf = &mut self.leaves[at];
+        found.unsplittable.into_iter().for_each(|slot| leaf.features.remove(slot));
+        let Some(choice) = found.best else { return };
+        let leaf = &self.leaves[at];
+        let (none, best_so_far) = (EligibleFeatures::default(), BestSoFar::default());
+        let unsplit_value =
+            self.node((total, num_docs), leaf, (&none, &best_so_far), growth).unsplit_value;
+        let reduction = self.unit(growth) * (choice.value - unsplit_value);
+        // Splits that separate nothing differ from zero by rounding alone.
+        if choice.value > unsplit_value * (1.0 + 1e-10) && reduction > self.options.min_reduction {
+            self.leaves[at].best = Some(BestSplit { choice, reduction });
+            let rank = self.unit(growth) * (choice.rank - unsplit_value);
+            growth.queue.insert((Reduction(rank), Reverse(at)));
+        }
+    }
+}

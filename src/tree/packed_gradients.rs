@@ -1,0 +1,217 @@
+//! Gradients as integers: two sums in one addition, the same in any order.
+//!
+//! A doc becomes one `u64`: its scaled gradient in the upper 32 bits, in two's complement, and its
+//! scaled hessian in the lower 32 (or a one, where splits are chosen by least squares).
+//!
+//! The scales come from sums that are exact, so they do not depend on the order of docs, or on how
+//! they are dealt out to the ranks of a team. No sum can overflow, whatever the docs: the scales are such that, over all docs of a tree, the
+//! absolute gradients sum to less than 2³¹ and the hessians to less than 2³², with half a unit a doc
+//! left for rounding. So no carry ever leaves the lower half, and the sum over any set of docs is
+//! exact; subtracting a child from its parent is exact too. Where there are so many docs that half a
+//! unit each would take most of the room, values are cut towards zero instead of rounded.
+
+use super::kernel::{self, Packing};
+use super::options::Criterion;
+use crate::distributed::{Collective, WorkerGroup};
+use crate::error::Result;
+use crate::gradient::Gradient;
+use crate::simd::Level;
+use rayon::prelude::*;
+
+/// The sums over a set of docs, or one doc.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct GradientSums {
+    /// Scaled gradients.
+    pub(super) grad: i32,
+    /// Scaled hessians, or docs.
+    pub(super) mass: u32,
+}
+
+impl GradientSums {
+    #[inline]
+    pub(super) fn of(packed: u64) -> Self {
+        Self { grad: (packed >> 32) as i32, mass: packed as u32 }
+    }
+}
+
+/// What one unit of the packed fields is worth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct GradientScale {
+    pub(super) grad: f64,
+    pub(super) mass: f64,
+}
+
+/// Docs that are summed up by one task.
+const BLOCK: usize = 4096;
+/// Up to this many docs, rounding takes at most an eighth of the room.
+const MOST_ROUNDED: usize = 1 << 29;
+
+/// What is to be packed: gradients, of which those of `docs` count, in a team perhaps.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PackInput<'a> {
+    pub(super) gradients: &'a [Gradient],
+    pub(super) docs: &'a [u32],
+    pub(super) criterion: Criterion,
+    pub(super) workers: &'a WorkerGroup,
+    pub(super) round: u64,
+}
+
+/// Packs gradients into `packed`, a slot a doc of the table, to be summed over the docs of all ranks
+/// or parts of them; and how many docs these are.
+pub(super) fn pack(load: PackInput<'_>, packed: &mut [u64]) -> Result<(GradientScale, usize)> {
+    let PackInput { gradients, criterion, .. } = load;
+    let (scale, num_docs) = scale_of(load)?;
+    let half = if num_docs <= MOST_ROUNDED { 0.5 } else { 0.0 };
+    let counts = criterion == Criterion::LeastSquares;
+    let packing = Packing { scale: [scale.grad, scale.mass], half, counts };
+    // All slots are filled: docs beside `docs` cost little, and their slots are not looked at.
+    let blocks = packed.par_chunks_mut(BLOCK).zip(gradients.par_chunks(BLOCK));
+    blocks.for_each(|(packed, gradients)| {
+        kernel::pack(Level::best(), gradients, packing, packed);
+    });
+    Ok((GradientScale { grad: inverse(scale.grad), mass: inverse(scale.mass) }, num_docs))
+}
+
+/// What the gradients are multiplied by, and the number of docs that count.
+fn scale_of(load: PackInput<'_>) -> Result<(GradientScale, usize)> {
+    let PackInput { gradients, docs, criterion, workers, round } = load;
+    let mut most = largest(gradients, docs);
+    workers.max(Collective { what: "the largest gradient", round }, Ok(()), &mut most)?;
+    let factors = most.map(factor);
+    let sums = by_block(gradients, docs, |block| kernel::units(Level::best(), block, factors));
+    let mut words = vec![docs.len() as u64];
+    for kind in 0..2 {
+        let units: u128 = sums.iter().map(|sums| u128::from(sums[kind])).sum();
+        let low = u128::from(u32::MAX);
+        words.extend([units & low, units >> 32 & low, units >> 64].map(|part| part as u64));
+    }
+    workers.sum(Collective { what: "the sum of gradients", round }, Ok(()), &mut words)?;
+    let num_docs = words[0] as usize;
+    let [grad, hess] = [0, 1].map(|kind| {
+        let parts = &words[1 + 3 * kind..4 + 3 * kind];
+        let units = parts.iter().rev().fold(0u128, |units, &part| (units << 32) + u128::from(part));
+        // Half a unit a doc was rounded away at most.
+        let sum = (units + num_docs as u128) as f64 / factors[kind];
+        match most[kind] {
+            0.0 => 0.0,
+            f64::INFINITY => f64::INFINITY,
+            _ => sum,
+        }
+    });
+    // One part in 2^20 is left for the error of the sums themselves.
+    let left = if num_docs <= MOST_ROUNDED { num_docs as f64 / 2.0 } else { 0.0 } + 2048.0;
+    let scale = |room: f64, sum: f64| {
+        let scale = (room - left) / sum;
+        if sum > 0.0 { scale.min(f64::from(f32::MAX)) } else { 0.0 }
+    };
+    let mass = match criterion {
+        Criterion::SecondOrder => scale(4_294_967_295.0, hess),
+        Criterion::LeastSquares => 1.0,
+    };
+    Ok((GradientScale { grad: scale(2_147_483_647.0, grad), mass }, num_docs))
+}
+
+/// The largest absolute gradient and hessian; infinite, where one is no finite number.
+fn largest(gradients: &[Gradient], docs: &[u32]) -> [f64; 2] {
+    let most = by_block(gradients, docs, |block| kernel::largest(Level::best(), block));
+    let most = most.into_iter().fold([0; 2], |a, b| [a[0].max(b[0]), a[1].max(b[1])]);
+    most.map(|bits| {
+        let most = f32::from_bits(bits);
+        if most.is_nan() { f64::INFINITY } else { f64::from(most) }
+    })
+}
+
+/// What is made of the gradients of docs, block by block.
+fn by_block<T: Send>(
+    gradients: &[Gradient],
+    docs: &[u32],
+    one: impl Fn(&[Gradient]) -> T + Sync,
+) -> Vec<T> {
+    if docs.len() == gradients.len() {
+        // All docs, and they are rising.
+        return gradients.par_chunks(BLOCK).map(&one).collect();
+    }
+    let of = |&doc: &u32| gradients[doc as usize];
+    let of_docs = |docs: &[u32]| one(&docs.iter().map(of).collect::<Vec<_>>());
+    docs.par_chunks(BLOCK).map(of_docs).collect()
+}
+
+/// Makes whole units of numbers, the largest of which is given: 2^39 to 2^40 of that one, so that no sum
+/// of a block overflows.
+fn factor(most: f64) -> f64 {
+    if most == 0.0 || !most.is_finite() {
+        return 1.0;
+    }
+    let exponent = (most.to_bits() >> 52) as i32 - 1023;
+    2f64.powi(39 - exponent)
+}
+
+fn inverse(scale: f64) -> f64 {
+    if scale > 0.0 { 1.0 / scale } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(gradients: &[Gradient]) -> (Vec<u64>, GradientScale) {
+        let docs: Vec<u32> = (0..gradients.len() as u32).collect();
+        let mut packed = vec![0; gradients.len()];
+        let (criterion, workers) = (Criterion::SecondOrder, &WorkerGroup::default());
+        let load = PackInput { gradients, docs: &docs, criterion, workers, round: 0 };
+        let (scale, num_docs) = pack(load, &mut packed).unwrap();
+        assert_eq!(num_docs, gradients.len());
+        (packed, scale)
+    }
+
+    /// The sums in as many bits as they need.
+    fn wide(packed: &[u64]) -> (i64, i64, u64) {
+        packed.iter().fold((0, 0, 0), |(grad, size, mass), &p| {
+            let one = GradientSums::of(p);
+            let g = i64::from(one.grad);
+            (grad + g, size + g.abs(), mass + u64::from(one.mass))
+        })
+    }
+
+    #[test]
+    fn extreme_gradients_do_not_overflow() {
+        let of = |grad: f32, hess: f32| Gradient { grad, hess };
+        for gradients in [
+            vec![of(f32::MAX, f32::MAX); 3],
+            vec![of(-f32::MAX, f32::MAX), of(f32::MAX, 0.0), of(f32::MIN_POSITIVE, 1e-45)],
+            vec![of(-1e-45, 1e-45); 1000],
+            vec![of(0.5, 0.25); 100_001],
+            (0..70_000).map(|i| of(if i == 7 { 1e30 } else { -1.0 }, 1e-3)).collect(),
+        ] {
+            let (packed, _) = packed(&gradients);
+            let (grad, size, mass) = wide(&packed);
+            assert!(size < 1 << 31 && mass < 1 << 32, "{size} {mass}");
+            let sum = packed.iter().fold(0u64, |sum, &p| sum.wrapping_add(p));
+            let sum = GradientSums::of(sum);
+            assert_eq!((i64::from(sum.grad), u64::from(sum.mass)), (grad, mass));
+        }
+    }
+
+    /// 50 million docs are too many for a test; the scale for them is not.
+    #[test]
+    fn fifty_million_docs_keep_room_for_rounding() {
+        let docs = 50_000_000.0f64;
+        let scale = (2_147_483_647.0 - docs / 2.0 - 2048.0) / docs;
+        // All docs of one size, each rounded up by at most half a unit.
+        assert!((scale + 0.5) * docs < 2f64.powi(31));
+        assert!(scale > 42.0, "a doc of average gradient is still {scale} units");
+    }
+
+    #[test]
+    fn a_unit_is_small_beside_the_average() {
+        let gradients: Vec<_> = (0..1000)
+            .map(|i| Gradient { grad: (i as f32 - 499.5) / 100.0, hess: 1.0 + i as f32 })
+            .collect();
+        let (packed, scale) = packed(&gradients);
+        for (packed, gradient) in packed.iter().zip(&gradients) {
+            let sums = GradientSums::of(*packed);
+            assert!((f64::from(sums.grad) * scale.grad - f64::from(gradient.grad)).abs() < 2e-6);
+            assert!((f64::from(sums.mass) * scale.mass - f64::from(gradient.hess)).abs() < 2e-4);
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Docs that say nothing in many columns at once.
+//!
+//! The features of a text field are all zero for a doc without that field, and so it is with most groups
+//! of features that are about one thing. A doc is *quiet* in a column where its byte is the commonest of
+//! the column, and *loud* elsewhere; a *run* is a set of columns in which many docs are quiet all at
+//! once. Sums of a run are made from the docs that are loud in any of its columns; the quiet ones all
+//! add to the commonest bytes, and what they add is what is missing from the sum over all bytes.
+//!
+//! Invariant: sums are integers, so that they are the same whatever the runs are. These are drawn up from
+//! a sample of the docs, and may be poor ones, but never wrong ones.
+
+use super::histogram::MIN_DOCS_FOR_RUNS;
+use crate::binning::BinnedMatrix;
+use rayon::prelude::*;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Docs that runs are drawn up from.
+const SAMPLE: usize = 4096;
+/// The most runs: a bit a doc and run.
+const MAX_RUNS: usize = 32;
+/// The most runs that are drawn up at first.
+const MAX_DRAFTS: usize = 64;
+/// What a run costs for each doc, as a number of cells added up.
+const COST: usize = 3;
+/// A column belongs to a run only if more than one doc in so many is quiet in it.
+const MIN_INACTIVE: usize = 32;
+/// Docs that are looked at by one task.
+const DOCS_A_TASK: usize = 1 << 13;
+
+/// The runs of a table, and who is loud in them.
+#[derive(Debug, Default)]
+pub(super) struct SparseRuns {
+    runs: Vec<SparseRun>,
+    /// For each doc a bit for each run that it is loud in; of no docs where there are no runs.
+    active: Vec<u32>,
+}
+
+/// Columns in which many docs are quiet all at once: neighbours, where they lie for summing.
+#[derive(Debug)]
+pub(super) struct SparseRun {
+    positions: Range<u32>,
+    /// The commonest byte of each.
+    dominant: Vec<u8>,
+    /// The part of the docs that is quiet, about.
+    share: f32,
+}
+
+/// Which columns are to lie together.
+#[derive(Debug, Default)]
+pub(super) struct RunPlan {
+    /// The columns of each run, and the part of the docs that is quiet there.
+    pub(super) runs: Vec<(Vec<u32>, f32)>,
+    pub(super) rest: Vec<u32>,
+    /// The commonest byte of each column of the table.
+    pub(super) dominant: Vec<u8>,
+}
+
+impl RunPlan {
+    /// No runs.
+    pub(super) fn plain(width: usize) -> Self {
+        Self { rest: (0..width as u32).collect(), ..Self::default() }
+    }
+}
+
+/// A run that is being drawn up.
+struct RunDraft {
+    columns: Vec<u32>,
+    /// A bit for each doc of the sample.
+    active: Vec<u64>,
+    num_inactive: usize,
+}
+
+impl SparseRuns {
+    /// The columns of each run of a table, the largest run first, and all others.
+    pub(super) fn plan(matrix: &BinnedMatrix) -> RunPlan {
+        if matrix.num_rows() < MIN_DOCS_FOR_RUNS {
+            return RunPlan::plain(matrix.width());
+        }
+        let sample = DocSample::of(matrix);
+        let mut runs = sample.drafts();
+        runs.sort_by_key(|run| (Reverse(run.columns.len()), run.columns[0]));
+        let mut is_free = vec![true; matrix.width()];
+        for run in &mut runs {
+            run.columns.sort_unstable();
+            for &column in &run.columns {
+                is_free[column as usize] = false;
+            }
+        }
+        let share = |run: &RunDraft| run.num_inactive as f32 / sample.docs.len() as f32;
+        RunPlan {
+            runs: runs.iter().map(|run| (run.columns.clone(), share(run))).collect(),
+            rest: (0..).zip(is_free).filter(|(_, is)| *is).map(|(column, _)| column).collect(),
+            dominant: sample.dominant,
+        }
+    }
+
+    /// The runs of a plan, of which nobody has found out who is loud, where their columns lie.
+    pub(super) fn of(plan: &RunPlan, positions: &[Range<u32>]) -> Self {
+        let run = |((columns, share), positions): (&(Vec<u32>, f32), &Range<u32>)| SparseRun {
+            positions: positions.clone(),
+            dominant: columns.iter().map(|&column| plan.dominant[column as usize]).collect(),
+            share: *share,
+        };
+        Self { runs: plan.runs.iter().zip(positions).map(run).collect(), active: Vec::new() }
+    }
+
+    /// Finds out who is loud; `cells` gives those of a doc in neighbouring places of one strip, from a
+    /// first place on up to an end at most.
+    pub(super) fn find_active_docs<'c>(
+        &mut self,
+        num_docs: usize,
+        cells: impl Fn(usize, Range<u32>) -> &'c [u8] + Sync,
+    ) {
+        if self.runs.is_empty() {
+            return;
+        }
+        let runs = &self.runs;
+        let is_active = |run: &SparseRun, doc: usize| {
+            let (mut dominant, mut positions) = (&run.dominant[..], run.positions.clone());
+            while !positions.is_empty() {
+                let found = cells(doc, positions.clone());
+                let (here, after) = dominant.split_at(found.len());
+                if found != here {
+                    return true;
+                }
+                (dominant, positions.start) = (after, positions.start + found.len() as u32);
+            }
+            false
+        };
+        self.active.resize(num_docs, 0);
+        let tasks = self.active.par_chunks_mut(DOCS_A_TASK).enumerate();
+        tasks.for_each(|(task, active)| {
+            for (doc, active) in (task * DOCS_A_TASK..).zip(active) {
+                let bits = runs.iter().zip(0..).filter(|(run, _)| is_active(run, doc));
+                *active = bits.fold(0, |bits, (_, run)| bits | 1 << run);
+            }
+        });
+    }
+
+    pub(super) fn runs(&self) -> &[SparseRun] {
+        &self.runs
+    }
+
+    /// For each doc a bit for each run that it is loud in; empty where there are no runs.
+    pub(super) fn active_runs(&self) -> &[u32] {
+        &self.active
+    }
+}
+
+impl SparseRun {
+    pub(super) fn positions(&self) -> Range<u32> {
+        self.positions.clone()
+    }
+
+    /// Whether leaving out quiet docs pays for so many of its columns.
+    pub(super) fn pays(&self, num_columns: usize) -> bool {
+        num_columns as f32 * self.share >= 1.5
+    }
+
+    /// The commonest byte in a place of the run.
+    pub(super) fn dominant(&self, position: u32) -> usize {
+        usize::from(self.dominant[(position - self.positions.start) as usize])
+    }
+}
+
+/// Docs from all over the table.
+struct DocSample<'a> {
+    matrix: &'a BinnedMatrix,
+    docs: Vec<u32>,
+    /// The commonest byte of each column.
+    dominant: Vec<u8>,
+}
+
+impl<'a> DocSample<'a> {
+    fn of(matrix: &'a BinnedMatrix) -> Self {
+        let num_docs = matrix.num_rows();
+        let len = num_docs.min(SAMPLE);
+        let docs: Vec<u32> = (0..len).map(|i| (i * num_docs / len) as u32).collect();
+        let dominant_byte = |column| {
+            let cells = matrix.column(column);
+            let mut counts = [0u16; 256];
+            for &doc in &docs {
+                counts[usize::from(cells[doc as usize])] += 1;
+            }
+            let most = counts.iter().copied().max();
+            counts.iter().position(|&count| Some(count) == most).unwrap_or(0) as u8
+        };
+        Self {
+            dominant: (0..matrix.width()).into_par_iter().map(dominant_byte).collect(),
+            matrix,
+            docs,
+        }
+    }
+
+    /// Columns of nearly the same quiet docs together; then those two become one, again and again, that
+    /// gain most by it.
+    fn drafts(&self) -> Vec<RunDraft> {
+        let mut runs: Vec<RunDraft> = Vec::new();
+        let mut others: Vec<RunDraft> = Vec::new();
+        for draft in self.of_same_docs() {
+            // What they lose by each other is next to nothing.
+            let is_close = |other: &RunDraft| {
+                let both = other.saved() + draft.saved();
+                20 * (both - self.saved(other, &draft)) < draft.saved()
+            };
+            match runs.iter().position(is_close) {
+                Some(at) => self.join(&mut runs[at], &draft),
+                None if runs.len() < MAX_DRAFTS => runs.push(draft),
+                None => others.push(draft),
+            }
+        }
+        let cost = COST * self.docs.len();
+        let pairs = |num: usize| (0..num).flat_map(move |b| (0..b).map(move |a| (a, b)));
+        let net = |saved: usize| saved.saturating_sub(cost);
+        let gain = |a: &RunDraft, b: &RunDraft| {
+            net(self.saved(a, b)).saturating_sub(net(a.saved()) + net(b.saved()))
+        };
+        loop {
+            let gains = pairs(runs.len()).map(|(a, b)| (gain(&runs[a], &runs[b]), (a, b)));
+            let Some((1.., (a, b))) = gains.max_by_key(|&(gain, (a, b))| (gain, Reverse((a, b))))
+            else {
+                break;
+            };
+            let draft = runs.swap_remove(b);
+            self.join(&mut runs[a], &draft);
+        }
+        runs.sort_by_key(RunDraft::rank);
+        let num_runs = runs.iter().take(MAX_RUNS).take_while(|run| run.saved() > cost).count();
+        others.extend(runs.drain(num_runs..));
+        for draft in others {
+            let gain = |run: &RunDraft| self.saved(run, &draft).saturating_sub(run.saved());
+            if let Some(run) =
+                runs.iter_mut().max_by_key(|run| gain(run)).filter(|run| gain(run) > 0)
+            {
+                self.join(run, &draft);
+            }
+        }
+        runs
+    }
+
+    /// The columns that have many quiet docs, those with the same ones together, the largest first.
+    fn of_same_docs(&self) -> Vec<RunDraft> {
+        let bits = |(column, &dominant): (usize, &u8)| {
+            let cells = self.matrix.column(column);
+            let mut active = vec![0; self.docs.len().div_ceil(64)];
+            for (i, &doc) in self.docs.iter().enumerate() {
+                active[i / 64] |= u64::from(cells[doc as usize] != dominant) << (i % 64);
+            }
+            active
+        };
+        let all: Vec<Vec<u64>> = self.dominant.par_iter().enumerate().map(bits).collect();
+        let mut alike: BTreeMap<Vec<u64>, Vec<u32>> = BTreeMap::new();
+        for (column, active) in (0..).zip(all) {
+            alike.entry(active).or_default().push(column);
+        }
+        let drafts = alike.into_iter().map(|(active, columns)| {
+            let num_inactive = self.num_inactive(&active);
+            RunDraft { columns, active, num_inactive }
+        });
+        let mut drafts: Vec<_> =
+            drafts.filter(|draft| draft.num_inactive * MIN_INACTIVE > self.docs.len()).collect();
+        drafts.sort_by_key(RunDraft::rank);
+        drafts
+    }
+
+    /// What two would save as one.
+    fn saved(&self, run: &RunDraft, other: &RunDraft) -> usize {
+        let bits = run.active.iter().zip(&other.active);
+        let num_active: u32 = bits.map(|(a, b)| (a | b).count_ones()).sum();
+        (run.columns.len() + other.columns.len()) * (self.docs.len() - num_active as usize)
+    }
+
+    fn join(&self, run: &mut RunDraft, other: &RunDraft) {
+        run.columns.extend(&other.columns);
+        run.active.iter_mut().zip(&other.active).for_each(|(own, other)| *own |= other);
+        run.num_inactive = self.num_inactive(&run.active);
+    }
+
+    fn num_inactive(&self, active: &[u64]) -> usize {
+        let num_active: u32 = active.iter().map(|bits| bits.count_ones()).sum();
+        self.docs.len() - num_active as usize
+    }
+}
+
+impl RunDraft {
+    /// The cells of the sample that need not be added up.
+    fn saved(&self) -> usize {
+        self.columns.len() * self.num_inactive
+    }
+
+    /// The largest first.
+    fn rank(&self) -> (usize, u32) {
+        (usize::MAX - self.saved(), self.columns[0])
+    }
+}

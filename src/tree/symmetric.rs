@@ -1,0 +1,326 @@
+//! Growth by levels: one question to all leaves.
+//!
+//! A leaf that is too small to be divided takes no part in the choice, but is divided all the same,
+//! since the tree is to be full; what is too small for a value of its own takes one from above.
+
+use super::constraints::ValueBounds;
+use super::features::{FeatureSet, FeatureSlot};
+use super::grower::{BestSplit, Grower, NODE, OpenLeaf, TreeGrowth, sum};
+use super::histogram::{DocData, GatheredDocs, HistogramScratch, NodeDocs};
+use super::kernel::{LeftBytes, LevelSplit};
+use super::leaf_search::EligibleFeatures;
+use super::packed_gradients::GradientSums;
+use super::split_search::{BestSoFar, SplitCandidate};
+use super::symmetric_search::{LevelCriteria, SiblingPair};
+use crate::error::Result;
+use crate::interrupt::Interrupt;
+use crate::random::draw;
+use rayon::prelude::*;
+
+/// Leaves that are looked at by one task.
+const LEAVES_A_TASK: usize = 16;
+
+/// A leaf that is summed from its docs, and what goes with it.
+struct HistogramJob {
+    leaf: usize,
+    /// The sibling, if its sums are made of the parent's.
+    sibling: Option<usize>,
+    /// The part of the docs that the split is chosen by, if it is not all.
+    sample: Option<Vec<u32>>,
+    own: Option<Box<[u64]>>,
+    parent: Option<Box<[u64]>>,
+}
+
+/// What becomes of a leaf that is split.
+struct SplitOutcome {
+    /// What the loss loses.
+    reduction: f64,
+    /// Which sides take their values from above.
+    inherits: [bool; 2],
+    bounds: [ValueBounds; 2],
+}
+
+impl Grower {
+    pub(super) fn grow_symmetric(
+        &mut self,
+        growth: &mut TreeGrowth<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let depth = self.options.num_leaves.ilog2();
+        let depth = self.options.max_depth.map_or(depth, |most| most.min(depth));
+        for level in 0..depth {
+            interrupt.check()?;
+            let features = self.features_of_level(level, growth);
+            let Some(chosen) = self.search_level(&features, growth)? else { break };
+            self.split_level(&chosen, growth);
+            if let Some(constraints) = &self.constraints {
+                // All paths ask the same.
+                let OpenLeaf { groups, features, .. } = &mut self.leaves[0];
+                constraints.narrow(chosen.slot, groups, features);
+            }
+        }
+        Ok(())
+    }
+
+    fn features_of_level(&self, level: u32, growth: &TreeGrowth<'_>) -> FeatureSet {
+        let (part, seed) = (self.options.features_per_node, self.options.seed);
+        let stream = draw(seed, growth.job.round ^ NODE << 60, level.into());
+        self.leaves[0].features.sample(part, seed, stream, &self.slots)
+    }
+
+    /// The question that takes off most; the histograms of large leaves are left with them.
+    fn search_level(
+        &mut self,
+        features: &FeatureSet,
+        growth: &TreeGrowth<'_>,
+    ) -> Result<Option<LevelSplit>> {
+        let mut jobs = self.jobs(growth)?;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let chosen = self.ask(&mut jobs, &mut scratch, features, growth);
+        self.scratch = scratch;
+        for job in jobs {
+            for (leaf, sums) in [(Some(job.leaf), job.own), (job.sibling, job.parent)] {
+                let Some(sums) = sums else { continue };
+                let keeps = |&leaf: &usize| {
+                    self.may_split(leaf) && self.pool.is_kept(self.leaves[leaf].docs.len())
+                };
+                match leaf.filter(keeps) {
+                    Some(leaf) if chosen.is_some() => self.leaves[leaf].histogram = Some(sums),
+                    _ => self.pool.give(sums),
+                }
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// What is to be summed from docs: of each two siblings the smaller, where that will do.
+    fn jobs(&mut self, growth: &TreeGrowth<'_>) -> Result<Vec<HistogramJob>> {
+        let half = self.leaves.len() / 2;
+        let pairs: Vec<Vec<usize>> =
+            if half == 0 { vec![vec![0]] } else { (0..half).map(|i| vec![i, half + i]).collect() };
+        let is_sampled = self.options.rows_per_node < 1.0;
+        let mut jobs = Vec::new();
+        for pair in pairs {
+            // The left child has the place of its parent.
+            let parent = self.leaves[pair[0]].histogram.take();
+            let may_split: Vec<usize> =
+                pair.iter().copied().filter(|&leaf| self.may_split(leaf)).collect();
+            if let (Some(_), &[left, right], false) = (&parent, &pair[..], may_split.is_empty()) {
+                let is_left_smaller = self.leaves[left].docs.len() <= self.leaves[right].docs.len();
+                let (leaf, sibling) = if is_left_smaller { (left, right) } else { (right, left) };
+                let own = self.pool.take_for(self.leaves[leaf].docs.len())?;
+                jobs.push(HistogramJob { leaf, sibling: Some(sibling), sample: None, own, parent });
+                continue;
+            }
+            if let Some(parent) = parent {
+                self.pool.give(parent);
+            }
+            for leaf in may_split {
+                let sample = is_sampled.then(|| self.sample(&self.leaves[leaf], growth));
+                let num_docs = self.leaves[leaf].docs.len();
+                let own = if is_sampled { None } else { self.pool.take_for(num_docs)? };
+                jobs.push(HistogramJob { leaf, sibling: None, sample, own, parent: None });
+            }
+        }
+        Ok(jobs)
+    }
+
+    fn ask<'s>(
+        &'s self,
+        jobs: &'s mut [HistogramJob],
+        scratch: &'s mut HistogramScratch,
+        features: &'s FeatureSet,
+        growth: &TreeGrowth<'_>,
+    ) -> Option<LevelSplit> {
+        let best_so_far = BestSoFar::default();
+        // What may be asked is the same in all nodes, and is asked with care in all or in none.
+        let is_constrained =
+            self.constraints.as_ref().is_some_and(|constraints| constraints.is_monotone);
+        let constrained = is_constrained.then(|| features.clone());
+        let eligible = EligibleFeatures { plain: FeatureSet::default(), constrained };
+        let node = |leaf: usize, sample: Option<&[u32]>| {
+            let open = &self.leaves[leaf];
+            let of = sample.map_or((open.total, open.docs.len()), |docs| {
+                (sum(&self.packed, docs), docs.len())
+            });
+            (of.1 > 0).then(|| self.node(of, open, (&eligible, &best_so_far), growth))
+        };
+        let HistogramScratch { gathered, spare } = scratch;
+        let mut rest = self.gather(jobs, gathered);
+        let mut pairs = Vec::new();
+        for job in jobs {
+            let HistogramJob { leaf, sibling, sample, own, parent } = job;
+            let sample = sample.as_deref();
+            let docs = sample.unwrap_or_else(|| self.docs.get(self.leaves[*leaf].docs.clone()));
+            let (doc_data, after) = rest.split(docs.len());
+            rest = after;
+            let of = |leaf: usize| self.may_split(leaf).then(|| node(leaf, sample)).flatten();
+            pairs.push(SiblingPair {
+                docs: NodeDocs { docs, doc_data },
+                own: own.as_deref_mut(),
+                parent: parent.as_deref_mut(),
+                nodes: [of(*leaf), sibling.and_then(of)],
+                is_made: false,
+            });
+        }
+        let base = (0..self.leaves.len())
+            .filter_map(|leaf| node(leaf, None))
+            .map(|node| node.unsplit_value);
+        let base: f64 = base.filter(|unsplit_value| unsplit_value.is_finite()).sum();
+        let noise = self.noise(base, self.leaves.len() as u64, growth);
+        let floor = self.floor(base, growth);
+        let terms = LevelCriteria { features, base, floor, noise };
+        let chosen = self.searcher(growth).search_level(pairs, terms, spare)?;
+        (base + chosen.reduction > floor).then_some(chosen)
+    }
+
+    /// What is known of all docs that are to be summed.
+    fn gather<'s>(&'s self, jobs: &[HistogramJob], to: &'s mut GatheredDocs) -> DocData<'s> {
+        let lists = jobs.iter().map(|job| match &job.sample {
+            Some(sample) => &sample[..],
+            None => self.docs.get(self.leaves[job.leaf].docs.clone()),
+        });
+        let lists: Vec<&[u32]> = lists.collect();
+        if lists.iter().any(|docs| docs.len() == self.packed.len()) {
+            // All docs, and they are rising.
+            return self.doc_data();
+        }
+        to.look_up(&lists, self.doc_data())
+    }
+
+    /// Splits all leaves: left children take their places, right ones come after all, in turn.
+    fn split_level(&mut self, chosen: &LevelSplit, growth: &mut TreeGrowth<'_>) {
+        let slot = self.slots.all()[chosen.slot];
+        let test = slot.test(chosen.code);
+        let missing_left = chosen.missing_left.unwrap_or_else(|| {
+            if slot.is_category {
+                // As unknown categories do.
+                return false;
+            }
+            // Cells that may be missing one day go where most docs go.
+            let side = slot.side(&test, false);
+            let mass = |sum: u64| u64::from(GradientSums::of(sum).mass);
+            let left: u64 = (0..self.leaves.len())
+                .map(|leaf| mass(self.left_sum(leaf, &slot, &side, growth)))
+                .sum();
+            let all: u64 = self.leaves.iter().map(|leaf| mass(leaf.total)).sum();
+            2 * left >= all
+        });
+        let side = slot.side(&test, missing_left);
+        let half = self.leaves.len();
+        let lefts: Vec<u64> = (0..half)
+            .into_par_iter()
+            .with_min_len(LEAVES_A_TASK)
+            .map(|leaf| self.left_sum(leaf, &slot, &side, growth))
+            .collect();
+        let cells = growth.table.matrix.padded(slot.column as usize);
+        let runs: Vec<_> = self.leaves.iter().map(|leaf| leaf.docs.clone()).collect();
+        let middles = self.docs.partition_all(&runs, cells, &side);
+        let runs: Vec<_> = self.leaves.iter().map(|leaf| leaf.rest.clone()).collect();
+        let rest_middles = self.rest.partition_all(&runs, cells, &side);
+        for (leaf, left) in lefts.into_iter().enumerate() {
+            let choice = SplitCandidate {
+                value: 0.0,
+                score: 0.0,
+                rank: 0.0,
+                slot: chosen.slot,
+                test,
+                missing_left,
+                left,
+            };
+            let middles = [middles[leaf], rest_middles[leaf]];
+            self.split_one((leaf, half + leaf), middles, &choice, growth);
+        }
+    }
+
+    /// The packed sums of the docs of a leaf on one side of a question.
+    fn left_sum(
+        &self,
+        leaf: usize,
+        slot: &FeatureSlot,
+        side: &LeftBytes,
+        growth: &TreeGrowth<'_>,
+    ) -> u64 {
+        let leaf = &self.leaves[leaf];
+        let bytes = 0..=u8::MAX;
+        if let (Some(sums), Ok(at)) =
+            (&leaf.histogram, growth.positions.binary_search(&self.strips.position(slot.column)))
+        {
+            // Of one column: a side says something of all bytes, and the next column's are no answer.
+            let stride = self.pool.shape().stride;
+            let sums = &sums[at * stride..(at + 1) * stride];
+            let left = bytes.zip(sums).filter(|&(byte, _)| side.is_left(byte));
+            return left.fold(0, |sum, (_, &more)| sum.wrapping_add(more));
+        }
+        let cells = growth.table.matrix.padded(slot.column as usize);
+        let docs = self.docs.get(leaf.docs.clone()).iter();
+        let left = docs.filter(|&&doc| side.is_left(cells[doc as usize]));
+        left.fold(0, |sum, &doc| sum.wrapping_add(self.packed[doc as usize]))
+    }
+
+    fn split_one(
+        &mut self,
+        (at, right_at): (usize, usize),
+        [middle, rest_middle]: [usize; 2],
+        choice: &SplitCandidate,
+        growth: &mut TreeGrowth<'_>,
+    ) {
+        let slot = self.slots.all()[choice.slot];
+        let SplitOutcome { reduction, inherits, bounds } = self.divided(at, choice, growth);
+        let number = growth.splits.len();
+        let leaf = &mut self.leaves[at];
+        let right = OpenLeaf {
+            docs: middle..leaf.docs.end,
+            rest: rest_middle..leaf.rest.end,
+            count: leaf.docs.end - middle,
+            total: leaf.total.wrapping_sub(choice.left),
+            depth: leaf.depth + 1,
+            number: 2 * number as u64 + 2,
+            parent: Some((number, false)),
+            features: FeatureSet::default(),
+            histogram: None,
+            best: None,
+            inherits_from: leaf.inherits_from.or_else(|| inherits[1].then_some(number)),
+            bounds: bounds[1],
+            groups: Vec::new(),
+        };
+        leaf.count -= right.count;
+        (leaf.docs.end, leaf.rest.end, leaf.total) = (middle, rest_middle, choice.left);
+        (leaf.depth, leaf.number) = (right.depth, right.number - 1);
+        leaf.inherits_from = leaf.inherits_from.or_else(|| inherits[0].then_some(number));
+        leaf.bounds = bounds[0];
+        let above = leaf.parent.replace((number, true));
+        debug_assert_eq!(self.leaves.len(), right_at);
+        self.leaves.push(right);
+        growth.add_split(above, slot, &BestSplit { choice: *choice, reduction }, [at, right_at]);
+    }
+
+    /// What becomes of a leaf that is split.
+    fn divided(&self, at: usize, choice: &SplitCandidate, growth: &TreeGrowth<'_>) -> SplitOutcome {
+        let leaf = &self.leaves[at];
+        let none = SplitOutcome { reduction: 0.0, inherits: [true; 2], bounds: [leaf.bounds; 2] };
+        if leaf.inherits_from.is_some() || leaf.docs.is_empty() {
+            return none;
+        }
+        let (set, best_so_far) = (EligibleFeatures::default(), BestSoFar::default());
+        let node = self.node((leaf.total, leaf.docs.len()), leaf, (&set, &best_so_far), growth);
+        let sides = [choice.left, leaf.total.wrapping_sub(choice.left)].map(GradientSums::of);
+        let inherits = sides.map(|sums| f64::from(sums.mass) < node.least);
+        let constraints = self.constraints.as_ref();
+        let direction =
+            constraints.map_or(0, |constraints| constraints.direction_of(&self.slots, choice));
+        let [low, high] = sides.map(|sums| f64::from(direction) * leaf.bounds.step(sums, node.l2));
+        if inherits[0] || inherits[1] {
+            // Beside a side without a value of its own, the other's could run against the direction.
+            return if direction == 0 { SplitOutcome { inherits, ..none } } else { none };
+        }
+        if low > high {
+            return none;
+        }
+        let bounds = leaf.bounds.below(direction, sides, node.l2);
+        let value = |sums: GradientSums| leaf.bounds.value(sums, node.l2);
+        let reduction =
+            self.unit(growth) * (value(sides[0]) + value(sides[1]) - node.unsplit_value);
+        SplitOutcome { reduction, inherits, bounds }
+    }
+}

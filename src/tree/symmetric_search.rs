@@ -1,0 +1,167 @@
+//! Finding the best question to all nodes of a level.
+//!
+//! The sums of a level are made some columns at a time, node after node, and what the splits on these
+//! columns take off is summed up meanwhile: so the sums of a column, and what is made of them, stay in
+//! a cache. As with one node, only the smaller of two siblings is summed from its docs.
+
+use super::column_strips::Strip;
+use super::features::FeatureSet;
+use super::histogram::{BLOCK, NodeDocs, StripColumns};
+use super::kernel::{self, LevelReductions, LevelSplit, SearchScratch};
+use super::split_noise::SplitNoise;
+use super::split_search::{FEW, GROUP, NodeColumns, SearchNode, SplitSearcher, cut};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// A node whose sums are made from its docs, and perhaps its sibling.
+pub(super) struct SiblingPair<'a> {
+    pub(super) docs: NodeDocs<'a>,
+    /// Where its sums are left.
+    pub(super) own: Option<&'a mut [u64]>,
+    /// The sums of the parent, whose place those of the sibling take.
+    pub(super) parent: Option<&'a mut [u64]>,
+    /// The node and its sibling, where they may be split.
+    pub(super) nodes: [Option<SearchNode<'a>>; 2],
+    /// The sums are there already.
+    pub(super) is_made: bool,
+}
+
+/// What is asked, besides the nodes.
+#[derive(Clone, Copy)]
+pub(super) struct LevelCriteria<'a> {
+    pub(super) features: &'a FeatureSet,
+    /// The value of all nodes if none is split.
+    pub(super) base: f64,
+    /// What the value must be above.
+    pub(super) floor: f64,
+    pub(super) noise: Option<SplitNoise>,
+}
+
+/// Some columns of one strip, in all nodes.
+struct LevelTask<'a> {
+    strip: Strip<'a>,
+    /// Among the scanner's list.
+    columns: Range<usize>,
+    pairs: Vec<SiblingPair<'a>>,
+}
+
+impl SplitSearcher<'_> {
+    /// The question that takes off most in all nodes together, the first of equals.
+    pub(super) fn search_level(
+        &self,
+        mut pairs: Vec<SiblingPair<'_>>,
+        terms: LevelCriteria<'_>,
+        spare: &mut Vec<u64>,
+    ) -> Option<LevelSplit> {
+        let sums = |pair: &SiblingPair<'_>| pair.docs.len() + self.shape.stride;
+        let work = self.positions.len() * pairs.iter().map(sums).sum::<usize>();
+        let threads = if work < FEW { 1 } else { rayon::current_num_threads() };
+        for pair in &mut pairs {
+            // Of many docs, threads take some each.
+            let is_large = self.num_parts(pair.docs.len(), threads) > 1;
+            if let Some(own) = pair.own.as_deref_mut().filter(|_| is_large) {
+                self.fill(pair.docs, own, spare);
+                pair.is_made = true;
+            }
+        }
+        let tasks = self.level_tasks(pairs, threads);
+        let scan = |scratch: &mut Vec<u64>, task| self.search_level_task(task, terms, scratch);
+        let better = |a: Option<LevelSplit>, b: Option<LevelSplit>| match (a, b) {
+            (Some(a), Some(b)) if b.beats(&a) => Some(b),
+            (None, b) => b,
+            (a, _) => a,
+        };
+        if threads == 1 {
+            let scratch = &mut Vec::new();
+            return tasks.into_iter().map(|task| scan(scratch, task)).fold(None, better);
+        }
+        let found: Vec<_> = tasks.into_par_iter().map_init(Vec::new, scan).collect();
+        found.into_iter().fold(None, better)
+    }
+
+    fn level_tasks<'s>(
+        &'s self,
+        mut pairs: Vec<SiblingPair<'s>>,
+        threads: usize,
+    ) -> Vec<LevelTask<'s>> {
+        let positions = self.positions;
+        // As few units as threads: each asks for the lines of all small nodes.
+        let most = if threads == 1 { usize::MAX } else { positions.len().div_ceil(threads).max(8) };
+        let (mut tasks, mut start) = (Vec::new(), 0);
+        while let Some(&position) = positions.get(start) {
+            let (strip, of_strip) = self.strips.strip(position);
+            let len = positions[start..].partition_point(|&position| position < of_strip.end);
+            let num_parts = len.div_ceil(most);
+            for part in 0..num_parts {
+                let columns = start + len * part / num_parts..start + len * (part + 1) / num_parts;
+                let size = columns.len() * self.shape.stride;
+                let part = |pair: &mut SiblingPair<'s>| SiblingPair {
+                    own: cut(&mut pair.own, size),
+                    parent: cut(&mut pair.parent, size),
+                    ..*pair
+                };
+                let pairs = pairs.iter_mut().map(part).collect();
+                tasks.push(LevelTask { strip, columns, pairs });
+            }
+            start += len;
+        }
+        tasks
+    }
+
+    fn search_level_task(
+        &self,
+        task: LevelTask<'_>,
+        terms: LevelCriteria<'_>,
+        scratch: &mut Vec<u64>,
+    ) -> Option<LevelSplit> {
+        let mut tally = LevelReductions::new(self, task.columns.clone(), terms.features);
+        let tables = &mut SearchScratch::new();
+        for mut pair in task.pairs {
+            // The sums of few docs are looked at while they are in the first-level cache.
+            let is_small = pair.docs.len() <= BLOCK;
+            let most = if is_small { self.shape.tile() } else { task.columns.len() };
+            for first in task.columns.clone().step_by(most) {
+                let columns = first..task.columns.end.min(first + most);
+                let size = columns.len() * self.shape.stride;
+                let (own, parent) = (cut(&mut pair.own, size), cut(&mut pair.parent, size));
+                let own = own.unwrap_or_else(|| {
+                    scratch.resize(size, 0);
+                    scratch
+                });
+                let is_cold = first == task.columns.start;
+                let (strip, positions) = (task.strip, &self.positions[columns]);
+                let (level, runs) = (self.level, self.strips.sparse_runs().runs());
+                let part = StripColumns { strip, positions, level, runs, is_cold, next: None };
+                if !pair.is_made {
+                    part.fill(pair.docs, &self.shape, own);
+                }
+                self.add_pair((first, own, parent), &pair.nodes, tables, &mut tally);
+            }
+        }
+        tally.best(self, &terms)
+    }
+
+    /// Adds a node to a tally, makes the sums of its sibling, and adds that.
+    fn add_pair(
+        &self,
+        (first, own, parent): (usize, &[u64], Option<&mut [u64]>),
+        nodes: &[Option<SearchNode<'_>>; 2],
+        tables: &mut SearchScratch,
+        tally: &mut LevelReductions,
+    ) {
+        let mut add = |node: &Option<SearchNode<'_>>, first: usize, sums: &[u64]| {
+            if let Some(node) = node {
+                kernel::add_node(NodeColumns { searcher: self, node, first, sums }, tables, tally);
+            }
+        };
+        let group = GROUP * self.shape.stride;
+        let mut parent = parent.map(|parent| parent.chunks_mut(group));
+        for (i, own) in own.chunks(group).enumerate() {
+            let first = first + i * GROUP;
+            add(&nodes[0], first, own);
+            let Some(parent) = parent.as_mut().and_then(Iterator::next) else { continue };
+            kernel::subtract(self.level, parent, own);
+            add(&nodes[1], first, parent);
+        }
+    }
+}

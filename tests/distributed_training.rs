@@ -1,0 +1,694 @@
+//! Training by a team: equal to one process, and what becomes of faults.
+
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use rustrank::binning::{BinOptions, RowSample};
+use rustrank::boosting::{
+    BaseModel, BoostingParams, BoostingTrainer, EarlyStopping, EvaluationMetric, EvaluationSet,
+    TrainingLoss, TrainingPlan, WorkerMode,
+};
+use rustrank::data::{
+    Dataset, NamedQueries, Policy, RowData, Strided, bins_together, check_queries,
+};
+use rustrank::distributed::{
+    Collective, Communicator, CountingCommunicator, FaultyCommunicator, InjectedFault,
+    ThreadCommunicator, ThreadWorkers, WorkerGroup,
+};
+use rustrank::model::Model;
+use rustrank::objective::{Kind, ObjectiveOptions};
+use rustrank::random::draw;
+use rustrank::tree::{Criterion, GrowOptions};
+use rustrank::{Error, ErrorKind, Grouping, Interrupt, Queries, Result};
+use std::sync::Arc;
+use std::time::Duration;
+
+const FEATURES: usize = 9;
+
+/// Queries with docs of some features, and labels that these tell something of.
+#[derive(Clone, Default)]
+struct Rows {
+    cells: Vec<f32>,
+    labels: Vec<f32>,
+    sizes: Vec<i64>,
+    weights: Vec<f64>,
+    ids: Vec<String>,
+}
+
+impl Rows {
+    fn new(num_queries: u64, seed: u64) -> Self {
+        let mut rows = Self::default();
+        for query in 0..num_queries {
+            let size = 4 + draw(seed, 1, query) % 12;
+            rows.sizes.push(size.cast_signed());
+            rows.weights.push(0.1 + (draw(seed, 2, query) % 90) as f64 / 7.0);
+            rows.ids.push(format!("{seed}-{query}"));
+            for doc in 0..size {
+                let id = query << 8 | doc;
+                let pull = draw(seed, 3, id) % 5;
+                rows.labels.push(pull.min(3) as f32);
+                for feature in 0..FEATURES as u64 {
+                    let noise = draw(seed, 4 + feature, id) % (3 + 40 * feature);
+                    let value = noise as f32 / 9.0 + (pull * (feature % 3)) as f32;
+                    rows.cells.push(if noise % 11 == 5 { f32::NAN } else { value });
+                }
+            }
+        }
+        rows
+    }
+
+    /// The queries for which `has` says so.
+    fn part(&self, has: impl Fn(usize) -> bool) -> Self {
+        let (mut part, mut start) = (Self::default(), 0);
+        for (query, &size) in self.sizes.iter().enumerate() {
+            let docs = start..start + size as usize;
+            start = docs.end;
+            if has(query) {
+                part.cells.extend(&self.cells[docs.start * FEATURES..docs.end * FEATURES]);
+                part.labels.extend(&self.labels[docs]);
+                part.sizes.push(size);
+                part.weights.push(self.weights[query]);
+                part.ids.push(self.ids[query].clone());
+            }
+        }
+        part
+    }
+
+    fn table(&self) -> Strided<'_, f32> {
+        Strided::by_row(&self.cells, FEATURES, Policy::default())
+    }
+
+    fn data(&self) -> RowData {
+        let queries = Queries::from_sizes(&self.sizes, self.labels.len()).unwrap();
+        RowData {
+            query_weight: Some(self.weights.clone()),
+            ..RowData::new(self.labels.clone(), Grouping::in_row_order(queries))
+        }
+    }
+
+    /// A dataset of all rows.
+    fn dataset(&self) -> Dataset {
+        Dataset::new(&self.table(), self.data(), &bins(), &never()).unwrap()
+    }
+
+    fn like(&self, train: &Dataset) -> Result<Dataset> {
+        if self.labels.is_empty() {
+            return Dataset::empty(train.binning().clone());
+        }
+        Dataset::like(&self.table(), self.data(), train.binning().clone(), &never())
+    }
+
+    /// The part of a rank, with the bins of all.
+    fn together(&self, team: &WorkerGroup) -> Result<Dataset> {
+        let mut sample = RowSample::new(bins().sample_rows, FEATURES);
+        let pushed = sample.push(&self.table(), &never()).map(|()| sample);
+        let binning = Arc::new(bins_together(team, pushed, &bins(), &never())?);
+        if self.labels.is_empty() {
+            return Dataset::empty(binning);
+        }
+        Dataset::like(&self.table(), self.data(), binning, &never())
+    }
+}
+
+fn never() -> Interrupt {
+    Interrupt::new()
+}
+
+/// Fewer rows than there are, so that a sample is one.
+fn bins() -> BinOptions {
+    BinOptions { max_bins: 20, sample_rows: 300, ..BinOptions::default() }
+}
+
+fn loss(kind: Kind, metric: &str) -> TrainingLoss {
+    let mut options = ObjectiveOptions::new(kind, metric.parse().unwrap());
+    options.relevant_from = Some(2.0);
+    TrainingLoss::new(&options).unwrap()
+}
+
+fn grow() -> GrowOptions {
+    GrowOptions { num_leaves: 7, min_leaf_docs: 6, ..GrowOptions::default() }
+}
+
+fn params(grow: GrowOptions) -> BoostingParams {
+    BoostingParams { num_trees: 6, learning_rate: 0.3, grow, ..BoostingParams::default() }
+}
+
+fn plan(params: BoostingParams, loss: TrainingLoss, sets: [Arc<Dataset>; 2]) -> TrainingPlan {
+    let [train, valid] = sets;
+    let metrics =
+        ["ndcg@5", "err@10", "map"].map(|name| EvaluationMetric::Metric(name.parse().unwrap()));
+    TrainingPlan {
+        params,
+        loss,
+        evaluation_sets: vec![
+            EvaluationSet { name: "train".to_owned(), dataset: train },
+            EvaluationSet { name: "valid".to_owned(), dataset: valid },
+        ],
+        metrics: metrics.to_vec(),
+        patience: Some(EarlyStopping { rounds: 50, set: 1, metric: 0 }),
+        base: None,
+    }
+}
+
+type Outcome = (String, Vec<Vec<f64>>);
+
+fn trained(mut trainer: BoostingTrainer) -> Result<Outcome> {
+    while trainer.next_round(&never())?.is_some() {}
+    Ok((trainer.model().to_text(), trainer.history().to_vec()))
+}
+
+fn alone(rows: &[Rows; 2], params: BoostingParams, loss: TrainingLoss) -> Outcome {
+    let train = Arc::new(rows[0].dataset());
+    let valid = Arc::new(rows[1].like(&train).unwrap());
+    trained(
+        BoostingTrainer::new(train.clone(), plan(params, loss, [train, valid]), &never()).unwrap(),
+    )
+    .unwrap()
+}
+
+/// Which rank has a query: of three and more, the second has none.
+fn rank_of(query: usize, size: usize) -> usize {
+    let rank = draw(9, 9, query as u64) as usize % size;
+    if size > 2 && rank == 1 { 0 } else { rank }
+}
+
+fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+}
+
+/// What each rank returns, in a pool of its own: whoever waits for others must not keep them from
+/// working.
+fn with_workers<T: Send>(size: usize, work: impl Fn(ThreadCommunicator) -> T + Sync) -> Vec<T> {
+    let threads = ThreadWorkers::new(size, Duration::from_secs(20));
+    threads.run(|comm| in_pool(1, || work(comm)))
+}
+
+/// What each rank ends with, in mode `histogram`.
+fn by_parts(
+    size: usize,
+    num_threads: usize,
+    rows: &[Rows; 2],
+    of: impl Fn() -> (BoostingParams, TrainingLoss) + Sync,
+) -> Vec<Outcome> {
+    let told = with_workers(size, |comm| {
+        let team = WorkerGroup::new(Box::new(comm));
+        let rank = team.rank();
+        let parts = [0, 1].map(|set| rows[set].part(|query| rank_of(query, size) == rank));
+        in_pool(num_threads, || -> Result<Outcome> {
+            let train = Arc::new(parts[0].together(&team)?);
+            let valid = Arc::new(parts[1].like(&train)?);
+            let (params, loss) = of();
+            let plan = plan(params, loss, [train.clone(), valid]);
+            let team = (team, WorkerMode::Histogram);
+            trained(BoostingTrainer::with_workers(train, plan, team, &never())?)
+        })
+    });
+    told.into_iter().map(Result::unwrap).collect()
+}
+
+fn rows() -> [Rows; 2] {
+    [Rows::new(90, 1), Rows::new(40, 2)]
+}
+
+#[test]
+fn a_team_trains_the_model_of_one_process() {
+    let rows = rows();
+    let of = || (params(grow()), loss(Kind::LambdaRank, "ndcg@10"));
+    let (params, loss) = of();
+    let one = alone(&rows, params, loss);
+    assert!(one.0.lines().count() > 30 && one.1.len() == 6);
+    for (size, num_threads) in [(1, 1), (2, 1), (2, 2), (3, 1), (4, 2)] {
+        for told in by_parts(size, num_threads, &rows, of) {
+            assert_eq!(told, one, "{size} ranks, {num_threads} threads");
+        }
+    }
+}
+
+/// Changed parameters, and a loss.
+type Case = (fn(&mut BoostingParams), fn() -> TrainingLoss);
+
+#[test]
+fn whatever_the_loss_and_the_options() {
+    let rows = rows();
+    let with = |change: fn(&mut BoostingParams)| {
+        let mut params = params(grow());
+        change(&mut params);
+        params
+    };
+    let cases: Vec<Case> = vec![
+        (|_| {}, || loss(Kind::LambdaRank, "err@10")),
+        (|_| {}, || loss(Kind::RankNet, "ndcg")),
+        (|_| {}, || loss(Kind::XeNdcg, "ndcg")),
+        (|_| {}, || loss(Kind::Regression, "ndcg")),
+        (|_| {}, || loss(Kind::Logistic, "ndcg")),
+        (|_| {}, || loss(Kind::BalancedLogistic, "ndcg")),
+        (|_| {}, || loss(Kind::ErrLogistic, "err")),
+        (|p| p.queries_per_tree = 0.4, || loss(Kind::LambdaRank, "map")),
+        (|p| p.docs_per_tree = 0.5, || loss(Kind::LambdaRank, "mrr")),
+        (|p| p.queries_per_tree = 1e-6, || loss(Kind::LambdaRank, "ndcg")),
+        (|p| p.grow.criterion = Criterion::LeastSquares, || loss(Kind::LambdaRank, "ndcg@5")),
+        (|p| p.grow.features_per_tree = 0.5, || loss(Kind::LambdaRank, "ndcg@5")),
+        (|p| p.grow.features_per_node = 0.5, || loss(Kind::LambdaRank, "ndcg@5")),
+        (|p| p.grow.rows_per_node = 0.6, || loss(Kind::LambdaRank, "ndcg@5")),
+        (|p| p.grow.random_strength = 1.0, || loss(Kind::LambdaRank, "ndcg@5")),
+        (|p| p.grow.max_depth = Some(2), || loss(Kind::LambdaRank, "ndcg@5")),
+    ];
+    for (at, (change, loss)) in cases.into_iter().enumerate() {
+        let one = alone(&rows, with(change), loss());
+        for told in by_parts(3, 1, &rows, || (with(change), loss())) {
+            assert_eq!(told, one, "case {at}");
+        }
+    }
+}
+
+#[test]
+fn ranks_that_share_features_train_the_model_of_one_process() {
+    let rows = rows();
+    for change in [
+        (|_| {}) as fn(&mut GrowOptions),
+        |grow| grow.features_per_node = 0.5,
+        |grow| grow.random_strength = 1.0,
+        |grow| grow.rows_per_node = 0.7,
+    ] {
+        let mut grow = grow();
+        change(&mut grow);
+        let of = || (params(grow.clone()), loss(Kind::LambdaRank, "ndcg@10"));
+        let (one_params, one_loss) = of();
+        let one = alone(&rows, one_params, one_loss);
+        for size in [2, 3, 12] {
+            let told = with_workers(size, |comm| {
+                let train = Arc::new(rows[0].dataset());
+                let valid = Arc::new(rows[1].like(&train).unwrap());
+                let (params, loss) = of();
+                let plan = plan(params, loss, [train.clone(), valid]);
+                let team = (WorkerGroup::new(Box::new(comm)), WorkerMode::Features);
+                trained(BoostingTrainer::with_workers(train, plan, team, &never()).unwrap())
+                    .unwrap()
+            });
+            for told in told {
+                assert_eq!(told, one, "{size} ranks");
+            }
+        }
+    }
+}
+
+/// What the ranks have brought to the collectives of a training, by rounds: bytes, and leaves.
+fn bytes_by_round(rows: &Rows, size: usize, num_trees: usize) -> Vec<(u64, usize)> {
+    let told = with_workers(size, |comm| {
+        let rank = comm.rank();
+        let counting = Arc::new(CountingCommunicator::new(comm));
+        let team = WorkerGroup::new(Box::new(counting.clone()));
+        let part = rows.part(|query| rank_of(query, size) == rank);
+        let train = Arc::new(part.together(&team).unwrap());
+        let params = BoostingParams { num_trees, ..params(grow()) };
+        let loss = loss(Kind::LambdaRank, "ndcg@10");
+        let plan = TrainingPlan {
+            evaluation_sets: Vec::new(),
+            patience: None,
+            ..plan(params, loss, [train.clone(), train.clone()])
+        };
+        let team = (team, WorkerMode::Histogram);
+        let mut trainer =
+            BoostingTrainer::with_workers(train.clone(), plan, team, &never()).unwrap();
+        let mut bytes = Vec::new();
+        let mut before = counting.counts().bytes;
+        while let Some(round) = trainer.next_round(&never()).unwrap() {
+            let now = counting.counts().bytes;
+            bytes.push((now - before, round.num_leaves));
+            before = now;
+        }
+        (bytes, sums_of(&train))
+    });
+    let (bytes, sums) = told[0].clone();
+    for (of_round, num_leaves) in &bytes {
+        assert_eq!(*of_round, formula(*num_leaves as u64, sums));
+    }
+    bytes
+}
+
+/// The words of a histogram: for each column as many as the largest has codes, and a gap.
+fn sums_of(dataset: &Dataset) -> u64 {
+    let layout = dataset.binning().layout();
+    let mut codes = vec![1u64; layout.width()];
+    for place in layout.locations().iter().flatten() {
+        codes[place.column as usize] *= u64::from(place.codes);
+    }
+    let stride = codes.iter().max().unwrap().next_power_of_two().max(32) + 8;
+    stride * layout.width() as u64
+}
+
+/// The bytes of a round.
+fn formula(num_leaves: u64, sums: u64) -> u64 {
+    let frame = 4;
+    // What the root is, and one of each two siblings but for the last.
+    let histograms = (num_leaves - 1) * sums;
+    let bag = 1 + frame;
+    let largest = 2 + 3;
+    let sums = 7 + frame;
+    let root = 1 + frame;
+    let leaves = num_leaves + frame;
+    let same = 1 + frame;
+    let means = frame;
+    8 * (histograms + bag + largest + sums + root + leaves + same + means)
+}
+
+#[test]
+fn what_is_exchanged_does_not_grow_with_the_docs() {
+    let few = bytes_by_round(&Rows::new(60, 5), 3, 4);
+    let many = bytes_by_round(&Rows::new(600, 5), 3, 4);
+    assert_eq!(few, many);
+}
+
+#[test]
+fn a_team_of_any_size_goes_on_from_a_checkpoint() {
+    let rows = rows();
+    let of = || (params(grow()), loss(Kind::LambdaRank, "ndcg@10"));
+    let (one_params, one_loss) = of();
+    let one = alone(&rows, one_params, one_loss);
+    let parts = |team: &WorkerGroup| {
+        let (rank, size) = (team.rank(), team.size());
+        let parts = [0, 1].map(|set| rows[set].part(|query| rank_of(query, size) == rank));
+        let train = Arc::new(parts[0].together(team).unwrap());
+        let valid = Arc::new(parts[1].like(&train).unwrap());
+        let (params, loss) = of();
+        (train.clone(), plan(params, loss, [train, valid]))
+    };
+    let checkpoints = with_workers(2, |comm| {
+        let team = WorkerGroup::new(Box::new(comm));
+        let (train, plan) = parts(&team);
+        let team = (team, WorkerMode::Histogram);
+        let mut trainer = BoostingTrainer::with_workers(train, plan, team, &never()).unwrap();
+        for _ in 0..3 {
+            trainer.next_round(&never()).unwrap();
+        }
+        trainer.checkpoint().to_text()
+    });
+    assert_eq!(checkpoints[0], checkpoints[1]);
+    for size in [1, 3] {
+        let told = with_workers(size, |comm| {
+            let team = WorkerGroup::new(Box::new(comm));
+            let (train, plan) = parts(&team);
+            let model = Model::from_text(checkpoints[0].as_bytes()).unwrap();
+            let team = (team, WorkerMode::Histogram);
+            trained(
+                BoostingTrainer::resume_with_workers(train, plan, model, team, &never()).unwrap(),
+            )
+            .unwrap()
+        });
+        for told in told {
+            assert_eq!(told, one, "{size} ranks");
+        }
+    }
+}
+
+#[test]
+fn ranks_that_are_to_train_other_models_are_told() {
+    let rows = rows();
+    let differ = |change: fn(&mut BoostingParams)| {
+        let told = with_workers(3, |comm| {
+            let team = WorkerGroup::new(Box::new(comm));
+            let rank = team.rank();
+            let part = rows[0].part(|query| query % 3 == rank);
+            let train = Arc::new(part.together(&team).unwrap());
+            let mut params = params(grow());
+            if rank == 2 {
+                change(&mut params);
+            }
+            let loss = loss(Kind::LambdaRank, "ndcg@10");
+            let plan = plan(params, loss, [train.clone(), train.clone()]);
+            let plan = TrainingPlan {
+                evaluation_sets: plan.evaluation_sets[..1].to_vec(),
+                patience: None,
+                ..plan
+            };
+            let team = (team, WorkerMode::Histogram);
+            BoostingTrainer::with_workers(train, plan, team, &never())
+                .map(|_| ())
+                .unwrap_err()
+                .to_string()
+        });
+        assert!(told.iter().all(|text| text.ends_with(told[2].as_str())), "{told:?}");
+        told[0].clone()
+    };
+    let said = differ(|params| params.learning_rate = 0.2);
+    assert_eq!(said, "rank 2 has another learning_rate than rank 0: got 0.2, expected 0.3");
+    let said = differ(|params| params.num_trees = 7);
+    assert_eq!(said, "rank 2 has another num_trees than rank 0: got 7, expected 6");
+    let said = differ(|params| params.learning_rate = -1.0);
+    assert!(said.contains("learning_rate is out of range"), "{said}");
+}
+
+#[test]
+fn a_query_in_two_parts_is_named() {
+    let rows = &Rows::new(30, 1);
+    let told = with_workers(3, |comm| {
+        let team = WorkerGroup::new(Box::new(comm));
+        let rank = team.rank();
+        let part = rows.part(|query| query % 3 == rank || query == 13);
+        let train = part.together(&team).unwrap();
+        let queries = NamedQueries { dataset: &train, ids: &part.ids, may_overlap: false };
+        let split = check_queries(&team, &queries).unwrap_err();
+        let queries = NamedQueries { may_overlap: true, ..queries };
+        check_queries(&team, &queries).unwrap();
+        split.to_string()
+    });
+    for said in told {
+        assert!(said.starts_with("query 1-13 is in the parts of ranks 0 and 1"), "{said}");
+    }
+    let told = with_workers(2, |comm| {
+        let team = WorkerGroup::new(Box::new(comm));
+        let rank = team.rank();
+        let mut part = rows.part(|query| query % 2 == rank || query == 4);
+        if rank == 1 {
+            let at = part.ids.iter().position(|id| id == "1-4").unwrap();
+            let doc: i64 = part.sizes[..at].iter().sum();
+            part.labels[doc as usize] += 1.0;
+        }
+        let train = part.together(&team).unwrap();
+        let queries = NamedQueries { dataset: &train, ids: &part.ids, may_overlap: true };
+        check_queries(&team, &queries).unwrap_err().to_string()
+    });
+    for said in told {
+        assert!(said.starts_with("query 1-4 of rank 0 has other docs"), "{said}");
+    }
+}
+
+/// What each of three ranks says of a fault on rank 1 in the middle of training.
+fn with_fault(rows: &Rows, fault: InjectedFault, at: u64) -> Vec<Result<Outcome>> {
+    let threads = ThreadWorkers::new(3, Duration::from_millis(250));
+    threads.run(|comm| {
+        in_pool(1, || {
+            let rank = comm.rank();
+            let team = match rank {
+                1 => WorkerGroup::new(Box::new(FaultyCommunicator::new(comm, fault, at))),
+                _ => WorkerGroup::new(Box::new(comm)),
+            };
+            let part = rows.part(|query| query % 3 == rank);
+            let train = Arc::new(part.together(&team)?);
+            let plan = plan(
+                params(grow()),
+                loss(Kind::LambdaRank, "ndcg@10"),
+                [train.clone(), train.clone()],
+            );
+            let plan = TrainingPlan {
+                evaluation_sets: plan.evaluation_sets[..1].to_vec(),
+                patience: None,
+                ..plan
+            };
+            trained(BoostingTrainer::with_workers(
+                train,
+                plan,
+                (team, WorkerMode::Histogram),
+                &never(),
+            )?)
+        })
+    })
+}
+
+#[test]
+fn a_fault_on_one_rank_ends_the_training_of_all() {
+    let rows = Rows::new(30, 1);
+    for (number, at) in (0..40u64).map(|i| draw(3, 1, i) % 60).enumerate() {
+        let fault =
+            [InjectedFault::Fail, InjectedFault::Drop, InjectedFault::Corrupt, InjectedFault::Fail]
+                [number % 4];
+        let told = with_fault(&rows, fault, at);
+        let models: Vec<&Outcome> = told.iter().flatten().collect();
+        // A largest gradient that is too large by chance is one that all ranks take.
+        let is_harmless = fault == InjectedFault::Corrupt && models.len() == 3;
+        assert!(models.is_empty() || is_harmless, "{fault:?} at {at}: {told:?}");
+        for error in told.iter().filter_map(|told| told.as_ref().err()) {
+            let is_comm = matches!(error.kind(), ErrorKind::Comm(_) | ErrorKind::CommTimeout(_));
+            assert!(is_comm, "{fault:?} at {at}: {error}");
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_of_one_rank_ends_the_round_of_all() {
+    let rows = rows();
+    for mode in [WorkerMode::Histogram, WorkerMode::Features] {
+        let told = with_workers(2, |comm| {
+            let team = WorkerGroup::new(Box::new(comm));
+            let rank = team.rank();
+            let shares = mode == WorkerMode::Features;
+            let part = rows[0].part(|query| shares || query % 2 == rank);
+            let train =
+                Arc::new(if shares { part.dataset() } else { part.together(&team).unwrap() });
+            let plan = plan(
+                params(grow()),
+                loss(Kind::LambdaRank, "ndcg@10"),
+                [train.clone(), train.clone()],
+            );
+            let plan = TrainingPlan {
+                evaluation_sets: plan.evaluation_sets[..1].to_vec(),
+                patience: None,
+                ..plan
+            };
+            let mut trainer =
+                BoostingTrainer::with_workers(train, plan, (team, mode), &never()).unwrap();
+            trainer.next_round(&never()).unwrap();
+            let interrupt = Interrupt::new();
+            if rank == 1 {
+                interrupt.raise();
+            }
+            let error: Error = trainer.next_round(&interrupt).unwrap_err();
+            let model = trainer.model().to_text();
+            // The round can be done again.
+            trainer.next_round(&never()).unwrap();
+            (error, model)
+        });
+        assert_eq!(told[0].1, told[1].1);
+        assert!(matches!(told[1].0.kind(), ErrorKind::Interrupted), "{}", told[1].0);
+        assert!(matches!(told[0].0.kind(), ErrorKind::Comm(_)), "{}", told[0].0);
+    }
+}
+
+/// Selection in one process: a dataset a rank, a tree of each, one taken.
+mod slowly {
+    use super::*;
+    use rustrank::metric::Mean;
+    use rustrank::model::Scorer;
+
+    /// Trains with parts as they are on the ranks; `drawn` says which rank's tree is taken.
+    pub(super) fn select(
+        parts: &[Rows],
+        train: &[Arc<Dataset>],
+        num_trees: usize,
+        drawn: Option<&dyn Fn(usize) -> usize>,
+    ) -> String {
+        let mut model: Option<Model> = None;
+        let plan_of = |dataset: &Arc<Dataset>, model: Option<Model>| {
+            let params = BoostingParams { num_trees: 1, ..params(grow()) };
+            let loss = loss(Kind::LambdaRank, "ndcg@10");
+            TrainingPlan {
+                base: model.map(BaseModel::from),
+                evaluation_sets: Vec::new(),
+                patience: None,
+                ..plan(params, loss, [dataset.clone(), dataset.clone()])
+            }
+        };
+        for round in 0..num_trees {
+            let grown: Vec<Model> = train
+                .iter()
+                .map(|dataset| {
+                    let plan = plan_of(dataset, model.clone());
+                    let mut trainer =
+                        BoostingTrainer::new(dataset.clone(), plan, &never()).unwrap();
+                    trainer.next_round(&never()).unwrap();
+                    trainer.model().clone()
+                })
+                .collect();
+            let best = drawn.map_or_else(|| best(parts, &grown), |drawn| drawn(round));
+            model = Some(grown[best].clone());
+        }
+        model.unwrap().to_text()
+    }
+
+    /// The model that is best for all docs.
+    fn best(parts: &[Rows], grown: &[Model]) -> usize {
+        let value = |model: &Model| {
+            let scorer: Scorer = model.scorer();
+            let (mut values, mut weights) = (Vec::new(), Vec::new());
+            for rows in parts {
+                let rows_of = rows.cells.chunks(FEATURES);
+                let scores: Vec<f64> = rows_of.map(|row| scorer.score_row(row).unwrap()).collect();
+                let queries = Queries::from_sizes(&rows.sizes, rows.labels.len()).unwrap();
+                let metric: rustrank::Metric = "ndcg@5".parse().unwrap();
+                values.extend(metric.per_query(&scores, &rows.labels, &queries, &never()).unwrap());
+                weights.extend(&rows.weights);
+            }
+            Mean::of(&values, Some(&weights)).unwrap().value
+        };
+        let values: Vec<f64> = grown.iter().map(value).collect();
+        (0..values.len()).rev().max_by(|&a, &b| values[a].total_cmp(&values[b])).unwrap()
+    }
+}
+
+#[test]
+fn selected_trees_are_those_of_a_slow_reference() {
+    let rows = &Rows::new(90, 1);
+    let size = 3;
+    // Parts that overlap: each rank has a third and the next one.
+    for overlap in [0, 1] {
+        let has =
+            |rank: usize, query: usize| (0..=overlap).any(|by| (rank + by) % size == query % size);
+        let parts: Vec<Rows> = (0..size).map(|rank| rows.part(|query| has(rank, query))).collect();
+        let run = |mode: WorkerMode| {
+            let told = with_workers(size, |comm| {
+                let team = WorkerGroup::new(Box::new(comm));
+                let part = &parts[team.rank()];
+                let train = Arc::new(part.together(&team).unwrap());
+                let sets = [train.clone(), train.clone()];
+                let plan = plan(params(grow()), loss(Kind::LambdaRank, "ndcg@10"), sets);
+                let plan = TrainingPlan { evaluation_sets: Vec::new(), patience: None, ..plan };
+                let mut trainer =
+                    BoostingTrainer::with_workers(train.clone(), plan, (team, mode), &never())
+                        .unwrap();
+                while trainer.next_round(&never()).unwrap().is_some() {}
+                (trainer.model().to_text(), train)
+            });
+            let (models, train): (Vec<String>, Vec<Arc<Dataset>>) = told.into_iter().unzip();
+            assert!(models.iter().all(|model| *model == models[0]));
+            (models[0].clone(), train)
+        };
+        let (full, train) = run(WorkerMode::FullSelection);
+        let (sample, _) = run(WorkerMode::SampleSelection);
+        assert_eq!(run(WorkerMode::SampleSelection).0, sample);
+        assert_ne!(full, sample);
+        assert_eq!(full, slowly::select(&parts, &train, 6, None));
+        let of_ranks = 0x72_61_6e_6b_73;
+        let drawn = |round: usize| {
+            let bits = draw(GrowOptions::default().seed ^ of_ranks, round as u64, 0);
+            ((u128::from(bits) * size as u128) >> 64) as usize
+        };
+        assert_eq!(sample, slowly::select(&parts, &train, 6, Some(&drawn)));
+    }
+}
+
+#[test]
+fn a_rank_without_docs_takes_part() {
+    let rows = &Rows::new(40, 1);
+    for mode in [WorkerMode::Histogram, WorkerMode::FullSelection, WorkerMode::SampleSelection] {
+        let told = with_workers(3, |comm| {
+            let team = WorkerGroup::new(Box::new(comm));
+            let rank = team.rank();
+            let part = rows.part(|query| rank == 2 * (query % 2));
+            let train = Arc::new(part.together(&team).unwrap());
+            team.agree(Collective::at_start("a test"), Ok(())).unwrap();
+            let plan = plan(
+                params(grow()),
+                loss(Kind::LambdaRank, "ndcg@10"),
+                [train.clone(), train.clone()],
+            );
+            let plan = TrainingPlan {
+                evaluation_sets: plan.evaluation_sets[..1].to_vec(),
+                patience: None,
+                ..plan
+            };
+            trained(BoostingTrainer::with_workers(train, plan, (team, mode), &never()).unwrap())
+                .unwrap()
+        });
+        assert!(told.iter().all(|other| *other == told[0]));
+        assert_eq!(told[0].1.len(), 6);
+    }
+}
