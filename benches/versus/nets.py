@@ -41,7 +41,7 @@ def add_nets(command: argparse.ArgumentParser) -> None:
 def measure(job: dict[str, Any]) -> dict[str, Any]:
     """Train ours, an epoch at a time."""
     from rustrank import _rustrank
-    from rustrank.estimators._fit_data import Part
+    from rustrank.estimators._fit_data import FitData
     from rustrank.estimators._net_options import NetPlan, as_values
 
     folder = Path(job["folder"])
@@ -58,7 +58,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         n_jobs=job["threads"],
     )
     begun = time.perf_counter()
-    values = as_values(Part(X, y, group=sizes), job["threads"])
+    values = as_values(FitData(X, y, group=sizes), job["threads"])
     trainer = _rustrank.NetTrainer(
         values.core, NetPlan.of("lambdarank", net.get_params(), {}, values.names)
     )

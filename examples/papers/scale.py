@@ -201,10 +201,10 @@ def work(job: Job) -> None:
             """Count a message."""
             Ranks.said = (Ranks.said[0] + more, Ranks.said[1] + 1)
 
-        def _done(self, begin: Any, *arguments: Any) -> None:
+        def _complete(self, begin: Any, *arguments: Any) -> None:
             if job.latency:
                 time.sleep(job.latency)
-            super()._done(begin, *arguments)
+            super()._complete(begin, *arguments)
 
         def sum_i64(self, values: memoryview) -> None:
             self.count(values.nbytes)
@@ -225,7 +225,7 @@ def work(job: Job) -> None:
         return lambda _: rounds.append((time.perf_counter(), *Ranks.said))
 
     # Seams that only a measurement needs: no option of `train` slows messages down.
-    vars(worker).update(Ranks=Ranks, _watching=watching)
+    vars(worker).update(Ranks=Ranks, _progress_callback=watching)
     rr.train(
         job.folder,
         workers=job.workers,

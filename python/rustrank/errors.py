@@ -1,4 +1,4 @@
-"""The exceptions of rustrank: one base class, and the built-in class that each stands for."""
+"""The exceptions of rustrank, derived from one base class and from built-in exceptions."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class RustrankError(Exception):
 
 
 class DataError(RustrankError, ValueError):
-    """The data cannot be used as they are."""
+    """The data are invalid."""
 
 
 class ParamError(RustrankError, ValueError):
@@ -73,22 +73,22 @@ class ParamError(RustrankError, ValueError):
 
 
 class ParamKindError(ParamError, TypeError):
-    """A parameter is of a kind that it cannot be, such as text for a number."""
+    """A parameter has the wrong type, such as text for a number."""
 
 
 class UnknownNameError(ParamError, KeyError):
-    """A name that is not among those there are."""
+    """A name is unknown."""
 
     # KeyError would show the message quoted, as if it were the key.
     __str__ = Exception.__str__
 
 
 class ModelFormatError(RustrankError, ValueError):
-    """A model, or a file of one, cannot be used."""
+    """A model or a model file is invalid."""
 
 
 class ModelVersionError(ModelFormatError):
-    """A model file is of a format that this version does not read."""
+    """A model file has a format version that this version of rustrank does not read."""
 
 
 class ResourceError(RustrankError, MemoryError):
@@ -96,15 +96,15 @@ class ResourceError(RustrankError, MemoryError):
 
 
 class CommError(RustrankError, RuntimeError):
-    """Another process of the team has failed, or does something else."""
+    """Another worker has failed, or has other data or options."""
 
 
 class CommTimeout(CommError, TimeoutError):  # noqa: N818  (as the built-in class ends)
-    """Another process of the team was waited for too long."""
+    """Another worker did not answer in time."""
 
 
 class NotFittedError(RustrankError, ValueError, AttributeError):
-    """A ranker was asked before it was fitted."""
+    """A ranker was used before it was fitted."""
 
 
 class InternalError(RustrankError, RuntimeError):
@@ -112,11 +112,11 @@ class InternalError(RustrankError, RuntimeError):
 
 
 class RustrankWarning(UserWarning):
-    """Something is allowed but probably not meant."""
+    """Something is allowed, but probably a mistake."""
 
 
 def unfitted(kind: str) -> RustrankError:
-    """Return the error of a ranker that is not fitted: one of scikit-learn's too, where that is loaded."""
+    """Return the error of a ranker that is not fitted; also scikit-learn's, if that is loaded."""
     message = f"this {kind} is not fitted: call fit first"
     theirs = sys.modules.get("sklearn.exceptions")
     if theirs is None:
@@ -134,7 +134,7 @@ def _both(theirs: type[Exception]) -> Any:
 
 
 def warn_caller(message: str) -> None:
-    """Warn on behalf of the line that called this library, however deep we are in it."""
+    """Issue a warning that points to the code that called this library."""
     frame, depth = inspect.currentframe(), 0
     while frame is not None and frame.f_globals.get("__name__", "").startswith("rustrank."):
         frame, depth = frame.f_back, depth + 1
@@ -142,7 +142,7 @@ def warn_caller(message: str) -> None:
 
 
 def shown(value: Any) -> str:
-    """Show a value that is not ours in a message: as Python does, but short."""
+    """Return the representation of a value for a message, shortened."""
     longest = 60
     try:
         text = repr(value)

@@ -14,7 +14,7 @@ _EXTRAS = {"matplotlib": "plot", "sklearn": "sklearn", "optuna": "tune", "pyarro
 
 
 def exit_code_of(error: Exception) -> tuple[int, str]:
-    """Return the exit code of a process that ended with an error, and the message to show."""
+    """Return the exit code for an error, and the message to show."""
     for kinds, code in (
         (ParamError, USAGE),
         ((DataError, ModelFormatError), DATA),

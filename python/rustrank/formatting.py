@@ -1,19 +1,22 @@
-"""Small tables of figures, as text and as HTML."""
+"""Numbers and small tables as text and HTML."""
 
 from __future__ import annotations
 
 import html
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+V = TypeVar("V")
 
 _CELL = "padding:0.15em 0.8em;font-variant-numeric:tabular-nums;text-align:"
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Align columns, the first ``left`` of them to the left."""
+    """Return a table as aligned text; the first ``left`` columns are left-aligned."""
     columns = list(zip(head, *rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
     lines = []
@@ -27,7 +30,7 @@ def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Render the same table for notebooks; colours are the page's own."""
+    """Return a table as HTML for notebooks, in the colours of the page."""
     parts = []
     for tag, row in [("th", head), *(("td", row) for row in rows)]:
         cells = [
@@ -39,37 +42,86 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1
 
 
 def number(value: float, sign: str = "") -> str:
-    """Four decimals, or a dash for NaN; ``sign="+"`` shows the sign."""
+    """Return a number with four decimals, or a dash for NaN; ``sign="+"`` shows the sign."""
     return "-" if math.isnan(value) else f"{value:{sign}.4f}"
 
 
 def interval(ends: tuple[float, float], sign: str = "") -> str:
-    """Both ends, or a dash for NaN."""
+    """Return an interval as text, or a dash for NaN."""
     low, high = ends
     return "-" if math.isnan(low) else f"{number(low, sign)} to {number(high, sign)}"
 
 
 def p_value(p: float) -> str:
-    """Four decimals, or that it is below them; a dash for NaN."""
+    """Return a p-value with four decimals, ``<0.0001`` for smaller ones, or a dash for NaN."""
     if math.isnan(p):
         return "-"
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def percent(level: float) -> str:
-    """Write a level such as 0.95 as ``95%``."""
+    """Return a level such as 0.95 as ``95%``."""
     return f"{100 * level:.6g}%"
 
 
 def count(number: int, one: str, several: str | None = None) -> str:
-    """Write ``1 doc`` or ``2 docs``."""
+    """Return a count with its noun: ``1 doc`` or ``2 docs``."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 def size(number: float) -> str:
-    """Write a number of bytes."""
+    """Return a number of bytes as text."""
     for unit in ("bytes", "KiB", "MiB"):
         if number < 1024:
             return f"{number:,.0f} bytes" if unit == "bytes" else f"{number:.1f} {unit}"
         number /= 1024
     return f"{number:.1f} GiB"
+
+
+def result_text(
+    table: tuple[Sequence[str], Sequence[Sequence[str]]], statements: Sequence[str], left: int = 1
+) -> str:
+    """Return a table with sentences below as text."""
+    return "\n".join([text_table(*table, left=left), "", *statements])
+
+
+def result_html(
+    table: tuple[Sequence[str], Sequence[Sequence[str]]], statements: Sequence[str], left: int = 1
+) -> str:
+    """Return a table with sentences below as HTML."""
+    sentences = "".join(f"<p>{html.escape(one)}</p>" for one in statements)
+    return html_table(*table, left=left) + sentences
+
+
+class ResultMapping(Mapping[str, V]):
+    """The base of results that are a mapping by name and are shown as a table."""
+
+    #: The number of columns that are aligned to the left.
+    _left = 1
+
+    def __init__(self, values: Mapping[str, V]) -> None:
+        self._values = dict(values)
+
+    def _unknown(self, name: object) -> KeyError:
+        raise NotImplementedError
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        raise NotImplementedError
+
+    def __getitem__(self, name: str) -> V:
+        try:
+            return self._values[name]
+        except KeyError:
+            raise self._unknown(name) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return text_table(*self._table(), left=self._left)
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table(), left=self._left)

@@ -1,10 +1,8 @@
 """Pictures of rankers and rankings; they need matplotlib: ``pip install 'rustrank[plot]'``.
 
-Each function draws into ``ax=``, or into a new figure, and returns the axes, on which everything can
-be changed. What stands for a result (`Combiner`, `Adaptation`, `MetricComparison`, `LocalOptimum`,
-`LambdaBoost`) draws itself by its ``plot`` method; what can be drawn of any booster is here, where
-those who come from LightGBM and XGBoost look for it: ``plot_importance``, ``plot_metric`` and
-``plot_tree`` are called what they are there.
+Each function draws into ``ax=``, or into a new figure, and returns the axes. Result objects (`Combiner`,
+`Adaptation`, `MetricComparison`, `LocalOptimum`, `LambdaBoost`) have a ``plot`` method of their own.
+``plot_importance``, ``plot_metric`` and ``plot_tree`` have the names of LightGBM and XGBoost.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from rustrank.formatting import count, percent
 from rustrank.inputs.scalars import real, text, whole
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
 from rustrank.metrics.evaluation import Judging
-from rustrank.plotting.beeswarm import draw_ramp, draw_swarm
+from rustrank.plotting.beeswarm import draw_color_bar, draw_swarm
 from rustrank.plotting.style import (
     FAINT,
     FIRST,
@@ -33,7 +31,7 @@ from rustrank.plotting.style import (
     shortened,
     tidy,
 )
-from rustrank.plotting.tree_layout import Placed, laid_out, leaf_color, question
+from rustrank.plotting.tree_layout import PlacedNode, leaf_color, split_condition, tree_layout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,11 +52,11 @@ __all__ = [
     "plot_tree",
 ]
 
-#: Draws of a bootstrap interval where there are many intervals.
+#: The bootstrap samples of each interval, where there are many intervals.
 _RESAMPLES = 2000
-#: Bins that a density is made of.
+#: The number of bins of a density.
 _BINS = 200
-#: The most labels that have a row of their own.
+#: The most labels with rows of their own.
 _LEVELS = 32
 #: Inches: a row of bars, a leaf's line, a level of a tree.
 _ROW, _LINE, _LEVEL = 0.27, 0.34, 2.3
@@ -131,7 +129,7 @@ def plot_importance(
     ax: Any = None,
     **of_importance: Any,
 ) -> Any:
-    """Draw how much each feature matters, the most important first.
+    """Draw the importance of features, the most important first.
 
     Parameters
     ----------
@@ -188,7 +186,7 @@ def plot_importance(
 
 
 def plot_tree(ranker: Any, tree_index: int = 0, *, ax: Any = None) -> Any:
-    """Draw a tree: the root on the left; docs of which the question is true go up.
+    """Draw a tree: the root on the left; documents that meet the condition go up.
 
     Missing values go the thick way. Leaves show what they add to the score, and how many docs of the
     training set they had. `Booster.draw_tree` draws the same as SVG, without matplotlib.
@@ -211,7 +209,7 @@ def plot_tree(ranker: Any, tree_index: int = 0, *, ax: Any = None) -> Any:
         message = f"ranker has no trees: got {booster!r}"
         raise ParamError(message, code="tree")
     at = whole("tree_index", tree_index, 0, booster.num_trees - 1)
-    placed = laid_out(booster._nested(at))
+    placed = tree_layout(booster._nested(at))
     leaves = [one.node["value"] for one in placed if one.is_leaf]
     depth = max(one.depth for one in placed)
     largest = max(map(abs, leaves))
@@ -229,7 +227,7 @@ def plot_tree(ranker: Any, tree_index: int = 0, *, ax: Any = None) -> Any:
     return ax
 
 
-def _draw_split(axes: Any, placed: Placed, names: Sequence[str]) -> None:
+def _draw_split(axes: Any, placed: PlacedNode, names: Sequence[str]) -> None:
     x, y = placed.depth, placed.line
     # Level below the text, and then a bend.
     ways = np.linspace(0, 1, 40)
@@ -239,12 +237,12 @@ def _draw_split(axes: Any, placed: Placed, names: Sequence[str]) -> None:
         width = 2.6 if placed.node["missing_left"] == is_left else 1.0
         axes.plot(x + ways, bend, color=NEUTRAL, linewidth=width, zorder=1)
     axes.plot([x], [y], "o", color=NEUTRAL, markersize=5)
-    said = plain(shortened(question(placed.node, names), 34))
+    said = plain(shortened(split_condition(placed.node, names), 34))
     text = axes.annotate(said, (x, y), xytext=(4, 4), textcoords="offset points", fontsize="small")
     text.set_path_effects(on_background(axes))
 
 
-def _draw_leaf(axes: Any, placed: Placed, largest: float) -> None:
+def _draw_leaf(axes: Any, placed: PlacedNode, largest: float) -> None:
     value = placed.node["value"]
     parts, is_light = leaf_color(value, largest)
     face = tuple(part / 255 for part in parts)
@@ -362,7 +360,7 @@ def _cuts(cuts: Any) -> list[int]:
 
 
 def plot_scores(scores: Any, y: Any, *, ax: Any = None) -> Any:
-    """Draw how the scores of the docs of each label are distributed: the less they overlap, the better.
+    """Draw the distribution of scores for each label: the less they overlap, the better.
 
     Parameters
     ----------
@@ -432,7 +430,7 @@ def plot_shap(
     ax: Any = None,
     **of_explain: Any,
 ) -> Any:
-    """Draw what each feature adds to the scores of docs: a dot for each doc's exact SHAP value.
+    """Draw a beeswarm plot of exact SHAP values: a point for each document and feature.
 
     Features that add most, on average of absolute values, come first. The colour is the feature's
     value in the doc, from blue for the lowest to orange for the highest; missing values are hollow.
@@ -477,12 +475,12 @@ def plot_shap(
     axes.set_ylim(-0.7, len(order) - 0.3)
     tidy(axes, "x")
     axes.set_xlabel("SHAP value: what the feature adds to the score")
-    draw_ramp(axes, ramp)
+    draw_color_bar(axes, ramp)
     return axes
 
 
 def plot_position_bias(ranker: Any, *, known: Any = None, ax: Any = None) -> Any:
-    """Draw how often each place is clicked, compared with the first, whatever is shown there.
+    """Draw the learned position bias: clicks at each position relative to the first.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Progress bars on long work."""
+"""Progress bars and lines for long operations."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def progress_of_steps(total: int, what: str, shown: bool) -> Iterator[Callable[.
 
 
 class _Lines:
-    """Steps as lines of text."""
+    """Progress as lines of text."""
 
     def __init__(self, total: int, what: str) -> None:
         self.total, self.what, self.count = total, what, 0

@@ -14,8 +14,8 @@ import pytest
 import rustrank as rr
 from rustrank.data.raw_rows import RawRows, as_raw_rows
 from rustrank.datasets import Ranking, make_polynomial
-from rustrank.ensembles._member_fitting import Fitting
-from rustrank.ensembles._weighting import MemberScores, Way
+from rustrank.ensembles._member_fitting import MemberFitting
+from rustrank.ensembles._weighting import CombinationMethod, MemberScores
 from rustrank.metrics.evaluation import Judging
 
 
@@ -50,23 +50,23 @@ def noise(num_queries: int = 60, seed: int = 0) -> RawRows:
 
 def fitting(
     docs: RawRows, members: dict[str, rr.Member], folds: Any = None, **more: Any
-) -> Fitting:
+) -> MemberFitting:
     given: dict[str, Any] = {
         "docs": docs,
         "folds": np.arange(docs.num_queries) % 4 if folds is None else folds,
         "num_folds": 4,
         "members": members,
-        "asked": set(members),
+        "scored_unseen": set(members),
         "out_of_fold": True,
         "seed": 0,
         "max_label": 4.0,
         "num_threads": 1,
-        "ledger": None,
+        "saved": None,
     }
-    return Fitting(**{**given, **more})
+    return MemberFitting(**{**given, **more})
 
 
-def run(one: Fitting, n_jobs: int = 1) -> Any:
+def run(one: MemberFitting, n_jobs: int = 1) -> Any:
     return one.run(n_jobs, lambda _: None)
 
 
@@ -178,7 +178,7 @@ def test_out_of_fold_scores_do_not_know_their_own_labels() -> None:
         return float(np.corrcoef(scores, docs.y)[0, 1])
 
     assert known(seen) > 0.99, "it does memorise"
-    assert abs(known(made.unseen)) < 0.1
+    assert abs(known(made.unseen_scores)) < 0.1
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_labels_of_a_fold_change_no_bit_of_its_out_of_fold_scores(ranker: Any) -
     other[own] = 2 - other[own]
     changed = RawRows(docs.X, other, docs.query, docs.query_ids, None)
     for name in members:
-        before, after = (run(fitting(one, members))[name].unseen for one in (docs, changed))
+        before, after = (run(fitting(one, members))[name].unseen_scores for one in (docs, changed))
         np.testing.assert_array_equal(before[own], after[own])
         assert (before[~own] != after[~own]).any(), "the others have seen these labels"
 
@@ -211,7 +211,7 @@ def test_features_of_other_members_are_out_of_fold_unless_as_in_the_paper() -> N
         "outer": rr.Member(small(), stack=("parrot",), derive=("score",)),
     }
     for out_of_fold in (True, False):
-        one = fitting(docs, members, asked=set(), out_of_fold=out_of_fold)
+        one = fitting(docs, members, scored_unseen=set(), out_of_fold=out_of_fold)
         run(one)
         feature = one._features(members["outer"]).X[:, -1]
         known = abs(np.corrcoef(feature, docs.y)[0, 1])
@@ -220,7 +220,7 @@ def test_features_of_other_members_are_out_of_fold_unless_as_in_the_paper() -> N
 
 def test_validation_folds_of_members_nobody_asks_are_their_own(docs: Ranking) -> None:
     taken = as_raw_rows(docs, "docs")
-    one = fitting(taken, {"trees": rr.Member(small(early_stopping=3))}, asked=set())
+    one = fitting(taken, {"trees": rr.Member(small(early_stopping=3))}, scored_unseen=set())
     train, valid = one._parts("trees", taken, 1)
     assert valid is not None
     assert train.num_queries + valid.num_queries == taken.num_queries
@@ -236,7 +236,7 @@ def test_validation_folds_of_members_nobody_asks_are_their_own(docs: Ranking) ->
 def test_rankers_that_can_count_queries_again_copy_nothing(docs: Ranking) -> None:
     taken = as_raw_rows(docs, "docs")
     member = rr.Member(small(), bags=0, augment=(0.7, 5))
-    made = run(fitting(taken, {"a": member}, asked=set()))["a"]
+    made = run(fitting(taken, {"a": member}, scored_unseen=set()))["a"]
     own = small(augment=(0.7, 5), max_label=4.0).fit(taken.table(), taken.y, qid=taken.query)
     assert made.booster.score(docs.X).tolist() == own.booster_.score(docs.X).tolist()
 
@@ -244,7 +244,9 @@ def test_rankers_that_can_count_queries_again_copy_nothing(docs: Ranking) -> Non
 def test_others_learn_from_rows_of_the_same_copies(docs: Ranking) -> None:
     taken = as_raw_rows(docs, "docs")
     mart = rr.MART(n_estimators=5, num_leaves=4)
-    made = run(fitting(taken, {"a": rr.Member(mart, bags=0, augment=(0.5, 3))}, asked=set()))["a"]
+    made = run(
+        fitting(taken, {"a": rr.Member(mart, bags=0, augment=(0.5, 3))}, scored_unseen=set())
+    )["a"]
     rows, qid, _ = rr.Dataset(docs.X, docs.y, qid=docs.qid).augmented((0.5, 3), seed=0)
     assert len(rows) > 2 * len(docs.y)
     own = mart.set_params(max_label=4.0).fit(docs.X[rows], docs.y[rows], qid=qid)
@@ -270,24 +272,29 @@ def judging() -> Judging:
 
 def test_forward_selection_leaves_most_noise_out() -> None:
     docs = rated(num_queries=300)
-    ways = {name: Way.of(name, name, list(docs.by_ranker)) for name in ("forward", "average")}
+    ways = {
+        name: CombinationMethod.of(name, name, list(docs.by_ranker))
+        for name in ("forward", "average")
+    }
     weights = ways["forward"].find(docs, judging(), 0).weights
     assert weights is not None
     total = sum(weights.values())
     assert weights["good"] / total > 0.5
     assert sum(weights[f"noise {at}"] for at in range(3)) / total < 0.25, "3/5 in the average"
-    unseen = {name: way.crossed(docs, judging(), 0)["ndcg@10"] for name, way in ways.items()}
+    unseen = {name: way.cross_fitted(docs, judging(), 0)["ndcg@10"] for name, way in ways.items()}
     assert unseen["forward"] > unseen["average"]
 
 
 def test_fitted_combinations_are_judged_on_the_other_half() -> None:
     docs = rated(useful=1e9)
     judge = judging()
-    way = Way.of("exact", "coordinate", list(docs.by_ranker))
+    way = CombinationMethod.of("exact", "coordinate", list(docs.by_ranker))
     fitted = docs.evaluate(way.find(docs, judge, 0).score(docs), judge)["ndcg@10"]
-    chance = Way.of("average", "average", list(docs.by_ranker)).crossed(docs, judge, 0)["ndcg@10"]
+    chance = CombinationMethod.of("average", "average", list(docs.by_ranker)).cross_fitted(
+        docs, judge, 0
+    )["ndcg@10"]
     assert fitted > chance + 0.02, "on the docs it was fitted to, noise looks good"
-    assert way.crossed(docs, judge, 0)["ndcg@10"] < fitted - 0.02
+    assert way.cross_fitted(docs, judge, 0)["ndcg@10"] < fitted - 0.02
 
 
 def test_combinations_take_weights_pairs_and_combiners(docs: Ranking) -> None:

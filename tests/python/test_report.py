@@ -209,7 +209,7 @@ def schemes(css: str) -> dict[str, dict[str, str]]:
 
 
 def test_colours_have_contrast_in_light_dark_and_on_paper() -> None:
-    css = Path(rr.__file__).with_name("report.css").read_text("utf-8")
+    css = (Path(rr.__file__).parent / "reporting" / "report.css").read_text("utf-8")
     found = schemes(css)
     assert list(found) == ["", "(prefers-color-scheme: dark)", "print"]
     for colors in found.values():
@@ -266,9 +266,9 @@ def test_swaps_are_what_the_metric_loses(booster: rr.Booster) -> None:
     from rustrank.metrics.evaluation import Drawing, Judging
 
     judging = Judging.of("err@10", "exp2", "expected", "skip", 1, None, None)
-    choices = _findings.Choices(judging, Drawing.of(50, 0, None), 0.95, "", 3)
+    choices = _findings.ReportOptions(judging, Drawing.of(50, 0, None), 0.95, "", 3)
     side = SideBySide.of(rankers, given, None)
-    found = _findings.found(side, choices, "feature")
+    found = _findings.compute_findings(side, choices, "feature")
     assert len(found.gained) == 3
     value = rr.evaluate(scores, TEST.y, qid=TEST.qid, metrics="err@10")["err@10"].per_query
     for case in found.gained:
@@ -287,7 +287,7 @@ def test_swaps_are_what_the_metric_loses(booster: rr.Booster) -> None:
         assert whole.sum() == pytest.approx(scores[better] - scores[worse])
         for reason in case.swap.reasons:
             at = booster.feature_names.index(reason.feature)
-            assert reason.did == {"trees": pytest.approx(whole[at])}
+            assert reason.contribution == {"trees": pytest.approx(whole[at])}
             assert (reason.better, reason.worse) == (TEST.X[better, at], TEST.X[worse, at])
     gains = [case.difference for case in found.gained]
     assert gains == sorted(gains, reverse=True)

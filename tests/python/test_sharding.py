@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import rustrank as rr
 from rustrank.cli import main
-from rustrank.distributed.shards import _homes
+from rustrank.distributed.shards import _assignment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -149,6 +149,6 @@ def test_the_command_prints_what_each_file_holds(
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=40), st.integers(1, 8))
 def test_no_shard_has_more_than_a_query_above_the_average(sizes: list[int], shards: int) -> None:
-    homes = _homes(dict(enumerate(sizes)), shards)
+    homes = _assignment(dict(enumerate(sizes)), shards)
     held = [sum(sizes[query] for query, at in homes.items() if at == one) for one in range(shards)]
     assert max(held) <= sum(sizes) / shards + max(sizes)

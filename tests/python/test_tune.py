@@ -12,7 +12,7 @@ import pytest
 
 import rustrank as rr
 from rustrank.datasets import Ranking, make_web
-from rustrank.selection.search_spaces import as_space, grid_of, random_of
+from rustrank.selection.search_spaces import as_space, grid_settings, random_settings
 
 pytestmark = pytest.mark.filterwarnings("ignore:4 of 136 features:rustrank.RustrankWarning")
 
@@ -120,8 +120,8 @@ def test_plot_has_a_panel_a_parameter(found: rr.Tuning) -> None:
 
 def test_the_papers_grids_have_names() -> None:
     yahoo = rr.grids["lambdamart-2010"]
-    assert len(grid_of(yahoo)) == 5 * 12
-    assert grid_of(yahoo)[-1]["num_leaves"] == 380
+    assert len(grid_settings(yahoo)) == 5 * 12
+    assert grid_settings(yahoo)[-1]["num_leaves"] == 380
     for name, space in rr.grids.items():
         kind = rr.LambdaRank if "rank" in name else rr.LambdaMART
         assert as_space(name, list(kind().get_params()), kind.__name__) == {
@@ -131,9 +131,9 @@ def test_the_papers_grids_have_names() -> None:
 
 
 def test_random_settings_are_in_their_ranges_and_need_no_state() -> None:
-    drawn = random_of(RANGES, seed=3)
+    drawn = random_settings(RANGES, seed=3)
     some = [next(drawn) for _ in range(200)]
-    again = random_of(RANGES, seed=3)
+    again = random_settings(RANGES, seed=3)
     assert [next(again) for _ in range(3)] == some[:3]
     leaves = [one["num_leaves"] for one in some]
     assert sorted(set(leaves)) == [2, 3, 4, 5, 6]
@@ -260,7 +260,7 @@ def test_records_of_something_else_are_refused(docs: Ranking, tmp_path: Path) ->
         with pytest.raises(rr.ParamError, match=what):
             rr.tune(space={"num_leaves": [3]}, records=path, **given)
     path.write_text("hello\n", "utf-8")
-    with pytest.raises(rr.DataError, match="has no records of a sweep"):
+    with pytest.raises(rr.DataError, match="has no records of a tuning run"):
         rr.tune(trees(), docs, {"num_leaves": [3]}, records=path)
 
 

@@ -285,7 +285,7 @@ def test_those_that_are_left_may_go_on(
     ended = launching._run(
         launcher.command(3, True, [python, "-m", "mpi4py", script, *told]), faulty.notes
     )
-    assert "2 workers are left and go on" in ended.said
+    assert "2 workers are left and go on" in ended.output
     assert launching._result(faulty.job, faulty.notes).to_text() == undisturbed
     with pytest.raises(rr.ParamError, match="on_loss='shrink' needs Open MPI"):
         rr.train(folder / "s2", workers=2, on_loss="shrink", **OPTIONS)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def main(path: str, what: str, rank: int, at: int) -> int:
     """Do the job of a worker, with a fault in the given round of the given rank."""
-    watching = worker._watching
+    watching = worker._progress_callback
 
     def with_fault(job: Job, ranks: Any) -> Any:
         note = watching(job, ranks)
@@ -47,7 +47,7 @@ def main(path: str, what: str, rank: int, at: int) -> int:
             job.options["learning_rate"] = 0.35
         return job
 
-    worker._watching = with_fault
+    worker._progress_callback = with_fault
     if what == "differ":
         load, Job.load = Job.load, with_other_options  # type: ignore[method-assign,assignment]
     return worker.main([path], trained)

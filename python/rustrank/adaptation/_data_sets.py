@@ -1,4 +1,4 @@
-"""The docs of an adaptation, checked: what is fitted to, chosen by and judged by."""
+"""The data sets of an adaptation, checked: to fit to, to choose parameters on, and to evaluate on."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
     from rustrank.model.booster import Booster
 
-#: Parts of a target that is to be judged by, too.
+#: The shares of the target to fit to and to evaluate on, where no closed validation set is given.
 _FIT, _CLOSED = 0.7, 0.3
 #: The most folds.
 _FOLDS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Sets:
-    """All docs, checked."""
+class AdaptationData:
+    """The data sets of an adaptation; ``folds`` has rows of ``fit`` and rows of ``choosing``."""
 
     fit: RawRows
     choosing: RawRows
@@ -35,8 +35,8 @@ class Sets:
     @classmethod
     def of(
         cls, bases: dict[str, Booster], given: dict[str, Any], valid: dict[str, Any], seed: int
-    ) -> Sets:
-        """Check docs, and divide the target's among the parts that are not given."""
+    ) -> AdaptationData:
+        """Check all data sets, and split the target where a set is not given."""
         held = given.pop("held_out")
         num_folds = 0
         if isinstance(held, (int, np.integer)):
@@ -74,11 +74,11 @@ class Sets:
 def _folds(
     docs: RawRows, count: int, seed: int
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return the rows to fit to and the rows to judge by, of each fold."""
+    """Return the rows to fit to and the rows to evaluate on, of each fold."""
     usable = int(docs.has_pairs().sum())
     count = min(count, usable)
-    dealt = docs.split_queries([1.0] * count, seed)
-    masks = [np.isin(docs.query, queries) for queries in dealt]
+    parts = docs.split_queries([1.0] * count, seed)
+    masks = [np.isin(docs.query, queries) for queries in parts]
     return [(np.flatnonzero(~mask), np.flatnonzero(mask)) for mask in masks]
 
 
@@ -97,14 +97,14 @@ def _check_labels(docs: RawRows, name: str) -> None:
         raise DataError(message, code="labels.one")
 
 
-def _check_number(target: RawRows, has_folds: bool, is_judged: bool) -> None:
-    """Refuse a target with fewer queries than there are parts to make of it."""
+def _check_number(target: RawRows, has_folds: bool, is_evaluated: bool) -> None:
+    """Raise `DataError` if the target has fewer queries than the parts that it is split into."""
     usable = int(target.has_pairs().sum())
-    uses = ["fit to"] + ["choose by"] * has_folds + ["judge by"] * is_judged
-    # Three tenths of three queries is one.
-    if usable >= len(uses) + (is_judged and has_folds):
+    uses = ["fit to"] + ["choose by"] * has_folds + ["judge by"] * is_evaluated
+    # 30% of three queries, rounded, is one.
+    if usable >= len(uses) + (is_evaluated and has_folds):
         return
-    passed = ["held_out="] * has_folds + ["valid_closed="] * is_judged
+    passed = ["held_out="] * has_folds + ["valid_closed="] * is_evaluated
     message = (
         f"the target has {usable} {'query' if usable == 1 else 'queries'} with different labels, to "
         f"{', '.join(uses)}: bring more queries, or pass {' and '.join(passed)} as docs"

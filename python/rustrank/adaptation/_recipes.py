@@ -1,8 +1,8 @@
-"""Recipes of adaptation: each makes rankers of a base and a little data of the target.
+"""Recipes of adaptation: each builds rankers from a base ranker and the little data of the target market.
 
-All that a recipe leaves open, such as how many rounds or which weights, it chooses on docs that it was
-not fitted to: on those that are held out for it; or on the whole target, fold by fold by what was
-fitted to the other folds. What is handed out is fitted to all that the recipe may see.
+A recipe chooses its free parameters, such as the number of rounds or the weights, on documents that the
+ranker was not fitted to: the held-out set, or the target's folds by cross-validation. The ranker that it
+returns is then fitted to all documents of the target.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     Scores = NDArray[np.float64]
 
-#: What trees are trained with, unless the caller says otherwise: the papers' robust choices, shallow
-#: trees and seven tenths of docs and features a node.
+#: The default training parameters: the papers' robust choice of shallow trees, with 70% of the documents
+#: and of the features at each node.
 TREES: dict[str, Any] = {
     "num_trees": 300,
     "num_leaves": 8,
@@ -40,73 +40,73 @@ TREES: dict[str, Any] = {
     "features_per_node": 0.7,
     "rows_per_node": 0.7,
 }
-#: The shares of old leaf values, and the docs that stand for them, that refitting tries.
+#: The values of ``decay`` and ``prior_docs`` that the recipe "refit" tries.
 _DECAYS, _PRIORS = (0.0, 0.3, 0.6, 0.9), (0.0, 30.0)
-#: The most features that are added one after the other.
+#: The most rounds of LambdaBoost.
 _ROUNDS = 500
-#: The most passes over all trees that weighing them anew tries.
+#: The most passes over all trees that the recipe "reweigh" tries.
 _PASSES = 3
-#: Codes of errors that tell of a base which is no sum of trees.
+#: Codes of errors which mean that the base is not a sum of trees.
 _CANNOT = ("base", "bins")
 
 
-class NotPossible(Exception):  # noqa: N818 - no error: a recipe that does not apply
-    """A recipe has nothing to work with; says why."""
+class RecipeNotApplicable(Exception):  # noqa: N818 - not an error unless the recipe was asked for by name
+    """A recipe cannot be applied to the given base or data; the message gives the reason."""
 
 
 @dataclass(frozen=True)
-class Made:
-    """A ranker and what was chosen for it."""
+class RecipeResult:
+    """A ranker, and a description of the parameters that the recipe chose."""
 
     booster: Booster
     chosen: str
 
 
 @dataclass(frozen=True, eq=False)
-class Ranker:
-    """A ranker, and how docs of `Kitchen.choosing` are scored by one that has not seen them."""
+class TargetRanker:
+    """A ranker fitted to the target, and scores of the choosing set by fits that did not include it."""
 
     booster: Booster
-    unseen: Scores
+    held_out_scores: Scores
     chosen: str
 
 
 @dataclass(eq=False)
-class Kitchen:
-    """What all recipes have to work with, and what one has made and others use."""
+class RecipeContext:
+    """The inputs of all recipes, and the ranker of the target alone, which several recipes use."""
 
     bases: dict[str, Booster]
-    #: What rankers are fitted to.
+    #: The documents of the target that rankers are fitted to.
     fit: RawRows
-    #: What is chosen by.
+    #: The documents that free parameters are chosen on.
     choosing: RawRows
-    #: Rows to fit to while choosing, and the rows of `choosing` that are judged.
+    #: For each fold, the rows of ``fit`` to fit to and the rows of ``choosing`` to evaluate on.
     folds: list[tuple[NDArray[np.int64], NDArray[np.int64]]]
     background: RawRows | None
     judging: Judging
     trees: dict[str, Any]
-    #: How more than two rankers are mixed: a method of `Combiner`.
+    #: How more than two rankers are combined: a method of `Combiner`.
     mixing: str
     seed: int
     num_threads: int | None
-    #: The ranker of the target alone, once it is there.
-    own: Ranker | None = field(default=None)
+    #: The ranker trained on the target alone, once a recipe has asked for it.
+    target_only: TargetRanker | None = field(default=None)
 
     @property
     def metric(self) -> str:
-        """What is to be as high as possible."""
+        """The name of the metric to maximise."""
         return self.judging.metrics[0]
 
     def named(self, recipe: str, base: str) -> str:
-        """Name what a recipe makes of one base."""
+        """Return the name of a recipe's ranker of one base."""
         return recipe if len(self.bases) == 1 else f"{recipe} ({base})"
 
     def value(self, scores: Scores, docs: RawRows) -> MetricValue:
-        """Return the metric of scores."""
+        """Return the metric of some scores of documents."""
         return judge(scores, docs.y, docs.queries, self.judging, None)[self.metric]
 
     def score(self, booster: Booster, docs: RawRows) -> Scores:
-        """Score docs."""
+        """Return a booster's scores of documents."""
         return booster.score(docs.X, num_threads=self.num_threads)
 
     def train(
@@ -114,11 +114,11 @@ class Kitchen:
         base: Booster | None = None,
         more: RawRows | None = None,
         most_folds: int | None = None,
-    ) -> Ranker:
-        """Train on the target, and more docs, from the scores of a base.
+    ) -> TargetRanker:
+        """Train on the target and optional further documents, starting from the scores of a base.
 
-        As many rounds are taken as are best on average over the folds: none, if a base is best alone.
-        With fewer folds than there are, only the docs of these have scores.
+        The number of rounds is the one with the best mean metric over the folds: 0 if the base is best
+        alone. With ``most_folds``, only documents of these folds get held-out scores.
         """
         grown, curves, counts = [], [], []
         for rows, judged in self.folds[:most_folds]:
@@ -142,7 +142,7 @@ class Kitchen:
         if base is not None:
             unseen += self.score(base, self.choosing)
             final = merged([base, final], np.ones(2))
-        return Ranker(final, unseen, f"{best} rounds")
+        return TargetRanker(final, unseen, f"{best} rounds")
 
     def _trained(
         self,
@@ -152,13 +152,13 @@ class Kitchen:
         held: RawRows | None,
         **options: Any,
     ) -> tuple[Booster, NDArray[np.float64]]:
-        """Train; also return the metric on held-out docs before the first round and after each."""
+        """Train; also return the metric on the held-out documents before the first and after each round."""
         docs = docs if more is None else docs.joined(more)
 
         def scores(of: RawRows) -> dict[str, Any]:
             return {} if base is None else {"base_score": self.score(base, of)}
 
-        # Of few docs, leaves may have fewer.
+        # A small target needs smaller leaves.
         leaf_docs = min(20, max(1, len(docs.y) // 10))
         dataset = docs.dataset(**scores(docs), num_threads=self.num_threads)
         valid = None
@@ -180,12 +180,12 @@ class Kitchen:
         values = np.concatenate([[before], booster.history["valid"][self.metric]])
         return booster, np.nan_to_num(values, nan=0.0)
 
-    def mix(self, rankers: dict[str, Booster | Ranker]) -> Made:
-        """Interpolate rankers: the weights that are best where they have not seen the docs."""
+    def combine(self, rankers: dict[str, Booster | TargetRanker]) -> RecipeResult:
+        """Combine rankers with the weights that are best on documents that they were not fitted to."""
         judging = self.judging
         combiner = Combiner(
             self.metric,
-            # Two are swept exactly.
+            # For two rankers the sweep finds the optimum exactly.
             method="sweep" if len(rankers) == 2 else self.mixing,
             negative=False,
             seed=self.seed,
@@ -195,93 +195,97 @@ class Kitchen:
             num_threads=self.num_threads,
         )
         scores = {
-            name: one.unseen if isinstance(one, Ranker) else self.score(one, self.choosing)
+            name: one.held_out_scores
+            if isinstance(one, TargetRanker)
+            else self.score(one, self.choosing)
             for name, one in rankers.items()
         }
         combiner.fit(scores, self.choosing.y, qid=self.choosing.query)
-        # As multiples of the first that has any.
+        # Relative to the first weight that is not 0.
         weights = combiner.weights / next((w for w in combiner.weights if w), 1.0)
-        said = " + ".join(
+        description = " + ".join(
             name if weight == 1 else f"{weight:.3g} {name}"
             for name, weight in zip(rankers, weights, strict=True)
             if weight
         )
-        boosters = [one.booster if isinstance(one, Ranker) else one for one in rankers.values()]
-        return Made(merged(boosters, weights), said)
+        boosters = [
+            one.booster if isinstance(one, TargetRanker) else one for one in rankers.values()
+        ]
+        return RecipeResult(merged(boosters, weights), description)
 
-    def target(self) -> Ranker:
-        """Return the ranker of the target alone."""
-        if self.own is None:
-            self.own = self.train()
-        return self.own
+    def target(self) -> TargetRanker:
+        """Return the ranker trained on the target alone."""
+        if self.target_only is None:
+            self.target_only = self.train()
+        return self.target_only
 
 
-def _target(kitchen: Kitchen) -> dict[str, Made]:
+def _target(context: RecipeContext) -> dict[str, RecipeResult]:
     """Train on the target alone."""
-    own = kitchen.target()
-    return {"target": Made(own.booster, own.chosen)}
+    own = context.target()
+    return {"target": RecipeResult(own.booster, own.chosen)}
 
 
-def _trees(kitchen: Kitchen) -> dict[str, Made]:
-    """Keep boosting each base with trees: LambdaSMART."""
+def _trees(context: RecipeContext) -> dict[str, RecipeResult]:
+    """Continue boosting from each base with trees: LambdaSMART."""
     made = {}
-    for name, base in kitchen.bases.items():
-        boosted = kitchen.train(base)
-        made[kitchen.named("trees", name)] = Made(boosted.booster, boosted.chosen)
+    for name, base in context.bases.items():
+        boosted = context.train(base)
+        made[context.named("trees", name)] = RecipeResult(boosted.booster, boosted.chosen)
     return made
 
 
-def _features(kitchen: Kitchen) -> dict[str, Made]:
-    """Keep boosting each base with single features: LambdaBoost."""
+def _features(context: RecipeContext) -> dict[str, RecipeResult]:
+    """Continue boosting from each base with single features: LambdaBoost."""
     made = {}
-    for name, base in kitchen.bases.items():
+    for name, base in context.bases.items():
         curves, counts = [], []
-        for rows, judged in kitchen.folds:
-            held = kitchen.choosing.take(judged)
-            before = float(kitchen.value(kitchen.score(base, held), held))
-            boosted = _by_features(kitchen, base, kitchen.fit.take(rows), _ROUNDS, held)
-            values = np.concatenate([[before], boosted.history["valid"][kitchen.metric]])
+        for rows, judged in context.folds:
+            held = context.choosing.take(judged)
+            before = float(context.value(context.score(base, held), held))
+            boosted = _by_features(context, base, context.fit.take(rows), _ROUNDS, held)
+            values = np.concatenate([[before], boosted.history["valid"][context.metric]])
             curves.append(np.nan_to_num(values, nan=0.0))
             counts.append(held.has_pairs().sum())
         rounds = min(map(len, curves))
         mean = np.average([values[:rounds] for values in curves], axis=0, weights=counts)
         best = int(np.argmax(mean))
-        booster = _by_features(kitchen, base, kitchen.fit, best).booster if best else base
-        made[kitchen.named("features", name)] = Made(booster, f"{best} rounds")
+        booster = _by_features(context, base, context.fit, best).booster if best else base
+        made[context.named("features", name)] = RecipeResult(booster, f"{best} rounds")
     return made
 
 
 def _by_features(
-    kitchen: Kitchen, base: Booster, docs: RawRows, rounds: int, held: RawRows | None = None
+    context: RecipeContext, base: Booster, docs: RawRows, rounds: int, held: RawRows | None = None
 ) -> LambdaBoost:
     ranker = LambdaBoost(
         n_estimators=rounds,
         base=base,
-        metric=kitchen.metric,
+        metric=context.metric,
         early_stopping=None,
-        gain=kitchen.judging.gain,
-        max_label=kitchen.judging.max_label,
-        random_state=kitchen.seed,
-        n_jobs=kitchen.num_threads,
+        gain=context.judging.gain,
+        max_label=context.judging.max_label,
+        random_state=context.seed,
+        n_jobs=context.num_threads,
     )
     judged = {} if held is None else {"eval_set": [(held.X, held.y)], "eval_qid": [held.query]}
     return ranker.fit(docs.X, docs.y, qid=docs.query, **judged)
 
 
-def _interpolate(kitchen: Kitchen) -> dict[str, Made]:
-    """Mix the bases with the target's own ranker: each with it, and all."""
-    own = kitchen.target()
+def _interpolate(context: RecipeContext) -> dict[str, RecipeResult]:
+    """Combine each base, and all bases, with the ranker of the target."""
+    own = context.target()
     made = {
-        kitchen.named("interpolate", name): kitchen.mix({name: base, "target": own})
-        for name, base in kitchen.bases.items()
+        context.named("interpolate", name): context.combine({name: base, "target": own})
+        for name, base in context.bases.items()
     }
-    if len(kitchen.bases) > 1:
-        made["interpolate all"] = kitchen.mix({**kitchen.bases, "target": own})
+    if len(context.bases) > 1:
+        made["interpolate all"] = context.combine({**context.bases, "target": own})
     return made
 
 
-def _refit(kitchen: Kitchen) -> dict[str, Made]:
-    """Fit the leaf values of each base anew."""
+def _refit(context: RecipeContext) -> dict[str, RecipeResult]:
+    """Refit the leaf values of each base; decay and prior are chosen from a grid."""
     made = {}
     grid = [(decay, prior) for decay in _DECAYS for prior in _PRIORS]
 
@@ -291,113 +295,113 @@ def _refit(kitchen: Kitchen) -> dict[str, Made]:
             docs,
             decay=decay,
             prior_docs=prior,
-            metric=kitchen.metric,
-            seed=kitchen.seed,
-            gain=kitchen.judging.gain,
-            max_label=kitchen.judging.max_label,
-            num_threads=kitchen.num_threads,
+            metric=context.metric,
+            seed=context.seed,
+            gain=context.judging.gain,
+            max_label=context.judging.max_label,
+            num_threads=context.num_threads,
         )
         return booster
 
-    for name, base in kitchen.bases.items():
-        unseen = np.zeros((len(grid), len(kitchen.choosing.y)))
-        for rows, judged in kitchen.folds:
-            docs = _binned(kitchen, kitchen.fit.take(rows), base)
-            held = _binned(kitchen, kitchen.choosing.take(judged), base)
+    for name, base in context.bases.items():
+        unseen = np.zeros((len(grid), len(context.choosing.y)))
+        for rows, judged in context.folds:
+            docs = _binned(context, context.fit.take(rows), base)
+            held = _binned(context, context.choosing.take(judged), base)
             for at, (decay, prior) in enumerate(grid):
                 booster = refitted(base, docs, decay, prior)
-                unseen[at, judged] = booster.score(held, num_threads=kitchen.num_threads)
-        values = [float(kitchen.value(scores, kitchen.choosing)) for scores in unseen]
+                unseen[at, judged] = booster.score(held, num_threads=context.num_threads)
+        values = [float(context.value(scores, context.choosing)) for scores in unseen]
         decay, prior = grid[int(np.argmax(values))]
-        booster = refitted(base, _binned(kitchen, kitchen.fit, base), decay, prior)
-        said = f"decay {decay:g}, prior {prior:g} docs"
-        made[kitchen.named("refit", name)] = Made(booster, said)
+        booster = refitted(base, _binned(context, context.fit, base), decay, prior)
+        description = f"decay {decay:g}, prior {prior:g} docs"
+        made[context.named("refit", name)] = RecipeResult(booster, description)
     return made
 
 
-def _reweigh(kitchen: Kitchen) -> dict[str, Made]:
-    """Weigh the trees of each base anew, in as many passes as help where docs are not seen."""
+def _reweigh(context: RecipeContext) -> dict[str, RecipeResult]:
+    """Reweigh the trees of each base; the number of passes is chosen on held-out documents."""
     made = {}
 
     def reweighed(base: Booster, docs: Dataset, passes: int) -> Booster:
         booster: Booster = _or_skip(
             base.reweigh,
             docs,
-            kitchen.metric,
+            context.metric,
             most_passes=passes,
-            gain=kitchen.judging.gain,
-            relevant_from=kitchen.judging.relevant_from,
-            max_label=kitchen.judging.max_label,
-            num_threads=kitchen.num_threads,
+            gain=context.judging.gain,
+            relevant_from=context.judging.relevant_from,
+            max_label=context.judging.max_label,
+            num_threads=context.num_threads,
         )
         return booster
 
-    for name, base in kitchen.bases.items():
-        unseen = np.zeros((_PASSES + 1, len(kitchen.choosing.y)))
-        for rows, judged in kitchen.folds:
-            docs = _binned(kitchen, kitchen.fit.take(rows), base)
-            held = _binned(kitchen, kitchen.choosing.take(judged), base)
+    for name, base in context.bases.items():
+        unseen = np.zeros((_PASSES + 1, len(context.choosing.y)))
+        for rows, judged in context.folds:
+            docs = _binned(context, context.fit.take(rows), base)
+            held = _binned(context, context.choosing.take(judged), base)
             booster = base
-            unseen[0, judged] = base.score(held, num_threads=kitchen.num_threads)
+            unseen[0, judged] = base.score(held, num_threads=context.num_threads)
             for passes in range(1, _PASSES + 1):
                 booster = reweighed(booster, docs, 1)
-                unseen[passes, judged] = booster.score(held, num_threads=kitchen.num_threads)
-        values = [float(kitchen.value(scores, kitchen.choosing)) for scores in unseen]
+                unseen[passes, judged] = booster.score(held, num_threads=context.num_threads)
+        values = [float(context.value(scores, context.choosing)) for scores in unseen]
         passes = int(np.argmax(values))
-        docs = _binned(kitchen, kitchen.fit, base)
+        docs = _binned(context, context.fit, base)
         booster = reweighed(base, docs, passes) if passes else base
-        said = f"{passes} passes, {booster.num_trees} of {base.num_trees} trees"
-        made[kitchen.named("reweigh", name)] = Made(booster, said)
+        description = f"{passes} passes, {booster.num_trees} of {base.num_trees} trees"
+        made[context.named("reweigh", name)] = RecipeResult(booster, description)
     return made
 
 
-def _grow(kitchen: Kitchen) -> dict[str, Made]:
-    """Train on the target and the background's docs that are like it; mix that in, too."""
-    there = _background(kitchen)
+def _grow(context: RecipeContext) -> dict[str, RecipeResult]:
+    """Train on the target and similar documents of the background; combine the result with the bases."""
+    there = _background(context)
     try:
-        more = expanded(kitchen.fit, there, 0.5, 3, None, num_threads=kitchen.num_threads)
+        more = expanded(context.fit, there, 0.5, 3, None, num_threads=context.num_threads)
     except DataError as error:
-        raise NotPossible(str(error)) from None
+        raise RecipeNotApplicable(str(error)) from None
     if not len(more.rows):
         message = f"no doc of the background lies within {more.max_distance:.4g} of the target's"
-        raise NotPossible(message)
-    grown = kitchen.train(more=there.take(more.rows))
-    mixed = kitchen.mix({**kitchen.bases, "target": kitchen.target(), "grown": grown})
-    said = f"{len(more.rows):,} docs of the background, {grown.chosen}"
-    return {"grow": Made(grown.booster, said), "interpolate grown": mixed}
+        raise RecipeNotApplicable(message)
+    grown = context.train(more=there.take(more.rows))
+    combined = context.combine({**context.bases, "target": context.target(), "grown": grown})
+    description = f"{len(more.rows):,} docs of the background, {grown.chosen}"
+    return {"grow": RecipeResult(grown.booster, description), "interpolate grown": combined}
 
 
-def _pool(kitchen: Kitchen) -> dict[str, Made]:
+def _pool(context: RecipeContext) -> dict[str, RecipeResult]:
     """Train on the background and the target together."""
-    # So many docs are trained on that each fold is dear, and the target's make little difference.
-    pooled = kitchen.train(more=_background(kitchen), most_folds=2)
-    return {"pool": Made(pooled.booster, pooled.chosen)}
+    # Two folds do: the background is large, so a fold is expensive, and the target changes little.
+    pooled = context.train(more=_background(context), most_folds=2)
+    return {"pool": RecipeResult(pooled.booster, pooled.chosen)}
 
 
-def _background(kitchen: Kitchen) -> RawRows:
-    if kitchen.background is None:
+def _background(context: RecipeContext) -> RawRows:
+    if context.background is None:
         message = "it needs the docs of the background: pass background="
-        raise NotPossible(message)
-    return kitchen.background
+        raise RecipeNotApplicable(message)
+    return context.background
 
 
-def _binned(kitchen: Kitchen, docs: RawRows, base: Booster) -> Dataset:
-    """Return docs in the bins of a base."""
-    binned: Dataset = _or_skip(docs.dataset, like=base, num_threads=kitchen.num_threads)
+def _binned(context: RecipeContext, docs: RawRows, base: Booster) -> Dataset:
+    """Return documents binned with the thresholds of a base."""
+    binned: Dataset = _or_skip(docs.dataset, like=base, num_threads=context.num_threads)
     return binned
 
 
 def _or_skip(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Call, and tell what only models of trees can do from what is wrong."""
+    """Call a function; if the base is not a sum of trees, raise `RecipeNotApplicable`."""
     try:
         return call(*arguments, **options)
     except RustrankError as error:
         if error.code in _CANNOT:
-            raise NotPossible(str(error)) from None
+            raise RecipeNotApplicable(str(error)) from None
         raise
 
 
-RECIPES: dict[str, Callable[[Kitchen], dict[str, Made]]] = {
+RECIPES: dict[str, Callable[[RecipeContext], dict[str, RecipeResult]]] = {
     "target": _target,
     "trees": _trees,
     "features": _features,
@@ -408,8 +412,8 @@ RECIPES: dict[str, Callable[[Kitchen], dict[str, Made]]] = {
     "pool": _pool,
 }
 
-#: Parameters of `train` that are not the caller's to set here.
-_OURS = (
+#: Parameters of `train` that recipes set themselves.
+_SET_BY_RECIPES = (
     "dataset",
     "valid",
     "metric",
@@ -419,7 +423,7 @@ _OURS = (
     "gain",
     "max_label",
     "early_stopping",
-    # Rounds are chosen by cutting models, which does not bring their trees' values back.
+    # The number of rounds is chosen by truncation, but dropout changes earlier trees in later rounds.
     "dropout",
     "checkpoint",
     "resume",
@@ -430,11 +434,11 @@ _OURS = (
 
 
 def check_trees(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Take parameters of `train`, for all trees; those that adaptation sets itself are refused."""
+    """Return the parameters of `train` for all trees; those that recipes set are an error."""
     options = dict(given or {})
     known = inspect.signature(train).parameters
     for name in options:
-        if name in _OURS or name not in known:
+        if name in _SET_BY_RECIPES or name not in known:
             message = f"trees: {name} is no parameter of training that can be set here"
             raise ParamError(message, code="trees")
     return {**TREES, **options}

@@ -1,8 +1,7 @@
-"""Adaptation: a ranker of one market, made to serve another that there is little data of."""
+"""Adaptation: rankers for a market with little data, made from a ranker of another market."""
 
 from __future__ import annotations
 
-import html
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -11,8 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.adaptation._data_sets import Sets
-from rustrank.adaptation._recipes import RECIPES, Kitchen, Made, NotPossible, check_trees
+from rustrank.adaptation._data_sets import AdaptationData
+from rustrank.adaptation._recipes import (
+    RECIPES,
+    RecipeContext,
+    RecipeNotApplicable,
+    RecipeResult,
+    check_trees,
+)
 from rustrank.errors import (
     DataError,
     ParamError,
@@ -21,7 +26,13 @@ from rustrank.errors import (
     UnknownNameError,
     shown,
 )
-from rustrank.formatting import html_table, interval, number, percent, text_table
+from rustrank.formatting import (
+    interval,
+    number,
+    percent,
+    result_html,
+    result_text,
+)
 from rustrank.inputs.scalars import flag, real, text, threads, whole
 from rustrank.metrics.comparison import Comparison, MetricComparison
 from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, MetricValue, judge
@@ -39,63 +50,47 @@ __all__ = ["Adaptation", "adapt"]
 
 @dataclass(frozen=True)
 class _Verdict:
-    """How the best recipe compares with the base on one set.
-
-    Attributes
-    ----------
-    name : str
-        The set.
-    difference : float
-        The mean metric of the recipe minus that of the base; NaN where no query counts.
-    p : float
-        The p-value of the randomisation test, times the number of recipes that were tried.
-    level : float
-        The difference is clear if ``p`` is below ``1 - level``.
-    """
+    """The difference between the best recipe and the base on one validation set."""
 
     name: str
     difference: float
+    #: Of the randomisation test, times the number of recipes (Bonferroni).
     p: float
-    level: float
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether chance alone would seldom make such a difference."""
-        return not math.isnan(self.difference) and self.p < 1 - self.level
+    is_significant: bool
 
     def __str__(self) -> str:
         if math.isnan(self.difference):
             return f"nothing counts on the {self.name} set"
         difference = f"{number(self.difference, '+')} on the {self.name} set"
-        if not self.is_clear:
+        if not self.is_significant:
             return f"{difference}, which is not clear"
         way = "better" if self.difference > 0 else "worse"
-        p = f"{'<' if self.p < 0.0001 else '='} {max(self.p, 0.0001):.4f}"
-        return f"{difference}, clearly {way} (p {p})"
+        p = f"p {'<' if self.p < 0.0001 else '='} {max(self.p, 0.0001):.4f}"
+        return f"{difference}, clearly {way} ({p})"
 
 
 @dataclass(frozen=True, eq=False)
 class Adaptation:
-    """What each recipe makes of a base, judged on docs that nothing was fitted to or chosen by.
+    """The rankers of all recipes, with their metrics on documents that were not used to fit or choose.
 
     Attributes
     ----------
     best : str
-        The recipe with the highest mean over the validation sets: its value there is flattered by
-        that choice, which `choosing` is not.
+        The recipe with the highest mean over the validation sets. Its value there is biased upwards by
+        this choice; `choosing` is not.
     boosters : dict
         The ranker of each recipe, and the bases.
     chosen : dict
-        What each recipe has chosen on the held-out part of the target: rounds, weights.
+        The parameters that each recipe chose on the held-out part of the target: rounds, weights.
     values : dict
         The metric by set (``closed``, ``open``) and recipe, each with its interval.
     comparisons : dict
         Each recipe against the first base, by set and recipe.
     choosing : dict
-        By set, what it brings to take the best recipe: each half of the queries is ranked by the
-        recipe that is best on the other halves.
+        By set, the metric of the strategy "take the best recipe": each half of the queries is ranked by
+        the recipe that is best on the other half.
     skipped : dict
-        Recipes that were not possible, and why.
+        Recipes that could not be applied, with the reason.
     """
 
     best: str
@@ -116,21 +111,23 @@ class Adaptation:
 
     @property
     def statements(self) -> list[str]:
-        """What the figures say: which recipe to use, and how sure that is."""
+        """The conclusion in sentences: which recipe to use, and how significant its difference is."""
         if self.best == self._base:
-            said = f"keep {self._base}: no recipe has a higher mean {self.metric}"
-            return [said, *self._notes()]
+            description = f"keep {self._base}: no recipe has a higher mean {self.metric}"
+            return [description, *self._notes()]
         verdicts = [self._verdict(name) for name in self.values]
-        is_better = any(one.is_clear and one.difference > 0 for one in verdicts)
-        is_worse = any(one.is_clear and one.difference < 0 for one in verdicts)
-        said = f"use {self.best}" if is_better and not is_worse else f"{self.best} looks best"
-        return [f"{said}: " + "; ".join(map(str, verdicts)), *self._notes()]
+        is_better = any(one.is_significant and one.difference > 0 for one in verdicts)
+        is_worse = any(one.is_significant and one.difference < 0 for one in verdicts)
+        description = (
+            f"use {self.best}" if is_better and not is_worse else f"{self.best} looks best"
+        )
+        return [f"{description}: " + "; ".join(map(str, verdicts)), *self._notes()]
 
     def _verdict(self, name: str) -> _Verdict:
-        """Compare the best recipe with the base on a set."""
+        """Compare the best recipe with the base on a set, corrected for the number of recipes tried."""
         compared = self.comparisons[name][self.best]
         p = min(1.0, (len(self.boosters) - 1) * compared.p_randomisation)
-        return _Verdict(name, compared.difference, p, self.level)
+        return _Verdict(name, compared.difference, p, p < 1 - self.level)
 
     def _notes(self) -> list[str]:
         values = ", ".join(
@@ -158,11 +155,10 @@ class Adaptation:
         return head, rows
 
     def __repr__(self) -> str:
-        return "\n".join([text_table(*self._table()), "", *self.statements])
+        return result_text(self._table(), self.statements)
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<p>{html.escape(statement)}</p>" for statement in self.statements)
-        return html_table(*self._table()) + said
+        return result_html(self._table(), self.statements)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -228,12 +224,11 @@ def adapt(
     progress: bool = False,
     num_threads: int | None = None,
 ) -> Adaptation:
-    """Try all recipes of moving a ranker to another market, and say which to use.
+    """Adapt a ranker to another market: try several recipes, and report which one to use.
 
-    Every recipe is fitted to the target's queries, and chooses what it leaves open on some that it
-    was not fitted to. What it is worth is measured on others, of the same time (*closed*), and
-    if there are any on some of another time or place (*open*), where what is special to the
-    few docs it saw may no longer hold.
+    Every recipe is fitted to the target's queries, and chooses its free parameters on queries that it was
+    not fitted to. Its metric is measured on further queries: of the same time (*closed*) and, if given, of
+    another time or place (*open*), which shows whether what was learned from few documents generalises.
 
     Docs come with raw features, as a `rustrank.datasets.Ranking`, as ``(X, y, qid)``, or as a mapping
     with ``X``, ``y`` and ``qid`` or ``group``.
@@ -241,45 +236,44 @@ def adapt(
     Parameters
     ----------
     base : Booster, or mapping from names to Boosters
-        What is there: rankers of other markets, of any kind that `Booster.load` reads.
+        Rankers of other markets, of any kind that `Booster.load` reads.
     target : docs
-        The little there is of the market that a ranker is wanted for.
+        The documents of the market that the ranker is for.
     background : docs, optional
-        What a base was trained on: for recipes that look for docs like the target's, or train on
-        both.
+        The data that the base was trained on, for the recipes ``grow`` and ``pool``.
     held_out : int or docs, default 5
-        What recipes choose by: as many folds of the target's queries, each judged by what was fitted
-        to the others; or docs of their own.
+        The documents on which recipes choose parameters: a number of folds of the target's queries, for
+        cross-validation, or separate documents.
     valid_closed : docs, optional
-        More queries of the target's own kind and time; by default three tenths of the target's.
+        Further queries of the target's market and time; by default 30% of the target's queries.
     valid_open : docs, optional
-        Queries of the market as it is elsewhere, or later.
+        Queries of the market at another place or a later time.
     recipes : sequence of str, optional
-        Which to try; by default all that are possible:
+        The recipes to try; by default all that can be applied:
 
         - ``target``: a ranker of the target alone;
-        - ``trees``: keep boosting the base with trees (LambdaSMART);
-        - ``features``: keep boosting it with single features (`LambdaBoost`);
-        - ``interpolate``: the mixture of base and ``target`` that is best on the held-out part: by an
-          exact sweep for two rankers, by ``mixing`` for more;
+        - ``trees``: continue boosting the base with trees (LambdaSMART);
+        - ``features``: continue boosting it with single features (`LambdaBoost`);
+        - ``interpolate``: the linear combination of base and ``target`` that is best on the held-out
+          part: found by an exact sweep for two rankers, by ``mixing`` for more;
         - ``refit``: new values for the leaves of the base (`Booster.refit`);
         - ``reweigh``: new weights for the trees of the base (`Booster.reweigh`);
-        - ``grow``: train on the background's docs that are like the target's, too (`expand`; needs
-          scikit-learn), alone and mixed with the others;
+        - ``grow``: also train on documents of the background that are similar to the target's (`expand`;
+          needs scikit-learn), alone and combined with the others;
         - ``pool``: train on background and target together.
     metric : str, default "ndcg@10"
-        What should be as high as possible.
+        The metric to maximise.
     trees : mapping, optional
-        Parameters of `train` for all trees that recipes grow. By default they are shallow and
-        random, as papers advise: 8 leaves, a learning rate of 0.05, 0.7 of rows and features a node; and where
-        there are few docs, fewer than 20 in a leaf.
+        Parameters of `train` for all recipes. The defaults are the papers' advice: 8 leaves, a learning rate
+        of 0.05, 0.7 of rows and features at each node, and fewer than 20 documents in a leaf if there are
+        few documents.
     mixing : {"powell", "lambdarank", "coordinate"}
-        How more than two rankers are mixed: along Powell's directions, by a linear `LambdaRank` on
-        their scores, or one after the other.
+        How more than two rankers are combined: along Powell's directions, by a linear `LambdaRank` on
+        their scores, or one weight after the other.
     level : float, default 0.95
-        The level of intervals, and of what is called clear.
+        The level of intervals and of significance.
     seed : int, default 0
-        The seed of everything random: which queries are held out, and trees.
+        The seed of the split of queries and of training.
     gain, max_label
         As for `rustrank.evaluate`.
     progress : bool, default False
@@ -290,12 +284,12 @@ def adapt(
     Returns
     -------
     Adaptation
-        What each recipe is worth, its ranker, and the best.
+        The ranker and the metrics of each recipe, and the best recipe.
 
     Raises
     ------
     DataError
-        The target has too few queries, or one label; docs have other features than the base.
+        The target has too few queries or only one label, or a data set has other features than the base.
 
     Examples
     --------
@@ -319,18 +313,18 @@ def adapt(
     )
     bases = _bases(base)
     drawn = whole("seed", seed, 0, 2**63 - 1)
-    docs = Sets.of(
+    data = AdaptationData.of(
         bases,
         {"target": target, "background": background, "held_out": held_out},
         {"valid_closed": valid_closed, "valid_open": valid_open},
         drawn,
     )
-    kitchen = Kitchen(
+    context = RecipeContext(
         bases=bases,
-        fit=docs.fit,
-        choosing=docs.choosing,
-        folds=docs.folds,
-        background=docs.background,
+        fit=data.fit,
+        choosing=data.choosing,
+        folds=data.folds,
+        background=data.background,
         judging=judging,
         trees=check_trees(trees),
         mixing=_mixing(mixing),
@@ -339,10 +333,12 @@ def adapt(
     )
     wanted = _recipes(recipes)
     with warnings.catch_warnings():
-        # Small sets have features of one value: nothing that a caller could change.
+        # Small sets have features with a single value, which the caller cannot change.
         warnings.simplefilter("ignore", RustrankWarning)
-        made, skipped = _made(kitchen, wanted, recipes is not None, flag("progress", progress))
-        return _judged(kitchen, docs.valid, made, skipped, real("level", level))
+        made, skipped = _run_recipes(
+            context, wanted, recipes is not None, flag("progress", progress)
+        )
+        return _evaluated(context, data.valid, made, skipped, real("level", level))
 
 
 def _bases(given: Any) -> dict[str, Booster]:
@@ -384,17 +380,17 @@ def _recipes(given: Any) -> list[str]:
     return [name for name in RECIPES if name in listed]
 
 
-def _made(
-    kitchen: Kitchen, wanted: list[str], asked: bool, progress: bool
-) -> tuple[dict[str, Made], dict[str, str]]:
-    """Try the recipes; one that was asked for by name must be possible."""
-    made: dict[str, Made] = {}
+def _run_recipes(
+    context: RecipeContext, wanted: list[str], asked: bool, progress: bool
+) -> tuple[dict[str, RecipeResult], dict[str, str]]:
+    """Run the recipes; one that was asked for by name must be applicable."""
+    made: dict[str, RecipeResult] = {}
     skipped: dict[str, str] = {}
     with progress_of_steps(len(wanted), "recipe", progress) as step:
         for name in wanted:
             try:
-                made.update(RECIPES[name](kitchen))
-            except NotPossible as why:
+                made.update(RECIPES[name](context))
+            except RecipeNotApplicable as why:
                 if asked:
                     message = f"recipe {name} is not possible: {why}"
                     raise ParamError(message, code="recipes") from None
@@ -405,30 +401,30 @@ def _made(
     return made, skipped
 
 
-def _judged(
-    kitchen: Kitchen,
+def _evaluated(
+    context: RecipeContext,
     valid: dict[str, RawRows],
-    made: dict[str, Made],
+    made: dict[str, RecipeResult],
     skipped: dict[str, str],
     level: float,
 ) -> Adaptation:
-    boosters = {**kitchen.bases, **{name: one.booster for name, one in made.items()}}
-    first = next(iter(kitchen.bases))
+    boosters = {**context.bases, **{name: one.booster for name, one in made.items()}}
+    first = next(iter(context.bases))
     values: dict[str, dict[str, MetricValue]] = {}
     comparisons: dict[str, dict[str, MetricComparison]] = {}
-    drawing = Drawing.of(10_000, kitchen.seed, kitchen.num_threads)
+    drawing = Drawing.of(10_000, context.seed, context.num_threads)
     for name, docs in valid.items():
         found = {
-            recipe: judge(kitchen.score(booster, docs), docs.y, docs.queries, kitchen.judging, None)
+            recipe: judge(context.score(booster, docs), docs.y, docs.queries, context.judging, None)
             for recipe, booster in boosters.items()
         }
-        values[name] = {recipe: one[kitchen.metric] for recipe, one in found.items()}
+        values[name] = {recipe: one[context.metric] for recipe, one in found.items()}
         comparisons[name] = {
             recipe: _compared((first, recipe), (found[first], one), drawing, level)
             for recipe, one in found.items()
             if recipe != first
         }
-    parts = {name: docs.split([1.0, 1.0], kitchen.seed) for name, docs in valid.items()}
+    parts = {name: docs.split([1.0, 1.0], context.seed) for name, docs in valid.items()}
     return Adaptation(
         best=_best(values),
         boosters=boosters,
@@ -437,7 +433,7 @@ def _judged(
         comparisons=comparisons,
         choosing=_choosing(values, parts),
         skipped=skipped,
-        metric=kitchen.metric,
+        metric=context.metric,
         level=level,
         _base=first,
     )
@@ -450,7 +446,7 @@ def _compared(
 
 
 def _best(values: dict[str, dict[str, Any]]) -> str:
-    """Return the recipe with the highest mean over the sets; of equals the first."""
+    """Return the recipe with the highest mean over the sets; the first of several."""
     recipes = list(next(iter(values.values())))
     means = [np.mean([float(one[recipe]) for one in values.values()]) for recipe in recipes]
     return recipes[int(np.argmax(np.nan_to_num(means, nan=-np.inf)))]
@@ -459,7 +455,7 @@ def _best(values: dict[str, dict[str, Any]]) -> str:
 def _choosing(
     values: dict[str, dict[str, MetricValue]], parts: dict[str, list[RawRows]]
 ) -> dict[str, MetricValue]:
-    """Return by set what the recipe is worth that is best on the halves it is not judged on."""
+    """Return an unbiased value of choosing the best recipe: chosen on one half, measured on the other."""
     masks = {
         name: np.isin(next(iter(values[name].values())).query_ids, halves[0].query_ids)
         for name, halves in parts.items()

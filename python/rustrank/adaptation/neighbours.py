@@ -1,8 +1,8 @@
-"""More docs like the few there are: the background's docs that lie near those of the target.
+"""Expansion of a small training set by similar documents of another data set, the background.
 
-The method of Gao, Wu and others (2009), section 3: the target's least noisy queries are *seeds*, by
-the entropy of their labels; a doc of the background is taken if its nearest seeds lie near enough,
-and one of them has its label. The nearest neighbours come from scikit-learn.
+The method of Gao, Wu and others (2009), section 3. The documents of the target's queries with the lowest
+label entropy are *seeds*. A document of the background is taken if its nearest seeds are close enough and
+one of them has the same label. The nearest neighbours are found by scikit-learn.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ __all__ = ["Expansion", "expand", "label_entropy"]
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """Docs of the background that are like those of the target.
+    """The documents of the background that are similar to those of the target.
 
     Attributes
     ----------
     rows : ndarray of int64
-        The rows of the background that were taken, rising.
+        The rows of the background that were taken, in rising order.
     distance : ndarray of float64
-        How far the farthest of the nearest seeds is from each.
+        For each row, the distance to the farthest of its nearest seeds.
     max_distance : float
-        How far it may be.
+        The largest distance that is allowed.
     seeds : ndarray of int64
-        The rows of the target that neighbours are looked for among.
+        The rows of the target that serve as seeds.
     X, y, qid : ndarray
-        The docs that were taken, each with its own query of the background.
+        The documents that were taken, with their queries of the background.
     """
 
     rows: NDArray[np.int64]
@@ -49,7 +49,7 @@ class Expansion:
     qid: NDArray[Any]
 
     def __repr__(self) -> str:
-        """Say how many in one line."""
+        """Return the number of documents and seeds in one line."""
         return (
             f"<Expansion: {len(self.rows):,} docs of {len(np.unique(self.qid)):,} queries, within "
             f"{self.max_distance:.4g} of {len(self.seeds):,} seeds>"
@@ -66,7 +66,7 @@ def expand(
     scale: bool = True,
     num_threads: int | None = None,
 ) -> Expansion:
-    """Find docs of the background that are like the target's: needs scikit-learn.
+    """Find documents of the background that are similar to the target's; needs scikit-learn.
 
     Parameters
     ----------
@@ -74,23 +74,23 @@ def expand(
         Docs with raw features: ``(X, y, qid)``, or a mapping with ``X``, ``y`` and ``qid`` or
         ``group``.
     queries : float, default 0.5
-        The share of the target's queries that are seeds: those whose labels have the least entropy.
-        Queries in which all labels are equal are none: their entropy says nothing of the judges.
+        The share of the target's queries to take seeds from: those with the lowest label entropy. Queries
+        in which all labels are equal are left out, since their entropy is always 0.
     neighbours : int, default 3
-        How many nearest seeds are looked at, by the cosine of the angle between docs.
+        The number of nearest seeds to look at, by the cosine of the angle between documents.
     max_distance : float, optional
-        How far, as 1 minus the cosine, all of them may lie; by default the median distance of a
-        seed to its own nearest seeds of other queries, the farthest of as many.
+        The largest distance (1 minus the cosine) to the farthest of these seeds; by default the median
+        of the same distance between seeds of different queries.
     scale : bool, default True
-        Whether features are first brought to the same mean and spread, those of the target; if not,
-        features of large numbers decide alone. A missing value counts as the mean.
+        Whether features are standardised with the target's mean and standard deviation first; otherwise
+        features with large values dominate. A missing value counts as the mean.
     num_threads : int, optional
         Threads to use; all cores by default.
 
     Returns
     -------
     Expansion
-        The docs that were taken.
+        The documents that were taken.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def expanded(
     scale: bool = True,
     num_threads: int | None = None,
 ) -> Expansion:
-    """Do what `expand` does, with docs that are checked."""
+    """Do what `expand` does, with arguments that are checked."""
     seeds = _seeds(here, share)
     if len(seeds) <= neighbours:
         message = (
@@ -135,10 +135,10 @@ def expanded(
             f"{neighbours}, the number of neighbours"
         )
         raise DataError(message, code="expand.seeds")
-    places, others = _unit(here.X, here.X[seeds], scale), _unit(here.X, there.X, scale)
+    vectors, others = _vectors(here.X, here.X[seeds], scale), _vectors(here.X, there.X, scale)
     if most is None:
-        most = _usual_distance(places, here.query[seeds], neighbours, num_threads)
-    distance, near = _nearest(places, others, neighbours, num_threads)
+        most = _median_distance(vectors, here.query[seeds], neighbours, num_threads)
+    distance, near = _nearest(vectors, others, neighbours, num_threads)
     is_near = distance[:, -1] <= most
     same = (here.y[seeds][near] == there.y[:, None]).any(axis=1)
     rows = np.flatnonzero(is_near & same)
@@ -164,22 +164,22 @@ def label_entropy(y: NDArray[Any], query: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _seeds(docs: RawRows, share: float) -> NDArray[np.int64]:
-    """Return the rows of the queries whose labels have the least entropy."""
+    """Return the rows of the queries with the lowest label entropy."""
     usable = np.flatnonzero(docs.has_pairs())
     entropy = label_entropy(docs.y, docs.query)[usable]
-    # Queries of the same entropy in an order that no order of rows can change.
+    # Ties are ordered by content, so that the order of rows does not matter.
     order = np.lexsort((docs.query_hashes()[usable], entropy))
     chosen = usable[order[: int(np.ceil(share * len(usable)))]]
     return np.flatnonzero(np.isin(docs.query, chosen))
 
 
-def _unit(like: NDArray[np.float32], X: NDArray[np.float32], scale: bool) -> NDArray[np.float64]:
-    """Return docs in the places between which angles are measured."""
+def _vectors(like: NDArray[np.float32], X: NDArray[np.float32], scale: bool) -> NDArray[np.float64]:
+    """Return the vectors whose angles are measured: features, standardised by those of ``like``."""
     table: NDArray[np.float64] = X.astype(np.float64)
     if not scale:
         table[np.isnan(table)] = 0.0
         return table
-    # Sums of sorted values: no order of rows can change them.
+    # Sums of sorted values do not depend on the order of rows.
     wide = np.sort(like.astype(np.float64), axis=0)
     known = np.maximum((~np.isnan(wide)).sum(axis=0), 1)
     mean = np.nansum(wide, axis=0) / known
@@ -190,9 +190,9 @@ def _unit(like: NDArray[np.float32], X: NDArray[np.float32], scale: bool) -> NDA
 
 
 def _nearest(
-    places: NDArray[np.float64], docs: NDArray[np.float64], count: int, num_threads: int | None
+    vectors: NDArray[np.float64], docs: NDArray[np.float64], count: int, num_threads: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the distances and the numbers of the nearest places of each doc, nearest first."""
+    """Return the distances and numbers of the nearest vectors of each document, nearest first."""
     try:
         from sklearn.neighbors import NearestNeighbors
     except ImportError:
@@ -202,22 +202,22 @@ def _nearest(
         return np.empty((0, count)), np.empty((0, count), np.int64)
     jobs = -1 if num_threads is None else num_threads
     finder = NearestNeighbors(n_neighbors=count, metric="cosine", algorithm="brute", n_jobs=jobs)
-    distance, near = finder.fit(places).kneighbors(docs)
+    distance, near = finder.fit(vectors).kneighbors(docs)
     return np.asarray(distance), np.asarray(near)
 
 
-def _usual_distance(
-    places: NDArray[np.float64],
+def _median_distance(
+    vectors: NDArray[np.float64],
     query: NDArray[np.int64],
     count: int,
     num_threads: int | None,
 ) -> float:
-    """Return how far seeds usually are from their nearest seeds of other queries."""
+    """Return the median distance of seeds to the farthest of their nearest seeds of other queries."""
     farthest = []
     for one in np.unique(query):
-        others = places[query != one]
+        others = vectors[query != one]
         if len(others) >= count:
-            distance, _ = _nearest(others, places[query == one], count, num_threads)
+            distance, _ = _nearest(others, vectors[query == one], count, num_threads)
             farthest.append(distance[:, -1])
     if not farthest:
         message = "one query of the target alone tells no usual distance: pass max_distance="

@@ -79,7 +79,7 @@ def parser() -> Parser:
 
 
 def _done(arguments: Sequence[str]) -> int:
-    """Run a command; all it printed has arrived when this returns."""
+    """Run a command, and flush its output."""
     try:
         options = _options(list(arguments))
     except SystemExit as end:

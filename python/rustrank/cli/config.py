@@ -1,9 +1,8 @@
 """Options from a file: ``--config FILE``.
 
-The file is TOML, or JSON where its name ends so. Its names are those of the options (and of the
-arguments, such as ``data``), with ``_`` or ``-``; its values become arguments as if they had been
-typed. What is typed wins. A table by the name of a command holds what is for that command alone, so
-that one file can serve several.
+The file is TOML, or JSON if its name ends in ``.json``. Its keys are the names of options and arguments
+(such as ``data``), with ``_`` or ``-``. Its values are used as if they were on the command line, which has
+precedence. A table with the name of a command applies to this command only.
 """
 
 from __future__ import annotations
@@ -54,13 +53,13 @@ def with_config(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> li
 
 
 def _before_dashes(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Part arguments where ``--`` says that options end."""
+    """Split arguments at ``--``, which ends the options."""
     at = arguments.index("--") if "--" in arguments else len(arguments)
     return list(arguments[:at]), list(arguments[at:])
 
 
 def _path(arguments: Sequence[str]) -> str | None:
-    """Return the last file that is named; what is wrong with it, the parser will say."""
+    """Return the last ``--config`` file; the parser reports errors in the option itself."""
     found = None
     for at, argument in enumerate(arguments):
         name, is_joined, value = argument.partition("=")
@@ -97,7 +96,7 @@ def _toml(text: str, path: str) -> Any:
 
 
 def _of_command(read: dict[str, Any], command: str, path: str) -> dict[str, Any]:
-    """Return what is for all commands, or for this one."""
+    """Return the options for all commands and those for this one."""
     tables = {name: value for name, value in read.items() if isinstance(value, dict)}
     for name in tables:
         if name not in NAMES:
@@ -108,7 +107,7 @@ def _of_command(read: dict[str, Any], command: str, path: str) -> dict[str, Any]
 
 
 def _let_default(action: argparse.Action, value: Any, where: str) -> None:
-    """Let an argument that must be typed be left out."""
+    """Make a required argument optional, with a default from the file."""
     several = action.nargs == "+"
     texts = _texts(value if several and isinstance(value, list) else [value], where)
     action.nargs = "*" if several else "?"
@@ -117,7 +116,7 @@ def _let_default(action: argparse.Action, value: Any, where: str) -> None:
 
 
 def _arguments(action: argparse.Action, value: Any, where: str) -> list[str]:
-    """Return what would have been typed."""
+    """Return an option of the file as command-line arguments."""
     name = action.option_strings[0]
     if action.nargs == 0:
         if not isinstance(value, bool):
@@ -140,7 +139,7 @@ def _arguments(action: argparse.Action, value: Any, where: str) -> list[str]:
 
 
 def _is_nested(value: Any) -> bool:
-    """Whether a value is a table, or a list of other than numbers and text."""
+    """Whether a value is a table, or a list that contains tables or lists."""
     return isinstance(value, dict) or (
         isinstance(value, list) and any(isinstance(one, (list, dict)) for one in value)
     )

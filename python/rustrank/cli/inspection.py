@@ -34,7 +34,7 @@ NO_FEATURES = {
 
 
 def data_inspection(path: str, summary: dict[str, Any], with_features: bool) -> str:
-    """Tell a summary to people."""
+    """Return the summary of a data file as text."""
     if with_features:
         return _feature_table(summary)
     parts = [_head(path, summary)]
@@ -111,7 +111,7 @@ def _facts(summary: dict[str, Any]) -> list[str]:
 
 
 def _some(names: list[str]) -> str:
-    """Name the first few, and count the others."""
+    """Return the first names, and the number of the others."""
     if not names:
         return "none"
     more = len(names) - _NAMED
@@ -148,7 +148,7 @@ def _feature_table(summary: dict[str, Any]) -> str:
 
 
 def facts_of(booster: Booster, num_bytes: int) -> dict[str, Any]:
-    """Return what can be said of a model, as plain values."""
+    """Return the facts about a model as plain values."""
     reduction = booster.feature_importance("reduction")
     splits = booster.feature_importance("count")
     # Those that matter most first; of equals, the first.
@@ -174,7 +174,7 @@ def facts_of(booster: Booster, num_bytes: int) -> dict[str, Any]:
 
 
 def model_inspection(path: str, facts: dict[str, Any], with_features: bool) -> str:
-    """Tell facts to people."""
+    """Return the facts about a model as text."""
     if with_features:
         return _model_features(facts["features"], facts)
     parts = [f"{path}: {facts['what']}, {size(facts['bytes'])}", "\n".join(_model_facts(facts))]

@@ -1,4 +1,4 @@
-"""The parser of the command line: faults are one line with a hint, help ends with examples."""
+"""The parser of the command line: errors are one line with a hint, and help ends with examples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rustrank.inputs.scalars import whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-#: What several commands say of their files.
+#: The help about files, which several commands share.
 FILES = """\
 files:
   DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`; plain or gzip
@@ -42,15 +42,15 @@ METRIC_NAMES = (
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that says what is wrong, and what was probably meant, in one line."""
+    """An argument parser whose errors are one line, with a suggestion."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and end."""
+        """Print an error and exit."""
         complain(f"error: {message} (try `{self.prog} --help`)")
         raise SystemExit(USAGE)
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Parse a whole command line; an option that there is not is named with the nearest."""
+        """Parse the command line; for an unknown option, suggest the nearest one."""
         options, unknown = self.parse_known_args(arguments)
         if not unknown:
             return options
@@ -69,7 +69,7 @@ class Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(action, f"invalid choice: {value!r}{hint}")
 
     def _print_message(self, message: str, file: Any = None) -> None:  # noqa: ARG002
-        # Only help and version come here; argparse would swallow that they cannot be written.
+        # Only for help and version; argparse would ignore a failure to write them.
         require_output()
         sys.stdout.write(message)
 
@@ -77,7 +77,7 @@ class Parser(argparse.ArgumentParser):
 def new_parser(
     make: Callable[..., argparse.ArgumentParser], name: str, says: str, epilog: str, **more: Any
 ) -> argparse.ArgumentParser:
-    """Make a parser whose help keeps the lines of its epilog."""
+    """Return a parser whose help keeps the line breaks of its epilog."""
     layout = argparse.RawDescriptionHelpFormatter
     return make(
         name, description=says, epilog=epilog, formatter_class=layout, allow_abbrev=False, **more
@@ -124,23 +124,23 @@ def command(
 
 
 def offer(action: argparse.Action, names: Iterable[str]) -> None:
-    """Have completion offer names for an argument; others may be right too."""
+    """Set the names that shell completion offers for an argument; others may be valid, too."""
     vars(action)["offered"] = tuple(names)
 
 
 def options_of(parser: argparse.ArgumentParser) -> list[str]:
-    """Name all options of a parser."""
+    """Return the names of all options of a parser."""
     return [name for action in parser._actions for name in action.option_strings]
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:
-    """Return the end of a message about a name that there is not."""
+    """Return the suggestion for an unknown name, as the end of an error message."""
     near = get_close_matches(name, list(names), 1)
     return f"; did you mean {near[0]}?" if near else ""
 
 
 def require_one_pipe(options: argparse.Namespace) -> None:
-    """Refuse to read standard input twice: the second reader would find nothing."""
+    """Raise `ParamError` if standard input is named twice, since it can be read only once."""
     named: list[Any] = []
     for argument in options.reads:
         value = getattr(options, argument)
@@ -151,7 +151,7 @@ def require_one_pipe(options: argparse.Namespace) -> None:
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add ``--zero-based`` and ``--max-features``: how text is read."""
+    """Add ``--zero-based`` and ``--max-features``, the options of reading text."""
     parser.add_argument("--zero-based", action="store_true", help="the first feature of text is 0")
     parser.add_argument(
         "--max-features",
@@ -163,7 +163,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def reading_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Return how text is read, as `Dataset.from_letor` and `read_letor` take it."""
+    """Return the options of reading text for `Dataset.from_letor` and `read_letor`."""
     most = whole("--max-features", options.max_features, 1, 2**31)
     return {"max_features": most, "zero_based": options.zero_based}
 
@@ -189,7 +189,7 @@ def add_progress(parser: argparse.ArgumentParser) -> None:
 
 
 def add_judging(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what metrics mean."""
+    """Add the options of metrics."""
     add = parser.add_argument
     gain = add(
         "--gain", default="exp2", metavar="GAIN", help="exp2, linear or a table such as 0,1,3,7"

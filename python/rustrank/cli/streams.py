@@ -1,4 +1,4 @@
-"""What commands read and write besides files: standard input, output and error."""
+"""Standard input, output and error of commands."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ PIPE = "-"
 
 
 def path_of(name: str) -> str:
-    """Return the path to read for a name on the command line."""
+    """Return the path of a file argument, where ``-`` is standard input."""
     return "/dev/stdin" if name == PIPE else name
 
 
 def require_output() -> None:
-    """Refuse to go on where nothing can be printed."""
+    """Raise `OSError` if standard output is closed."""
     # Python has no stream where the shell closed it.
     if sys.stdout is None:
         raise OSError(errno.EBADF, "standard output is closed")
 
 
 def flush_output() -> None:
-    """Let all that was printed arrive."""
+    """Flush standard output."""
     require_output()
     sys.stdout.flush()
 
 
 def close_output() -> None:
-    """Let what is still buffered go nowhere, so that the interpreter can end in peace."""
+    """Discard buffered output, so that the interpreter can exit without an error."""
     if sys.stdout is None:
         return
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -48,20 +48,20 @@ def close_output() -> None:
 
 
 def complain(what: str) -> None:
-    """Write to standard error; where that cannot be, the exit code must do."""
+    """Write to standard error, if that is possible."""
     with contextlib.suppress(OSError, ValueError):
         if sys.stderr is not None:
             sys.stderr.write(f"rustrank: {what}\n")
 
 
 def telling(*outputs: str | None) -> TextIO:
-    """Return where to tell what was done: not in the midst of an output that is piped."""
+    """Return the stream for messages: standard error if an output file is ``-``."""
     piped = PIPE in outputs and sys.stderr is not None
     return sys.stderr if piped else sys.stdout
 
 
 def require_place(output: str | None, *inputs: str | None) -> None:
-    """Refuse an output that cannot be written, or is an input, before the work for it is done."""
+    """Raise an error early for an output file that cannot be written, or that is also an input."""
     if output is None or output == PIPE:
         return
     for name in inputs:
@@ -82,7 +82,7 @@ def require_place(output: str | None, *inputs: str | None) -> None:
 
 
 def save_model(booster: Booster, output: str) -> None:
-    """Write a model to a file, whole or not at all, or to standard output."""
+    """Write a model to a file, atomically, or to standard output."""
     if output == PIPE:
         sys.stdout.write(booster.to_text())
     else:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rustrank.metrics.evaluation import Judging
 
-#: What `fit` takes besides the rankers, and so what a held-out set is described by.
+#: The arguments of `fit`, which a held-out set may have, too.
 _FIELDS = ("rankers", "y", "X", "qid", "group", "query_weight", "tie_break")
 
 
@@ -75,7 +75,7 @@ def _alphas(given: Any) -> tuple[float, float] | None:
 
 
 def _tree(given: Any) -> list[tuple[int, int]]:
-    """Return the joins of a tree of pairs of numbers, leaves first."""
+    """Return the joins of a tree of nested pairs, leaves first."""
     joins: list[tuple[int, int]] = []
     leaves = _leaves(given)
 
@@ -114,7 +114,7 @@ def scored_rows(rankers: Any, given: Mapping[str, Any], options: CombinerOptions
 
 
 def as_rankers(rankers: Any) -> dict[str, Any]:
-    """Return rankers by their names; without names they are numbered."""
+    """Return rankers by name; without names they are numbered."""
     if isinstance(rankers, Mapping):
         named = {text("rankers", name): ranker for name, ranker in rankers.items()}
     elif isinstance(rankers, (Sequence, np.ndarray)) and not isinstance(rankers, (str, bytes)):
@@ -155,7 +155,7 @@ def held_out(given: Any, rankers: Any, options: CombinerOptions) -> ScoredRows |
 
 
 def in_order(rankers: Any, names: Sequence[str], what: str) -> dict[str, Any]:
-    """Return rankers in the order in which they were fitted: by name, or as they come."""
+    """Return rankers in the order of the fit: by name if they have names, or else as given."""
     named = as_rankers(rankers)
     if isinstance(rankers, Mapping):
         if set(named) != set(names):

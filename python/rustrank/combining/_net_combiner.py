@@ -1,7 +1,4 @@
-"""Combinations that are learned: LambdaRank nets whose features are the scores of rankers.
-
-Burges (2010) names them beside the exact sweep: without its guarantee, and easy to extend.
-"""
+"""Combination by LambdaRank nets whose features are the scores of rankers (Burges 2010)."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ NETS: dict[str, tuple[int, ...]] = {"lambdarank": (), "lambdarank_net": (10,)}
 
 
 def learn(scored: ScoredRows, other: ScoredRows | None, options: CombinerOptions) -> LambdaRank:
-    """Fit a net to the scores of rankers; a held-out set says which epoch is kept."""
+    """Train a net on the scores of rankers; with a held-out set, its best epoch is kept."""
     judging = options.judging
     net = LambdaRank(
         hidden=NETS[options.method],
@@ -30,7 +27,7 @@ def learn(scored: ScoredRows, other: ScoredRows | None, options: CombinerOptions
         learning_rate=0.01,
         inputs="plain",
         weight_decay=0.0,
-        # So far beyond what scores are that a linear net is linear.
+        # Larger than any score, so that nothing is clipped and a linear net is linear.
         limit=1e6,
         metric=judging.metrics[0],
         gain=judging.gain,
@@ -44,7 +41,7 @@ def learn(scored: ScoredRows, other: ScoredRows | None, options: CombinerOptions
 
 
 def features(scores: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return scores as features: a column a ranker."""
+    """Return scores as features, one column for each ranker."""
     return np.column_stack(scores)
 
 
@@ -55,8 +52,8 @@ def _given(scored: ScoredRows) -> dict[str, Any]:
 
 
 def weights_of(net: LambdaRank, scores: list[NDArray[np.float64]]) -> list[float]:
-    """Return what a linear net multiplies each ranker's scores by."""
-    # Sorted: sums over rows must not know their order.
+    """Return the weights of a linear net."""
+    # Sorted, so that sums do not depend on the order of rows.
     table = np.sort(features(scores), axis=0)
     mean, spread = table.mean(axis=0), table.std(axis=0)
     spread[spread == 0] = 1.0

@@ -1,4 +1,4 @@
-"""Combination: the weights of rankers that are best for a metric, found exactly."""
+"""`Combiner`: a linear combination of rankers with the weights that maximise a metric."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ __all__ = ["Combiner", "Curve"]
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A metric over alpha: constant on open intervals.
+    """A metric as a function of alpha, which is constant on intervals.
 
     Attributes
     ----------
     start, end : ndarray of float64
-        Where each interval begins and ends, rising.
+        The ends of each interval, in rising order.
     value : ndarray of float64
-        The mean of the metric inside.
+        The mean of the metric in the interval.
     is_whole : bool
-        Whether these are all intervals, one after the other; else each is the highest of its part
-        of the range.
+        Whether these are all intervals; otherwise each is the one with the highest metric in its part of the
+        range.
     """
 
     start: NDArray[np.float64]
@@ -58,7 +58,7 @@ class Curve:
         return len(self.value)
 
     def at(self, alpha: float) -> float:
-        """Return the value at an alpha, that of the nearest interval; NaN for an empty curve."""
+        """Return the value at an alpha, or that of the nearest interval; NaN for an empty curve."""
         if not len(self):
             return float("nan")
         after = int(np.searchsorted(self.start, alpha, side="right"))
@@ -70,7 +70,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class _Fitted:
-    """What `fit` has found."""
+    """The result of `Combiner.fit`."""
 
     rankers: dict[str, Any]
     weights: NDArray[np.float64]
@@ -214,7 +214,7 @@ class Combiner:
         other = held_out(valid, rankers, self._options)
         method = self._options.method
         is_sweep = method == "sweep" or (method == "auto" and len(scored.scores) == 2)
-        find = _swept if is_sweep else _learned if method in NETS else _walked
+        find = _swept if is_sweep else _learned if method in NETS else _searched
         self._fitted = find(as_rankers(rankers), scored, other, self._options)
         return self
 
@@ -233,7 +233,7 @@ class Combiner:
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """What the scores of each ranker are multiplied by."""
+        """The weight of each ranker's scores."""
         self._refuse_net("weights")
         return self._found().weights.copy()
 
@@ -244,7 +244,7 @@ class Combiner:
 
     @property
     def value(self) -> MetricValue:
-        """The metric of the combination on the docs it was fitted to, with its interval."""
+        """The metric of the combination on the documents it was fitted to, with its interval."""
         return self._found().value
 
     @property
@@ -254,32 +254,32 @@ class Combiner:
 
     @property
     def alone(self) -> dict[str, MetricValue]:
-        """The metric of each ranker alone, on the docs the combiner was fitted to."""
+        """The metric of each single ranker, on the documents the combiner was fitted to."""
         return dict(self._found().alone)
 
     @property
     def alpha(self) -> float | None:
-        """Of a sweep: the best alpha, the middle of `interval`."""
+        """The best alpha of a sweep: the middle of `interval`."""
         return self._found().alpha
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Of a sweep: where the metric has its best value."""
+        """The interval of alpha with the best metric, of a sweep."""
         return self._found().interval
 
     @property
     def curve(self) -> Curve | None:
-        """Of a sweep: the metric over alpha."""
+        """The metric over alpha, of a sweep."""
         return self._found().curve
 
     @property
     def held_out_curve(self) -> Curve | None:
-        """Of a sweep: the metric over alpha on the held-out set."""
+        """The metric over alpha on the held-out set, of a sweep."""
         return self._found().held_out_curve
 
     @property
     def history(self) -> NDArray[np.float64]:
-        """The metric after each change of the weights; of a sweep, of the best alone."""
+        """The metric after each change of the weights; a sweep has only the best value."""
         return self._found().history.copy()
 
     @property
@@ -290,12 +290,12 @@ class Combiner:
 
     @property
     def chosen(self) -> int:
-        """Which place in `history` the weights are from."""
+        """The index in `history` of the chosen weights."""
         return self._found().chosen
 
     @property
     def net(self) -> LambdaRank | None:
-        """Of ``lambdarank_net``: the net, whose features are the scores of the rankers."""
+        """The net of ``lambdarank_net``, whose features are the scores of the rankers."""
         return self._found().net
 
     @property
@@ -310,12 +310,12 @@ class Combiner:
         return merged(boosters, fitted.weights)
 
     def score(self, docs: Any) -> NDArray[np.float64]:
-        """Score docs: the weighted sum of all rankers' scores.
+        """Return the weighted sum of all rankers' scores.
 
         Parameters
         ----------
         docs : sequence or mapping of array-like, array-like or Dataset
-            What `fit` got: the scores of all rankers; or, for boosters, features.
+            The scores of all rankers, as for `fit`; or, for boosters, features.
         """
         fitted = self._found()
         threads = self._options.judging.num_threads
@@ -327,7 +327,7 @@ class Combiner:
             return self.booster.score(docs, num_threads=threads)
         named = in_order(docs, list(fitted.rankers), "docs")
         first = np.asarray(next(iter(named.values())))
-        # Labels and queries are not looked at.
+        # Labels and queries do not matter here.
         nothing = {"y": np.zeros(len(first)), "group": [len(first)]}
         scored = scored_rows(named, nothing, replace(self._options, jitter=False))
         if fitted.net is not None:
@@ -406,7 +406,7 @@ def merged(boosters: Sequence[Booster], weights: NDArray[np.float64]) -> Booster
 def _swept(
     rankers: dict[str, Any], scored: ScoredRows, other: ScoredRows | None, options: CombinerOptions
 ) -> _Fitted:
-    """Find the best mixture of two."""
+    """Find the best combination of two rankers by a sweep over alpha."""
     (alpha, _, ends), curve = _rustrank.sweep(scored, options)
     first = 1.0 - alpha if options.alphas is None else 1.0
     weights = np.array([first, alpha])
@@ -420,10 +420,10 @@ def _swept(
     return _fitted(rankers, (scored, other), options, [weights.tolist()], swept)
 
 
-def _walked(
+def _searched(
     rankers: dict[str, Any], scored: ScoredRows, other: ScoredRows | None, options: CombinerOptions
 ) -> _Fitted:
-    """Find weights step by step, and take the last, or those that are best held out."""
+    """Search weights step by step; take the last ones, or the best on the held-out set."""
     path, _ = _rustrank.combine_rankers(scored, options)
     return _fitted(rankers, (scored, other), options, path, {})
 
@@ -439,7 +439,7 @@ def _value(scored: ScoredRows, scores: NDArray[np.float64], judging: Judging) ->
 def _learned(
     rankers: dict[str, Any], scored: ScoredRows, other: ScoredRows | None, options: CombinerOptions
 ) -> _Fitted:
-    """Learn a mixture, or a net on the scores."""
+    """Train a net on the scores; a linear one gives weights."""
     net = learn(scored, other, options)
     if not NETS[options.method]:
         weights = weights_of(net, scored.scores)

@@ -1,4 +1,4 @@
-"""Rankers of any kind side by side on one set of docs: ours, other libraries', or their scores."""
+"""The scores of rankers of any kind on one set of documents: ours, other libraries', or given scores."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SideBySide(ScoredRows):
 
     @classmethod
     def of(cls, rankers: Any, given: Mapping[str, Any], num_threads: int | None) -> SideBySide:
-        """Read docs as `Combiner.fit` does, and let the rankers score them."""
+        """Read the arguments of `Combiner.fit`, and compute the scores of all rankers."""
         named = as_rankers(rankers)
         judged = judged_rows(given)
         y, X = given.get("y"), given.get("X")
@@ -54,11 +54,11 @@ class SideBySide(ScoredRows):
             for name, ranker in named.items()
             if (found := booster_of(ranker)) is not None
         }
-        asking = _Asking(
+        scorer = _Scorer(
             X, (judged["queries"], judged["query_ids"]), len(judged["labels"]), num_threads
         )
         scores = {
-            name: asking.scores(name, boosters.get(name, ranker)) for name, ranker in named.items()
+            name: scorer.scores(name, boosters.get(name, ranker)) for name, ranker in named.items()
         }
         return cls(**judged, by_ranker=scores, boosters=boosters, X=X, num_threads=num_threads)
 
@@ -71,18 +71,18 @@ class SideBySide(ScoredRows):
 
     @property
     def has_features(self) -> bool:
-        """Whether there are raw features, which a dataset does not keep, and all of them numbers."""
+        """Whether there are raw features and all are numbers; a dataset keeps none."""
         if self.X is None or isinstance(self.X, Dataset):
             return False
         return self._is_plain or self._all_cells is not None
 
     @property
     def _is_plain(self) -> bool:
-        """Whether rows can be taken without reading the others."""
+        """Whether rows can be taken without converting the whole table."""
         return isinstance(self.X, np.ndarray) and self.X.dtype.kind in "fiub"
 
     def cells(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the raw features of some docs."""
+        """Return the raw features of some rows."""
         cells = cells_of(self.X[rows]) if self._is_plain else self._all_cells
         assert cells is not None  # noqa: S101 - `has_features` was asked before
         return cells if self._is_plain else cells[rows]
@@ -91,8 +91,8 @@ class SideBySide(ScoredRows):
     def _all_cells(self) -> NDArray[np.float64] | None:
         return cells_of(self.X)
 
-    def called(self, doc_ids: Any, feature_names: Any) -> SideBySide:
-        """Return the same with names of docs and features."""
+    def with_names(self, doc_ids: Any, feature_names: Any) -> SideBySide:
+        """Return a copy with names of documents and features."""
         listed = None if doc_ids is None else [str(one) for one in doc_ids]
         if listed is not None:
             check_length("doc_ids", len(listed), len(self.labels), "rows")
@@ -107,11 +107,11 @@ class SideBySide(ScoredRows):
         return replace(self, doc_ids=listed, feature_names=names)
 
     def doc(self, row: int) -> str:
-        """Return what a doc is called."""
+        """Return the name of a document."""
         return f"row {row}" if self.doc_ids is None else self.doc_ids[row]
 
     def names_of(self, booster: Booster) -> list[str]:
-        """Return the names of a booster's features: its own, or else what another calls them."""
+        """Return the names of a booster's features: its own, the given ones, or those of another booster."""
         if booster._names is None:
             if self.feature_names is not None:
                 return (with_ranks if booster.query_ranks else list)(self.feature_names)
@@ -121,17 +121,17 @@ class SideBySide(ScoredRows):
         return booster.feature_names
 
     def evaluate_all(self, judging: Judging) -> dict[str, Evaluation]:
-        """Measure each ranker."""
+        """Return the metrics of each ranker."""
         return {name: self.evaluate(scores, judging) for name, scores in self.by_ranker.items()}
 
     def score(self, booster: Booster) -> NDArray[np.float64]:
-        """Return the scores that a booster gives."""
+        """Return the scores of a booster."""
         queries = self.queries, self.query_ids
-        return _Asking(self.X, queries, len(self.labels), self.num_threads).of_booster(booster)
+        return _Scorer(self.X, queries, len(self.labels), self.num_threads).of_booster(booster)
 
 
 def booster_of(ranker: Any) -> Booster | None:
-    """Return the booster that a ranker is, has learned or is the file of; None of other rankers."""
+    """Return the booster of a ranker: itself, its trained model or its file; None for other rankers."""
     if isinstance(ranker, (str, os.PathLike)):
         return Booster.load(ranker)
     if isinstance(ranker, Booster):
@@ -143,7 +143,7 @@ def booster_of(ranker: Any) -> Booster | None:
 
 
 def required_booster(ranker: Any) -> Booster:
-    """Return the booster that a ranker is or has learned."""
+    """Return the booster of a ranker, or raise `ParamKindError`."""
     found = booster_of(ranker)
     if found is None:
         message = f"ranker: got {shown(ranker)}, expected a Booster or a fitted estimator"
@@ -152,10 +152,7 @@ def required_booster(ranker: Any) -> Booster:
 
 
 def cells_of(X: Any) -> NDArray[np.float64] | None:
-    """Return raw features as one table of doubles.
-
-    None if some are text or categories, which a ranker may read all the same.
-    """
+    """Return raw features as one table of doubles, or None if some are not numbers."""
     try:
         return np.asarray(in_one_piece(as_table(X)), np.float64)
     except (TypeError, RustrankError):
@@ -163,8 +160,8 @@ def cells_of(X: Any) -> NDArray[np.float64] | None:
 
 
 @dataclass(frozen=True)
-class _Asking:
-    """What rankers are asked to score."""
+class _Scorer:
+    """Lets rankers of any kind score a set of documents."""
 
     X: Any
     queries: tuple[Queries, NDArray[Any]]
@@ -172,20 +169,20 @@ class _Asking:
     num_threads: int | None
 
     def scores(self, name: str, ranker: Any) -> NDArray[np.float64]:
-        """Return the scores that a ranker gives, or is."""
-        ask = self._ask(ranker)
-        if ask is not None and self.X is None:
+        """Return the scores of a ranker, which may be given as scores."""
+        function = self._function(ranker)
+        if function is not None and self.X is None:
             message = f"{name} is {shown(ranker)}, which needs features to score: pass X="
             raise ParamError(message, code="rankers")
-        scores = as_scores(ranker if ask is None else ask(self.X), f"scores of {name}")
+        scores = as_scores(ranker if function is None else function(self.X), f"scores of {name}")
         check_length(f"scores of {name}", len(scores), self.num_docs, "rows")
         return scores
 
-    def _ask(self, ranker: Any) -> Any:
-        """Return the function that scores; None of what are scores already."""
+    def _function(self, ranker: Any) -> Any:
+        """Return the function that scores features; None for given scores."""
         if isinstance(ranker, Booster):
             return lambda _: self.of_booster(ranker)
-        # An xgboost.Booster's predict wants a matrix of its own kind, this method any.
+        # `predict` of an xgboost.Booster needs a DMatrix, this method does not.
         if library(ranker) == "xgboost" and hasattr(ranker, "inplace_predict"):
             return ranker.inplace_predict
         predict = getattr(ranker, "predict", None)
@@ -194,7 +191,7 @@ class _Asking:
         return ranker if callable(ranker) else None
 
     def of_booster(self, booster: Booster) -> NDArray[np.float64]:
-        """Return the scores that a booster gives."""
+        """Return the scores of a booster."""
         if isinstance(self.X, Dataset):
             return booster.score(self.X, num_threads=self.num_threads)
         of_rows, _ = self.queries

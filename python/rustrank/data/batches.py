@@ -1,4 +1,4 @@
-"""Batches: tables that arrive a part at a time, twice, with the same columns each time."""
+"""Data sets that are read in batches, in two passes, from iterators or Parquet files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OPTIONAL = ("row_weight", "base_score")
 
 
 class Batches:
-    """A source of batches, and what its first batch and its last pass were like."""
+    """A source of batches; checks that all batches and both passes have the same structure."""
 
     def __init__(self, source: Callable[[], Iterable[Batch]] | Iterable[Batch]) -> None:
         if isinstance(source, Iterator):
@@ -50,16 +50,16 @@ class Batches:
 
     @property
     def names(self) -> list[str] | None:
-        """The names of the columns of the first batch, where it has some."""
+        """The names of the columns of the first batch, if it has names."""
         return None if self._first is None else self._first.names
 
     @property
     def num_rows(self) -> int:
-        """How many rows the last pass had; 0 before there was one."""
+        """The number of rows of the last pass; 0 before the first."""
         return self._num_rows or 0
 
     def read(self) -> Iterator[tuple[Mapping[str, Any], Table]]:
-        """Yield each batch by the names of its parts, and its table in the order of the first."""
+        """Yield each batch as a mapping, with its table in the column order of the first batch."""
         num_rows = 0
         number = -1
         for number, batch in enumerate(self._made()):
@@ -109,7 +109,7 @@ def _by_name(batch: Any, number: int) -> Mapping[str, Any]:
 
 
 def _like(first: Table, table: Table, number: int) -> Table:
-    """Return the columns in the order of the first batch's."""
+    """Return a table with its columns in the order of the first batch."""
     if table.num_features != first.num_features:
         message = (
             f"batch {number} has another number of features: got {table.num_features}, "
@@ -127,12 +127,12 @@ def _like(first: Table, table: Table, number: int) -> Table:
         missed = absent[0] if absent else theirs[0]
         message = f"batch {number} has other features than the first: {got}expected {shown(missed)}"
         raise DataError(message, code="features.names", feature=missed)
-    return table.in_order([place[name] for name in theirs])
+    return table.reordered([place[name] for name in theirs])
 
 
 @dataclass
 class Columns:
-    """All of the batches but their features."""
+    """Labels, query ids, weights and base scores of all batches."""
 
     y: list[NDArray[np.float32]] = field(default_factory=list)
     qid: list[NDArray[Any]] = field(default_factory=list)
@@ -140,7 +140,7 @@ class Columns:
     base_score: list[NDArray[np.float64]] = field(default_factory=list)
 
     def add(self, given: Mapping[str, Any], num_rows: int) -> None:
-        """Keep these parts of a batch."""
+        """Add those of a batch."""
         self.y.append(as_labels(given["y"]))
         self.qid.append(as_ids(given["qid"]))
         for name in ("y", "qid"):
@@ -152,13 +152,13 @@ class Columns:
             self.base_score.append(as_scores(given["base_score"], "base_score"))
 
     def joined_qid(self) -> NDArray[Any]:
-        """Return all query ids; those of different kinds stay different."""
+        """Return all query ids; ids of different types stay different."""
         if len({part.dtype.kind for part in self.qid}) == 1:
             return np.concatenate(self.qid)
         return np.concatenate([part.astype(object) for part in self.qid])
 
     def joined(self, name: str) -> NDArray[np.float64] | None:
-        """Return an optional part of all batches, or None where no batch has it."""
+        """Return the weights or base scores of all batches, or None if no batch has them."""
         parts: list[NDArray[np.float64]] = getattr(self, name)
         if not parts:
             return None
@@ -169,7 +169,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class ParquetFiles:
-    """Parquet files as batches."""
+    """Parquet files, read as batches."""
 
     paths: list[str]
     roles: dict[str, str]
@@ -180,7 +180,7 @@ class ParquetFiles:
     def of(
         cls, path: Any, roles: Mapping[str, Any], features: Any, batch_rows: Any
     ) -> ParquetFiles:
-        """Check what is asked for; ``roles`` are the columns that are no features, by their use."""
+        """Check the columns; ``roles`` maps label, qid and so on to their columns."""
         paths = paths_of(path)
         rows = whole("batch_rows", batch_rows, 1, 2**31 - 1)
         taken = {role: name for role, name in roles.items() if name is not None}
@@ -192,7 +192,7 @@ class ParquetFiles:
         return cls(paths, taken, _chosen(features, taken), rows)
 
     def __call__(self) -> Iterator[Batch]:
-        """Read all files once more."""
+        """Read all files in one pass."""
         wanted = [*self.features, *self.roles.values()]
         for one in self.paths:
             with opened(one) as file:
@@ -203,7 +203,7 @@ class ParquetFiles:
 
 
 def paths_of(path: Any) -> list[str]:
-    """Take one path or several."""
+    """Return one path or several as a list."""
     try:
         paths = [fspath(one) for one in (path if isinstance(path, (list, tuple)) else [path])]
     except TypeError:
@@ -252,7 +252,7 @@ def opened(path: Any) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    # pyarrow's own error for a file that is not there does not say its name.
+    # pyarrow's error for a missing file does not name it.
     if isinstance(path, (str, Path)) and "://" not in str(path):
         Path(path).open("rb").close()
     try:
@@ -263,7 +263,7 @@ def opened(path: Any) -> Any:
 
 
 def require_columns(wanted: Iterable[str], present: Sequence[str], path: Any) -> None:
-    """Refuse a file that lacks a column."""
+    """Raise `DataError` if a file lacks a column."""
     for name in wanted:
         if name not in present:
             message = (

@@ -1,4 +1,4 @@
-"""Datasets: docs with features, labels and queries, checked once and binned."""
+"""`Dataset`: binned features with labels and queries, which models are trained and evaluated on."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.data.batches import Batches, Columns, ParquetFiles, paths_of
 from rustrank.data.dataset_building import (
-    Choosing,
+    BinOptions,
+    LetorOptions,
     ReadOptions,
     Rows,
-    Text,
-    built,
+    binned_dataset,
     checked_names,
     numbered_names,
     positions_of,
@@ -52,16 +52,16 @@ __all__ = ["Augmented", "Dataset"]
 
 
 class Augmented(NamedTuple):
-    """The rows of a set that holds queries and copies of them.
+    """The rows of an augmented set: all queries, and copies of them with some of their documents.
 
     Attributes
     ----------
     rows : array
-        The rows of the docs, those of the queries themselves first.
+        Row numbers, those of the original queries first.
     qid : array
-        The query, or the copy of one, that each is in: numbers from 0.
+        The number of the query or copy of each row, from 0.
     query_ids : array
-        The query that each of those is, or is a copy of: what folds must keep together.
+        The id of the original query of each query or copy; folds must keep equal ids together.
     """
 
     rows: NDArray[np.int64]
@@ -70,18 +70,17 @@ class Augmented(NamedTuple):
 
 
 class Dataset:
-    """Docs with features, labels and queries: checked once, binned, immutable.
+    """Documents with binned features, labels and queries: checked on construction, and immutable.
 
-    Only binned features are kept, a byte or less each; ``X`` is not. A value counts as the nearest
-    ``float32``, whatever type it comes in. The result does not depend on the order of rows or
-    queries, nor on the number of threads.
+    Only binned features are kept, at most one byte each; ``X`` is not. Values are rounded to
+    ``float32``. The result does not depend on the order of rows or queries, nor on the number of threads.
 
     Parameters
     ----------
     X : array-like of shape (num_docs, num_features)
         A numpy array, pandas or polars DataFrame, Arrow table, scipy sparse matrix, lists, or a
         mapping from names to columns. Arrays of ``float32`` and ``float64`` in C or Fortran order
-        are read where they lie.
+        are read without a copy.
     y : array-like of shape (num_docs,)
         Labels: finite numbers from 0.
     qid : array-like of shape (num_docs,), optional
@@ -92,46 +91,45 @@ class Dataset:
         A weight for each query, in order of first appearance, or by id: a mapping, or a pandas
         Series with an index of its own.
     row_weight : array-like of shape (num_docs,), optional
-        A factor on each doc's gradients.
+        A factor for the gradients of each document.
     base_score : array-like of shape (num_docs,), optional
         Scores that training starts from.
     position : array-like of shape (num_docs,), optional
-        Where labels are clicks: the place at which each doc was shown, from 1, whatever the order of
-        rows. Training then learns how much more some places are looked at than others together with
-        the ranker, whose scores are cleared of it; `Booster.position_bias` has what was learned.
-        Validation sets are better judged than clicked: metrics know no positions.
+        For labels that are clicks: the position at which each document was shown, from 1. Training then
+        learns the position bias together with the ranker, whose scores do not contain it;
+        `Booster.position_bias` returns it. Use judged labels in validation sets, since metrics do not
+        correct for positions.
     base : Booster, optional
-        Any booster that training is to go on from: its scores of ``X`` are the base scores, and
+        A booster to continue training from: its scores of ``X`` are the base scores, and
         `rustrank.train` adds trees to it. By default that of ``like``.
     feature_names : sequence of str, optional
         Names; taken from the columns of a frame by default.
     like : Dataset or Booster, optional
-        A training set whose bins this one shares: how validation and test sets are made. Or a
-        booster that is to score the docs.
+        A training set whose bins this one shares, for validation and test sets; or a booster that will
+        score the documents.
     query_ranks : bool, optional
-        Whether the rank of each value among those of its query is a feature too: a doc's place from
-        the smallest value, less a half, over the number of docs that have one; equal values share
-        the mean of their places. Ranks come after all features, as ``rank(NAME)``. What is trained
-        on them works them out itself, and needs to know the queries: ``booster.score(X, qid=...)``.
-        By default as in ``like``, else not. While the dataset is made, they take 4 bytes a value.
+        Whether to add the rank of each value within its query as a feature: the place from the smallest
+        value, minus a half, over the number of documents with a value; ties share their mean place. Ranks
+        follow all features, as ``rank(NAME)``. A booster trained on them computes them itself and needs
+        the queries: ``booster.score(X, qid=...)``. By default as in ``like``, else no. Building the dataset
+        needs 4 more bytes for each value.
     max_bins : int, optional
         The most bins a feature may have, besides the one for missing values: 2 to 255, by default
-        255. Not together with ``like``, whose bins are chosen already.
+        255. Not together with ``like``.
     sample_rows : int, optional
-        The most distinct rows from which bins are chosen, by default 65,536. Not with ``like``.
+        The most distinct rows to choose bins from, by default 65,536. Not together with ``like``.
     missing : float, default NaN
-        A value that means "missing", besides NaN.
+        A value that counts as missing, besides NaN.
     infinite : {"error", "missing"}, default "error"
-        What infinite values are.
+        How to treat infinite values.
     num_threads : int, optional
         Threads to use; all cores by default.
     categorical : sequence of str or int, optional
-        The features, by name or number, that hold categories: whole numbers from 0, or texts, which
-        the model numbers and remembers, so that it scores tables with the same texts. Columns that
-        are categorical in pandas, polars or Arrow are among them anyway. A split asks for some of
-        the categories. The 254 most frequent ones have bins; the rest, and those that turn up
-        later, share one, and go together. Missing values stay missing. Not with ``like``, whose
-        categories these are.
+        The categorical features, by name or number. Categories are whole numbers from 0, or texts, whose
+        encoding is part of the model. Columns with a categorical type in pandas, polars or Arrow are
+        included. A split tests for a subset of the categories. The 254 most frequent categories have bins
+        of their own; all others, including new ones, share one. Missing values stay missing. Not together
+        with ``like``.
 
     Examples
     --------
@@ -153,7 +151,7 @@ class Dataset:
     _core: _rustrank.Dataset
     _names: list[str] | None
     _query_ids: NDArray[Any]
-    #: The booster whose scores the base scores are.
+    #: The booster whose scores are the base scores.
     _base: Booster | None
 
     def __init__(
@@ -202,7 +200,7 @@ class Dataset:
             None if base_score is None else as_scores(base_score, "base_score"),
             None if position is None else positions_of(position),
         )
-        core = built(table, rows, bins, reading)
+        core = binned_dataset(table, rows, bins, reading)
         self._settle(core, names or (None if like is None else like._names), ids, base)
         if like is None:
             self._warn_of_unused()
@@ -255,22 +253,21 @@ class Dataset:
         Parameters
         ----------
         path : path-like, or a sequence of them
-            The file, or several that are read as one, such as shards. The lines of a query stand
-            together, in one file.
+            The file, or several that are read as one, such as shards. The lines of a query must be
+            adjacent, in one file.
         max_features : int, default 2**20
-            The highest feature that is believed; a larger one is an error.
+            The highest feature number that is accepted; a larger one is an error.
         zero_based : bool, default False
             Whether the first feature is 0 and not 1.
         buffer_bytes : int, optional
-            Up to this many bytes of parsed values are held until the bins are chosen, by default
-            2**30; a longer text is read twice instead. Not with ``like``: nothing is held then.
-            With ``query_ranks`` all are held.
+            The most bytes of parsed values to keep until the bins are chosen, by default 2**30; a longer
+            text is read twice instead. Not together with ``like``. With ``query_ranks`` all are kept.
         progress : bool, optional
             Whether to show a progress bar; by default on a terminal, when it takes a second.
         feature_names, like, query_ranks, max_bins, sample_rows, missing, infinite, num_threads,
         categorical
-            As for `Dataset`; categories are numbers here, and features are numbered from 0. Features
-            that a line leaves out are 0.
+            As for `Dataset`. Categories must be numbers, and features are numbered from 0. Features
+            missing from a line are 0.
         """
         reading = ReadOptions(missing, infinite, num_threads)
         names = as_names(feature_names)
@@ -285,8 +282,10 @@ class Dataset:
         most = whole("max_features", max_features, 1, 2**31)
         held = whole_or(1 << 30, "buffer_bytes", buffer_bytes, 0)
         with progress_of_file(files := paths_of(path), progress) as show:
-            plan = Text(most, flag("zero_based", zero_based), held, show)
-            core, ids = _rustrank.Dataset.from_letor(files, plan, bins, reading)
+            text = LetorOptions(
+                most, flag("zero_based", zero_based), buffer_bytes=held, progress=show
+            )
+            core, ids = _rustrank.Dataset.from_letor(files, text, bins, reading)
         made = cls.__new__(cls)
         if names:
             num_raw = core.num_features // (2 if core.binning.query_ranks else 1)
@@ -313,21 +312,20 @@ class Dataset:
         num_threads: int | None = None,
         categorical: Sequence[str | int] | None = None,
     ) -> Dataset:
-        """Make a dataset from batches, for features that do not fit into memory at once.
+        """Build a dataset from batches, for features that do not fit into memory at once.
 
         Parameters
         ----------
         batches : callable or iterable
-            A function that returns a fresh iterator over batches, or something that can be
-            iterated over twice: bins are chosen in a first pass (with ``like``, one pass does).
-            A batch is a mapping with ``X``, ``y``, ``qid`` and perhaps ``row_weight`` and
-            ``base_score``, or a tuple ``(X, y, qid)``. A query may go on in a later batch. Columns
-            with names are matched by name to those of the first batch. There are no ranks within
-            queries: they need all rows at once.
+            A function that returns a new iterator over batches, or an object that can be iterated over
+            twice, since bins are chosen in a first pass (not with ``like``). A batch is a mapping with
+            ``X``, ``y``, ``qid`` and optionally ``row_weight`` and ``base_score``, or a tuple
+            ``(X, y, qid)``. A query may continue in a later batch. Named columns are matched by name to
+            those of the first batch. Ranks within queries are not available.
         query_weight, base, feature_names, like, max_bins, sample_rows, missing, infinite, num_threads,
         categorical
-            As for `Dataset`; but without ``like``, categories must be numbers here, and who names
-            their features gives ``feature_names``.
+            As for `Dataset`. Without ``like``, categories must be numbers, and naming them needs
+            ``feature_names``.
         """
         source = Batches(batches)
         reading = ReadOptions(missing, infinite, num_threads)
@@ -389,20 +387,20 @@ class Dataset:
         batch_rows: int = 65_536,
         **options: Any,
     ) -> Dataset:
-        """Make a dataset from Parquet files, a batch of rows at a time (needs pyarrow).
+        """Build a dataset from Parquet files, one batch of rows at a time (needs pyarrow).
 
         Parameters
         ----------
         path : path-like or sequence of path-like
-            One file or several, read one after the other.
+            One or several files.
         label, qid : str
             The columns of labels and query ids.
         features : sequence of str, optional
-            The columns of features; by default all that are not named otherwise.
+            The columns of features; by default all columns without another role.
         row_weight, base_score : str, optional
-            Columns of these.
+            The columns of row weights and base scores.
         batch_rows : int, default 65536
-            Rows in memory at a time.
+            The number of rows to read at a time.
         **options
             As for `from_batches`.
         """
@@ -452,26 +450,26 @@ class Dataset:
 
     @property
     def unused_features(self) -> list[int]:
-        """Features with one value, or none, in the sample: nothing can split on them."""
+        """Features with at most one value in the sample, on which no split is possible."""
         return self._core.binning.unused_features()
 
     @property
     def memory(self) -> int:
-        """The bytes this dataset holds."""
+        """The size of the dataset in bytes."""
         return self._core.memory
 
     @property
     def fingerprint(self) -> int:
-        """A hash of all that training can see; equal for any order of the rows."""
+        """A hash of everything that training uses, the same for any order of rows."""
         return self._core.fingerprint()
 
     @property
     def categorical(self) -> list[int]:
-        """The features that hold categories."""
+        """The categorical features."""
         return self._core.binning.categorical()
 
     def categories(self, feature: int | str) -> list[str] | list[int]:
-        """Return the categories of a feature that have bins of their own, the most frequent first."""
+        """Return the categories of a feature with bins of their own, most frequent first."""
         number = self._number_of(feature)
         found = self._core.binning.categories(number)
         if found is None:
@@ -508,17 +506,17 @@ class Dataset:
             raise ParamKindError(message, code="feature") from None
 
     def augmented(self, augment: Any = (0.7, 5), *, seed: int = 0) -> Augmented:
-        """Return which rows a set has that holds its queries and copies with some of their docs.
+        """Return the rows of an augmented set: all queries, and copies with some of their documents.
 
-        The copies are those that `rustrank.train` counts with the same ``augment`` and ``seed``, where
-        nothing is copied. Copies without two different labels are left out.
+        The copies are those that `rustrank.train` uses with the same ``augment`` and ``seed``, without
+        copying data. Copies without two different labels are left out.
 
         Parameters
         ----------
         augment : (fraction, copies), default (0.7, 5)
-            The share of its docs that a copy of a query keeps, and how many copies there are of each.
+            The share of its documents that a copy of a query keeps, and the number of copies of each.
         seed : int, default 0
-            The seed of the draws.
+            The random seed.
 
         Examples
         --------
@@ -545,7 +543,7 @@ class Dataset:
         return self.num_docs
 
     def __repr__(self) -> str:
-        """Say what is in it in one line."""
+        """Summarise the dataset in one line."""
         return (
             f"<Dataset: {count(self.num_docs, 'doc')}, {count(self.num_queries, 'query', 'queries')}, "
             f"{count(self.num_features, 'feature')}, {size(self.memory)}>"
@@ -591,8 +589,8 @@ def _bins(
     query_ranks: Any = None,
     categories: Categories | None = None,
     **more: Any,
-) -> _rustrank.Binning | Choosing:
-    """Return the bins of another dataset if the features are the same, or how to choose some."""
+) -> _rustrank.Binning | BinOptions:
+    """Return the bins of ``like``, if it has the same features, or the options to choose bins."""
     ranks = None if query_ranks is None else flag("query_ranks", query_ranks)
     if like is None:
         most = whole_or(255, "max_bins", max_bins, 2, 255)
@@ -618,7 +616,7 @@ def _bins(
 
 
 def known_categories(like: Any) -> Categories | None:
-    """Return the categories of what a dataset is made like."""
+    """Return the categories of ``like``."""
     core = getattr(like, "_core", None)
     if core is None:
         return None

@@ -1,4 +1,4 @@
-"""What the compiled half is given of a data set: how values are read, bins chosen, rows described."""
+"""The arguments of the extension for building data sets: read options, bin options, and rows."""
 
 from __future__ import annotations
 
@@ -32,22 +32,25 @@ class ReadOptions:
         self.num_threads = threads(num_threads)
 
 
-#: How to choose bins: how many, from how many rows, with ranks or not, and the categorical features.
-Choosing: TypeAlias = tuple[int, int, bool, list[int], dict[int, list[str]]]
+#: Options of binning: bins, sampled rows, ranks within queries, categorical features and their texts.
+BinOptions: TypeAlias = tuple[int, int, bool, list[int], dict[int, list[str]]]
 
 
 @dataclass(frozen=True)
-class Text:
-    """How LETOR text is read."""
+class LetorOptions:
+    """The options of reading LETOR text."""
 
     max_features: int
     zero_based: bool
-    buffer_bytes: int
-    progress: Callable[[int], object] | None
+    #: Used by `read_table` and `inspect_letor`; data sets take theirs from `ReadOptions`.
+    num_threads: int | None = None
+    #: The bytes of parsed values to keep until the bins of a data set are chosen.
+    buffer_bytes: int = 1 << 30
+    progress: Callable[[int], object] | None = None
 
 
 def positions_of(given: Any) -> NDArray[np.uint32]:
-    """Take places from 1; the core knows the last there may be."""
+    """Return positions, whole numbers from 1; the extension checks the largest one."""
     places = as_doubles(given, "position")
     wrong = np.flatnonzero(~((places >= 1) & (places < 2**32) & (places % 1 == 0)))
     if len(wrong):
@@ -59,7 +62,7 @@ def positions_of(given: Any) -> NDArray[np.uint32]:
 
 @dataclass
 class Rows:
-    """What is known of rows besides their features."""
+    """Labels, queries, weights, base scores and positions of rows."""
 
     labels: NDArray[np.float32]
     queries: Queries
@@ -70,19 +73,19 @@ class Rows:
 
 
 def with_ranks(names: list[str]) -> list[str]:
-    """Name features and, after them, their ranks within queries."""
+    """Return the names of features followed by those of their ranks within queries."""
     return [*names, *(f"rank({name})" for name in names)]
 
 
 def numbered_names(num_features: int, query_ranks: bool) -> list[str]:
-    """Name features that have no names."""
+    """Return default names of features: ``f0``, ``f1``, ..."""
     if query_ranks:
         return with_ranks(numbered_names(num_features // 2, query_ranks=False))
     return [f"f{i}" for i in range(num_features)]
 
 
-def built(
-    table: Table, rows: Rows, bins: _rustrank.Binning | Choosing, reading: ReadOptions
+def binned_dataset(
+    table: Table, rows: Rows, bins: _rustrank.Binning | BinOptions, reading: ReadOptions
 ) -> _rustrank.Dataset:
     """Bin a table, with bins that are given or chosen from its rows."""
     whole = table.whole()
@@ -102,7 +105,7 @@ def built(
 
 
 def checked_names(given: list[str] | None, table: Table) -> list[str] | None:
-    """Return the names as given, or those of the table."""
+    """Return the given names, or those of the table."""
     names = given if given is not None else table.names
     if names is not None:
         check_length("feature_names", len(names), table.num_features, "features")
@@ -111,9 +114,9 @@ def checked_names(given: list[str] | None, table: Table) -> list[str] | None:
 
 
 def sampled(
-    source: Batches, options: Choosing, reading: ReadOptions
+    source: Batches, options: BinOptions, reading: ReadOptions
 ) -> tuple[_rustrank.Binning, int]:
-    """Choose bins in a pass over all batches; returns a number for what was read, too."""
+    """Choose bins in a pass over all batches; returns them and a hash of the content."""
     sampler = None
     for _, table in source.read():
         if sampler is None:

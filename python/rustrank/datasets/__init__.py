@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rustrank import _rustrank
+from rustrank.data.dataset_building import LetorOptions
 from rustrank.data.ranking import Ranking
 from rustrank.datasets._clicks import Clicks, make_clicks
 from rustrank.datasets._domains import Domains, make_domains
@@ -204,15 +205,6 @@ def _polynomial(
     return value
 
 
-@dataclass(frozen=True)
-class _Looking:
-    """How a text is read."""
-
-    max_features: int
-    zero_based: bool
-    num_threads: int | None
-
-
 def read_letor(
     path: str | os.PathLike[str],
     *,
@@ -238,12 +230,12 @@ def read_letor(
     Ranking
         The docs; query ids that are not all numbers are counted from 0 instead.
     """
-    looking = _Looking(
+    options = LetorOptions(
         whole("max_features", max_features, 1, 2**31),
         flag("zero_based", zero_based),
         threads(num_threads),
     )
-    X, y, sizes, ids = _rustrank.read_table(path, looking)
+    X, y, sizes, ids = _rustrank.read_table(path, options)
     numbers = numbers_if_all(ids)
     if numbers.dtype.kind != "i":
         numbers = np.arange(len(ids), dtype=np.int64)
@@ -297,7 +289,7 @@ _FIELD_SHAPE = (
 
 @dataclass(frozen=True)
 class _Page:
-    """What is true of each doc, and seen only through its features."""
+    """The hidden properties of documents, which determine features and labels."""
 
     match: Floats
     quality: Floats
@@ -336,7 +328,7 @@ def _fill_web(page: _Page, rng: np.random.Generator, X: Floats) -> None:
 def _fill_field(
     page: _Page, rng: np.random.Generator, shape: tuple[float, float, float], X: Floats
 ) -> None:
-    """Write the 25 features of one text field, zero throughout where the field is empty."""
+    """Fill in the 25 features of a text field, which are 0 for an empty field."""
     log_length, shows, empty = (np.float32(number) for number in shape)
     count = len(X)
     seen = shows * page.match + np.float32(0.7) * normal(rng, count) + page.spam

@@ -1,4 +1,4 @@
-"""Artificial clicks: what users do with lists of judged docs."""
+"""Simulated clicks of users on ranked lists of judged documents."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Clicks:
-    """Lists that were shown, with their clicks.
+    """Ranked lists as shown in sessions, with clicks.
 
     Attributes
     ----------
     X : ndarray of float32, shape (shown, features)
-        The features of the docs that were shown.
+        The features of the documents shown.
     y : ndarray of float32, shape (shown,)
-        1 where a doc was clicked, else 0.
+        1 for a clicked document, else 0.
     qid : ndarray of int64, shape (shown,)
         The number of the session.
     position : ndarray of int64, shape (shown,)
-        The place at which the doc was shown, from 1.
+        The position at which the document was shown, from 1.
     row : ndarray of int64, shape (shown,)
-        The row of the doc in what the clicks were made of.
+        The row of the document in the source data.
     propensity : ndarray of float64, shape (depth,)
-        How often a place is looked at: the truth that a bias curve should show.
+        The probability that a position is examined: the true position bias.
     """
 
     X: Floats

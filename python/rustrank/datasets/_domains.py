@@ -1,4 +1,4 @@
-"""Artificial data for adaptation: a market with much data, and another one with little."""
+"""Generator of data for adaptation: a market with much data and another with little."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What artificial data are made with: random streams, blocks of queries, docs with labels."""
+"""Shared parts of the data generators: random streams and blocks of queries."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
 # Queries that share one random stream. Changing it changes every artificial data set.
 BLOCK = 64
-# Streams of random numbers that must not meet.
+# Identifiers of independent random streams.
 SIZES, DOCS, REFERENCE, POLYNOMIAL, DOMAIN, CLICKS = range(6)
 
 
 def check(**counts: int) -> None:
-    """Refuse counts below 1."""
+    """Raise an error for counts below 1."""
     for name, count in counts.items():
         whole(name, count, 1)
 
 
 def check_from_zero(**numbers: int) -> None:
-    """Refuse numbers below 0."""
+    """Raise an error for numbers below 0."""
     for name, number in numbers.items():
         whole(name, number, 0)
 
 
 def stream(seed: int, kind: int, block: int = 0) -> np.random.Generator:
-    """Return the random numbers of a block, the same wherever it is made."""
+    """Return the random generator of a block."""
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, kind, block])))
 
 
@@ -58,7 +58,7 @@ def assemble(
     sizes: Callable[[int], Ints],
     docs: Callable[[np.random.Generator, Ints, Floats], Floats],
 ) -> Ranking:
-    """Make the blocks that hold the queries asked for and keep those queries of them."""
+    """Generate the blocks that contain the requested queries, and return these queries."""
     last = first_query + num_queries
     blocks = range(first_query // BLOCK, (last - 1) // BLOCK + 1)
     group = np.concatenate([sizes(block) for block in blocks])

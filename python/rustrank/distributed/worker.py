@@ -1,7 +1,8 @@
 """One worker of a training, which `rustrank.training.worker` is the process of.
 
-It reads its shards, trains with the others, and the first of them writes what came out. It notes in
-the job's folder who it is, and what went wrong; its exit code says which kind of thing that was.
+A worker reads its shards and trains together with the others; the first worker writes the result. Each
+writes its process id and its error, if any, into the folder of the job, and ends with the exit code of
+the error.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.data.batches import Batches, Columns, ParquetFiles
 from rustrank.data.dataset import Dataset, _bins
-from rustrank.data.dataset_building import ReadOptions, Rows, Text
-from rustrank.distributed.jobs import Job, tell
+from rustrank.data.dataset_building import LetorOptions, ReadOptions, Rows
+from rustrank.distributed.jobs import Job, report
 from rustrank.distributed.mpi import Ranks, Workers, require_world, world
 from rustrank.distributed.shards import Shards
 from rustrank.errors import CommError
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["main", "work"]
 
-#: As `Dataset.from_letor` has them by default.
-_MOST_FEATURES, _BUFFER = 1 << 20, 1 << 30
+#: The defaults of `Dataset.from_letor` and `Dataset.from_parquet`.
+_MOST_FEATURES = 1 << 20
 _ROWS = 65_536
 
 
@@ -55,9 +56,9 @@ def main(arguments: Sequence[str], train: Train) -> int:
 
 
 def work(job: Job, comm: Any, train: Train) -> tuple[Booster, bool]:
-    """Train with the other processes of an MPI communicator.
+    """Train together with the other processes of an MPI communicator.
 
-    All return the same booster, and whether they are the first of those that are left.
+    Returns the booster, the same in all of them, and whether this is the first surviving worker.
     """
     require_world(comm.size, job.workers)
     found = None
@@ -68,11 +69,11 @@ def work(job: Job, comm: Any, train: Train) -> tuple[Booster, bool]:
         except CommError as error:
             if not ranks.is_lost:
                 raise
-            comm = ranks.rest()
+            comm = ranks.survivors()
             if comm.rank == 0:
                 left = "worker is" if comm.size == 1 else "workers are"
-                tell(f"a worker was lost {ranks.doing}: {comm.size} {left} left and go on")
-            found = _agreed(comm, job.deadline, vars(error).get("_checkpoint"))
+                report(f"a worker was lost {ranks.progress}: {comm.size} {left} left and go on")
+            found = _common_checkpoint(comm, job.deadline, vars(error).get("_checkpoint"))
 
 
 def _arguments(job: Job, comm: Any, ranks: Ranks) -> tuple[Dataset, dict[str, Any], Workers]:
@@ -81,7 +82,7 @@ def _arguments(job: Job, comm: Any, ranks: Ranks) -> tuple[Dataset, dict[str, An
     reading = {"num_threads": job.num_threads or _threads(comm)}
     shards = Shards.load(job.data)
     whole = job.mode == "features"
-    numbers = list(range(len(shards.shards))) if whole else _own(shards, job, comm)
+    numbers = list(range(len(shards.shards))) if whole else _own_shards(shards, job, comm)
     shards.check(numbers)
     if whole:
         dataset = shards.dataset(numbers, **reading)
@@ -91,7 +92,7 @@ def _arguments(job: Job, comm: Any, ranks: Ranks) -> tuple[Dataset, dict[str, An
     options = job.train_options() | {
         "valid": {name: _valid(path, job, comm, dataset) for name, path in job.valid.items()},
         "base": None if job.base is None else Booster.load(job.base),
-        "callbacks": _watching(job, ranks),
+        "callbacks": _progress_callback(job, ranks),
         "checkpoint": job.checkpoint,
         "snapshot": job.snapshot,
         "resume": job.resume,
@@ -101,11 +102,13 @@ def _arguments(job: Job, comm: Any, ranks: Ranks) -> tuple[Dataset, dict[str, An
     return dataset, options, Workers(team, job.mode)
 
 
-def _agreed(comm: Any, deadline: float, own: _rustrank.Booster | None) -> _rustrank.Booster | None:
-    """Return the checkpoint of a worker that had the fewest rounds, as all that are left see it."""
+def _common_checkpoint(
+    comm: Any, deadline: float, own: _rustrank.Booster | None
+) -> _rustrank.Booster | None:
+    """Return, in all surviving workers, the checkpoint of the one with the fewest rounds."""
     ranks = Ranks(comm, deadline)
     rounds = [
-        int(told) for told in ranks.allgather(b"-1" if own is None else b"%d" % own.num_rounds)
+        int(each) for each in ranks.allgather(b"-1" if own is None else b"%d" % own.num_rounds)
     ]
     fewest = min(rounds)
     if fewest < 0:
@@ -114,8 +117,8 @@ def _agreed(comm: Any, deadline: float, own: _rustrank.Booster | None) -> _rustr
     return _rustrank.Booster.from_text(text.decode())
 
 
-def _own(shards: Shards, job: Job, comm: Any) -> list[int]:
-    """Return the shards of this worker, and of those after it where parts overlap."""
+def _own_shards(shards: Shards, job: Job, comm: Any) -> list[int]:
+    """Return the shards of this worker, and with ``overlap`` also those of the next workers."""
     own = [
         number
         for after in range(job.overlap + 1)
@@ -125,7 +128,7 @@ def _own(shards: Shards, job: Job, comm: Any) -> list[int]:
 
 
 def _threads(comm: Any) -> int:
-    """Return this worker's share of the cores of its machine: MPI waits by spinning."""
+    """Return the cores for this worker: busy waiting in MPI makes more threads than cores slow."""
     from mpi4py import MPI
 
     near = comm.Split_type(MPI.COMM_TYPE_SHARED)
@@ -135,9 +138,10 @@ def _threads(comm: Any) -> int:
 
 
 def _valid(path: str, job: Job, comm: Any, like: Dataset) -> Dataset:
-    """Read what this worker has of a validation set: all of it only where it has all docs.
+    """Read this worker's part of a validation set.
 
-    A set that is no shards is the first worker's.
+    Shards are divided among the workers, and a plain file is read by the first worker. With
+    ``mode="features"`` every worker reads everything.
     """
     if Path(path).is_dir() or path.endswith(".json"):
         shards = Shards.load(path)
@@ -151,14 +155,14 @@ def _valid(path: str, job: Job, comm: Any, like: Dataset) -> Dataset:
     return _empty_like(like)
 
 
-def _watching(job: Job, ranks: Ranks) -> Any:
-    """Return what notes after each round how far training is, for those who ask what was lost."""
+def _progress_callback(job: Job, ranks: Ranks) -> Any:
+    """Return a call-back that records the current round, for messages about lost workers."""
     file = None
     if ranks.rank == 0 and job.notes is not None:
         file = os.open(Path(job.notes) / "round", os.O_WRONLY | os.O_CREAT, 0o644)
 
     def note(latest: Round) -> None:
-        ranks.doing = f"in round {latest.number + 1}"
+        ranks.progress = f"in round {latest.number + 1}"
         if file is not None:
             os.pwrite(file, str(latest.number + 1).encode(), 0)
 
@@ -169,7 +173,7 @@ def _save(booster: Booster, job: Job) -> None:
     booster.save(job.out)
     if booster.all_rounds is not booster:
         booster.all_rounds.save(Path(job.out).with_name("all.rrk"))
-    told = {
+    result = {
         "best_round": booster.best_round,
         "history": {
             name: {metric: values.tolist() for metric, values in metrics.items()}
@@ -178,12 +182,12 @@ def _save(booster: Booster, job: Job) -> None:
     }
     place = Path(job.out).with_name("result")
     part = place.with_name(".result")
-    part.write_text(json.dumps(told))
+    part.write_text(json.dumps(result))
     part.replace(place)
 
 
 def _failed(error: BaseException, notes: Path, rank: int) -> int:
-    """Note what went wrong, for the process that started the workers."""
+    """Write the error to a file for the process that started the workers; returns the exit code."""
     code, message = (
         (INTERRUPTED, "interrupted")
         if isinstance(error, KeyboardInterrupt)
@@ -191,14 +195,14 @@ def _failed(error: BaseException, notes: Path, rank: int) -> int:
     )
     if isinstance(error, Exception):
         code, message = exit_code_of(error)
-    noted = {
+    report = {
         "kind": type(error).__name__,
         "message": message,
         "code": getattr(error, "code", None),
         "exit": code,
     }
     part = notes / f".error-{rank}"
-    part.write_text(json.dumps(noted))
+    part.write_text(json.dumps(report))
     part.replace(notes / f"error-{rank}")
     return code
 
@@ -206,9 +210,9 @@ def _failed(error: BaseException, notes: Path, rank: int) -> int:
 def _read_shards(
     shards: Shards, numbers: Sequence[int], team: _rustrank.Team, num_threads: int | None
 ) -> Dataset:
-    """Read the shards of this worker; all workers call this. A worker may have none."""
-    full = [number for number in numbers if shards.shards[number].docs]
-    files = shards.paths(full)
+    """Read the shards of this worker, which may have none; all workers call this."""
+    not_empty = [number for number in numbers if shards.shards[number].docs]
+    files = shards.paths(not_empty)
     reading = ReadOptions(None, "error", num_threads)
     if shards.kind == "letor":
         return _of_letor(files, team, reading)
@@ -216,10 +220,10 @@ def _read_shards(
 
 
 def _of_letor(files: list[Path], team: _rustrank.Team, reading: ReadOptions) -> Dataset:
-    plan = Text(_MOST_FEATURES, False, _BUFFER, None)
+    text = LetorOptions(_MOST_FEATURES, False)
     bins = _bins(None, None, None, None)
     paths = [str(file) for file in files]
-    core, ids = _rustrank.Dataset.from_letor(paths, plan, bins, reading, team)
+    core, ids = _rustrank.Dataset.from_letor(paths, text, bins, reading, team)
     made = Dataset.__new__(Dataset)
     made._settle(core, None, numbers_if_all(ids))
     return made
@@ -229,11 +233,11 @@ def _of_parquet(
     shards: Shards, files: list[Path], team: _rustrank.Team, reading: ReadOptions
 ) -> Dataset:
     roles = {"y": shards.columns["label"], "qid": shards.columns["qid"]}
-    # A file without docs has columns, too.
+    # Without shards, the columns are those of the first file.
     parquet = ParquetFiles.of(files or shards.paths([0]), roles, None, _ROWS)
     source = Batches(parquet)
     bins = _bins(None, None, None, None)
-    assert isinstance(bins, tuple)  # noqa: S101 - there are no bins to be like
+    assert isinstance(bins, tuple)  # noqa: S101 - without `like`
     sampler = _rustrank.Sampler(len(parquet.features), bins[:2], bins[3:], reading)
     columns = Columns()
     for batch, table in source.read() if files else ():
@@ -256,7 +260,7 @@ def _of_parquet(
 
 
 def _empty_like(dataset: Dataset) -> Dataset:
-    """Return a data set without docs, with the bins of another."""
+    """Return a data set without documents, with the bins of another."""
     return _empty(dataset._core.binning, dataset._names)
 
 
@@ -267,5 +271,5 @@ def _empty(binning: _rustrank.Binning, names: list[str] | None) -> Dataset:
 
 
 def _query_names(dataset: Dataset) -> list[Any]:
-    """Return what the queries of a share are known by."""
+    """Return the names of this worker's queries."""
     return [str(one) for one in dataset.query_ids]

@@ -1,4 +1,4 @@
-"""How an ensemble comes about: docs dealt out, members fitted, weights found, everything measured."""
+"""The steps of `rustrank.ensemble`: split the data, fit members, find weights, measure everything."""
 
 from __future__ import annotations
 
@@ -12,10 +12,16 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.data.raw_rows import RawRows, as_raw_rows
-from rustrank.ensembles._member_fitting import Fitting, Made
+from rustrank.ensembles._member_fitting import FittedMember, MemberFitting
 from rustrank.ensembles._member_models import score
-from rustrank.ensembles._saved_models import Ledger
-from rustrank.ensembles._weighting import DEFAULTS, MemberScores, Mixture, Way, spread_of
+from rustrank.ensembles._saved_models import SavedModels
+from rustrank.ensembles._weighting import (
+    DEFAULTS,
+    CombinationMethod,
+    MemberScores,
+    MemberWeights,
+    spread_of,
+)
 from rustrank.errors import (
     DataError,
     ParamError,
@@ -39,19 +45,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """What is known of a member, a combination or a subset.
+    """The metrics of a member, a combination or a subset: a row of a table.
 
     Attributes
     ----------
     description : str
-        What it is.
+        What the member, combination or subset consists of.
     held_out : Evaluation
-        Its metrics on the docs that weights are chosen by; of a combination, on each half of them with the
-        weights that the other half has led to.
+        Its metrics on the documents that weights are fitted to; for a combination by cross-fitting: each half
+        is scored with the weights fitted to the other half.
     valid : Evaluation
-        Its metrics on docs that nothing was fitted to or chosen by.
+        Its metrics on documents that nothing was fitted to or chosen by.
     against : MetricComparison
-        How it compares there, by the first metric, with the member that is best on the held-out docs.
+        The comparison on these, by the first metric, with the member that is best on the held-out set.
     """
 
     description: str
@@ -72,18 +78,18 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
-    """The docs, divided."""
+class DataSplit:
+    """The documents to fit members to, to fit weights to, and to evaluate on."""
 
     whole: RawRows
     fit: RawRows
-    #: None: the docs of the fit, by models that have not seen them.
+    #: None where weights are fitted to out-of-fold scores of ``fit``.
     held_out: RawRows | None
     valid: RawRows
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Parts:
-        """Check docs, and deal out the parts that are shares."""
+    def of(cls, given: Mapping[str, Any]) -> DataSplit:
+        """Check the data sets, and split off those that are given as shares."""
         seed = whole("seed", given["seed"], 0, 2**31)
         docs = as_raw_rows(given["docs"], "docs")
         shares, others = {}, {}
@@ -101,15 +107,15 @@ class Parts:
         if sum(shares.values()) >= 1:
             message = f"held_out and valid take {sum(shares.values()):g} of the docs, expected less"
             raise ParamError(message, code="held_out")
-        fit, *dealt = docs.split([1 - sum(shares.values()), *shares.values()], seed)
-        others.update(zip(shares, dealt, strict=True))
+        fit, *split = docs.split([1 - sum(shares.values()), *shares.values()], seed)
+        others.update(zip(shares, split, strict=True))
         for name, one in {"docs": fit, **others}.items():
             _check(one, name, docs.X.shape[1])
         return cls(docs, fit, others.get("held_out"), others["valid"])
 
     @property
     def top(self) -> float:
-        """The largest label of all."""
+        """The largest label of all documents."""
         return max(float(part.y.max()) for part in (self.whole, self.held_out, self.valid) if part)
 
 
@@ -128,15 +134,15 @@ def _check(docs: RawRows, name: str, num_features: int) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """What is asked for, checked."""
+class EnsembleOptions:
+    """The options of `rustrank.ensemble`, checked."""
 
     recipe: Recipe
     judging: Judging
     num_folds: int
     out_of_fold: bool
     on_folds: bool
-    ways: list[Way]
+    methods: list[CombinationMethod]
     subsets: dict[str, list[str]]
     choose: str
     directory: Path | None
@@ -145,20 +151,20 @@ class Plan:
     n_jobs: int
 
     @classmethod
-    def of(cls, recipe: Recipe, given: Mapping[str, Any], top: float) -> Plan:
-        """Check options; ``top`` is the largest label of all docs."""
+    def of(cls, recipe: Recipe, given: Mapping[str, Any], top: float) -> EnsembleOptions:
+        """Check options; ``top`` is the largest label of all documents."""
         wanted = recipe.metrics if given["metrics"] is None else given["metrics"]
         most = threads(given["num_threads"])
-        # One scale for all parts, whatever their best docs.
+        # All parts share one label scale, whatever their own largest labels are.
         scale = top if given["max_label"] is None else given["max_label"]
         judging = Judging.of(wanted, given["gain"], "expected", "skip", 1, scale, most)
         if given["stacking"] not in ("out_of_fold", "paper"):
             message = f"stacking: got {shown(given['stacking'])}, expected out_of_fold or paper"
             raise UnknownNameError(message, code="stacking")
-        ways = _ways(recipe, given["combinations"])
+        methods = _methods(recipe, given["combinations"])
         choose = text("choose", given["choose"])
-        if choose != "auto" and choose not in [way.name for way in ways]:
-            known = ", ".join(["auto", *(way.name for way in ways)])
+        if choose != "auto" and choose not in [method.name for method in methods]:
+            known = ", ".join(["auto", *(method.name for method in methods)])
             message = f"choose: got {shown(choose)}, expected one of {known}"
             raise UnknownNameError(message, code="choose")
         directory = given["directory"]
@@ -170,7 +176,7 @@ class Plan:
             whole("folds", given["folds"], 2, 1000),
             given["stacking"] == "out_of_fold",
             isinstance(given["held_out"], str),
-            ways,
+            methods,
             _subsets(recipe, given["subsets"]),
             choose,
             None if directory is None else Path(directory),
@@ -179,7 +185,7 @@ class Plan:
             whole("n_jobs", jobs, 1, 1024),
         )
 
-    def fit(self, docs: RawRows, where: str, progress: bool) -> dict[str, Made]:
+    def fit(self, docs: RawRows, where: str, progress: bool) -> dict[str, FittedMember]:
         """Fit all members."""
         usable = int(docs.has_pairs().sum())
         if usable < self.num_folds:
@@ -193,30 +199,32 @@ class Plan:
             folds[queries] = fold
         most = self.judging.num_threads
         cores = _rustrank.num_threads() if most is None else most
-        ledger = None
+        saved = None
         if self.directory is not None:
-            ledger = Ledger(self.directory / where, docs.checksum())
-        fitting = Fitting(
+            saved = SavedModels(self.directory / where, docs.checksum())
+        fitting = MemberFitting(
             docs=docs,
             folds=folds,
             num_folds=self.num_folds,
             members=self.recipe.members,
-            asked=set(self.recipe.members) if self.on_folds and not where else set(),
+            scored_unseen=set(self.recipe.members) if self.on_folds and not where else set(),
             out_of_fold=self.out_of_fold,
             seed=self.seed,
             max_label=self.judging.max_label,
             num_threads=max(1, cores // self.n_jobs),
-            ledger=ledger,
+            saved=saved,
         )
         with progress_of_steps(fitting.num_fits, "fit", progress) as step:
             return fitting.run(self.n_jobs, step)
 
-    def judged(self, made: dict[str, Made], parts: Parts) -> dict[str, Any]:
-        """Find weights on the held-out docs, and measure everything."""
+    def evaluate(self, made: dict[str, FittedMember], parts: DataSplit) -> dict[str, Any]:
+        """Fit weights on the held-out documents, and measure members, combinations and subsets."""
         most = self.judging.num_threads
         held = parts.fit if parts.held_out is None else parts.held_out
         unseen = {
-            name: score(one.booster, held, most) if parts.held_out is not None else _unseen(one)
+            name: score(one.booster, held, most)
+            if parts.held_out is not None
+            else _unseen_scores(one)
             for name, one in made.items()
         }
         spreads = {name: spread_of(scores) for name, scores in unseen.items()}
@@ -225,10 +233,12 @@ class Plan:
             MemberScores.of(held, unseen, spreads),
             MemberScores.of(parts.valid, scores, spreads),
         )
-        table = _Table(self, scored)
+        table = _Measurements(self, scored)
         alone = table.members()
         best = max(alone, key=lambda name: mean_of(alone[name][1]))
-        mixtures = {way.name: way.find(scored[0], self.judging, self.seed) for way in self.ways}
+        mixtures = {
+            method.name: method.find(scored[0], self.judging, self.seed) for method in self.methods
+        }
         members = table.rows(alone, alone[best][2])
         combinations = table.rows(table.combinations(mixtures), alone[best][2])
         return {
@@ -245,7 +255,7 @@ class Plan:
         }
 
     def _chosen(self, rows: dict[str, Row]) -> str:
-        """Return the first combination unless another is clearly better on held-out docs."""
+        """Return the first combination unless another is significantly better on held-out documents."""
         first, *others = rows
         drawing = Drawing.of(10_000, 0, self.judging.num_threads)
         best, height = first, 0.0
@@ -263,11 +273,11 @@ Figures = tuple[str, Evaluation, Evaluation]
 
 
 @dataclass(frozen=True, eq=False)
-class _Table:
-    """What everything is measured on."""
+class _Measurements:
+    """Measures members, combinations and subsets on the held-out and the validation set."""
 
-    plan: Plan
-    #: The held-out docs, and those that nothing has seen.
+    plan: EnsembleOptions
+    #: Of the held-out documents, and of the validation documents.
     scored: tuple[MemberScores, MemberScores]
 
     def members(self) -> dict[str, Figures]:
@@ -283,24 +293,24 @@ class _Table:
             for name, member in recipe.members.items()
         }
 
-    def combinations(self, mixtures: Mapping[str, Mixture]) -> dict[str, Figures]:
+    def combinations(self, mixtures: Mapping[str, MemberWeights]) -> dict[str, Figures]:
         """Measure each combination."""
         held, valid = self.scored
         return {
-            way.name: (
-                mixtures[way.name].said(),
-                way.crossed(held, self.plan.judging, self.plan.seed),
-                self._of(valid, mixtures[way.name].score(valid)),
+            method.name: (
+                mixtures[method.name].description(),
+                method.cross_fitted(held, self.plan.judging, self.plan.seed),
+                self._of(valid, mixtures[method.name].score(valid)),
             )
-            for way in self.plan.ways
+            for method in self.plan.methods
         }
 
     def averages(self, subsets: Mapping[str, Sequence[str]]) -> dict[str, Figures]:
-        """Measure the average of each subset."""
+        """Measure the unweighted average of each subset."""
         held, valid = self.scored
         figures = {}
         for name, some in subsets.items():
-            mixture = Mixture(dict.fromkeys(some, 1.0))
+            mixture = MemberWeights(dict.fromkeys(some, 1.0))
             scores = mixture.score(held), mixture.score(valid)
             said = f"{len(some)} members"
             figures[name] = said, self._of(held, scores[0]), self._of(valid, scores[1])
@@ -310,14 +320,14 @@ class _Table:
         return scored.evaluate(scores, self.plan.judging)
 
     def rows(self, figures: Mapping[str, Figures], best: Evaluation) -> dict[str, Row]:
-        """Compare each with the best member."""
-        return compared(figures, best, self.plan.level, self.plan.judging.num_threads)
+        """Return a row for each, compared with the best member."""
+        return rows_of(figures, best, self.plan.level, self.plan.judging.num_threads)
 
 
-def compared(
+def rows_of(
     figures: Mapping[str, Figures], best: Evaluation, level: float, num_threads: int | None
 ) -> dict[str, Row]:
-    """Compare figures with those of the best member."""
+    """Return a row for each name, compared with the best member."""
     drawing = Drawing.of(10_000, 0, num_threads)
     made = {}
     for name, (said, held, valid) in figures.items():
@@ -326,8 +336,8 @@ def compared(
     return made
 
 
-def pooled(ensembles: Sequence[Any]) -> dict[str, Any]:
-    """Return the tables of ensembles over all queries of all."""
+def pooled_tables(ensembles: Sequence[Any]) -> dict[str, Any]:
+    """Return the tables of several ensembles, with the queries of all of them together."""
     if not ensembles:
         message = "ensembles: got none, expected at least one"
         raise ParamError(message, code="ensembles")
@@ -348,7 +358,7 @@ def pooled(ensembles: Sequence[Any]) -> dict[str, Any]:
     best = max(members, key=lambda name: mean_of(members[name][1]))
     choices = [one.chosen for one in ensembles]
     return {
-        **{part: compared(figures[part], members[best][2], first.level, None) for part in parts},
+        **{part: rows_of(figures[part], members[best][2], first.level, None) for part in parts},
         "chosen": max(dict.fromkeys(choices), key=choices.count),
         "best_member": best,
         "metrics": first.metrics,
@@ -357,7 +367,7 @@ def pooled(ensembles: Sequence[Any]) -> dict[str, Any]:
 
 
 def _joined(rows: Sequence[Row]) -> tuple[Evaluation, Evaluation]:
-    """Return held-out and validation figures of all queries; ids are numbers, as folds may share them."""
+    """Join the evaluations of several rows; queries are renumbered, since folds may share ids."""
 
     def joined(evaluations: Sequence[Evaluation]) -> Evaluation:
         values = {}
@@ -369,7 +379,7 @@ def _joined(rows: Sequence[Row]) -> tuple[Evaluation, Evaluation]:
     return joined([row.held_out for row in rows]), joined([row.valid for row in rows])
 
 
-def _ways(recipe: Recipe, given: Any) -> list[Way]:
+def _methods(recipe: Recipe, given: Any) -> list[CombinationMethod]:
     if given is None:
         given = recipe.combinations or DEFAULTS
     if isinstance(given, str):
@@ -380,7 +390,9 @@ def _ways(recipe: Recipe, given: Any) -> list[Way]:
         message = f"combinations: got {shown(given)}, expected a mapping from names, or names"
         raise ParamKindError(message, code="combinations")
     names = list(recipe.members)
-    return [Way.of(text("combinations", name), one, names) for name, one in given.items()]
+    return [
+        CombinationMethod.of(text("combinations", name), one, names) for name, one in given.items()
+    ]
 
 
 def _subsets(recipe: Recipe, given: Any) -> dict[str, list[str]]:
@@ -405,14 +417,14 @@ def _subsets(recipe: Recipe, given: Any) -> dict[str, list[str]]:
     return {name: list(some) for name, some in given.items()}
 
 
-def _unseen(made: Made) -> Scores:
-    if made.unseen is None:
+def _unseen_scores(made: FittedMember) -> Scores:
+    if made.unseen_scores is None:
         message = "a member has no scores of docs it has not seen"
-        raise RustrankError(message, code="ensemble.unseen")
-    return made.unseen
+        raise RustrankError(message, code="ensemble.unseen_scores")
+    return made.unseen_scores
 
 
 def mean_of(evaluation: Evaluation) -> float:
-    """Return the first metric; below all where nothing counts."""
+    """Return the mean of the first metric; minus infinity if no query counts."""
     value = float(next(iter(evaluation.values())))
     return -math.inf if math.isnan(value) else value

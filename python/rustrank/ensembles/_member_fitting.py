@@ -1,9 +1,8 @@
-"""Members of an ensemble, fitted: a model a fold, what other members say as features, several at once.
+"""Fits the members of an ensemble: one model for each fold, stacked on other members, in parallel.
 
-All members have the same folds of whole queries. A model whose scores others learn from, or weights
-are chosen by, is asked about a query only if its labels played no part in it: neither was it fitted
-to them, nor did they say when to stop. Of a member that stands on others this is so at first hand
-alone: the features of the docs that it was fitted to come from models that have seen the others.
+All members share the same folds of whole queries. Scores that other members learn from, or that weights
+are fitted to, come from models that used neither the labels of these queries nor stopped early by them.
+For a stacked member this holds for its own fit only: its input features come from models of other folds.
 """
 
 from __future__ import annotations
@@ -28,52 +27,52 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rustrank.ensembles._saved_models import Ledger
+    from rustrank.ensembles._saved_models import SavedModels
     from rustrank.ensembles.members import Member
     from rustrank.model.booster import Booster
 
     Scores = NDArray[np.float64]
 
 
-class _Ended(Exception):  # noqa: N818 - no error: another fit had one, or somebody pressed Ctrl-C
+class _Cancelled(Exception):  # noqa: N818 - another fit has failed, or Ctrl-C was pressed
     """All fits are to end."""
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
-    """A member, fitted."""
+class FittedMember:
+    """A fitted member."""
 
-    #: A model a bag, on the features that the member learned from.
+    #: One model for each bag, which scores the features that the member learned from.
     fits: list[Booster]
-    #: All of it as one model of raw features.
+    #: The member as one model of raw features.
     booster: Booster
-    #: Models whose mean it is.
+    #: The models whose mean ``booster`` is.
     parts: list[Booster]
-    #: The scores of the docs of the fit by models that have not seen them, where they are needed.
-    unseen: Scores | None
+    #: Scores of the training documents by models that were not fitted to them, where these are needed.
+    unseen_scores: Scores | None
 
 
 @dataclass(eq=False)
-class Fitting:
-    """What members are fitted to, and how."""
+class MemberFitting:
+    """Fits all members to one set of documents."""
 
     docs: RawRows
     #: The fold of each query.
     folds: NDArray[np.int64]
     num_folds: int
     members: Mapping[str, Member]
-    #: Members whose scores of the docs of the fit are needed.
-    asked: set[str]
-    #: Whether members learn from out-of-fold scores of others, and not from those of the same docs.
+    #: The members whose unseen scores of the training documents are needed.
+    scored_unseen: set[str]
+    #: Whether stacked members learn from out-of-fold scores instead of in-sample scores.
     out_of_fold: bool
     seed: int
-    #: The top of ERR's label scale, for rankers that are not told another.
+    #: The top of ERR's label scale, for rankers that have no other.
     max_label: float | None
-    #: Of each fit.
+    #: The threads of each fit.
     num_threads: int | None
-    ledger: Ledger | None
-    made: dict[str, Made] = field(default_factory=dict)
-    ended: threading.Event = field(default_factory=threading.Event)
+    saved: SavedModels | None
+    fitted: dict[str, FittedMember] = field(default_factory=dict)
+    cancelled: threading.Event = field(default_factory=threading.Event)
 
     def bags(self, name: str) -> int:
         """Return how many models a member has."""
@@ -82,7 +81,7 @@ class Fitting:
             return 1
         if member.shared is not None:
             return 0
-        if name in self._strict():
+        if name in self._need_unseen():
             return self.num_folds
         bags = self.num_folds if member.bags is None else member.bags
         if bags > self.num_folds:
@@ -90,19 +89,19 @@ class Fitting:
             raise ParamError(message, code="bags")
         return bags
 
-    def _strict(self) -> set[str]:
-        """Return the members that must not have seen the docs that they are asked about."""
-        asked = set(self.asked)
+    def _need_unseen(self) -> set[str]:
+        """Return the members that must score documents with models that were not fitted to them."""
+        needed = set(self.scored_unseen)
         if self.out_of_fold:
-            asked |= {need for member in self.members.values() for need in member.stack}
-        shared = {self.members[name].shared for name in asked}
-        return asked | {name for name in shared if name is not None}
+            needed |= {need for member in self.members.values() for need in member.stack}
+        shared = {self.members[name].shared for name in needed}
+        return needed | {name for name in shared if name is not None}
 
-    def fit(self, name: str, step: Callable[[str], object]) -> Made:
-        """Fit a member; all that it needs is there."""
+    def fit(self, name: str, step: Callable[[str], object]) -> FittedMember:
+        """Fit a member, after all members that it depends on."""
         member = self.members[name]
         if member.shared is not None:
-            theirs = self.made[member.shared]
+            theirs = self.fitted[member.shared]
             return self._made(name, theirs.fits, self._raw_unseen(member.shared, theirs))
         if member.is_given:
             booster = member.ranker
@@ -111,28 +110,30 @@ class Fitting:
         docs = self._features(member)
         boosters = []
         for bag in range(max(1, self.bags(name))):
-            if self.ended.is_set():
-                raise _Ended
+            if self.cancelled.is_set():
+                raise _Cancelled
             boosters.append(self._fit_bag(name, docs, bag))
             step(name)
-        strict = name in self._strict()
+        strict = name in self._need_unseen()
         return self._made(name, boosters, self._out_of_fold(docs, boosters) if strict else None)
 
-    def _made(self, name: str, boosters: list[Booster], unseen: Scores | None) -> Made:
+    def _made(self, name: str, boosters: list[Booster], unseen: Scores | None) -> FittedMember:
         member = self.members[name]
         of = member if member.shared is None else self.members[member.shared]
-        booster = member_booster(member, of, boosters, [self.made[one].booster for one in of.stack])
-        if member.is_given and name in self._strict():
-            # It is as it was before it came here.
+        booster = member_booster(
+            member, of, boosters, [self.fitted[one].booster for one in of.stack]
+        )
+        if member.is_given and name in self._need_unseen():
+            # A given booster was fitted elsewhere, so all documents are unseen.
             unseen = score(booster, self.docs, self.num_threads)
         elif unseen is not None:
             unseen = normalised(unseen, self.docs, member.normalise)
         is_mean = not of.stack and member.normalise == "none"
-        return Made(boosters, booster, boosters if is_mean else [booster], unseen)
+        return FittedMember(boosters, booster, boosters if is_mean else [booster], unseen)
 
-    def _raw_unseen(self, shared: str, theirs: Made) -> Scores | None:
-        """Return out-of-fold scores before the other member's normalisation."""
-        if theirs.unseen is None:
+    def _raw_unseen(self, shared: str, theirs: FittedMember) -> Scores | None:
+        """Return the unseen scores of a shared member before its normalisation."""
+        if theirs.unseen_scores is None:
             return None
         member = self.members[shared]
         if member.is_given:
@@ -140,20 +141,20 @@ class Fitting:
         return self._out_of_fold(self._features(member), theirs.fits)
 
     def _features(self, member: Member) -> RawRows:
-        """Return the docs of the fit with all features that the member learns from."""
+        """Return the training documents with all features that the member learns from."""
         if not member.stack:
             return self.docs
-        below = [self.made[name] for name in member.stack]
+        below = [self.fitted[name] for name in member.stack]
         scores = [
             score(one.booster, self.docs, self.num_threads)
-            if one.unseen is None or not self.out_of_fold
-            else one.unseen
+            if one.unseen_scores is None or not self.out_of_fold
+            else one.unseen_scores
             for one in below
         ]
         return with_derived(self.docs, [one.booster for one in below], scores, member.derive)
 
     def _out_of_fold(self, docs: RawRows, boosters: list[Booster]) -> Scores:
-        """Score each doc by the model whose fit and whose choice of rounds left its fold out."""
+        """Score each document by the model that neither trained on its fold nor stopped by it."""
         unseen = np.empty(len(docs.y))
         for bag, booster in enumerate(boosters):
             rows = np.flatnonzero(self.folds[docs.query] == bag)
@@ -162,9 +163,9 @@ class Fitting:
 
     def _fit_bag(self, name: str, docs: RawRows, bag: int) -> Booster:
         member = self.members[name]
-        recipe = {} if self.ledger is None else self._recipe(name, bag)
+        recipe = {} if self.saved is None else self._recipe(name, bag)
         called = f"{name} {bag}"
-        if self.ledger is not None and (found := self.ledger.load(called, recipe)) is not None:
+        if self.saved is not None and (found := self.saved.load(called, recipe)) is not None:
             return found
         train, valid = self._parts(name, docs, bag)
         try:
@@ -172,52 +173,52 @@ class Fitting:
         except RustrankError as error:
             error.args = (f"member {name!r}, fit {bag}: {error}",)
             raise
-        return booster if self.ledger is None else self.ledger.keep(called, recipe, booster)
+        return booster if self.saved is None else self.saved.keep(called, recipe, booster)
 
     def _parts(self, name: str, docs: RawRows, bag: int) -> tuple[RawRows, RawRows | None]:
-        """Return what a model is fitted to, and what says when to stop."""
+        """Return the training and, for early stopping, the validation documents of one model."""
         stops = _stops_early(self.members[name].ranker)
         if self.bags(name) == 0:
             return docs, None
         fold = self.folds[docs.query]
-        if name not in self._strict():
+        if name not in self._need_unseen():
             held = docs.take(np.flatnonzero(fold == bag))
             return docs.take(np.flatnonzero(fold != bag)), held if stops else None
-        # The fold that the model will be asked about must not say when to stop either.
-        judge = (bag + 1) % self.num_folds if stops else bag
-        kept = docs.take(np.flatnonzero((fold != bag) & (fold != judge)))
-        return kept, docs.take(np.flatnonzero(fold == judge)) if stops else None
+        # The fold that the model will score must not be used for early stopping either.
+        stopping = (bag + 1) % self.num_folds if stops else bag
+        kept = docs.take(np.flatnonzero((fold != bag) & (fold != stopping)))
+        return kept, docs.take(np.flatnonzero(fold == stopping)) if stops else None
 
     def _fitted(self, member: Member, train: RawRows, valid: RawRows | None, bag: int) -> Booster:
         options = {**member.ranker.get_params(), "n_jobs": self.num_threads}
         options["random_state"] = seed_of(options.get("random_state")) + bag
         if member.augment is not None:
             if "augment" in options:
-                # Nothing is copied: queries count again with some of their docs.
+                # The ranker augments by itself, without copies of the data.
                 options["augment"] = member.augment
             else:
                 train = augmented(train, member.augment, options["random_state"])
         if "progress" in options:
             options["progress"] = False
         if options.get("max_label", 0) is None:
-            # A fold need not have the best label.
+            # A fold may lack the largest label.
             options["max_label"] = self.max_label
         ranker = type(member.ranker)(**options)
         more: dict[str, Any] = {}
         if isinstance(ranker, TreeRanker):
-            more["callbacks"] = self._look
+            more["callbacks"] = self._check_cancelled
         if valid is not None:
             more["eval_set"] = [(valid.table(), valid.y, valid.query)]
         ranker.fit(train.table(), train.y, qid=train.query, **more)
         booster: Booster = ranker.booster_
         return booster
 
-    def _look(self, _: Any) -> None:
-        if self.ended.is_set():
-            raise _Ended
+    def _check_cancelled(self, _: Any) -> None:
+        if self.cancelled.is_set():
+            raise _Cancelled
 
     def _recipe(self, name: str, bag: int) -> dict[str, Any]:
-        """Return all that a fit depends on besides docs, as plain values."""
+        """Return everything besides the data that a fit depends on, as plain values."""
         member = self.members[name]
         options = {
             key: option_record(value)
@@ -232,7 +233,7 @@ class Fitting:
             "derive": option_record(member.derive) if member.stack else [],
             "stack": below,
             "out_of_fold": self.out_of_fold,
-            "unseen": name in self._strict(),
+            "unseen": name in self._need_unseen(),
             "folds": self.num_folds,
             "bag": bag,
             "seed": self.seed,
@@ -240,7 +241,7 @@ class Fitting:
         }
 
     def _below(self, name: str) -> dict[str, Any]:
-        """Return what a member was made of that another stands on."""
+        """Return everything that the scores of a member used for stacking depend on."""
         member = self.members[name]
         if member.is_given:
             return {"booster": option_record(member.ranker), "normalise": member.normalise}
@@ -259,12 +260,12 @@ class Fitting:
             raise ParamError(message, code="features")
 
     def check(self) -> None:
-        """Refuse what cannot be fitted, before anything is."""
+        """Raise `ParamError` if a member cannot be fitted, before any is."""
         for name, member in self.members.items():
             self.bags(name)
             if member.is_given:
                 self._check_given(name, member.ranker)
-            elif member.shared is None and name in self._strict():
+            elif member.shared is None and name in self._need_unseen():
                 least = 3 if _stops_early(member.ranker) else 2
                 if self.num_folds < least:
                     message = (
@@ -276,53 +277,53 @@ class Fitting:
 
     @property
     def num_fits(self) -> int:
-        """How many models there are to fit."""
+        """The number of models to fit."""
         return sum(
             max(1, self.bags(name))
             for name, member in self.members.items()
             if not member.is_given and member.shared is None
         )
 
-    def run(self, n_jobs: int, step: Callable[[str], object]) -> dict[str, Made]:
-        """Fit all members, so many at once, each after those that it needs."""
+    def run(self, n_jobs: int, step: Callable[[str], object]) -> dict[str, FittedMember]:
+        """Fit all members, ``n_jobs`` at a time, each after the members that it depends on."""
         self.check()
         if n_jobs == 1:
             for name in order_of(self.members):
-                self.made[name] = self.fit(name, step)
+                self.fitted[name] = self.fit(name, step)
         else:
             self._run_many(n_jobs, step)
-        return {name: self.made[name] for name in self.members}
+        return {name: self.fitted[name] for name in self.members}
 
     def _run_many(self, n_jobs: int, step: Callable[[str], object]) -> None:
         with ThreadPoolExecutor(n_jobs) as pool:
-            running: dict[Future[Made], str] = {}
-            # First what others wait for.
+            running: dict[Future[FittedMember], str] = {}
+            # Start with the members that others depend on.
             needed = {need for member in self.members.values() for need in needs_of(member)}
             waiting = sorted(order_of(self.members), key=lambda name: name not in needed)
             try:
                 while waiting or running:
                     for name in list(waiting):
-                        if all(need in self.made for need in needs_of(self.members[name])):
+                        if all(need in self.fitted for need in needs_of(self.members[name])):
                             waiting.remove(name)
                             running[pool.submit(self.fit, name, step)] = name
                     done, _ = wait(running, return_when=FIRST_COMPLETED)
                     for future in done:
-                        self.made[running.pop(future)] = future.result()
+                        self.fitted[running.pop(future)] = future.result()
             except BaseException:
-                # Ctrl-C comes here, too: what runs ends after its round, what waits is dropped.
-                self.ended.set()
+                # Also on Ctrl-C: running fits end after their round, waiting ones are dropped.
+                self.cancelled.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
 
 def augmented(docs: RawRows, augment: tuple[float, int], seed: int) -> RawRows:
-    """Return docs and copies of queries with some of theirs, for rankers that learn doc by doc."""
+    """Return documents with augmented copies of queries, for rankers that cannot augment themselves."""
     rows, qid, _ = docs.dataset().augmented(augment, seed=seed)
     ids, query = np.unique(qid, return_inverse=True)
     return RawRows(docs.X[rows], docs.y[rows], query, ids, docs.names)
 
 
 def _stops_early(ranker: Any) -> bool:
-    """Whether a validation set says how long a ranker learns."""
+    """Whether a ranker stops early by a validation set."""
     options = ranker.get_params()
     return options.get("early_stopping", options.get("patience")) is not None

@@ -1,4 +1,4 @@
-"""Members as models: the mean of their fits, on what other members say, normalised, combined."""
+"""Fitted members as single models: the mean of their fits, stacking, normalisation and combination."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 def score(booster: Booster, docs: RawRows, num_threads: int | None) -> Scores:
-    """Score docs; some models look at whole queries."""
+    """Return a booster's scores of documents."""
     return booster.score(docs.X, qid=docs.query, num_threads=num_threads)
 
 
 def with_derived(
     docs: RawRows, below: Sequence[Booster], scores: Sequence[Scores], derive: Sequence[str]
 ) -> RawRows:
-    """Return docs with more features: what is derived of the scores of other members."""
+    """Return documents with further features, derived from the scores of other members."""
     stacking = Stacking(below, derive)
     X = stacking.table(docs.X, qid=docs.query, scores=list(scores))
     names = None
@@ -42,7 +42,7 @@ def with_derived(
 
 
 def normalised(scores: Scores, docs: RawRows, how: str) -> Scores:
-    """Normalise scores as a model does."""
+    """Normalise scores as a model with this normalisation does."""
     if how == "none":
         return scores
     return _rustrank.normalised(scores, how, docs.queries[0])
@@ -51,7 +51,7 @@ def normalised(scores: Scores, docs: RawRows, how: str) -> Scores:
 def member_booster(
     member: Member, of: Member, fits: list[Booster], below: list[Booster]
 ) -> Booster:
-    """Return a member as one model; ``of`` says how its fits were made."""
+    """Return a member as one model; ``of`` is the member that its fits belong to."""
     booster = merged(fits, np.full(len(fits), 1.0 / len(fits)))
     if of.stack:
         booster = Stacking(below, of.derive).booster(booster)
@@ -67,8 +67,8 @@ def combined(
 ) -> Booster:
     """Return a weighted sum of members as one model.
 
-    A member is one model or several, of which it is the mean: they then stand side by side, so that
-    all their trees are scored at once.
+    A member is one model, or the mean of several. All models become parts of one sum, so that all their
+    trees are scored in one pass.
     """
     boosters: list[Booster] = []
     of: list[float] = []
@@ -78,10 +78,10 @@ def combined(
     return merged(boosters, np.array(of))
 
 
-def on_top(
+def net_on_members(
     boosters: Mapping[str, Booster], spreads: Mapping[str, float], net: LambdaRank
 ) -> Booster:
-    """Return a net on the scores of members as one model."""
+    """Return a net whose inputs are the scores of members as one model."""
     scaled = [(0.0, spreads[name]) for name in boosters]
     stacking = Stacking(boosters, ("score",), own=False, normalise=scaled)
     return stacking.booster(net.booster_)

@@ -1,7 +1,7 @@
-"""What is fitted so far, in a folder: model files, and a manifest that says what each was made of.
+"""The folder of an unfinished ensemble: model files, and a manifest with the options of each.
 
-A model is saved whole before the manifest names it, and the manifest is replaced whole. So whatever
-moment a run is killed at, what the manifest names is there, and what it does not name is made anew.
+A model is written completely before the manifest lists it, and the manifest is replaced atomically. If a
+run is killed at any moment, the models that the manifest lists are complete; the others are fitted again.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ MANIFEST = "manifest.json"
 _FORMAT = 1
 
 
-class Ledger:
-    """A folder of fits; any number of threads may use it."""
+class SavedModels:
+    """A folder of fitted models, safe to use from several threads."""
 
     def __init__(self, directory: str | PathLike[str], data: str) -> None:
         self.folder = Path(fspath(directory))
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
-        self._said: dict[str, Any] = {
+        self._manifest: dict[str, Any] = {
             "format": _FORMAT,
             "rustrank": __version__,
             "data": data,
@@ -40,7 +40,7 @@ class Ledger:
         }
         path = self.folder / MANIFEST
         if path.exists():
-            self._said["fits"] = self._read(path)
+            self._manifest["fits"] = self._read(path)
 
     def _read(self, path: Path) -> dict[str, Any]:
         try:
@@ -55,18 +55,18 @@ class Ledger:
             ("rustrank", "another version of rustrank"),
             ("data", "other docs"),
         ):
-            if theirs[name] != self._said[name]:
+            if theirs[name] != self._manifest[name]:
                 message = (
-                    f"{self.folder} has fits of {what}: got {self._said[name]}, expected "
+                    f"{self.folder} has fits of {what}: got {self._manifest[name]}, expected "
                     f"{theirs[name]}; pass another directory"
                 )
                 raise ParamError(message, code="ledger")
         return fits
 
     def load(self, name: str, recipe: dict[str, Any]) -> Booster | None:
-        """Return a fit that is there, or None; one of the same name and another recipe is refused."""
+        """Return a saved model, or None. One of the same name with other options is a `ParamError`."""
         with self._lock:
-            entry = self._said["fits"].get(name)
+            entry = self._manifest["fits"].get(name)
         if entry is None:
             return None
         theirs = entry["recipe"]
@@ -88,7 +88,7 @@ class Ledger:
         return Booster.load(path)
 
     def keep(self, name: str, recipe: dict[str, Any], booster: Booster) -> Booster:
-        """Save a fit, then name it."""
+        """Save a model, then list it in the manifest."""
         plain = "".join(letter if letter.isalnum() else "-" for letter in name)
         digest = hashlib.sha256(json.dumps([name, recipe], sort_keys=True).encode()).hexdigest()
         file = f"{plain}-{digest[:8]}.rrk"
@@ -96,13 +96,15 @@ class Ledger:
         booster.save(path)
         entry = {"file": file, "sha256": _checksum(path), "recipe": recipe}
         with self._lock:
-            self._said["fits"][name] = entry
-            write_whole(self.folder / MANIFEST, json.dumps(self._said, indent=1, sort_keys=True))
+            self._manifest["fits"][name] = entry
+            replace_file(
+                self.folder / MANIFEST, json.dumps(self._manifest, indent=1, sort_keys=True)
+            )
         return booster
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Replace a file: the old one stays until the new one is whole."""
+def replace_file(path: Path, text: str) -> None:
+    """Replace a file atomically."""
     other = path.with_name(f".{path.name}.new")
     other.write_text(text + "\n", "utf-8")
     other.replace(path)

@@ -1,7 +1,7 @@
-"""Ways of combining an ensemble's members: each finds weights, or a net, on docs that no member has seen.
+"""Methods of combining the members of an ensemble: each fits weights, or a net, to unseen documents.
 
-What a way is worth is measured on docs that it has not seen either: each half of the docs is ranked by
-the weights that the other half has led to.
+No member was fitted to these documents. The metric of a combination is measured by cross-fitting: each
+half of the documents is scored with the weights fitted to the other half.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Scores = NDArray[np.float64]
 
-#: Methods of `Combiner` that a name stands for.
+#: The methods of `Combiner` that can be named.
 METHODS = (
     "best_first",
     "coordinate",
@@ -39,7 +39,7 @@ METHODS = (
     "most_different_first",
     "powell",
 )
-#: What is tried where nothing is said.
+#: The combinations that are tried by default.
 DEFAULTS: dict[str, Any] = {
     "average": "average",
     "exact tree, most different first": "most_different_first",
@@ -49,7 +49,7 @@ DEFAULTS: dict[str, Any] = {
     "linear LambdaRank": "lambdarank",
     "two-layer LambdaRank": "lambdarank_net",
 }
-#: The most members that forward selection adds, those that it adds again counted.
+#: The most steps of forward selection; a member may be added more than once.
 _MOST_STEPS = 50
 
 
@@ -75,21 +75,21 @@ class MemberScores(ScoredRows):
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
-    """Weights of members' scores, or a net on them."""
+class MemberWeights:
+    """A fitted combination: weights of the members' scores, or a net whose inputs they are."""
 
     weights: dict[str, float] | None
     net: LambdaRank | None = None
 
     def score(self, scored: MemberScores) -> Scores:
-        """Score docs."""
+        """Return the combined scores of documents."""
         if self.net is not None:
             return self.net.predict(np.column_stack(list(scored.by_ranker.values())))
         assert self.weights is not None  # noqa: S101 - it is one or the other
         return weighted(scored, self.weights)
 
-    def said(self) -> str:
-        """Name the members with the heaviest weights."""
+    def description(self) -> str:
+        """Name the members with the largest weights."""
         if self.weights is None:
             return "a net"
         total = sum(abs(weight) for weight in self.weights.values()) or 1.0
@@ -109,15 +109,15 @@ def weighted(scored: MemberScores, weights: Mapping[str, float]) -> Scores:
 
 
 @dataclass(frozen=True)
-class Way:
-    """A way of combining, checked."""
+class CombinationMethod:
+    """A method of combining members, checked."""
 
     name: str
     given: Any
 
     @classmethod
-    def of(cls, name: str, given: Any, members: Sequence[str]) -> Way:
-        """Check what a caller calls a combination."""
+    def of(cls, name: str, given: Any, members: Sequence[str]) -> CombinationMethod:
+        """Check a combination as the caller gives it."""
         what = f"combination {name!r}"
         if isinstance(given, str) and given not in ("average", "forward", *METHODS):
             known = ", ".join(("average", "forward", *METHODS))
@@ -142,26 +142,26 @@ class Way:
 
     @property
     def is_fitted(self) -> bool:
-        """Whether it depends on labels."""
+        """Whether weights are fitted to labels."""
         return not (isinstance(self.given, Mapping) or self.given == "average")
 
-    def find(self, scored: MemberScores, judging: Judging, seed: int) -> Mixture:
-        """Find the weights that are best on some docs."""
+    def find(self, scored: MemberScores, judging: Judging, seed: int) -> MemberWeights:
+        """Fit the weights to some documents."""
         names = list(scored.by_ranker)
         if self.given == "average":
-            return Mixture(dict.fromkeys(names, 1.0))
+            return MemberWeights(dict.fromkeys(names, 1.0))
         if isinstance(self.given, Mapping):
-            return Mixture({name: self.given.get(name, 0.0) for name in names})
+            return MemberWeights({name: self.given.get(name, 0.0) for name in names})
         if len(names) == 1:
-            return Mixture({names[0]: 1.0})
+            return MemberWeights({names[0]: 1.0})
         if self.given == "forward":
             return _forward(scored, judging)
         combiner = self._combiner(judging, seed)
         combiner.fit(scored.by_ranker, scored.raw.y, qid=scored.raw.query)
         net = combiner.net
         if net is not None:
-            return Mixture(None, net)
-        return Mixture(dict(zip(names, combiner.weights.tolist(), strict=True)))
+            return MemberWeights(None, net)
+        return MemberWeights(dict(zip(names, combiner.weights.tolist(), strict=True)))
 
     def _combiner(self, judging: Judging, seed: int) -> Combiner:
         if isinstance(self.given, Combiner):
@@ -169,7 +169,7 @@ class Way:
         return Combiner(
             judging.metrics[0],
             method=self.given,
-            # What is worse than nothing on these docs is noise more often than not.
+            # A negative weight is more often noise than signal.
             negative=False,
             seed=seed,
             gain=judging.gain,
@@ -178,8 +178,8 @@ class Way:
             num_threads=judging.num_threads,
         )
 
-    def crossed(self, scored: MemberScores, judging: Judging, seed: int) -> Evaluation:
-        """Return its metrics on docs that it was not fitted to: of each half by the other."""
+    def cross_fitted(self, scored: MemberScores, judging: Judging, seed: int) -> Evaluation:
+        """Return the metrics by cross-fitting: each half scored with the weights of the other."""
         if not self.is_fitted:
             return scored.evaluate(self.find(scored, judging, seed).score(scored), judging)
         scores = np.zeros(len(scored.raw.y))
@@ -190,30 +190,29 @@ class Way:
 
 
 def spread_of(scores: Scores) -> float:
-    """Return the standard deviation, whatever the order of rows; 1 where there is none."""
+    """Return the standard deviation, the same for any order of rows; 1 if it is 0."""
     spread = float(np.std(np.sort(scores)))
     return spread if spread > 0 and np.isfinite(spread) else 1.0
 
 
-def _forward(scored: MemberScores, judging: Judging) -> Mixture:
-    """Add the member that helps the average most, again and again, while it helps docs not looked at.
+def _forward(scored: MemberScores, judging: Judging) -> MemberWeights:
+    """Forward selection: repeatedly add the member that improves the average most.
 
-    A member may be added more than once. How many steps are taken is what is best for each half on average
-    where the other half chose the members.
+    A member may be added more than once. The number of steps is chosen by cross-fitting on two halves.
     """
     curves = []
     for fit, held in scored.raw.halves(1):
         chosen = _path(scored.take(fit), judging)
-        curves.append(_along(scored.take(held), chosen, judging))
+        curves.append(_values_along(scored.take(held), chosen, judging))
     length = min(map(len, curves))
     mean = np.mean([curve[:length] for curve in curves], axis=0)
     steps = int(np.argmax(np.nan_to_num(mean, nan=-1.0))) + 1
     chosen = _path(scored, judging, steps)
-    return Mixture({name: float(chosen.count(name)) for name in scored.by_ranker})
+    return MemberWeights({name: float(chosen.count(name)) for name in scored.by_ranker})
 
 
 def _path(scored: MemberScores, judging: Judging, steps: int | None = None) -> list[str]:
-    """Return the members in the order in which they are added."""
+    """Return the members in the order in which forward selection adds them."""
     names = list(scored.by_ranker)
     most = min(_MOST_STEPS, 4 * len(names)) if steps is None else steps
     total = np.zeros(len(scored.raw.y))
@@ -226,8 +225,8 @@ def _path(scored: MemberScores, judging: Judging, steps: int | None = None) -> l
     return chosen
 
 
-def _along(scored: MemberScores, chosen: list[str], judging: Judging) -> list[float]:
-    """Return the metric after each member that is added."""
+def _values_along(scored: MemberScores, chosen: list[str], judging: Judging) -> list[float]:
+    """Return the metric after each added member."""
     total = np.zeros(len(scored.raw.y))
     values = []
     for name in chosen:

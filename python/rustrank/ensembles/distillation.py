@@ -1,8 +1,7 @@
-"""Distillation: one small ranker that ranks as a large one does, learned from docs without labels."""
+"""Distillation: a small ranker trained to reproduce the ranking of a large one, without labels."""
 
 from __future__ import annotations
 
-import html
 import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from rustrank.errors import DataError, ParamError, ParamKindError, RustrankWarni
 from rustrank.estimators.lambdamart import LambdaMART
 from rustrank.estimators.mart import MART
 from rustrank.estimators.ranker import Ranker
-from rustrank.formatting import html_table, interval, number, text_table
+from rustrank.formatting import interval, number, result_html, result_text
 from rustrank.inputs.scalars import real, text, threads, whole
 from rustrank.inputs.vectors import as_scores, check_length
 from rustrank.metrics.comparison import Comparison
@@ -35,17 +34,17 @@ __all__ = ["Distillation", "distill"]
 
 @dataclass(frozen=True, eq=False)
 class Distillation:
-    """A student, and how far it ranks as its teacher does on queries that it has not seen.
+    """A student, and how well it reproduces the ranking of its teacher on held-out queries.
 
     Attributes
     ----------
     booster : Booster
         The student.
     fidelity : MetricValue
-        The NDCG of the student's ranking if the teacher's is the ideal one: the doc that the teacher ranks
-        first has a gain of ``depth``, the next one of ``depth - 1``, and so on. 1 is the same ranking.
+        The NDCG of the student's ranking where the teacher's ranking is the ideal one: the document that the
+        teacher ranks first has gain ``depth``, the next ``depth - 1``, and so on. 1 is the same ranking.
     against : MetricComparison or None
-        Where labels were given: teacher and student by them, on the same queries.
+        With labels: the comparison of teacher and student by them, on the same queries.
     """
 
     booster: Booster
@@ -65,7 +64,7 @@ class Distillation:
 
     @property
     def statements(self) -> list[str]:
-        """What the figures say."""
+        """The result in sentences."""
         said = [
             f"the student's ranking has {number(self.fidelity)} [{interval(self.fidelity.interval)}] "
             "of the NDCG of the teacher's own"
@@ -85,11 +84,10 @@ class Distillation:
         return head, rows
 
     def __repr__(self) -> str:
-        return "\n".join([text_table(*self._table(), left=2), "", *self.statements])
+        return result_text(self._table(), self.statements, left=2)
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<p>{html.escape(statement)}</p>" for statement in self.statements)
-        return html_table(*self._table(), left=2) + said
+        return result_html(self._table(), self.statements, left=2)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -228,7 +226,7 @@ def _targets(given: Any, student: Ranker) -> str:
 def _docs(
     teacher: Any, X: Any, y: Any, queries: tuple[Any, Any], num_threads: int | None
 ) -> tuple[RawRows, Scores]:
-    """Return docs, and what the teacher says of them."""
+    """Return the documents and the teacher's scores of them."""
     from rustrank.estimators.fitting import checked, queries_within
 
     taken, qid, group = queries_within(checked(X), *queries)

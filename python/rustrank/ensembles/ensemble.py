@@ -8,9 +8,9 @@ import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rustrank.ensembles._building import Parts, Plan, Row, mean_of, pooled
-from rustrank.ensembles._member_models import combined, on_top
-from rustrank.ensembles._saved_models import write_whole
+from rustrank.ensembles._building import DataSplit, EnsembleOptions, Row, mean_of, pooled_tables
+from rustrank.ensembles._member_models import combined, net_on_members
+from rustrank.ensembles._saved_models import replace_file
 from rustrank.ensembles.members import as_recipe
 from rustrank.errors import RustrankWarning, UnknownNameError, shown
 from rustrank.formatting import html_table, interval, number, p_value, percent, text_table
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rustrank.ensembles._member_fitting import Made
-    from rustrank.ensembles._weighting import Mixture
+    from rustrank.ensembles._member_fitting import FittedMember
+    from rustrank.ensembles._weighting import MemberWeights
     from rustrank.metrics.comparison import MetricComparison
     from rustrank.model.booster import Booster
 
@@ -50,7 +50,7 @@ class EnsembleTables:
     metrics : list of str
         What is measured; the first decides.
     level : float
-        The level of intervals, and of what is called clear.
+        The level of intervals and of significance.
     """
 
     members: dict[str, Row]
@@ -155,8 +155,8 @@ class Ensemble(EnsembleTables):
         As of `EnsembleTables`. `booster` is the combination that was chosen.
     """
 
-    _made: dict[str, Made] = field(repr=False)
-    _mixtures: dict[str, Mixture] = field(repr=False)
+    _made: dict[str, FittedMember] = field(repr=False)
+    _mixtures: dict[str, MemberWeights] = field(repr=False)
     _spreads: dict[str, float] = field(repr=False)
 
     @property
@@ -187,7 +187,7 @@ class Ensemble(EnsembleTables):
             raise UnknownNameError(message, code="combinations")
         mixture = self._mixtures[name]
         if mixture.net is not None:
-            return on_top(self.boosters, self._spreads, mixture.net)
+            return net_on_members(self.boosters, self._spreads, mixture.net)
         parts = {name: made.parts for name, made in self._made.items()}
         return combined(parts, self._spreads, mixture.weights or {})
 
@@ -216,7 +216,7 @@ class Ensemble(EnsembleTables):
         ensembles : sequence of Ensemble
             Of several folds, each measured on docs of its own.
         """
-        return EnsembleTables(**pooled(ensembles))
+        return EnsembleTables(**pooled_tables(ensembles))
 
 
 def _verdict(against: MetricComparison) -> str:
@@ -245,12 +245,12 @@ def ensemble(
     n_jobs: int | None = None,
     num_threads: int | None = None,
 ) -> Ensemble:
-    """Fit rankers of many kinds, combine them, and say what each and each combination is worth.
+    """Fit rankers of several kinds, combine them, and evaluate each member and each combination.
 
     Members are fitted to one part of the queries, by folds: each model has another fold as its
-    validation set, and a member is the mean of its models. Weights are chosen on another part, and what
-    results is measured on a third, which nothing was fitted to or chosen by. The result depends on the
-    docs and the options alone: not on the order of rows, nor on threads.
+    validation set, and a member is the mean of its models. Weights are fitted to a second part, and
+    everything is evaluated on a third. The result depends on the documents and the options only: not on the
+    order of rows, nor on threads.
 
     Docs come with raw features, as a `rustrank.datasets.Ranking`, as ``(X, y, qid)``, or as a mapping
     with ``X``, ``y`` and ``qid`` or ``group``.
@@ -262,60 +262,60 @@ def ensemble(
         as ``{"trees": rr.LambdaMART(early_stopping=50), "net": rr.LambdaRank()}``. A `Member` says more:
         bags, augmentation, scores of other members as features.
     docs : docs
-        What members are fitted to, and the next two parts, where these are shares.
+        The documents to fit members to, and to take the next two parts from if they are shares.
     held_out : float, docs or "folds", default 0.2
-        What weights are chosen by: a share of the queries, other docs, or the docs that members are fitted
-        to, each scored by models that have not seen it. Members that stand on others flatter themselves a
-        little there: the features of the docs that they learned from have seen it.
+        The documents to fit weights to: a share of the queries, other documents, or ``"folds"``: the training
+        documents, each scored by models that were not fitted to it. With ``"folds"`` the values of stacked
+        members are slightly too high, since their input features come from models that saw these documents.
     valid : float or docs, default 0.2
-        What everything is measured on.
+        The documents to evaluate on.
     metrics : str or sequence of str, optional
-        What is measured, NDCG@10 by default; the first is what weights are chosen by.
+        The metrics, NDCG@10 by default; weights maximise the first one.
     folds : int, default 10
-        How many folds there are, and so how many models of a member, unless it says otherwise.
+        The number of folds, and of models of each member that has no other number of bags.
     stacking : {"out_of_fold", "paper"}
-        Scores that are features of other members: of models that have not seen the doc, neither in their
-        fit nor in their choice of rounds; or, as in the fifth paper, of those fitted to the same docs.
+        Which scores stacked members learn from: those of models that used the document neither for fitting nor
+        for early stopping, or, as in the fifth paper, those of models fitted to the same documents.
     combinations : mapping, optional
-        Ways of combining that are tried, by name: ``average`` (of scores divided by their spread),
-        ``forward`` (the member that helps the average most is added, again and again); ``coordinate``, ``powell``,
+        The methods of combining to try, by name: ``average`` (of scores divided by their standard deviation),
+        ``forward`` (forward selection: repeatedly add the best member); ``coordinate``, ``powell``,
         ``best_first``, ``most_different_first``, ``lambdarank`` and ``lambdarank_net`` as for `Combiner`; a
         `Combiner` of your own; nested pairs of members, joined by exact sweeps; or a mapping from members to
         weights. By default all of these but the last three and ``powell``.
     subsets : mapping from names to sequences of members, optional
-        Averages that are measured besides; by default of all members but one, for each.
+        Averages of subsets to evaluate as well; by default all members but one, for each member.
     choose : str, default "auto"
-        The combination that is returned: by its name, or ``auto``, the average unless another is clearly better
-        on held-out docs.
+        The combination to return: a name, or ``auto``: the first, usually the average, unless another is
+        significantly better on held-out documents.
     retrain : bool, default False
-        Whether to fit the members once more at the end, to all of ``docs``; weights and figures stay.
+        Whether to finally refit the members to all of ``docs``; weights and reported metrics stay.
     directory : path-like, optional
-        Where every fit is saved at once. A run that was killed goes on from there, and ends with the same
-        model; other docs or other options are refused. The result is saved there, too: ``ensemble.rrk``.
+        A folder where every fit is saved immediately. A run that was killed continues from it and gives the
+        same model; other documents or options are an error. The result is saved there as ``ensemble.rrk``.
     level : float, default 0.95
-        The level of intervals, and of what is called clear.
+        The level of intervals and of significance.
     seed : int, default 0
-        The seed of what is drawn: parts, folds, augmentation.
+        The seed of the split, the folds and the augmentation.
     gain, max_label
-        As for `rustrank.evaluate`; ``max_label`` is that of rankers, too, which are not told another.
+        As for `rustrank.evaluate`; ``max_label`` also applies to rankers without one of their own.
     progress : bool, default False
         Whether to show a progress bar.
     n_jobs : int, optional
-        How many members are fitted at once; as many as there are cores by default.
+        The number of members to fit at once; the number of cores by default.
     num_threads : int, optional
         Threads to use, for all of these together; all cores by default.
 
     Returns
     -------
     Ensemble
-        The figures, and the combination as one `Booster`.
+        The tables of metrics, and the combination as one `Booster`.
 
     Raises
     ------
     DataError
-        Nothing can be learned from the docs, or they do not fit each other.
+        Nothing can be learned from the documents, or the parts have different features.
     ParamError
-        An option is unknown or out of range, or the directory has fits of something else.
+        An option is unknown or out of range, or the directory belongs to other data or options.
 
     Examples
     --------
@@ -333,17 +333,17 @@ def ensemble(
     """
     options = dict(locals())
     recipe = as_recipe(members)
-    parts = Parts.of(options)
-    plan = Plan.of(recipe, options, parts.top)
+    parts = DataSplit.of(options)
+    plan = EnsembleOptions.of(recipe, options, parts.top)
     with warnings.catch_warnings():
-        # Parts have features of one value: nothing that a caller could change.
+        # Parts may have features with a single value, which the caller cannot change.
         warnings.simplefilter("ignore", RustrankWarning)
         made = plan.fit(parts.fit, "", flag("progress", progress))
-        found = Ensemble(**plan.judged(made, parts))
+        found = Ensemble(**plan.evaluate(made, parts))
         if flag("retrain", retrain):
             again = plan.fit(parts.whole, "retrained", progress)
             vars(found)["_made"].update(again)
     if plan.directory is not None:
         found.booster.save(plan.directory / "ensemble.rrk")
-        write_whole(plan.directory / "ensemble.json", json.dumps(found.to_dict(), indent=1))
+        replace_file(plan.directory / "ensemble.json", json.dumps(found.to_dict(), indent=1))
     return found

@@ -1,4 +1,4 @@
-"""What an ensemble is made of: its members, and recipes that name whole lists of them."""
+"""The members of an ensemble, and recipes: named lists of members and combinations."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from rustrank.model.booster import Booster
 
 __all__ = ["Member", "Recipe", "recipe"]
 
-#: What may be derived from the scores of another member, in the order in which they become features.
+#: The features that can be derived from the scores of another member, in their order.
 DERIVED = ("score", "max", "mean", "top3")
-#: What may become of a member's scores before they are mixed.
+#: The normalisations of a member's scores before they are combined.
 NORMALISATIONS = ("none", "logistic", "query", "query_range", "query_top")
 #: The most models of a member.
 _MOST_BAGS = 1000
@@ -28,7 +28,7 @@ _MOST_BAGS = 1000
 
 @dataclass(frozen=True)
 class Member:
-    """A member of an ensemble, and how it is fitted.
+    """A member of an ensemble: a ranker, and how it is fitted.
 
     Parameters
     ----------
@@ -36,20 +36,21 @@ class Member:
         One of this library's rankers with its options, such as ``rr.LambdaMART(n_estimators=500)``; a
         `Booster`, which is taken as it is; or the name of another member whose models this one shares.
     bags : int, optional
-        How many models are fitted and averaged, each with another fold of the queries as its validation
-        set; 0 for one model of all queries and no validation set. By default one a fold.
+        The number of models to fit and average, each with another fold of the queries as its validation set;
+        0 for one model of all queries without a validation set. By default one for each fold.
     augment : (float, int), optional
-        Train on more: so many copies of each query besides the query itself, each with that share of its
-        docs. ``(0.7, 5)`` is the fifth paper's Aug70, ``(0.5, 10)`` its Aug50.
+        ``(share, copies)``: train on additional copies of each query, each with this share of its documents.
+        ``(0.7, 5)`` is the fifth paper's Aug70, ``(0.5, 10)`` its Aug50.
     stack : sequence of str
-        Members whose scores are features of this one.
+        The members whose scores are features of this one.
     derive : sequence of {"score", "max", "mean", "top3"}
-        What becomes a feature of each of these: the score of a doc, the largest and the mean score of its query,
-        and the mean of its three largest.
+        The features derived from each of these: the score of the document, the largest and the mean score of
+        its query, and the mean of the three largest.
     normalise : {"none", "logistic", "query", "query_range", "query_top"}
-        What becomes of the scores before they are mixed: the probabilities that scores of a logistic
-        loss stand for; scores of unit variance and mean 0, or from 0 to 1, within each query; or, with P
-        such a probability and Pmax the largest of the query, ``Pmax * (1 + P - Pmax)`` as in the fifth paper.
+        The normalisation of scores before they are combined: probabilities of a logistic loss
+        (``logistic``); mean 0 and variance 1 (``query``) or the range 0 to 1 (``query_range``) within each
+        query; or ``Pmax * (1 + P - Pmax)`` as in the fifth paper (``query_top``), where P is the probability
+        and Pmax the largest of the query.
     """
 
     ranker: Any
@@ -61,7 +62,7 @@ class Member:
 
     @property
     def is_given(self) -> bool:
-        """Whether there is nothing to fit."""
+        """Whether the ranker is a booster, which is not fitted."""
         return isinstance(self.ranker, Booster)
 
     @property
@@ -70,7 +71,7 @@ class Member:
         return self.ranker if isinstance(self.ranker, str) else None
 
     def description(self) -> str:
-        """Say in a line what it is."""
+        """Describe the member in one line."""
         said = f"the models of {self.ranker}" if self.shared else repr(self.ranker)
         if self.augment is not None:
             said += f", {self.augment[1]} copies of {self.augment[0]:g} of the docs"
@@ -81,18 +82,18 @@ class Member:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Members, the combinations that are tried, and the subsets that are tabled, by name.
+    """Members, combinations to try, and subsets to evaluate, by name.
 
     Parameters
     ----------
     members : mapping from names to Members
-        What the ensemble is made of.
+        The members of the ensemble.
     combinations, subsets : mappings
         As for `rustrank.ensemble`.
     descriptions : mapping
-        What to say of members in tables.
+        Descriptions of members for tables.
     metrics : sequence of str
-        What is measured where `rustrank.ensemble` is not told.
+        The default metrics of `rustrank.ensemble`.
     """
 
     members: Mapping[str, Member]
@@ -134,7 +135,7 @@ def yahoo2010(
             f"M{first + 1}": (Member(ranker, bags, aug50), f"LambdaMART for {called}, Aug50"),
             f"M{first + 2}": (Member(ranker, bags, aug70), f"LambdaMART for {called}, Aug70"),
             f"M{first + 3}": (
-                # These do not depend on a doc's own score: they tell queries apart.
+                # These features are the same for all documents of a query.
                 Member(ranker, bags, None, ("M11", "M12"), ("max", "mean", "top3")),
                 f"LambdaMART for {called}, MART scores as features",
             ),
@@ -157,7 +158,7 @@ def yahoo2010(
 
 
 def _combinations(ndcg: str) -> dict[str, Any]:
-    """Return the combinations of table 1, for all members, and what came later."""
+    """Return the combinations of table 1, and newer methods, for all members."""
     return {
         "average": "average",
         "exact tree, most different first": "most_different_first",

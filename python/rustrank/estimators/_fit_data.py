@@ -1,4 +1,4 @@
-"""Rows to learn from and rows to judge by, as rankers are given them: with queries, weights, scores."""
+"""The training and validation sets that estimators are given, as arguments of `Dataset`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-#: What a validation set is described by.
+#: The fields of a validation set.
 _FIELDS = ("X", "y", "qid", "group", "query_weight")
 
 
 @dataclass(frozen=True)
-class Part:
-    """Rows to learn from or to judge by, as `Dataset` takes them."""
+class FitData:
+    """A training or validation set: features in the caller's form, with queries, weights and base scores."""
 
     X: Any
     y: Any
@@ -39,7 +39,7 @@ class Part:
         check_weight(self.row_weight)
 
     def dataset(self, **options: Any) -> Dataset:
-        """Return them binned."""
+        """Return the rows binned."""
         return Dataset(
             self.X,
             self.y,
@@ -51,8 +51,8 @@ class Part:
             **options,
         )
 
-    def divided(self, share: float, seed: int) -> tuple[Part, Part]:
-        """Hold a share of the queries out; which these are depends on seed and content alone."""
+    def split(self, share: float, seed: int) -> tuple[FitData, FitData]:
+        """Split off a share of the queries, chosen by the seed and the content of the queries."""
         docs = as_raw_rows({"X": self.X, "y": self.y, "qid": self.qid, "group": self.group}, "X")
         kept, held = docs.split_queries([1 - share, share], seed)
         if len(kept) == 0 or len(held) == 0:
@@ -64,7 +64,7 @@ class Part:
         weight = as_query_weight(self.query_weight, docs.query_ids)
         return self._of(docs, np.sort(kept), weight), self._of(docs, np.sort(held), weight)
 
-    def _of(self, docs: Any, queries: NDArray[Any], weight: Any) -> Part:
+    def _of(self, docs: Any, queries: NDArray[Any], weight: Any) -> FitData:
         rows = np.flatnonzero(np.isin(docs.query, queries))
         some = docs.take(rows)
         by_row = [
@@ -78,18 +78,18 @@ class Part:
         if weight is not None:
             check_length("query_weight", len(weight), docs.num_queries, "queries")
             weight = weight[queries]
-        return Part(X, some.y, some.query, None, weight, *by_row)
+        return FitData(X, some.y, some.query, None, weight, *by_row)
 
 
-def training_part(X: Any, y: Any, given: Mapping[str, Any], kind: str) -> Part:
-    """Take what `fit` was given to learn from."""
+def training_part(X: Any, y: Any, given: Mapping[str, Any], kind: str) -> FitData:
+    """Return the training set from the arguments of `fit`."""
     X, qid, group = queries_within(check_training(X, y, kind), given["qid"], given["group"])
     weight, base_score = given["sample_weight"], given.get("base_score")
-    return Part(X, y, qid, group, given["query_weight"], weight, base_score)
+    return FitData(X, y, qid, group, given["query_weight"], weight, base_score)
 
 
-def eval_sets(given: Mapping[str, Any]) -> dict[str, Part]:
-    """Take the validation sets of `fit` by their names: ``valid``, or ``valid_0``, ``valid_1``, ..."""
+def eval_sets(given: Mapping[str, Any]) -> dict[str, FitData]:
+    """Return the validation sets of `fit` by name: ``valid``, or ``valid_0``, ``valid_1``, ..."""
     sets = given.get("eval_set")
     if sets is None:
         return {}
@@ -105,7 +105,7 @@ def eval_sets(given: Mapping[str, Any]) -> dict[str, Part]:
 
 
 def _is_set(given: Any) -> bool:
-    """Whether this is one validation set and not several: its first element is a table."""
+    """Whether this is one validation set and not a list: its first element is a table."""
     return isinstance(given, tuple) and len(given) in (2, 3) and not _is_tuple(given[0])
 
 
@@ -114,7 +114,7 @@ def _is_tuple(given: Any) -> bool:
 
 
 def _each(name: str, given: Any, num_sets: int) -> list[Any]:
-    """Take a thing for each validation set."""
+    """Return one value for each validation set."""
     if given is None:
         return [None] * num_sets
     if not isinstance(given, (list, tuple)) or len(given) != num_sets:
@@ -123,7 +123,7 @@ def _each(name: str, given: Any, num_sets: int) -> list[Any]:
     return list(given)
 
 
-def _set(given: Any, qid: Any, group: Any) -> Part:
+def _set(given: Any, qid: Any, group: Any) -> FitData:
     fields = _fields(given)
     for name, value in (("qid", qid), ("group", group)):
         if value is not None and fields.get(name) is not None:
@@ -131,7 +131,7 @@ def _set(given: Any, qid: Any, group: Any) -> Part:
             raise ParamError(message, code="eval_set")
         fields[name] = fields.get(name) if value is None else value
     X, ids, sizes = queries_within(checked(fields["X"]), fields["qid"], fields["group"])
-    return Part(X, fields["y"], ids, sizes, fields.get("query_weight"))
+    return FitData(X, fields["y"], ids, sizes, fields.get("query_weight"))
 
 
 def _fields(given: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a net learns from and how, checked: each option by its own name."""
+"""The options and data sets of net estimators, checked."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from rustrank.parameters.plan import Losing, check_same_names, loss_metric, pref
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rustrank.estimators._fit_data import Part
+    from rustrank.estimators._fit_data import FitData
 
 _MOST = 2**32 - 1
 
 
 @dataclass(frozen=True)
-class Values:
-    """A set of docs with their values."""
+class NetData:
+    """A data set with feature values, which nets learn from."""
 
     core: _rustrank.RawDataset
     names: list[str] | None
     query_ids: NDArray[Any]
 
 
-def as_values(part: Part, num_threads: int | None) -> Values:
-    """Read features and what is known of their rows."""
+def as_values(part: FitData, num_threads: int | None) -> NetData:
+    """Read the features, labels, queries and weights of a set."""
     table = as_table(part.X)
     labels = as_labels(part.y)
     check_length("y", len(labels), table.num_rows, "rows")
@@ -49,11 +49,11 @@ def as_values(part: Part, num_threads: int | None) -> Values:
         as_query_weight(part.query_weight, ids),
     )
     reading = ReadOptions(None, "error", num_threads)
-    return Values(_rustrank.RawDataset(as_block(table), rows, reading), table.names, ids)
+    return NetData(_rustrank.RawDataset(as_block(table), rows, reading), table.names, ids)
 
 
 def refuse_dataset(X: Any) -> None:
-    """Say why a net cannot learn from a `Dataset`."""
+    """Raise an error for a `Dataset`, which keeps no feature values."""
     if isinstance(X, Dataset):
         message = (
             "X: got a Dataset, which keeps no values, expected the features themselves: nets learn "
@@ -64,7 +64,7 @@ def refuse_dataset(X: Any) -> None:
 
 @dataclass(frozen=True)
 class Learning:
-    """A net and how it learns."""
+    """The structure of a net and the options of its training."""
 
     hidden: list[int]
     epochs: int
@@ -102,7 +102,7 @@ def _hidden(given: Any) -> list[int]:
 
 @dataclass(frozen=True)
 class NetPlan:
-    """Everything but the training set."""
+    """All options and validation sets of a training."""
 
     learning: Learning
     objective: Losing
@@ -121,7 +121,7 @@ class NetPlan:
         given: Mapping[str, Any],
         names: list[str] | None,
     ) -> NetPlan:
-        """Check all options of a net, and what `fit` got besides the training set."""
+        """Check all options of a net, and the arguments of `fit` besides the training set."""
         num_threads = threads(options["n_jobs"], "n_jobs")
         judging = judging_of(options, num_threads)
         valid = valid_of(eval_sets(given), num_threads, names)
@@ -145,7 +145,7 @@ class NetPlan:
 
 
 def judging_of(options: Mapping[str, Any], num_threads: int | None) -> Judging:
-    """Return the metrics of a net and what they mean."""
+    """Return the metrics of a net and their options."""
     gain, relevant, top = options["gain"], options["relevant_from"], options["max_label"]
     return Judging.of(options["metric"], gain, "expected", "skip", relevant, top, num_threads)
 
@@ -169,9 +169,9 @@ def _losing(kind: str, options: Mapping[str, Any], metrics: list[str]) -> Losing
 
 
 def valid_of(
-    sets: Mapping[str, Part], num_threads: int | None, names: list[str] | None
-) -> Values | None:
-    """Read the validation set, where there is one."""
+    sets: Mapping[str, FitData], num_threads: int | None, names: list[str] | None
+) -> NetData | None:
+    """Read the validation set, if there is one."""
     if not sets:
         return None
     if len(sets) > 1:

@@ -1,7 +1,7 @@
-"""What people pass to ``fit``: checked as scikit-learn's tools expect it, queries taken out of frames.
+"""Checks of the arguments of ``fit``, with the messages that scikit-learn's tools expect.
 
-A table may have its query ids in a column named ``qid``: what cuts rows out of tables then cuts them
-right, though it knows of no queries.
+A table may have the query ids in a column ``qid``. scikit-learn's splitters, which know no queries, then
+keep rows and ids together.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _MOST_NAMES = 5
 def queries_within(
     X: Any, qid: Any, group: Any, features: Sequence[str] = (), *, needed: bool = True
 ) -> tuple[Any, Any, Any]:
-    """Return the table without its column of query ids, and the ids or the sizes of queries.
+    """Return the table without the column ``qid``, and the ids or sizes of the queries.
 
-    Without any of these all rows are one query.
+    Without ids and sizes, all rows are one query.
     """
     if QID not in _columns(X) or QID in features:
         if needed and qid is None and group is None:
@@ -59,7 +59,7 @@ def _columns(X: Any) -> list[Any]:
         return list(getattr(X, "column_names", ()))
     if library(X) in ("pandas", "polars"):
         return list(getattr(X, "columns", ()))
-    # scipy's dictionary of keys is a mapping too.
+    # scipy's dok_matrix is a mapping, too.
     is_mapping = isinstance(X, Mapping) and library(X) != "scipy"
     return list(X) if is_mapping else []
 
@@ -79,7 +79,7 @@ def _num_rows(X: Any) -> int:
 
 
 def checked(X: Any) -> Any:
-    """Return a table with rows and columns of real numbers, or say what it is instead."""
+    """Return the table, or raise `DataError` unless it is two-dimensional and real."""
     if library(X) in ("pandas", "polars", "pyarrow", "rustrank") or isinstance(X, Mapping):
         return X
     if library(X) == "scipy":
@@ -89,7 +89,7 @@ def checked(X: Any) -> Any:
         try:
             X = np.asarray(X)
         except (TypeError, ValueError):
-            return X  # Which `as_table` has a word for.
+            return X  # `as_table` raises the error.
     _refuse_complex(X.dtype)
     if X.ndim == 1 and X.dtype.kind in "fbiuO":
         message = (
@@ -107,7 +107,7 @@ def _refuse_complex(dtype: np.dtype[Any]) -> None:
 
 
 def columns_of(X: Any) -> tuple[int, list[str] | None]:
-    """Return how many columns a table has, and their names where all are texts."""
+    """Return the number of columns, and their names if all are strings."""
     table = as_table(X)
     given = _columns(X)
     named = bool(given) and all(isinstance(name, str) for name in given)
@@ -115,7 +115,7 @@ def columns_of(X: Any) -> tuple[int, list[str] | None]:
 
 
 def check_training(X: Any, y: Any, kind: str) -> Any:
-    """Refuse what nothing can be learned from, in words that scikit-learn's tools look for."""
+    """Raise `DataError` for an unusable training set, with the messages that scikit-learn checks."""
     X = checked(X)
     if y is None:
         message = f"{kind} requires y to be passed, but the target y is None"
@@ -132,7 +132,7 @@ def check_training(X: Any, y: Any, kind: str) -> Any:
 
 
 def check_weight(sample_weight: Any) -> None:
-    """Refuse weights that leave nothing to learn from; what else is wrong `Dataset` says."""
+    """Raise `DataError` for weights of the wrong shape or all zero; `Dataset` checks the rest."""
     if sample_weight is None:
         return
     shape = np.asarray(sample_weight).shape
@@ -146,12 +146,12 @@ def check_weight(sample_weight: Any) -> None:
 
 
 def weight_of_queries(sample_weight: Any, qid: Any, group: Any) -> NDArray[np.float64]:
-    """Return what the docs of each query weigh on average, in order of first appearance."""
+    """Return the mean weight of the documents of each query, in order of first appearance."""
     weight = as_doubles(sample_weight, "sample_weight")
     queries, ids = as_queries(qid, group, len(weight))
     codes = queries[0] if isinstance(queries, tuple) else np.repeat(np.arange(len(ids)), queries)
     check_length("sample_weight", len(weight), len(codes), "rows")
-    # Summed in the order of the weights: the order of rows must not show, not even in a last bit.
+    # Summed in sorted order, so that the order of rows changes no bit.
     order = np.lexsort((weight, codes))
     sizes = np.bincount(codes, minlength=len(ids))
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
@@ -159,18 +159,18 @@ def weight_of_queries(sample_weight: Any, qid: Any, group: Any) -> NDArray[np.fl
 
 
 def check_features(ranker: Ranker, X: Any) -> None:
-    """Refuse tables of other features than those of the training set."""
+    """Raise `DataError` unless the features are those of the training set."""
     X = checked(X)
     num_features, names = columns_of(X)
     kind, fitted = type(ranker).__name__, getattr(ranker, "feature_names_in_", None)
     if names is None and fitted is not None:
-        said = f"X does not have valid feature names, but {kind} was fitted with feature names"
-        warn_caller(said)
+        message = f"X does not have valid feature names, but {kind} was fitted with feature names"
+        warn_caller(message)
     elif names is not None and fitted is None:
-        said = f"X has feature names, but {kind} was fitted without feature names"
-        warn_caller(said)
+        message = f"X has feature names, but {kind} was fitted without feature names"
+        warn_caller(message)
     elif names is not None and fitted is not None and names != list(fitted):
-        raise DataError(_of_names(names, list(fitted)), code="features.names")
+        raise DataError(_names_message(names, list(fitted)), code="features.names")
     if num_features != ranker.n_features_in_:
         message = (
             f"X has {num_features} features, but {kind} is expecting {ranker.n_features_in_} "
@@ -179,7 +179,7 @@ def check_features(ranker: Ranker, X: Any) -> None:
         raise DataError(message, code="features")
 
 
-def _of_names(names: list[str], fitted: list[str]) -> str:
+def _names_message(names: list[str], fitted: list[str]) -> str:
     lines = ["The feature names should match those that were passed during fit."]
     unseen, absent = sorted(set(names) - set(fitted)), sorted(set(fitted) - set(names))
     for head, some in (

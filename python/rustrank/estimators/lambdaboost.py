@@ -17,7 +17,7 @@ from rustrank.inputs.scalars import real, seed_of, whole
 from rustrank.metrics.evaluation import Judging
 from rustrank.model.booster import Booster
 from rustrank.parameters.plan import Losing
-from rustrank.training.rounds import end_if_told
+from rustrank.training.rounds import check_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,7 +158,7 @@ class LambdaBoost(Ranker):
         trainer = _rustrank.FeatureTrainer(values.core, plan)
         try:
             while trainer.next_round() is not None:
-                end_if_told()
+                check_cancelled()
         except BaseException as error:
             # What is raised is what went wrong first.
             with contextlib.suppress(Exception):

@@ -14,7 +14,7 @@ from rustrank.estimators._net_options import NetPlan, as_values, refuse_dataset
 from rustrank.estimators.ranker import Ranker
 from rustrank.inputs.scalars import flag
 from rustrank.model.booster import Booster
-from rustrank.training.rounds import end_if_told, showing
+from rustrank.training.rounds import check_cancelled, progress_display
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,12 +49,12 @@ class _Net(Ranker):
         plan = NetPlan.of(self._kind, options, given, values.names)
         trainer = _rustrank.NetTrainer(values.core, plan)
         try:
-            with showing(
+            with progress_display(
                 flag("progress", progress), plan.learning.epochs, 0, "epoch", "epoch"
             ) as show:
                 keys = trainer.names()
                 while (told := trainer.next_epoch()) is not None:
-                    end_if_told()
+                    check_cancelled()
                     number, flat, is_best, _, _ = told
                     by_set: dict[str, dict[str, float]] = {}
                     for (name, metric), value in zip(keys, flat, strict=True):

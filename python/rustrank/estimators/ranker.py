@@ -1,7 +1,7 @@
-"""What all rankers with a ``fit`` share: options by name, tables as given, scikit-learn's protocols.
+"""The base class of all estimators: options, prediction, and scikit-learn's protocols.
 
-scikit-learn is optional, so nothing here inherits from it. Its tools ask an estimator for what it is by
-methods with agreed names; these import from it only when it asks.
+scikit-learn is optional, so estimators do not inherit from its classes. Its tools call methods with
+certain names, and only these methods import scikit-learn.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from rustrank.model.booster import Booster
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: What is passed on from pipelines and searches unless somebody says otherwise.
-_ALWAYS = "qid"
+#: The argument that pipelines and searches pass on by default.
+_ROUTED_BY_DEFAULT = "qid"
 
 
 class Ranker:
-    """A ranker that is made of options and learns by ``fit``.
+    """The base class of rankers with ``fit`` and ``predict``.
 
-    A subclass has one constructor parameter an option and stores each as it is; ``fit`` checks them.
+    The constructor of a subclass has one parameter for each option and stores it unchanged; ``fit`` checks it.
     """
 
-    #: The methods that take more than X and y, which metadata routing asks about.
+    #: The methods that take metadata besides X and y.
     _routed: ClassVar[tuple[str, ...]] = ("fit", "predict", "score")
     n_features_in_: int
     feature_names_in_: NDArray[Any]
@@ -66,7 +66,7 @@ class Ranker:
 
     @property
     def booster_(self) -> Booster:
-        """What was learned, as a model like any other: it scores, evaluates and saves itself."""
+        """The trained model."""
         if self._booster is None:
             raise unfitted(type(self).__name__)
         return self._booster
@@ -82,9 +82,9 @@ class Ranker:
         Parameters
         ----------
         X : array-like of shape (num_docs, num_features)
-            Features. A column of query ids that `fit` was given in ``X`` may still be there.
+            Features. A column ``qid`` with query ids is allowed, as in `fit`.
         qid, group : array-like, optional
-            As for `fit`. Only rankers whose scores depend on the other docs of the query look at them.
+            As for `fit`. Only used by rankers whose scores depend on the other documents of the query.
         """
         booster = self.booster_
         taken, ids, sizes = queries_within(X, qid, group, self._own_names(), needed=False)
@@ -106,16 +106,16 @@ class Ranker:
         group: Any = None,
         query_weight: Any = None,
     ) -> float:
-        """Return the mean of the ranker's first metric over queries: NDCG@10 unless it has another.
+        """Return the mean of the ranker's first metric over queries, by default NDCG@10.
 
         Parameters
         ----------
         X, y, qid, group, query_weight
             As for `fit`.
         sample_weight : array-like of shape (num_docs,), optional
-            Instead of ``query_weight``: a query weighs what its docs weigh on average.
+            Instead of ``query_weight``: the weight of a query is the mean weight of its documents.
         """
-        metric, gain, relevant_from, max_label = self._judged_by()
+        metric, gain, relevant_from, max_label = self._evaluated_by()
         taken, ids, sizes = queries_within(X, qid, group, self._own_names())
         if sample_weight is not None:
             if query_weight is not None:
@@ -136,11 +136,11 @@ class Ranker:
         )
         return float(found[metric])
 
-    def _judged_by(self) -> tuple[str, Any, float, float | None]:
+    def _evaluated_by(self) -> tuple[str, Any, float, float | None]:
         given = getattr(self, "metric", "ndcg@10")
         many = [given] if isinstance(given, str) or callable(given) else list(given)
         metric = next((name for name in many if isinstance(name, str)), "ndcg@10")
-        # Where nothing is said labels from 1 are relevant, to losses as well.
+        # None: labels from 1 are relevant, as for the losses.
         from_ = getattr(self, "relevant_from", None)
         gain, top = getattr(self, "gain", "exp2"), getattr(self, "max_label", None)
         return metric, gain, 1.0 if from_ is None else from_, top
@@ -150,16 +150,16 @@ class Ranker:
         return [] if names is None else list(names)
 
     def _threads(self) -> int | None:
-        """Return ``n_jobs`` as a number of threads; -1 is all cores, as scikit-learn says."""
+        """Return ``n_jobs`` as a number of threads; -1 is all cores, as in scikit-learn."""
         jobs = getattr(self, "n_jobs", None)
         return None if type(jobs) is int and jobs == -1 else threads(jobs, "n_jobs")
 
     def _reading(self) -> dict[str, Any]:
-        """Return how raw values are read, where that can be chosen."""
+        """Return the options of reading raw values, for rankers that have them."""
         return {"missing": self.missing} if hasattr(self, "missing") else {}
 
     def _note(self, X: Any) -> None:
-        """Remember of which features the training set was."""
+        """Store the number and names of the features of the training set."""
         num_features, names = columns_of(X)
         self.n_features_in_ = num_features
         if names is not None:
@@ -168,11 +168,11 @@ class Ranker:
             vars(self).pop("feature_names_in_", None)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Say whether there is something to predict with."""
+        """Return whether the ranker is fitted."""
         return self._booster is not None
 
     def __sklearn_tags__(self) -> Any:
-        """Say what can be learned from: sparse and missing values, labels from 0."""
+        """Return the accepted input: sparse and missing values, labels from 0."""
         from sklearn.utils import InputTags, Tags, TargetTags
 
         return Tags(
@@ -182,7 +182,7 @@ class Ranker:
         )
 
     def get_metadata_routing(self) -> Any:
-        """Return what the methods want of what a pipeline or search is given: ``qid``, unasked."""
+        """Return the metadata that each method requests; ``qid`` is requested by default."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
         kept = vars(self).get("_metadata_request")
@@ -191,7 +191,7 @@ class Ranker:
         request = MetadataRequest(owner=self)
         for method in self._routed:
             for name in self._metadata(method):
-                wanted = True if name == _ALWAYS else None
+                wanted = True if name == _ROUTED_BY_DEFAULT else None
                 getattr(request, method).add_request(param=name, alias=wanted)
         return request
 
@@ -211,15 +211,15 @@ class Ranker:
         return self
 
     def set_fit_request(self, **wanted: bool | str | None) -> Any:
-        """Say which arguments of `fit` pipelines and searches pass on: True, False or another name."""
+        """Choose the arguments of `fit` that pipelines and searches pass on: True, False or another name."""
         return self._request("fit", wanted)
 
     def set_predict_request(self, **wanted: bool | str | None) -> Any:
-        """Say which arguments of `predict` pipelines and searches pass on."""
+        """Choose the arguments of `predict` that pipelines and searches pass on."""
         return self._request("predict", wanted)
 
     def set_score_request(self, **wanted: bool | str | None) -> Any:
-        """Say which arguments of `score` pipelines and searches pass on."""
+        """Choose the arguments of `score` that pipelines and searches pass on."""
         return self._request("score", wanted)
 
     def __repr__(self) -> str:
@@ -228,7 +228,7 @@ class Ranker:
         shown = [
             f"{name}={value!r}"
             for name, value in self.get_params().items()
-            # Not `!=`, which arrays and NaN answer in their own way.
+            # By `repr`, since `!=` does not work for arrays and NaN.
             if repr(value) != repr(defaults[name].default)
         ]
         return f"{type(self).__name__}({', '.join(shown)})"

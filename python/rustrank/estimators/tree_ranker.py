@@ -1,4 +1,4 @@
-"""How rankers made of trees learn: from ``fit``'s arguments to `rustrank.train`'s."""
+"""The base class of tree estimators: maps the arguments of ``fit`` to those of `rustrank.train`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Self
 
-    from rustrank.estimators._fit_data import Part
+    from rustrank.estimators._fit_data import FitData
     from rustrank.model.booster import Booster
 
 
 class TreeRanker(Ranker):
-    """What rankers made of trees share: how they learn, and what is known of them afterwards."""
+    """The base class of estimators of boosted trees."""
 
     _objective: ClassVar[str]
     #: The names of all options, with their types.
@@ -39,7 +39,7 @@ class TreeRanker(Ranker):
     validation_fraction: float
 
     def __init_subclass__(cls) -> None:
-        """Give the constructor the signature that editors, ``help`` and scikit-learn look at."""
+        """Set the constructor's signature, for editors, ``help`` and scikit-learn."""
         super().__init_subclass__()
         if "_takes" in vars(cls):
             signature = signature_of(cls._takes.__annotations__)
@@ -51,7 +51,7 @@ class TreeRanker(Ranker):
         cls.__signature__ = signature  # type: ignore[attr-defined]
 
     def __init__(self, **options: Any) -> None:
-        # Not those of a subclass, whose constructor may take other things and pass on what it will.
+        # A subclass may have a constructor of its own with other parameters.
         known = signature_of(self._takes.__annotations__).parameters
         refuse_unknown({name: 0 for name in options if name not in known}, known)
         for name, one in known.items():
@@ -125,13 +125,15 @@ class TreeRanker(Ranker):
             if not 0 < share < 1:
                 message = f"validation_fraction: got {share}, expected a share between 0 and 1"
                 raise ParamError(message, code="validation_fraction")
-            part, held = part.divided(share, self._seed())
+            part, held = part.split(share, self._seed())
             sets = {"valid": held}
         booster = self._trained(part, sets, given)
         self._note(table)
         self._booster = booster
 
-    def _trained(self, part: Part, sets: dict[str, Part], given: Mapping[str, Any]) -> Booster:
+    def _trained(
+        self, part: FitData, sets: dict[str, FitData], given: Mapping[str, Any]
+    ) -> Booster:
         options = self._training_options()
         reading = {**self._reading(), "num_threads": options["num_threads"]}
         binning = {"max_bins": self.max_bins, "query_ranks": flag("query_ranks", self.query_ranks)}

@@ -1,8 +1,8 @@
-"""Features that hold categories: which ones, and the numbers that stand for texts.
+"""Categorical features: which features they are, and the encoding of texts as numbers.
 
-Categories are whole numbers from 0, or texts. Texts are numbered in their own order, so that the numbers
-follow from what a table holds and not from where it stands; what is not among the texts of the
-training set has the number after the last, which no split asks for.
+Categories are whole numbers from 0, or texts. Texts are numbered in sorted order, so that the numbers do
+not depend on the order of rows. A text that is not in the training set gets the next number after the last,
+for which no split tests.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
     from rustrank.inputs.tables import Table
 
-#: Single precision holds every whole number up to here.
+#: Single precision holds every whole number up to this one.
 _LARGEST = 2**24
 
 
 @dataclass(frozen=True)
 class Categories:
-    """The features that hold categories, rising, and the texts of those that hold texts."""
+    """The categorical features in rising order, and the texts of those that hold texts."""
 
     features: list[int]
     names: dict[int, list[str]] = field(default_factory=dict)
 
 
 def numbers_of(given: Any, names: Sequence[str] | None, num_features: int | None) -> list[int]:
-    """Return the numbers of features that are named or numbered, rising."""
+    """Return the numbers of features given by name or number, in rising order."""
     if given is None:
         return []
     if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
@@ -63,7 +63,7 @@ def encoded(
     names: Sequence[str] | None,
     missing: float | None,
 ) -> tuple[Table, Categories]:
-    """Return a table of numbers and its categories: those that are known, or those it has."""
+    """Encode a table with known categories, or with its own; returns the table and the categories."""
     if known is not None:
         if given is not None:
             message = (
@@ -90,7 +90,7 @@ def encoded(
 def numbered(
     table: Table, known: Categories, *, checks: bool = False, missing: float | None = None
 ) -> Table:
-    """Return a table of numbers, texts being those that are known."""
+    """Encode a table with known categories."""
     columns: dict[int, NDArray[Any]] = {}
     typed = _typed(table)
     for feature in sorted({*(known.features if checks else ()), *known.names, *typed}):
@@ -117,7 +117,7 @@ def numbered(
 
 
 def _typed(table: Table) -> set[int]:
-    """Return the features whose columns say that they hold categories."""
+    """Return the features whose columns have a categorical type."""
     if not isinstance(table, Frame):
         return set()
     return {at for at, column in enumerate(table.columns) if _is_typed(column)}
@@ -133,7 +133,7 @@ def _called(table: Table, feature: int) -> str:
 
 
 def _values(table: Table, feature: int) -> NDArray[Any] | None:
-    """Return a column as numbers, or as objects that are all texts or None."""
+    """Return a column as numbers, or as an array of strings and None."""
     if isinstance(table, Frame):
         column = table.columns[feature]
         of = library(column)
@@ -157,7 +157,7 @@ def _of_pandas(column: Any, what: str) -> NDArray[Any]:
     codes = column.cat.codes.to_numpy()
     if categories.dtype.kind != "O":
         categories = as_floats(categories, what).astype(np.float64)
-    # What is missing has code -1: the last place.
+    # Missing values have code -1, which selects the last place.
     found = np.empty(len(categories) + 1, categories.dtype)
     found[:-1] = categories
     found[-1] = None if categories.dtype.kind == "O" else np.nan
@@ -166,7 +166,7 @@ def _of_pandas(column: Any, what: str) -> NDArray[Any]:
 
 
 def _plain(values: NDArray[Any], what: str) -> NDArray[Any]:
-    """Return numbers as they are, and texts with None for what is missing."""
+    """Return numbers unchanged, and texts with None for missing values."""
     if values.dtype.kind in "fbiu":
         return values
     given = [None if is_absent(value) else value for value in values.tolist()]
@@ -213,7 +213,7 @@ def _checked(values: NDArray[Any], what: str, missing: float | None) -> NDArray[
 
 
 def _replaced(table: Table, columns: dict[int, NDArray[Any]]) -> Table:
-    """Return the table with other columns."""
+    """Return the table with some columns replaced."""
     if isinstance(table, Frame):
         own = [columns.get(at, column) for at, column in enumerate(table.columns)]
         return Frame(own, table.names or [], table.num_rows) if columns else table

@@ -1,4 +1,4 @@
-"""Queries as people bring them: ids of any type and in any order, sizes, weights by place or id."""
+"""Conversion of query arguments: ids of any type and order, group sizes, and weights of queries."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def as_ids(qid: Any) -> NDArray[Any]:
 
 
 def _without_mask(ids: NDArray[Any]) -> NDArray[Any]:
-    """Return a masked array as a plain one, with None for what is masked."""
+    """Return a masked array as a plain one, with None for masked values."""
     if not isinstance(ids, np.ma.MaskedArray):
         return ids
     if not np.ma.getmaskarray(ids).any():
@@ -104,7 +104,7 @@ def group_ids(ids: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[Any]]:
     if ids.dtype.kind in "fcmM":
         # NaN and NaT differ from themselves.
         _refuse_missing(np.asarray(ids != ids, bool))
-    # Rows of a query mostly stand together: only the first of each run is looked up.
+    # Rows of a query are mostly adjacent, so only the first id of each run is looked up.
     starts = np.concatenate(([0], np.flatnonzero(ids[1:] != ids[:-1]) + 1))
     heads = ids[starts]
     distinct, first, inverse = np.unique(heads, return_index=True, return_inverse=True)
@@ -140,7 +140,7 @@ def _refuse_missing(missing: NDArray[np.bool_]) -> None:
 
 
 def as_query_weight(weight: Any, ids: NDArray[Any]) -> NDArray[np.float64] | None:
-    """Weights in order of first appearance, from such a list, or by id.
+    """Return the weights of queries in order of first appearance, given so or by id.
 
     A pandas Series with an index of its own is a mapping: pandas itself would align it.
     """
@@ -172,7 +172,7 @@ def _weight_of(key: Any, by_id: Mapping[Any, Any]) -> float:
 
 
 def _by_index(weight: Any) -> dict[Any, Any] | None:
-    """Return a pandas Series by its index, unless that only counts the rows."""
+    """Return a pandas Series as a mapping by its index; None for a default index."""
     if library(weight) != "pandas" or not hasattr(weight, "index"):
         return None
     index = weight.index
@@ -187,6 +187,6 @@ def _by_index(weight: Any) -> dict[Any, Any] | None:
 
 
 def numbers_if_all(ids: list[str]) -> NDArray[Any]:
-    """Return ids as integers if each is written as one."""
+    """Return ids as integers if all are decimal integers, else as strings."""
     plain = all(one.isdecimal() and len(one) < 19 and str(int(one)) == one for one in ids)
     return np.array([int(one) for one in ids], np.int64) if plain else np.array(ids)

@@ -1,8 +1,8 @@
-"""Tables of features that people bring, as blocks of numpy arrays.
+"""Tables of features of any kind, read as blocks of numpy arrays.
 
-A *block* is what the compiled half reads: a two-dimensional ``float32`` or ``float64`` array in C or
-Fortran order, or a list of such columns. Arrays that already are a block pass without a copy; all
-others are converted some rows at a time, so that no second copy of a table ever exists.
+A *block* is what the extension reads: a two-dimensional ``float32`` or ``float64`` array in C or Fortran
+order, or a list of such columns. An array that is a block is used without a copy. Other tables are
+converted some rows at a time, so that there is never a second copy of the whole table.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ _CELLS = 1 << 21
 
 
 class Table(Protocol):
-    """A table of features, read in blocks, as often as needed."""
+    """A table of features, which can be read in blocks any number of times."""
 
     num_rows: int
     num_features: int
     names: list[str] | None
 
     def blocks(self) -> Iterator[Block]:
-        """All rows in order."""
+        """Yield all rows in order."""
 
     def whole(self) -> Block | None:
-        """All rows as one block, where that takes no copy."""
+        """Return all rows as one block if that needs no copy, else None."""
 
-    def in_order(self, order: list[int]) -> Table:
+    def reordered(self, order: list[int]) -> Table:
         """Return the same columns in another order."""
 
 
@@ -100,7 +100,7 @@ class Array:
         contiguous = values.flags.c_contiguous or values.flags.f_contiguous
         return values if native and plain and contiguous else None
 
-    def in_order(self, order: list[int]) -> Table:
+    def reordered(self, order: list[int]) -> Table:
         """Return the table with its features in another order."""
         names = self.names and [self.names[at] for at in order]
         return Array(self.values[:, order], names)
@@ -108,7 +108,7 @@ class Array:
 
 @dataclass
 class _Sparse:
-    """A scipy sparse matrix or array; what it does not store is 0."""
+    """A scipy sparse matrix or array; cells that are not stored are 0."""
 
     values: Any
     names: list[str] | None = None
@@ -129,16 +129,16 @@ class _Sparse:
         """Return all rows as one block without a copy, or None where that needs one."""
         return None
 
-    def in_order(self, order: list[int]) -> Table:
+    def reordered(self, order: list[int]) -> Table:
         """Return the table with its features in another order."""
         return _Sparse(self.values[:, order], self.names)
 
 
 def _checked_sparse(X: Any) -> Any:
-    """Return the matrix by rows. scipy trusts indices, and would read outside of its arrays."""
+    """Return the matrix in CSR format, after checking its indices, which scipy does not."""
     try:
         if X.format in ("csr", "csc", "bsr"):
-            # The check tidies the matrix up, so it is made on another one around the same arrays.
+            # The check modifies the matrix object, so it runs on another one with the same arrays.
             X = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
             X.check_format(full_check=True)
         elif X.format == "coo":
@@ -179,20 +179,20 @@ class Frame:
         """Return all rows as one block without a copy, or None where that needs one."""
         return None
 
-    def in_order(self, order: list[int]) -> Table:
+    def reordered(self, order: list[int]) -> Table:
         """Return the table with its features in another order."""
         names = self.names or []
         return Frame([self.columns[at] for at in order], [names[at] for at in order], self.num_rows)
 
 
 def _column(column: Any, rows: slice, name: str) -> Column:
-    """Take some rows of a column; without a copy where it holds plain floats."""
+    """Return some rows of a column, without a copy if they are floats."""
     what = f"column {shown(name)}"
     if library(column) not in ("polars", "pyarrow"):
         values = column[rows] if isinstance(column, np.ndarray) else _of_pandas(column, rows, what)
         return as_floats(values, what)
     kind = column.dtype if library(column) == "polars" else column.type
-    if str(kind) in ("Int128", "UInt128"):  # At which some versions of polars panic.
+    if str(kind) in ("Int128", "UInt128"):  # Some versions of polars panic on these.
         message = f"{what}: got {kind}, expected numbers"
         raise TypeError(message)
     try:
@@ -202,7 +202,7 @@ def _column(column: Any, rows: slice, name: str) -> Column:
             part = column.slice(rows.start, rows.stop - rows.start)
             whole = not hasattr(part, "chunks")
             values = part.to_numpy(zero_copy_only=False) if whole else part.to_numpy()
-    except Exception as error:  # Each library has its own for what numpy does not have.
+    except Exception as error:  # Each library raises its own errors for unsupported types.
         message = f"{what}: got {kind}, expected numbers ({error})"
         raise TypeError(message) from error
     return as_floats(values, what)
@@ -226,7 +226,7 @@ def _of_pandas(column: Any, rows: slice, what: str) -> NDArray[Any]:
 
 
 def as_table(X: Any) -> Table:
-    """Whatever holds features, as blocks."""
+    """Return any kind of table as a `Table`."""
     of = library(X)
     if of in ("pandas", "polars"):
         return _from_frame(X)
@@ -253,7 +253,7 @@ def as_table(X: Any) -> Table:
 
 
 def _refuse_other_things(X: Any) -> None:
-    """Say what is meant where somebody passes what only leads to a table."""
+    """Raise an error with a hint for paths and objects of this library."""
     if isinstance(X, (str, bytes, PathLike)):
         parquet = str(X).endswith(".parquet")
         reader = "Dataset.from_parquet" if parquet else "Dataset.from_letor"
@@ -266,7 +266,7 @@ def _refuse_other_things(X: Any) -> None:
 
 
 def _from_frame(X: Any) -> Table:
-    """Read a DataFrame of pandas or polars, and nothing that merely leads to one."""
+    """Return a DataFrame of pandas or polars as a table; other objects of these are an error."""
     kind = f"{library(X)} {type(X).__name__}"
     if type(X).__name__ == "LazyFrame":
         message = f"X is a {kind}, expected a DataFrame; collect() it first"
@@ -295,7 +295,7 @@ def _from_mapping(X: Mapping[Any, Any]) -> Table:
 
 
 def _from_stream(X: Any) -> Table:
-    """Any other Arrow producer, through pyarrow."""
+    """Return any other Arrow producer as a table, through pyarrow."""
     try:
         import pyarrow as pa
     except ImportError as error:
@@ -310,7 +310,7 @@ def _from_stream(X: Any) -> Table:
 
 
 def as_names(given: Any) -> list[str] | None:
-    """Return names of features as they are given: different texts, not one text."""
+    """Return names of features as a list of different strings, or raise an error."""
     if given is None:
         return None
     if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
@@ -321,14 +321,14 @@ def as_names(given: Any) -> list[str] | None:
         if not isinstance(name, str):
             message = f"feature_names[{number}]: got {shown(name)}, expected a name"
             raise ParamKindError(message, code="feature_names")
-    # numpy has a text type of its own.
+    # numpy strings become Python strings.
     names = [str(name) for name in names]
     check_different(names)
     return names
 
 
 def check_different(names: list[str]) -> None:
-    """Refuse two features of one name."""
+    """Raise `DataError` if two features have the same name."""
     seen: set[str] = set()
     for name in names:
         if name in seen:

@@ -1,8 +1,7 @@
-"""One-dimensional things that people bring, as numpy arrays: labels, scores, weights, ids.
+"""Conversion of one-dimensional arguments (labels, scores, weights, ids) to numpy arrays.
 
-Nothing is rounded, merged or dropped on the way without a word: masked values are missing, whole
-numbers that doubles cannot tell apart are refused, lists of mixed ids stay what they are.
-Tables of features are `_features`' business, and use the same conversions.
+No value is changed silently: masked values are missing, whole numbers that a double cannot hold are an
+error, and lists of mixed ids keep their types. `rustrank.inputs.tables` uses the same conversions.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ from rustrank.errors import DataError, shown
 
 Column: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
-#: Types that single precision holds exactly.
+#: Types whose values single precision holds exactly.
 NARROW = (np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.float16, np.float32)
-#: Up to here doubles hold every whole number.
+#: Doubles hold every whole number up to this one.
 _EXACT = 2**53
-#: Up to here single precision does, and labels go.
+#: Single precision holds every whole number up to this one: the largest label.
 _LARGEST_LABEL = 2**24
 
 
 def library(value: Any) -> str:
-    """Return the name of the package that a value's type is from."""
+    """Return the name of the package that defines the type of a value."""
     return type(value).__module__.split(".", 1)[0]
 
 
 def is_absent(value: Any) -> bool:
-    """Whether a value stands for none: None, NaN, NaT, pandas' NA, a masked cell."""
+    """Whether a value is missing: None, NaN, NaT, pandas' NA or a masked cell."""
     if value is None or value is np.ma.masked:
         return True
     if type(value).__name__ in ("NAType", "NaTType"):
@@ -43,11 +42,11 @@ def is_absent(value: Any) -> bool:
 
 
 def as_floats(values: NDArray[Any], what: str) -> Column:
-    """Convert numbers of any type, exactly where doubles can hold them; masked ones are NaN."""
+    """Convert numbers of any type to float32, if that is exact, or to float64; masked ones are NaN."""
     kind = values.dtype.kind
     if kind not in "fbiuO":
-        said = "text" if kind in "US" else str(values.dtype)
-        message = f"{what}: got {said}, expected numbers"
+        found = "text" if kind in "US" else str(values.dtype)
+        message = f"{what}: got {found}, expected numbers"
         raise TypeError(message)
     if isinstance(values, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(values)
@@ -59,12 +58,12 @@ def as_floats(values: NDArray[Any], what: str) -> Column:
     if kind == "O":
         return _from_objects(values, what)
     dtype = np.float32 if values.dtype.type in NARROW else np.float64
-    # The core reads aligned arrays only, and a field of a record need not be.
+    # The extension reads aligned arrays only; a field of a structured array may not be.
     return np.require(values, dtype, ["C", "A"])
 
 
 def with_none(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
-    """Return a masked array as one of objects, None where it is masked."""
+    """Return a masked array as an array of objects, with None for masked values."""
     objects: NDArray[Any] = values.data.astype(object)
     objects[np.ma.getmaskarray(values)] = None
     return objects
@@ -88,7 +87,7 @@ def _from_objects(values: NDArray[Any], what: str) -> Column:
 
 
 def as_vector(values: Any, name: str) -> NDArray[Any]:
-    """Return a one-dimensional numpy array, masked if it was; a column of one feature is taken."""
+    """Return a one-dimensional numpy array, which may be masked; a table of one column is accepted."""
     array = _array_of(values, name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -113,7 +112,7 @@ def _array_of(values: Any, name: str) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         return values
     if library(values) == "rustrank":
-        # A dataset has a length, and would be taken for a sequence.
+        # A dataset has a length, so numpy would treat it as a sequence.
         return np.empty(())
     try:
         if library(values) == "pyarrow":
@@ -131,15 +130,15 @@ def _array_of(values: Any, name: str) -> NDArray[Any]:
 
 
 def as_doubles(values: Any, name: str) -> NDArray[np.float64]:
-    """Numbers of any type as a contiguous array of doubles."""
+    """Return numbers of any type as a contiguous array of doubles."""
     return np.require(as_floats(as_vector(values, name), name), np.float64, ["C", "A"])
 
 
 def as_scores(values: Any, name: str) -> NDArray[np.float64]:
-    """Scores as doubles; whole numbers that would become ties of others are refused."""
+    """Return scores as doubles; whole numbers that a double cannot hold, and would be tied, are an error."""
     vector = as_vector(values, name)
     doubles = np.require(as_floats(vector, name), np.float64, ["C", "A"])
-    # A list of large whole numbers may have become doubles before we could look at it.
+    # numpy may have converted a list of large whole numbers to doubles.
     given: Any = values if isinstance(values, Sequence) and vector.dtype.kind == "f" else vector
     if vector.dtype.kind == "f" and given is vector:
         return doubles
@@ -155,13 +154,13 @@ def as_scores(values: Any, name: str) -> NDArray[np.float64]:
 
 
 def as_labels(y: Any) -> NDArray[np.float32]:
-    """Labels in single precision; what is wrong with a label stays wrong, so that it is told."""
+    """Return labels in single precision; invalid labels stay invalid, and the extension reports them."""
     doubles = as_doubles(y, "y")
     with np.errstate(over="ignore", under="ignore"):
         labels = doubles.astype(np.float32)
     overflown = np.isinf(labels) & np.isfinite(doubles)
     labels[overflown] = np.copysign(np.finfo(np.float32).max, doubles[overflown])
-    # A negative number that rounds to zero would pass as one.
+    # A tiny negative label must not round to zero, which is valid.
     labels[(doubles < 0) & (labels == 0)] = -np.finfo(np.float32).tiny
     rounded = np.flatnonzero((doubles > _LARGEST_LABEL) & (labels <= _LARGEST_LABEL))
     if len(rounded):
@@ -173,7 +172,7 @@ def as_labels(y: Any) -> NDArray[np.float32]:
 
 
 def check_length(name: str, got: int, expected: int, what: str) -> None:
-    """Refuse an array that does not fit the others."""
+    """Raise `DataError` unless a length is the expected one."""
     if got != expected:
         message = (
             f"{name} has the wrong length: got {got}, expected {expected}, the number of {what}"

@@ -1,10 +1,8 @@
-"""Comparison: which of two rankings is better, and whether that is more than chance."""
+"""Comparison of two rankings of the same documents, with significance tests."""
 
 from __future__ import annotations
 
-import html
 import math
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +10,15 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.errors import ParamError, ParamKindError, shown
-from rustrank.formatting import html_table, interval, number, p_value, percent, text_table
+from rustrank.formatting import (
+    ResultMapping,
+    interval,
+    number,
+    p_value,
+    percent,
+    result_html,
+    result_text,
+)
 from rustrank.inputs.queries import as_query_weight
 from rustrank.inputs.scalars import real
 from rustrank.inputs.vectors import as_labels, as_scores
@@ -29,6 +35,8 @@ from rustrank.metrics.evaluation import (
 from rustrank.plotting.results import plot_comparison
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 __all__ = ["Comparison", "MetricComparison", "compare"]
@@ -36,31 +44,31 @@ __all__ = ["Comparison", "MetricComparison", "compare"]
 
 @dataclass(frozen=True, eq=False)
 class MetricComparison:
-    """Two rankings by one metric; all differences are the second minus the first.
+    """The comparison of two rankings by one metric; differences are the second minus the first.
 
     Attributes
     ----------
     metric : str
         The metric, such as ``ndcg@10``.
     names : tuple of str
-        What the first and the second ranking are called.
+        The names of the first and the second ranking.
     a, b : MetricValue
         Their means.
     per_query : ndarray of float64
         The difference for each query, in order of first appearance; NaN where it is skipped.
     difference : float
-        Its mean.
+        The mean of these differences.
     interval : tuple of float
-        The bootstrap interval of that mean, at ``level``.
+        The bootstrap interval of the mean, at ``level``.
     p_t, p_randomisation : float
         Two-sided p-values of the paired t-test and of the paired randomisation test, of which
-        ``exact`` says whether all patterns of signs were looked at. Query weights multiply the
-        differences.
+        ``exact`` says whether all patterns of signs were enumerated. Differences are multiplied by the
+        query weights.
     wins, ties, losses : int
         Queries for which the second ranking is better, equal and worse.
     level : float
-        The level of the interval; a difference is called clear if the randomisation test's p-value
-        is below ``1 - level``.
+        The level of the interval. A difference is significant ("clear") if the p-value of the
+        randomisation test is below ``1 - level``.
     """
 
     metric: str
@@ -85,12 +93,12 @@ class MetricComparison:
 
     @property
     def is_clear(self) -> bool:
-        """Whether chance alone would seldom make such a difference."""
+        """Whether the difference is significant by the randomisation test."""
         return self.p_randomisation < 1 - self.level
 
     @property
     def statement(self) -> str:
-        """What the figures say, in a sentence."""
+        """The result as a sentence."""
         if math.isnan(self.difference):
             return f"{self.metric}: no query counts, so nothing can be said"
         first, second = self.names
@@ -122,7 +130,7 @@ class MetricComparison:
         return plot_comparison(self, ax)
 
     def _shown_p(self, p: float) -> str:
-        """Show a p-value; where no query counts there is nothing to be said by chance or not."""
+        """Return a p-value as text; a dash if no query counts."""
         return p_value(math.nan if math.isnan(self.difference) else p)
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,11 +151,8 @@ class MetricComparison:
         }
 
 
-class Comparison(Mapping[str, MetricComparison]):
-    """Comparisons by the names of metrics, in the order in which they were asked for."""
-
-    def __init__(self, values: Mapping[str, MetricComparison]) -> None:
-        self._values = dict(values)
+class Comparison(ResultMapping[MetricComparison]):
+    """Comparisons by the name of the metric, in the order of the request."""
 
     @classmethod
     def of(
@@ -161,21 +166,12 @@ class Comparison(Mapping[str, MetricComparison]):
         """Compare two evaluations of the same queries by the same metrics."""
         return cls({name: _compared(names, a[name], b[name], drawing, level) for name in a})
 
-    def __getitem__(self, metric: str) -> MetricComparison:
-        try:
-            return self._values[metric]
-        except KeyError:
-            raise unknown_metric(metric, self._values) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
+    def _unknown(self, name: object) -> KeyError:
+        return unknown_metric(name, self)
 
     @property
     def statements(self) -> list[str]:
-        """What the figures say, in a sentence a metric."""
+        """The results as sentences, one for each metric."""
         return [value.statement for value in self.values()]
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
@@ -202,11 +198,10 @@ class Comparison(Mapping[str, MetricComparison]):
         return head, rows
 
     def __repr__(self) -> str:
-        return "\n".join([text_table(*self._table()), "", *self.statements])
+        return result_text(self._table(), self.statements)
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<p>{html.escape(statement)}</p>" for statement in self.statements)
-        return html_table(*self._table()) + said
+        return result_html(self._table(), self.statements)
 
 
 def compare(

@@ -1,10 +1,10 @@
-"""Evaluation: the metrics of a ranking, query by query and on average, with their intervals."""
+"""Evaluation: metrics of a ranking, for each query and on average, with confidence intervals."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from rustrank.errors import (
     UnknownNameError,
     shown,
 )
-from rustrank.formatting import count, html_table, interval, number, text_table
+from rustrank.formatting import ResultMapping, count, interval, number
 from rustrank.inputs.queries import Queries, as_queries, as_query_weight
 from rustrank.inputs.scalars import real, text, threads, whole
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Evaluation", "MetricValue", "evaluate"]
 
-#: A table shows intervals of up to so many queries by itself: they take a moment.
+#: Tables compute intervals, which take a moment, up to this number of queries.
 _QUICK = 20_000
 
 
 @dataclass(frozen=True)
-class Ranked:
-    """Scores and labels of rows, and the query of each."""
+class _Rows:
+    """The arguments of the extension's `evaluate`."""
 
     scores: NDArray[np.float64]
     labels: NDArray[np.float32]
@@ -43,7 +43,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Judging:
-    """Which metrics, and what they mean."""
+    """The metrics to compute, and their options."""
 
     metrics: list[str]
     gain: str | list[float]
@@ -95,7 +95,7 @@ class Drawing:
 
 
 class MetricValue(float):
-    """The mean of a metric over queries: a float that knows what it is the mean of.
+    """The mean of a metric over queries: a float with the value of each query.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class MetricValue(float):
     query_weight : ndarray of float64 or None
         The weight of each query in the mean.
     num_queries, num_skipped : int
-        How many queries there are, and how many of them are left out of the mean.
+        The number of queries, and of those that are left out of the mean.
     """
 
     name: str
@@ -132,7 +132,7 @@ class MetricValue(float):
         mean, num_queries, num_skipped = _rustrank.mean(per_query, query_weight, num_threads)
         made = super().__new__(cls, mean)
         made.name = name
-        # The interval is computed once, so the values must stay what they are.
+        # The interval is cached, so the values must not change.
         per_query.setflags(write=False)
         made.per_query = per_query
         made.query_ids = query_ids
@@ -145,7 +145,7 @@ class MetricValue(float):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95% bootstrap interval of the mean, computed when first asked for."""
+        """The 95% bootstrap interval of the mean, computed on first use."""
         if self._interval is None:
             self._interval = self.bootstrap()
         return self._interval
@@ -158,12 +158,12 @@ class MetricValue(float):
         Parameters
         ----------
         level : float, default 0.95
-            How often the interval should hold the mean of another draw of queries.
+            The confidence level.
         resamples : int, default 10000
-            How many draws; each costs as many steps as there are queries.
+            The number of bootstrap samples of the queries.
         seed : int, default 0
-            The seed of the draws: the same seed gives the same interval, for any order of queries
-            and any number of threads.
+            The seed of the samples. The interval does not depend on the order of queries or on
+            threads.
         """
         drawing = Drawing.of(resamples, seed, self._num_threads)
         return _rustrank.bootstrap(self.per_query, self.query_weight, real("level", level), drawing)
@@ -182,32 +182,20 @@ class MetricValue(float):
         return MetricValue, state
 
 
-class Evaluation(Mapping[str, MetricValue]):
-    """The values of metrics by their names, in the order in which they were asked for."""
+class Evaluation(ResultMapping[MetricValue]):
+    """The values of metrics by name, in the order of the request."""
 
-    def __init__(self, values: Mapping[str, MetricValue]) -> None:
-        self._values = dict(values)
-
-    def __getitem__(self, metric: str) -> MetricValue:
-        try:
-            return self._values[metric]
-        except KeyError:
-            raise unknown_metric(metric, self._values) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
+    def _unknown(self, name: object) -> KeyError:
+        return unknown_metric(name, self)
 
     @property
     def query_ids(self) -> NDArray[Any]:
-        """The query ids in order of first appearance: the order of all values of queries."""
+        """The query ids in order of first appearance, which is the order of ``per_query``."""
         return next(iter(self._values.values())).query_ids
 
     @property
     def num_queries(self) -> int:
-        """How many queries there are, the skipped ones included."""
+        """The number of queries, skipped ones included."""
         return len(self.query_ids)
 
     def best(self, metric: str | None = None, n: int = 10) -> list[tuple[Any, float]]:
@@ -252,15 +240,9 @@ class Evaluation(Mapping[str, MetricValue]):
         ]
         return head, rows
 
-    def __repr__(self) -> str:
-        return text_table(*self._table())
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table())
-
 
 def unknown_metric(metric: object, present: Mapping[str, Any]) -> UnknownNameError:
-    """Name what there is instead of a metric that was not asked for."""
+    """Return the error for a metric that was not computed."""
     message = f"there is no {shown(metric)} here: expected one of {', '.join(present)}"
     return UnknownNameError(message, code="metric.absent")
 
@@ -280,12 +262,12 @@ def evaluate(
     max_label: float | None = None,
     num_threads: int | None = None,
 ) -> Evaluation:
-    """Measure how well scores rank docs within queries.
+    """Evaluate a ranking: compute metrics of scores within queries.
 
     Parameters
     ----------
     scores : array-like of shape (num_docs,)
-        A score for each doc, larger is better; ``-inf`` for one that was not retrieved.
+        A score for each document, larger is better; ``-inf`` for documents that were not retrieved.
     y : array-like of shape (num_docs,)
         Labels: finite numbers from 0.
     qid : array-like of shape (num_docs,), optional
@@ -301,14 +283,14 @@ def evaluate(
         The weight of each query in the mean, in order of first appearance, or by id: a mapping, or
         a pandas Series with an index of its own.
     gain : {"exp2", "linear"}, sequence or mapping, default "exp2"
-        What a label is worth in NDCG, DCG and ERR: ``2**label - 1``, the label itself, or
+        The gain of a label in NDCG, DCG and ERR: ``2**label - 1``, the label itself, or
         ``gain[label]``.
     ties : {"expected", "rows", "worst"}, default "expected"
         Docs with equal scores: the expectation over their orders; the first row first; the
         least relevant first.
     empty : {"skip", "zero", "one"}, default "skip"
-        A query in which nothing can be found (no relevant doc, no two different labels) is
-        left out of the mean and counted, or has the value 0 or 1.
+        Queries without a relevant document, or without two different labels: left out of the mean and
+        counted as skipped, or with the value 0 or 1.
     relevant_from : float, default 1
         The smallest label that is relevant to MAP, MRR, precision and recall.
     max_label : float, optional
@@ -358,9 +340,9 @@ def judge(
     weight: NDArray[np.float64] | None,
     what: str = "scores",
 ) -> Evaluation:
-    """Evaluate arrays that are already of the right kind."""
+    """Compute metrics of arrays that are already checked."""
     check_length(what, len(scores), len(labels), "rows")
-    values = _rustrank.evaluate(Ranked(scores, labels, queries[0]), judging)
+    values = _rustrank.evaluate(_Rows(scores, labels, queries[0]), judging)
     return Evaluation(
         {
             name: MetricValue(name, per_query, queries[1], weight, judging.num_threads)
@@ -370,14 +352,14 @@ def judge(
 
 
 def queries_of(qid: Any, group: Any, num_rows: int) -> tuple[Queries, NDArray[Any]]:
-    """Read queries as `as_queries` does; where none are given all rows are one query."""
+    """Read queries; without ids and sizes, all rows are one query."""
     if qid is None and group is None:
         group = [num_rows]
     return as_queries(qid, group, num_rows)
 
 
 def warn_of_nothing(result: Evaluation) -> None:
-    """Warn of means that are NaN, and say why; for public functions, which their caller called."""
+    """Warn of means that are NaN, with the reason; called by public functions only."""
     silent = [name for name, value in result.items() if math.isnan(value)]
     if not silent:
         return

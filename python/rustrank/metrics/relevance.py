@@ -1,4 +1,4 @@
-"""Scores of MART as the relevance that ERR sees (Burges et al. 2011)."""
+"""The relevance that ERR assumes for labels, for scores of MART (Burges et al. 2011)."""
 
 from __future__ import annotations
 

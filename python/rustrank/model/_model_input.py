@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from rustrank import _rustrank
     from rustrank.inputs.tables import Table
 
-# Numbers that the core reads as they are.
+# Types that the extension reads directly.
 _PLAIN = {np.dtype(np.float32).str, np.dtype(np.float64).str}
 
 
 def is_plain(X: Any) -> bool:
-    """Whether the core takes X as it is: a single query must not wait for Python."""
+    """Whether the extension reads X directly: a shortcut that keeps scoring of single queries fast."""
     return type(X) is np.ndarray and X.ndim == 2 and X.dtype.str in _PLAIN and X.flags.c_contiguous
 
 
@@ -48,7 +48,7 @@ def joined(parts: list[NDArray[np.float64]], of_row: tuple[int, ...]) -> NDArray
 
 
 def row(doc: Any, name: str) -> NDArray[Any]:
-    """Take the features of one doc."""
+    """Return the features of one document as a vector."""
     features = np.asarray(doc)
     features = features[0] if features.ndim == 2 and len(features) == 1 else features
     if features.ndim != 1 or features.dtype.kind not in "fiub":
@@ -66,7 +66,7 @@ def _table(core: _rustrank.Booster, X: Any) -> Table:
 
 
 def _as_rows(X: Any) -> Any:
-    """Take one row as a table of one."""
+    """Return one row as a table with one row."""
     if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "fiub":
         return X[None, :]
     if isinstance(X, (list, tuple)) and X and all(isinstance(x, (int, float)) for x in X):

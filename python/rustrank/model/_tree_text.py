@@ -1,4 +1,4 @@
-"""Trees of a booster as nested dictionaries, and as text."""
+"""Trees of a booster as nested dictionaries and as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def nested(core: _rustrank.Booster, number: int) -> dict[str, Any]:
-    """Build the nodes of a tree from the bottom up: children stand after their parents."""
+    """Return a tree as nested dictionaries, built from the last node, since children follow parents."""
     flat = core.tree(number)
     assert flat is not None  # noqa: S101 - numbers come from the model's own range
     leaves = [
@@ -35,8 +35,8 @@ def nested(core: _rustrank.Booster, number: int) -> dict[str, Any]:
     return nodes[0] if nodes else leaves[0]
 
 
-def written(node: dict[str, Any], names: Sequence[str], depth: int) -> list[str]:
-    """Write a node and all below it, a line each."""
+def text_lines(node: dict[str, Any], names: Sequence[str], depth: int) -> list[str]:
+    """Return a node and all nodes below it as text, one line each."""
     indent = "  " * depth
     if "value" in node:
         return [f"{indent}{node['value']!r} ({count(node['docs'], 'doc')})"]
@@ -45,7 +45,7 @@ def written(node: dict[str, Any], names: Sequence[str], depth: int) -> list[str]
         f"{indent}{names[node['feature']]} {_asked(node)}, missing {missing} "
         f"({count(node['docs'], 'doc')}, reduction {node['reduction']:.6g})"
     )
-    sides = (written(node[side], names, depth + 1) for side in ("left", "right"))
+    sides = (text_lines(node[side], names, depth + 1) for side in ("left", "right"))
     return [line, *next(sides), *next(sides)]
 
 

@@ -1,4 +1,4 @@
-"""Boosters: trained models that score, evaluate, explain and save themselves."""
+"""`Booster`: a trained model, which scores, evaluates and explains documents, and is saved as a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rustrank.inputs.vectors import as_doubles
 from rustrank.metrics.evaluation import Evaluation, Judging, judge, warn_of_nothing
 from rustrank.model._model_input import blocks, is_plain, joined, of_queries, row
 from rustrank.model._refitting import Refitting
-from rustrank.model._tree_text import nested, written
+from rustrank.model._tree_text import nested, text_lines
 from rustrank.plotting.tree_layout import Picture, tree_picture
 
 if TYPE_CHECKING:
@@ -32,16 +32,16 @@ __all__ = ["Booster"]
 
 
 class Booster:
-    """A trained model. Nothing can change it; any number of threads may share it.
+    """A trained model: immutable, and safe to share between threads.
 
-    `rustrank.train` makes one, `Booster.load` reads one. Two are equal if they score, and are saved,
-    the same. Pickling and copying go through the text of the model file.
+    `rustrank.train` makes one, `Booster.load` reads one. Two boosters are equal if
+    their model files are. Pickling and copying go through the text of the model file.
 
     Attributes
     ----------
     best_round : int or None
-        With early stopping, the number of rounds at which the metric was best: those that this
-        booster has. `all_rounds` has the others too.
+        With early stopping, the number of rounds with the best metric: the rounds of this booster.
+        `all_rounds` has the later ones, too.
     history : mapping
         The value of each metric on each validation set after each round:
         ``history["valid"]["ndcg@10"][0]`` is that of the first. Not part of the model file.
@@ -67,7 +67,7 @@ class Booster:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Booster:
-        """Read a model file, whole and checked, or raise `ModelFormatError`.
+        """Read a model file and check it completely, or raise `ModelFormatError`.
 
         The file may be another library's: LightGBM's text, XGBoost's JSON or UBJSON, or CatBoost's
         JSON. Scores are that library's raw scores.
@@ -75,7 +75,7 @@ class Booster:
         return cls._of(_rustrank.Booster.load(fspath(path)))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a file: the old file stays until the new one is whole."""
+        """Write the model to a file, atomically."""
         self._core.save(fspath(path))
 
     @classmethod
@@ -88,7 +88,7 @@ class Booster:
         return self._core.to_text()
 
     def export(self, library: str, path: str | PathLike[str] | None = None) -> bytes:
-        """Return the model as a file of another library, which then scores the same.
+        """Return the model in the file format of another library, with the same scores.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class Booster:
             LightGBM's text, XGBoost's JSON, RankLib's XML (where a missing value counts as 0), an
             ONNX tree ensemble, or our own text. What the format cannot hold is a `ParamError`.
         path : path-like, optional
-            Where to write it too, whole or not at all.
+            A file to write to, atomically.
         """
         return self._core.export(text("library", library), path and fspath(path))
 
@@ -111,12 +111,12 @@ class Booster:
 
     @property
     def num_rounds(self) -> int:
-        """The number of rounds that made it: of its trees, or of those of each class."""
+        """The number of boosting rounds: trees, or trees of each class."""
         return self._core.num_rounds
 
     @property
     def classes(self) -> NDArray[np.float64] | None:
-        """The labels whose probabilities a McRank booster knows, rising; None of any other."""
+        """The labels of a McRank booster in rising order; None for other boosters."""
         return self._core.classes
 
     @property
@@ -126,7 +126,7 @@ class Booster:
 
     @property
     def num_raw_features(self) -> int:
-        """The number of values of a doc that it scores: of the features without the ranks."""
+        """The number of raw features: without the ranks within queries."""
         return self._core.num_raw_features
 
     @property
@@ -141,17 +141,16 @@ class Booster:
 
     @property
     def params(self) -> dict[str, str]:
-        """What training has noted down: its parameters and objective."""
+        """The parameters and the objective of training, as text."""
         noted = self._core.attributes()
         return {name: value for name, value in noted.items() if not name.startswith("categories.")}
 
     @property
     def position_bias(self) -> NDArray[np.float64] | None:
-        """How much more each place was clicked than the first, whatever was shown there: a logarithm.
+        """The learned position bias: the log ratio of clicks at each position to the first one.
 
-        That of a place at which the same docs are clicked half as often is about -0.69: learned if
-        the training set has positions, else None. What training goes on from this booster goes on
-        from these too.
+        A position at which the same document is clicked half as often has about -0.69. None if the training
+        set had no positions. Training that continues from this booster starts with these values.
 
         Examples
         --------
@@ -171,17 +170,16 @@ class Booster:
 
     @property
     def all_rounds(self) -> Booster:
-        """The booster with all trees that were grown, those after the best round too.
+        """The booster with all trees, including those after the best round.
 
-        Only a booster that comes straight from training has them.
+        Only available directly after training.
         """
         return self if self._all is None else self._all
 
     def truncate(self, num_trees: int) -> Booster:
-        """Return the booster of the first trees: of McRank, of each class.
+        """Return a booster of the first trees (with McRank, of each class).
 
-        With their values of today: where training left trees out (``dropout``), later rounds have
-        changed those of earlier ones.
+        With ``dropout`` in training, later rounds have rescaled these trees.
         """
         most = whole("num_trees", num_trees, 0, self.num_rounds)
         return Booster._of(self._core.truncated(most))
@@ -196,17 +194,16 @@ class Booster:
         infinite: str = "error",
         num_threads: int | None = None,
     ) -> NDArray[np.float64]:
-        """Score docs: the larger, the more relevant.
+        """Return the scores of documents; larger is more relevant.
 
         Parameters
         ----------
         X : array-like of shape (num_docs, num_raw_features), or Dataset
-            Raw features, in anything that `Dataset` takes; one row may come as it is. Or a dataset
-            that was made ``like=`` the training set or this booster, whose base scores are part of
-            the scores.
+            Raw features in any form that `Dataset` accepts, or one row of them. Or a dataset made ``like=``
+            the training set or this booster; its base scores are added.
         qid, group : array-like, optional
-            The queries, as for `Dataset`: needed, with raw features, by a booster whose scores depend
-            on the other docs of the query, such as one with `query_ranks`. Others do not look at them.
+            The queries, as for `Dataset`. Needed with raw features if scores depend on the other documents
+            of the query, as with `query_ranks`; otherwise ignored.
         missing : float, default NaN
             A value that means "missing", besides NaN.
         infinite : {"error", "missing"}, default "error"
@@ -237,7 +234,7 @@ class Booster:
         infinite: str = "error",
         num_threads: int | None = None,
     ) -> NDArray[np.float64]:
-        """Return how probable each label is for each doc; of a McRank booster only.
+        """Return the probability of each label for each document; McRank boosters only.
 
         Parameters
         ----------
@@ -256,7 +253,7 @@ class Booster:
         return joined(parts, (0 if labels is None else len(labels),))
 
     def with_gain(self, gain: Any) -> Booster:
-        """Return a McRank booster that expects other gains: the same classes, other scores.
+        """Return a McRank booster with other gains of the classes, and so other scores.
 
         Parameters
         ----------
@@ -267,9 +264,9 @@ class Booster:
 
     @property
     def path(self) -> list[tuple[int, float]]:
-        """The features of linear parts in the order they were added, each with its weight.
+        """The features of linear parts with their weights, in the order they were added.
 
-        Of `LambdaBoost`, the feature of each round and what was added of it.
+        For `LambdaBoost`, the feature and the step of each round.
         """
         features, weights = self._core.terms()
         return list(zip(features.tolist(), weights.tolist(), strict=True))
@@ -292,10 +289,10 @@ class Booster:
         infinite: str = "error",
         num_threads: int | None = None,
     ) -> NDArray[np.float64]:
-        """Return what each feature adds to the score of each doc: exact SHAP values.
+        """Return the exact SHAP values of each feature for each document.
 
-        They are path-dependent: where a feature is not known, a tree goes both ways, by the
-        training docs that went there.
+        They are path-dependent: an unknown feature takes both branches, weighted by the training
+        documents that took them.
 
         Parameters
         ----------
@@ -305,9 +302,8 @@ class Booster:
         Returns
         -------
         array of shape (num_docs, num_features + 1)
-            A row sums to the doc's score, up to rounding. Ranks within queries are features of their
-            own. The last column is what every doc starts from: the score of one of which nothing is
-            known.
+            A row sums to the score of the document, up to rounding. Ranks within queries are separate
+            features. The last column is the expected score without any feature.
         """
         reading = ReadOptions(missing, infinite, num_threads)
         if qid is not None or group is not None:
@@ -319,7 +315,7 @@ class Booster:
     def contrast(
         self, above: Any, below: Any, *, missing: float = math.nan, infinite: str = "error"
     ) -> NDArray[np.float64]:
-        """Return what each feature did to put one doc above another of its query.
+        """Return the contribution of each feature to the score difference of two documents.
 
         The values sum to the difference of the two scores, up to rounding. They are the Shapley
         values of going from the features of ``below`` to those of ``above``: a feature that the two
@@ -347,12 +343,12 @@ class Booster:
         max_label: float | None = None,
         num_threads: int | None = None,
     ) -> Evaluation:
-        """Measure how well the booster ranks the docs of a dataset.
+        """Return metrics of the booster's ranking of a dataset.
 
         Parameters
         ----------
         dataset : Dataset
-            One that was made ``like=`` the training set, or this booster.
+            A dataset made ``like=`` the training set or this booster.
         metrics, gain, ties, empty, relevant_from, max_label, num_threads
             As for `rustrank.evaluate`.
         """
@@ -379,10 +375,10 @@ class Booster:
         max_label: float | None = None,
         num_threads: int | None = None,
     ) -> Booster:
-        """Return the booster with the weights of its trees set to what is best for a metric.
+        """Return the booster with tree weights that maximise a metric.
 
-        One weight after the other is set to the best there is, found exactly, until nothing raises
-        the metric: on the dataset it never falls. A tree of weight 0 is dropped. The new booster's
+        One weight at a time is set to its exact optimum, until no change improves the metric, which never
+        falls on the dataset. A tree of weight 0 is dropped. The new booster's
         `history` has the metric before and after each pass over all trees.
 
         Parameters
@@ -390,11 +386,11 @@ class Booster:
         dataset : Dataset
             One that was made ``like=`` the training set, or the training set itself.
         metric : str, default "ndcg@10"
-            What should be as high as possible.
+            The metric to maximise.
         valid : Dataset, optional
-            A held-out set: passes end when they no longer raise the metric there.
+            A held-out set: passes end when they no longer improve its metric.
         low, high : float, default 0 and 10
-            The range of weights, in multiples of what a tree weighs now.
+            The range of weights, relative to the current ones.
         most_passes : int, default 20
             The most passes.
         gain, relevant_from, max_label, num_threads
@@ -438,21 +434,21 @@ class Booster:
         num_threads: int | None = None,
         **of_objective: Any,
     ) -> Booster:
-        """Return the booster with the values of all leaves fitted to other docs: splits stay.
+        """Return the booster with leaf values refitted to other documents; splits stay.
 
-        Tree after tree, a leaf gets the Newton step of its docs, times the learning rate, and keeps a
-        share of what it was worth. A leaf without docs stays as it is.
+        Tree after tree, the value of a leaf becomes a weighted mean of its old value and the Newton step of
+        its new documents. A leaf without documents keeps its value.
 
         Parameters
         ----------
         dataset : Dataset
-            Docs of another market or time, made ``like=`` this booster or its training set.
+            Documents of another market or time, made ``like=`` this booster or its training set.
         decay : float, default 0.5
-            The share that each leaf keeps: with 1 nothing changes, with 0 nothing is kept.
+            The weight of the old value, 0 to 1.
         prior_docs : float, default 0
-            As many docs stand for the old value: a leaf with fewer keeps more of it.
+            A number of documents that count for the old value: small leaves keep more of it.
         learning_rate : float, optional
-            What Newton steps are multiplied by; by default what the booster was trained with.
+            The learning rate of the Newton steps; by default that of the training.
         l2 : float, default 0
             Added to the hessians of a leaf.
         objective, metric, seed, gain, max_label, num_threads, **of_objective
@@ -484,15 +480,15 @@ class Booster:
         max_label: float | None = None,
         num_threads: int | None = None,
     ) -> NDArray[np.float64]:
-        """Return how much each feature matters.
+        """Return the importance of each feature.
 
         Parameters
         ----------
         kind : {"reduction", "count", "permutation"}
-            What all splits on the feature took off the loss in training; how many there are; or what
-            the metric loses on ``dataset`` when the feature's values are shuffled among its docs.
+            The total reduction of the loss by splits on the feature; the number of these splits; or the loss
+            in a metric on ``dataset`` when the values of the feature are shuffled among its documents.
         dataset, metric, seed
-            For permutations: where, by what, and which.
+            For permutations: the data, the metric and the seed.
         gain, relevant_from, max_label, num_threads
             As for `rustrank.evaluate`.
         """
@@ -510,7 +506,7 @@ class Booster:
         return self._core.permutation_importance(permuted._core, judging, drawn)
 
     def dump(self) -> dict[str, Any]:
-        """Return all trees as dictionaries of plain values, which `json` can write."""
+        """Return all trees as nested dictionaries, which `json` can write."""
         return {
             "num_features": self.num_features,
             "feature_names": self.feature_names,
@@ -524,14 +520,14 @@ class Booster:
         lines = [f"{self!r}", f"intercept {self._core.intercept!r}"]
         for number, tree in enumerate(self.dump()["trees"]):
             lines.append(f"tree {number}")
-            lines += written(tree, self.feature_names, 1)
+            lines += text_lines(tree, self.feature_names, 1)
         return "\n".join(lines) + "\n"
 
     def draw_tree(self, number: int) -> Picture:
-        """Return a tree as a picture: the text of an SVG file, which notebooks show.
+        """Return a drawing of a tree as SVG, which notebooks display.
 
-        The root is on the left; docs at or below a threshold go up, missing values the thick way.
-        Leaves show what they add to the score and how many training docs they had.
+        The root is on the left. Documents at or below a threshold go up; missing values follow the thick
+        line. Leaves show their values and numbers of training documents.
         """
         at = whole("number", number, 0, self.num_trees - 1)
         return tree_picture(self._nested(at), self.feature_names, f"tree {at} of {self.num_trees}")
@@ -540,7 +536,7 @@ class Booster:
         return nested(self._core, number)
 
     def __repr__(self) -> str:
-        """Say what is in it in one line."""
+        """Summarise the model in one line."""
         is_net = not self.num_trees and self._core.attributes().get("trainer") == "net"
         inside = self._core.num_trees_inside
         what = "a net" if is_net else count(inside, "tree")

@@ -1,4 +1,4 @@
-"""Whether a trained model stands at a local optimum of a metric (Burges 2010, section 4.1)."""
+"""A test whether a trained model is at a local optimum of a metric (Burges 2010, section 4.1)."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ __all__ = ["LocalOptimum", "local_optimum"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LocalOptimum:
-    """A metric around the weights of a model.
+    """The values of a metric near the weights of a model.
 
     Attributes
     ----------
     metric : str
-        What was measured.
+        The name of the metric.
     value : float
-        The metric at the weights as they are.
+        The metric of the unchanged model.
     weights : ndarray of float64
-        The weights: of a net all weights and biases, layer by layer; of trees a 1 for each.
+        All weights and biases of a net, layer by layer; for trees, a 1 for each tree.
     looked_at : ndarray of int64
-        The weights that were moved alone.
+        The numbers of the weights that were moved one at a time.
     offsets : ndarray of float64
-        By how much.
+        The amounts by which they were moved.
     curves : ndarray of float64 of shape (weights looked at, offsets)
-        The metric where one weight has moved.
+        The metric after one weight was moved.
     distance : float
-        How far weights moved along random directions.
+        The length of the steps along random directions.
     changes : ndarray of float64
-        By how much the metric changed along each.
+        The change of the metric along each random direction.
     """
 
     metric: str
@@ -60,9 +60,9 @@ class LocalOptimum:
         return float((self.changes > 0).mean())
 
     def bound(self, confidence: float = 0.99) -> float:
-        """Return the largest share of ascents among all directions that is still believable.
+        """Return an upper confidence bound on the share of all directions along which the metric rises.
 
-        The one-sided bound of Clopper and Pearson. Where no direction rose it is the paper's: 459
+        The one-sided bound of Clopper and Pearson. If no direction rose, it is the bound of the paper: 459
         directions and a confidence of 0.99 give 0.01.
         """
         count, rose = len(self.changes), int((self.changes > 0).sum())
@@ -79,7 +79,7 @@ class LocalOptimum:
 
     @property
     def peaks(self) -> NDArray[np.float64]:
-        """Of each weight looked at, the offset at which the metric is highest, 0 where no other is."""
+        """For each weight, the offset with the highest metric; 0 if none is better than no change."""
         best = self.curves.max(axis=1)
         return np.where(best > self.value, self.offsets[self.curves.argmax(axis=1)], 0.0)
 
@@ -98,7 +98,7 @@ class LocalOptimum:
         return plot_optimum(self, ax)
 
     def __repr__(self) -> str:
-        """Say what was found in one line."""
+        """Summarise the result in one line."""
         rose = int((self.changes > 0).sum())
         return (
             f"<LocalOptimum: {self.metric} {self.value:.4f}, rises along {rose} of "
@@ -121,32 +121,31 @@ def local_optimum(
     seed: int = 0,
     num_threads: int | None = None,
 ) -> LocalOptimum:
-    """Look whether a metric falls wherever the weights of a model move.
+    """Test whether a metric falls in every direction around the weights of a model.
 
-    One weight after the other moves by some offsets; then all of them move together, a little, along
-    random directions. Where the metric rises along none of 459, fewer than 1% of all directions
-    lead upwards, at a confidence of 99%. Docs should be those that the model learned from: there is
-    no reason for an optimum on others.
+    Single weights are moved by several offsets; then all weights are moved together by a small step along
+    random directions. If the metric rises along none of 459 directions, it rises along fewer than 1% of all
+    directions, at a confidence of 99%. Use the training documents: a model need not be optimal on others.
 
     Parameters
     ----------
     booster : Booster
-        A net, all of whose weights move; or trees, each of which is multiplied by a weight of 1.
+        A net, whose weights are moved, or trees, each of which gets a weight of 1 to move.
     X, y, qid, group
-        Docs, as for `rustrank.Dataset`.
+        The documents, as for `rustrank.Dataset`.
     metric : str, default "ndcg@10"
-        What is measured.
+        The metric to test.
     directions : int, default 459
-        How many random directions to try.
+        The number of random directions.
     distance : float, default 0.1
-        How far to go along them, and along single weights at most, as a share of the length of all
-        weights: little, but enough for the metric not to be seen in its single steps.
+        The length of a step along a direction, and the largest offset of a single weight, relative to the
+        norm of all weights: small, but large enough to average over the steps of the metric.
     most_weights : int, default 50
-        Of more weights than these, as many are drawn to move alone.
+        The most weights to move one at a time; of more, a random sample is taken.
     steps : int, default 10
-        The offsets on either side.
+        The number of offsets on either side.
     seed : int, default 0
-        The seed of what is drawn.
+        The seed of random directions and samples.
     num_threads : int, optional
         Threads to use; all cores by default.
 

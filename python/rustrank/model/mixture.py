@@ -1,11 +1,11 @@
-"""Mixtures: several boosters as one, by the weighted sum of their scores."""
+"""Mixtures: the weighted sum of the scores of several boosters, as one booster."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from rustrank import _rustrank
-from rustrank.model._normalising import as_boosters, as_normalisations, as_weights
+from rustrank.model._normalisation import as_boosters, as_normalisations, as_weights
 from rustrank.model.booster import Booster
 
 __all__ = ["mix"]
@@ -14,32 +14,32 @@ __all__ = ["mix"]
 def mix(
     boosters: Any, weights: Any = None, *, normalise: Any = None, scores: Any = None
 ) -> Booster:
-    """Return boosters as one, which scores the weighted sum of what they score.
+    """Return a booster whose score is the weighted sum of the scores of several boosters.
 
-    All that is done to scores is kept in the booster: one file serves, and needs nothing else.
-    Boosters may be of any kind, mixtures too; some may rank features within queries and some not.
+    Normalisation and weights are part of the new booster, which is saved as one file. The boosters may be
+    of any kind, mixtures included, with or without ranks of features within queries.
 
     Parameters
     ----------
     boosters : sequence of Booster
-        What to mix.
+        The boosters to mix.
     weights : sequence of float, optional
-        The weight of each; by default they are equal and sum to 1.
+        The weight of each booster; by default equal weights that sum to 1.
     normalise : optional
-        What is done to the scores of all, or a sequence with what is done to those of each:
+        The normalisation of scores, one for all boosters or a sequence with one for each:
 
         - None: nothing;
         - ``"set"``: mean 0 and variance 1 over the docs of ``scores``, or of a set whose mean and
           scale are given as a pair ``(mean, scale)``;
         - ``"query"``: mean 0 and variance 1 within the query;
         - ``"query_range"``: from 0 to 1 within the query;
-        - ``"logistic"``: the probability ``1 / (1 + exp(-score))`` that a logistic loss has learned;
+        - ``"logistic"``: the probability ``1 / (1 + exp(-score))`` of a logistic loss;
         - ``"query_top"``: ``P_max * (1 + P - P_max)``, with that probability ``P`` and the largest of
           the query, ``P_max``: of the ensemble that won the Yahoo! challenge of 2010.
 
-        A booster that looks at whole queries needs them to score.
+        With a normalisation within queries, scoring needs the queries.
     scores : sequence of arrays, optional
-        For ``"set"``: what each booster says of the docs of one set.
+        For ``"set"``: the scores of each booster for the documents of one set.
 
     Examples
     --------

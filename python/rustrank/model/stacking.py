@@ -1,4 +1,4 @@
-"""Stacking: boosters that learn from what other boosters say of a doc and of its query."""
+"""Stacking: boosters whose features are derived from the scores of other boosters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rustrank.inputs.queries import as_queries
 from rustrank.inputs.scalars import flag
 from rustrank.inputs.tables import as_table, in_one_piece
 from rustrank.inputs.vectors import as_doubles, check_length
-from rustrank.model._normalising import Normalising, as_boosters, as_normalisations
+from rustrank.model._normalisation import Normalising, as_boosters, as_normalisations
 from rustrank.model.booster import Booster
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ __all__ = ["Stacking"]
 
 
 @dataclass
-class _Planned:
-    """As the core takes it."""
+class _StackingPlan:
+    """The arguments that the extension needs to build a stacked booster."""
 
     normalisations: list[Normalising]
     features: list[tuple[int, str]]
@@ -34,29 +34,28 @@ class _Planned:
 
 
 class Stacking:
-    """Features made of the scores of boosters: one description for training and for serving.
+    """Features derived from the scores of boosters, the same in training and in serving.
 
-    `table` makes what an outer booster is trained on, and `booster` puts that booster on top: the
-    result scores raw features, makes the same features by the same code on the way, and is one file.
+    `table` returns the features to train an outer booster on. `booster` combines the outer booster with the
+    inner ones into one model, which scores raw features and computes the same derived features inside.
 
     Parameters
     ----------
     rankers : sequence of Booster, or mapping from names to them
-        Whose scores are made into features.
+        The rankers whose scores become features.
     features : sequence of str or (ranker, str), default ("score", "max", "mean", "top3")
-        What is made of the scores of each ranker: the ``"score"`` itself, the ``"max"`` or ``"mean"``
-        over the query, the mean over its best docs by that score, as in ``"top3"`` (their maximum is
-        that of the query). A pair asks the ranker of that number only.
+        The features derived from the scores of each ranker: the ``"score"`` itself, the ``"max"`` or
+        ``"mean"`` over the query, or the mean of the largest scores of the query, as in ``"top3"``. A pair is
+        for the ranker of that number only.
     own : bool, default True
-        Whether the outer booster sees the features of the doc itself, before the others.
+        Whether the raw features of the document come before the derived ones.
     normalise, scores
-        What is done to scores first, as for `rustrank.mix`.
+        The normalisation of scores, as for `rustrank.mix`.
 
     Notes
     -----
-    A ranker has seen the labels of the docs that it learned from, so its scores of those docs say more
-    than those of other docs. What stands on top should learn from scores of rankers that have not
-    seen them: make such scores fold by fold, and their features with `features_of`.
+    A ranker's scores of its own training documents are biased by their labels. An outer booster should learn
+    from out-of-fold scores: compute them fold by fold, and their features with `features_of`.
 
     Examples
     --------
@@ -106,7 +105,7 @@ class Stacking:
     def features(
         self, X: Any, *, qid: Any = None, group: Any = None, num_threads: int | None = None
     ) -> NDArray[np.float32]:
-        """Return the features that are made of scores: a row for each of X, which are raw features."""
+        """Return the derived features of documents with raw features ``X``."""
         scores = [
             ranker.score(X, qid=qid, group=group, num_threads=num_threads)
             for ranker in self.rankers
@@ -116,12 +115,12 @@ class Stacking:
     def features_of(
         self, scores: Any, *, qid: Any = None, group: Any = None
     ) -> NDArray[np.float32]:
-        """Return the same of scores that are there already, such as those of folds.
+        """Return the derived features of given scores, such as out-of-fold scores.
 
         Parameters
         ----------
         scores : sequence of arrays
-            The scores of each ranker, as they come from it; what is done to them is done here.
+            The scores of each ranker, before normalisation.
         qid, group
             The queries, as for `Dataset`.
         """
@@ -180,7 +179,7 @@ class Stacking:
             message = f"outer: got {shown(outer)}, expected a booster"
             raise ParamKindError(message, code="outer")
         cores = [ranker._core for ranker in self.rankers]
-        planned = _Planned(self._normalisations, self._features, self.own, outer._core)
+        planned = _StackingPlan(self._normalisations, self._features, self.own, outer._core)
         return Booster._of(_rustrank.Booster.stack(cores, planned))
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Swarms of points: what takes the place of a histogram where each doc is to be seen."""
+"""Beeswarm plots: a point for each document, stacked where values are frequent."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: Bins of values, within which dots lie above one another.
+#: The number of bins of values, within which points are stacked.
 _BINS = 80
 
 
 def draw_swarm(axes: Any, values: Floats, cells: Floats, place: int, ramp: Any) -> None:
-    """Draw a dot for each value, and dots above and below one another where there are many."""
+    """Draw a row of points, one for each value, stacked around the middle where they are frequent."""
     low, high = values.min(), values.max()
     bins = np.minimum(((values - low) / ((high - low) or 1) * _BINS).astype(int), _BINS - 1)
     order = np.argsort(bins, kind="stable")
@@ -45,8 +45,8 @@ def draw_swarm(axes: Any, values: Floats, cells: Floats, place: int, ramp: Any) 
     )
 
 
-def draw_ramp(axes: Any, ramp: Any) -> None:
-    """Say what the colours are."""
+def draw_color_bar(axes: Any, ramp: Any) -> None:
+    """Draw the bar that explains the colours."""
     from matplotlib.cm import ScalarMappable
 
     bar = axes.figure.colorbar(ScalarMappable(cmap=ramp), ax=axes, ticks=[0, 1], aspect=30)

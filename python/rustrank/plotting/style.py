@@ -1,8 +1,8 @@
-"""How pictures look: colours, axes, grids. matplotlib is imported when one is drawn.
+"""The style of plots: colours, axes, grids. matplotlib is imported when one is drawn.
 
-Colours have a contrast of at least 3 to white and to near-black, so a picture may stand on either; a
-colour-blind eye tells them apart, and where lines lie close their markers and dashes differ too.
-Everything else (text, background, ticks) is the style's that the caller has chosen.
+Colours have a contrast of at least 3 to white and to near-black, so plots work on light and dark pages.
+They can be told apart by colour-blind readers, and lines also differ in markers and dashes. Text,
+background and ticks follow the caller's matplotlib style.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 COLORS = ("#0A6FC2", "#DD6A00", "#A0529C", "#00A06E", "#686868")
 FIRST, SECOND, _, BETTER, NEUTRAL = COLORS
 WORSE = SECOND
-#: Behind what is drawn: a band, a line.
+#: The opacity of bands and lines in the background.
 FAINT = 0.22
 _MARKERS = "os^DvP"
 _DASHES = ("-", "--", "-.", ":")
 
 
 class Look(NamedTuple):
-    """What one of several lines looks like."""
+    """The colour, marker and dashes of a line."""
 
     color: str
     marker: str
@@ -31,7 +31,7 @@ class Look(NamedTuple):
 
 
 def looks(number: int) -> Iterator[Look]:
-    """Yield a look for each of some lines: none twice before all colours have had all dashes."""
+    """Yield a look for each of ``number`` lines; they repeat only after all combinations of colour and dashes."""
     for at in range(number):
         of_color, of_dashes = at % len(COLORS), at // len(COLORS)
         marker = _MARKERS[at % len(_MARKERS)]
@@ -47,7 +47,7 @@ def new_axes(width: float = 7.5, height: float = 4.5) -> Any:
 
 
 def tidy(axes: Any, grid: str = "y") -> None:
-    """Leave what helps to read values: a faint grid, and spines where the ticks are."""
+    """Draw a faint grid, and remove the spines without ticks."""
     axes.grid(visible=False)
     axes.grid(axis=grid, color="0.5", alpha=0.3, linewidth=0.8)
     axes.set_axisbelow(True)
@@ -56,17 +56,17 @@ def tidy(axes: Any, grid: str = "y") -> None:
 
 
 def legend_above(axes: Any, columns: int = 2) -> None:
-    """Put the legend where it hides nothing."""
+    """Put the legend above the axes."""
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, ncols=columns)
 
 
 def shortened(name: str, longest: int = 40) -> str:
-    """Cut a name that would take the place of the picture."""
+    """Shorten a name that is too long for a plot."""
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def plain(text: str) -> str:
-    """Keep matplotlib from reading a name as mathematics."""
+    """Escape a name, so that matplotlib does not read it as mathematics."""
     return text.replace("$", r"\$")
 
 

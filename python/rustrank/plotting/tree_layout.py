@@ -1,4 +1,4 @@
-"""Trees as pictures: where their nodes go, and SVG, which browsers and notebooks show."""
+"""The layout of trees, and their drawing as SVG."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Picture", "Placed", "laid_out", "leaf_color", "question", "tree_picture"]
+__all__ = ["Picture", "PlacedNode", "leaf_color", "split_condition", "tree_layout", "tree_picture"]
 
-# Pixels: a leaf's line, and a level from the root on the left to the leaves on the right.
+# Pixels: the height of a leaf, the width of a level, the margin.
 _LINE, _LEVEL, _EDGE = 26, 210, 12
 _LOWER, _HIGHER = (33, 102, 172), (178, 86, 24)
 
 
 class Picture(str):
-    """The text of an SVG file, which a notebook shows as a picture."""
+    """The text of an SVG file, which notebooks display."""
 
     __slots__ = ()
 
@@ -26,37 +26,37 @@ class Picture(str):
 
 
 @dataclass(frozen=True)
-class Placed:
-    """A node as `Booster.dump` has it, and where it goes."""
+class PlacedNode:
+    """A node of `Booster.dump` with its place in the drawing."""
 
     node: dict[str, Any]
-    #: How many splits are above it.
+    #: The number of splits above the node.
     depth: int
-    #: In leaves from the top: a leaf has a whole number, a split the middle of its two children.
+    #: The vertical place: leaves are numbered from the top, and a split is midway between its children.
     line: float
-    #: The lines of the left and the right child; none of a leaf.
+    #: The vertical places of the left and right child; empty for a leaf.
     children: tuple[float, ...]
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it is a leaf."""
+        """Whether the node is a leaf."""
         return not self.children
 
 
-def laid_out(tree: dict[str, Any]) -> list[Placed]:
-    """Place all nodes, each after all below it, whose lines decide its own."""
-    placed: list[Placed] = []
+def tree_layout(tree: dict[str, Any]) -> list[PlacedNode]:
+    """Return all nodes with their places, children before parents."""
+    placed: list[PlacedNode] = []
     lines: list[float] = []
     leaves = 0
     todo: list[tuple[dict[str, Any], int, bool]] = [(tree, 0, False)]
     while todo:
         node, depth, is_below_done = todo.pop()
         if "value" in node:
-            placed.append(Placed(node, depth, float(leaves), ()))
+            placed.append(PlacedNode(node, depth, float(leaves), ()))
             leaves += 1
         elif is_below_done:
             right, left = lines.pop(), lines.pop()
-            placed.append(Placed(node, depth, (left + right) / 2, (left, right)))
+            placed.append(PlacedNode(node, depth, (left + right) / 2, (left, right)))
         else:
             todo += [(node, depth, True), (node["right"], depth + 1, False)]
             todo.append((node["left"], depth + 1, False))
@@ -65,12 +65,12 @@ def laid_out(tree: dict[str, Any]) -> list[Placed]:
     return placed
 
 
-#: Categories that a split shows.
+#: The most categories of a split to name.
 _NAMED = 3
 
 
-def question(node: dict[str, Any], names: Sequence[str]) -> str:
-    """Return what a split asks; docs of which it is true go left."""
+def split_condition(node: dict[str, Any], names: Sequence[str]) -> str:
+    """Return the condition of a split as text; documents that meet it go left."""
     if "categories" in node:
         first = [str(category) for category in node["categories"][:_NAMED]]
         more = ["\u2026"] if len(node["categories"]) > _NAMED else []
@@ -79,7 +79,7 @@ def question(node: dict[str, Any], names: Sequence[str]) -> str:
 
 
 def leaf_color(value: float, largest: float) -> tuple[tuple[int, int, int], bool]:
-    """Return the colour of a leaf, the fuller the more it adds, and whether text on it is light."""
+    """Return the colour of a leaf, more intense for larger values, and whether text on it is light."""
     strength = abs(value) / largest if largest else 0.0
     red, green, blue = (
         round(255 + strength * (part - 255)) for part in (_HIGHER if value > 0 else _LOWER)
@@ -88,8 +88,8 @@ def leaf_color(value: float, largest: float) -> tuple[tuple[int, int, int], bool
 
 
 def tree_picture(tree: dict[str, Any], names: Sequence[str], title: str) -> Picture:
-    """Draw a tree as `Booster.dump` has it: the root on the left, docs at a threshold upwards."""
-    placed = laid_out(tree)
+    """Draw a tree of `Booster.dump` with the root on the left."""
+    placed = tree_layout(tree)
     leaves = [one.node["value"] for one in placed if one.is_leaf]
     largest = max(map(abs, leaves), default=0.0)
     width = _LEVEL * (max(one.depth for one in placed) + 1) + 2 * _EDGE
@@ -111,7 +111,7 @@ def _place(depth: int, line: float) -> tuple[int, float]:
     return _EDGE + _LEVEL * depth, _EDGE + _LINE * (line + 1) + _LINE / 2
 
 
-def _leaf(placed: Placed, largest: float) -> str:
+def _leaf(placed: PlacedNode, largest: float) -> str:
     x, height = _place(placed.depth, placed.line)
     value = placed.node["value"]
     (red, green, blue), is_light = leaf_color(value, largest)
@@ -124,7 +124,7 @@ def _leaf(placed: Placed, largest: float) -> str:
     )
 
 
-def _edges(placed: Placed) -> str:
+def _edges(placed: PlacedNode) -> str:
     x, height = _place(placed.depth, placed.line)
     edges = []
     for line, is_left in zip(placed.children, (True, False), strict=True):
@@ -138,12 +138,12 @@ def _edges(placed: Placed) -> str:
     return "".join(edges)
 
 
-def _split(placed: Placed, names: Sequence[str]) -> str:
+def _split(placed: PlacedNode, names: Sequence[str]) -> str:
     x, height = _place(placed.depth, placed.line)
     node = placed.node
     return (
         f"<g><title>{node['docs']} docs, reduction {node['reduction']:.6g}</title>"
         f'<circle cx="{x + 4}" cy="{height:g}" r="4"/>'
         f'<text x="{x + 12}" y="{height - 5:g}" paint-order="stroke" stroke="white" '
-        f'stroke-width="4">{escape(question(node, names))}</text></g>\n'
+        f'stroke-width="4">{escape(split_condition(node, names))}</text></g>\n'
     )

@@ -1,4 +1,4 @@
-"""What a report says, as figures: everything is computed here, and nothing is written."""
+"""The figures of a report: everything is computed here, and rendered as HTML in other modules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from rustrank.errors import RustrankError
 from rustrank.metrics.comparison import Comparison, MetricComparison
 from rustrank.metrics.evaluation import Drawing, Evaluation, Judging
-from rustrank.reporting._swapped_docs import Case, Casebook, changed_most
+from rustrank.reporting._swapped_docs import Case, CaseFinder, most_changed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: The metric is drawn at all cuts up to here; its intervals are made of so many draws.
+#: The largest cut of the plot over cuts, and the number of bootstrap resamples of its intervals.
 _CUTS, _CUT_DRAWS = 20, 2000
-#: Documents whose SHAP values are averaged, at most.
+#: The most documents whose SHAP values are averaged.
 _EXPLAINED = 1000
-#: Relative difference of scores up to which two ways of adding them up are the same.
+#: The relative difference up to which scores, summed in different orders, count as equal.
 _ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
-class Choices:
-    """What was asked for."""
+class ReportOptions:
+    """The options of a report."""
 
     judging: Judging
     drawing: Drawing
@@ -44,13 +44,13 @@ class Choices:
 
     @property
     def metric(self) -> str:
-        """The metric that decides in whatever looks at one alone."""
+        """The first metric, which decides in everything that uses only one."""
         return self.judging.metrics[0]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two rankers by the first metric, and the p-value among those of all pairs (Holm)."""
+    """A comparison of two rankers by the first metric, with its p-value after Holm's correction."""
 
     compared: MetricComparison
     p_holm: float
@@ -58,46 +58,46 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """All that a report says."""
+    """All figures of a report."""
 
     side: SideBySide
-    choices: Choices
+    options: ReportOptions
     baseline: str
-    #: The best by the first metric of those that differ from the baseline; None if there are no others.
+    #: The best other ranker by the first metric, one that differs from the baseline if there is any.
     best: str | None
     evaluations: dict[str, Evaluation]
     intervals: dict[str, dict[str, tuple[float, float]]]
     #: The baseline against each other ranker.
     against: dict[str, Comparison]
     pairs: list[Pair]
-    #: The first metric at each cut, with its interval, of each ranker; none if it has no cut.
+    #: For each ranker, the first metric at each cut with its interval; empty if the metric has no cut.
     cuts: dict[str, list[tuple[int, float, tuple[float, float]]]]
     gained: list[Case]
     lost: list[Case]
 
     @property
     def names(self) -> list[str]:
-        """All rankers."""
+        """The names of all rankers."""
         return list(self.evaluations)
 
     def compared(self) -> Iterator[tuple[MetricComparison, Comparison]]:
         """Yield each comparison with the baseline, by the first metric and by all."""
         for one in self.against.values():
-            yield one[self.choices.metric], one
+            yield one[self.options.metric], one
 
     def ranking(self) -> list[str]:
-        """Return the rankers, the best by the first metric first."""
-        metric = self.choices.metric
+        """Return the names of the rankers, best first by the first metric."""
+        metric = self.options.metric
         means = {name: float(one[metric]) for name, one in self.evaluations.items()}
         return sorted(means, key=lambda name: math.inf if math.isnan(means[name]) else -means[name])
 
 
-def found(side: SideBySide, choices: Choices, baseline: str) -> Findings:
-    """Compare rankers."""
-    judging, metric = choices.judging, choices.metric
+def compute_findings(side: SideBySide, options: ReportOptions, baseline: str) -> Findings:
+    """Compute all figures of a report."""
+    judging, metric = options.judging, options.metric
     evaluations = side.evaluate_all(judging)
     against = {
-        name: _comparison(evaluations, (baseline, name), choices)
+        name: _comparison(evaluations, (baseline, name), options)
         for name in evaluations
         if name != baseline
     }
@@ -106,25 +106,25 @@ def found(side: SideBySide, choices: Choices, baseline: str) -> Findings:
     lost: list[Case] = []
     if best is not None:
         values = {name: evaluations[name][metric].per_query for name in (baseline, best)}
-        # The scale of ERR is that of all docs, also where a query is looked at alone.
+        # A single query is evaluated on the label scale of the whole set.
         top = judging.max_label
         alone = replace(judging, max_label=float(side.labels.max()) if top is None else top)
-        book = Casebook(side, alone, metric, (baseline, best), values)
-        chosen = changed_most(against[best][metric].per_query, choices.examples)
-        gained, lost = map(book.cases, chosen)
+        finder = CaseFinder(side, alone, metric, (baseline, best), values)
+        chosen = most_changed(against[best][metric].per_query, options.examples)
+        gained, lost = map(finder.cases, chosen)
     return Findings(
         side=side,
-        choices=choices,
+        options=options,
         baseline=baseline,
         best=best,
         evaluations=evaluations,
         intervals={
-            name: {key: _interval(value, choices) for key, value in one.items()}
+            name: {key: _interval(value, options) for key, value in one.items()}
             for name, one in evaluations.items()
         },
         against=against,
-        pairs=_pairs(evaluations, against, baseline, choices),
-        cuts=_cuts(side, choices),
+        pairs=_pairs(evaluations, against, baseline, options),
+        cuts=_cuts(side, options),
         gained=gained,
         lost=lost,
     )
@@ -133,43 +133,43 @@ def found(side: SideBySide, choices: Choices, baseline: str) -> Findings:
 def _best(
     evaluations: dict[str, Evaluation], against: dict[str, Comparison], metric: str
 ) -> str | None:
-    """Return the best ranker that is not the baseline, nor the same as it where there are others."""
+    """Return the best ranker besides the baseline; one that ranks as it does only if all do."""
     known = [name for name in against if not math.isnan(evaluations[name][metric])]
     differ = [name for name in known if against[name][metric].wins or against[name][metric].losses]
     return max(differ or known, key=lambda name: float(evaluations[name][metric]), default=None)
 
 
-def _interval(value: Any, choices: Choices) -> tuple[float, float]:
-    drawing = choices.drawing
+def _interval(value: Any, options: ReportOptions) -> tuple[float, float]:
+    drawing = options.drawing
     if not drawing.resamples:
         return math.nan, math.nan
-    ends: tuple[float, float] = value.bootstrap(choices.level, drawing.resamples, drawing.seed)
+    ends: tuple[float, float] = value.bootstrap(options.level, drawing.resamples, drawing.seed)
     return ends
 
 
 def _comparison(
-    evaluations: dict[str, Evaluation], names: tuple[str, str], choices: Choices
+    evaluations: dict[str, Evaluation], names: tuple[str, str], options: ReportOptions
 ) -> Comparison:
     first, second = names
     of_two = evaluations[first], evaluations[second]
-    return Comparison.of(*of_two, names, choices.drawing, choices.level)
+    return Comparison.of(*of_two, names, options.drawing, options.level)
 
 
 def _pairs(
     evaluations: dict[str, Evaluation],
     against: dict[str, Comparison],
     baseline: str,
-    choices: Choices,
+    options: ReportOptions,
 ) -> list[Pair]:
-    """Compare all pairs by the first metric; those with the baseline are there already."""
-    metric = choices.metric
+    """Compare all pairs by the first metric; those with the baseline are reused."""
+    metric = options.metric
     alone = {name: Evaluation({metric: one[metric]}) for name, one in evaluations.items()}
     made = []
     for names in itertools.combinations(evaluations, 2):
         if names[0] == baseline:
             made.append(against[names[1]][metric])
         else:
-            made.append(_comparison(alone, names, choices)[metric])
+            made.append(_comparison(alone, names, options)[metric])
     return [
         Pair(one, p)
         for one, p in zip(made, holm([one.p_randomisation for one in made]), strict=True)
@@ -177,7 +177,7 @@ def _pairs(
 
 
 def holm(p_values: list[float]) -> list[float]:
-    """Return p-values among several, such that all together are rarely wrong (Holm 1979)."""
+    """Return p-values corrected for the number of tests (Holm 1979)."""
     order = sorted(range(len(p_values)), key=lambda at: p_values[at])
     adjusted, largest = [math.nan] * len(p_values), 0.0
     for place, at in enumerate(order):
@@ -187,20 +187,20 @@ def holm(p_values: list[float]) -> list[float]:
 
 
 def _cuts(
-    side: SideBySide, choices: Choices
+    side: SideBySide, options: ReportOptions
 ) -> dict[str, list[tuple[int, float, tuple[float, float]]]]:
-    name, _, _ = choices.metric.partition("@")
+    name, _, _ = options.metric.partition("@")
     places = range(1, _CUTS + 1)
-    judging = replace(choices.judging, metrics=[f"{name}@{cut}" for cut in places])
-    drawn = min(choices.drawing.resamples, _CUT_DRAWS)
+    judging = replace(options.judging, metrics=[f"{name}@{cut}" for cut in places])
+    drawn = min(options.drawing.resamples, _CUT_DRAWS)
     try:
         by_cut = side.evaluate_all(judging)
     except RustrankError:
-        # A metric that has no cut.
+        # The metric has no cut.
         return {}
 
     def ends(value: Any) -> tuple[float, float]:
-        return value.bootstrap(choices.level, drawn) if drawn else (math.nan, math.nan)
+        return value.bootstrap(options.level, drawn) if drawn else (math.nan, math.nan)
 
     return {
         ranker: [
@@ -212,12 +212,12 @@ def _cuts(
 
 
 def shap_means(side: SideBySide, booster: Booster) -> Floats | None:
-    """Return what each feature adds on average of absolute values, over some whole queries."""
+    """Return the mean absolute SHAP value of each feature, over a sample of whole queries."""
     if not side.has_features or not len(side.labels):
         return None
     query = side.query
     sizes = np.bincount(query, minlength=len(side.query_ids))
-    # Queries evenly spread over the set, as long as there is room.
+    # A sample of evenly spaced queries.
     step = max(1, math.ceil(len(query) / _EXPLAINED))
     some = np.arange(0, len(sizes), step)
     rows = np.flatnonzero(np.isin(query, some))
@@ -230,7 +230,7 @@ def shap_means(side: SideBySide, booster: Booster) -> Floats | None:
 
 
 def by_rounds(side: SideBySide, name: str, judging: Judging) -> list[tuple[int, float]] | None:
-    """Return the first metric of a booster's first rounds: 1, 2, 4 ... and all."""
+    """Return the first metric of a booster after 1, 2, 4, ... and all rounds."""
     booster = side.boosters[name]
     rounds = booster.num_rounds
     if rounds < 2 or side.X is None:
@@ -243,7 +243,7 @@ def by_rounds(side: SideBySide, name: str, judging: Judging) -> list[tuple[int, 
             scores.append(side.score(booster.truncate(at)))
     except RustrankError:
         return None
-    # Parts that are no trees stay out of what rounds add.
+    # A model with parts besides trees is not the sum of its rounds.
     if not np.allclose(scores[-1], last, rtol=_ROUNDING, atol=_ROUNDING):
         return None
     metric = judging.metrics[0]

@@ -1,6 +1,6 @@
-"""HTML that is escaped by construction: what is not `Markup` already is text.
+"""HTML that is escaped by construction: everything that is not `Markup` is escaped as text.
 
-Nothing but this module turns text into markup, so that a query or a feature may be called anything.
+Only this module turns text into markup, so names of queries and features may contain any characters.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ _VOID = frozenset({"meta", "link", "br", "col", "hr", "img", "input"})
 
 
 class Markup(str):
-    """Text that is markup already."""
+    """Text that is already HTML."""
 
     __slots__ = ()
 
 
 def joined(*parts: Any) -> Markup:
-    """Put parts one after the other: markup as it is, all else as text; None is nothing."""
+    """Concatenate parts; text is escaped, and None is left out."""
     return Markup("".join(_text(part) for part in parts))
 
 
@@ -34,7 +34,7 @@ def _text(part: Any) -> str:
 
 
 def _printable(text: str) -> str:
-    """Replace what no HTML document may contain: control characters and halves of surrogate pairs."""
+    """Replace characters that are not allowed in HTML: control characters and lone surrogates."""
     return "".join(
         letter
         if letter in "\n\t" or (letter >= " " and not "\x7f" <= letter <= "\x9f")
@@ -44,15 +44,15 @@ def _printable(text: str) -> str:
 
 
 def tag(name: str, /, *inside: Any, **attributes: Any) -> Markup:
-    """Make an element; attributes that are None or False are left out, ``class_`` is ``class``."""
-    said = []
+    """Return an element; attributes that are None or False are left out, ``class_`` is ``class``."""
+    attributes_text = []
     for key, value in attributes.items():
         if value is None or value is False:
             continue
         attribute = key.rstrip("_").replace("_", "-")
         if value is True:
-            said.append(f" {attribute}")
+            attributes_text.append(f" {attribute}")
         else:
-            said.append(f' {attribute}="{escape(_printable(str(value)))}"')
-    start = f"<{name}{''.join(said)}>"
+            attributes_text.append(f' {attribute}="{escape(_printable(str(value)))}"')
+    start = f"<{name}{''.join(attributes_text)}>"
     return Markup(start if name in _VOID else f"{start}{joined(*inside)}</{name}>")

@@ -1,4 +1,4 @@
-"""The parts of a report that look into single queries: what changed places, and why."""
+"""The sections of a report about single queries: swapped documents with reasons, best and worst queries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from rustrank.formatting import count, number
 from rustrank.reporting._html import Markup, joined, tag
-from rustrank.reporting._html_elements import drawn, folded, note, plain, said, table
+from rustrank.reporting._html_elements import cell_with_chart, folded, note, paragraph, plain, table
 from rustrank.reporting._svg_charts import two_sided_bar
 
 if TYPE_CHECKING:
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from rustrank.reporting._findings import Findings
     from rustrank.reporting._swapped_docs import Case, Swap
 
-#: The worst and the best queries that are listed.
+#: The number of worst and of best queries to list.
 _ENDS = 10
 
 
 def cases(findings: Findings) -> Markup | None:
-    """Look into the queries that gained and lost most."""
+    """Return the section about the queries that gained and lost most."""
     if findings.best is None or not (findings.gained or findings.lost):
         return None
     better, base = findings.best, findings.baseline
     parts = [
-        said(
+        paragraph(
             f"{better} and {base} side by side: the docs that stand high in either ranking, the pair of "
             "docs whose order differs and matters most, and what the features did to the scores of "
             "that pair."
@@ -47,7 +47,7 @@ def cases(findings: Findings) -> Markup | None:
 
 
 def _case(findings: Findings, case: Case, is_open: bool) -> Markup:
-    side, metric = findings.side, findings.choices.metric
+    side, metric = findings.side, findings.options.metric
     query = str(side.query_ids[case.query])
     first, second = case.values
     values = ", ".join(f"{name} {number(value)}" for name, value in case.values.items())
@@ -75,7 +75,7 @@ def _case(findings: Findings, case: Case, is_open: bool) -> Markup:
 
 
 def _moved(places: int) -> str:
-    """Say how far a doc went up or down."""
+    """Return how many places a document went up or down."""
     if not places:
         return "="
     return f"{'▲' if places > 0 else '▼'} {abs(places)}"
@@ -85,10 +85,10 @@ def _why(findings: Findings, case: Case) -> Markup:
     swap = case.swap
     if swap is None:
         return note("No two docs with different labels near the top are in another order.")
-    side, metric = findings.side, findings.choices.metric
+    side, metric = findings.side, findings.options.metric
     first, second = case.values
     winner, loser = (second, first) if case.difference > 0 else (first, second)
-    sentence = said(
+    sentence = paragraph(
         tag("strong", winner),
         f" has {side.doc(swap.better)} (label {side.labels[swap.better]:g}) above "
         f"{side.doc(swap.worse)} (label {side.labels[swap.worse]:g}), {loser} the other way round. If the "
@@ -109,8 +109,8 @@ def _no_reasons(side: SideBySide, names: tuple[str, str]) -> str:
 
 
 def _reasons(side: SideBySide, case: Case, swap: Swap) -> Markup:
-    names = list(swap.reasons[0].did)
-    largest = max(abs(value) for one in swap.reasons for value in one.did.values())
+    names = list(swap.reasons[0].contribution)
+    largest = max(abs(value) for one in swap.reasons for value in one.contribution.values())
     docs = side.doc(swap.better), side.doc(swap.worse)
     rows = [
         [
@@ -118,7 +118,9 @@ def _reasons(side: SideBySide, case: Case, swap: Swap) -> Markup:
             plain(one.better),
             plain(one.worse),
             *(
-                drawn(two_sided_bar(one.did[name], largest), f"{one.did[name]:+.4f}")
+                cell_with_chart(
+                    two_sided_bar(one.contribution[name], largest), f"{one.contribution[name]:+.4f}"
+                )
                 for name in names
             ),
         ]
@@ -139,8 +141,8 @@ def _reasons(side: SideBySide, case: Case, swap: Swap) -> Markup:
 
 
 def extremes(findings: Findings) -> Markup | None:
-    """List the queries for which the best ranker is worst and best."""
-    metric, name = findings.choices.metric, findings.ranking()[0]
+    """Return the section with the worst and the best queries of the best ranker."""
+    metric, name = findings.options.metric, findings.ranking()[0]
     values = findings.evaluations[name][metric].per_query
     order = np.argsort(values, kind="stable")
     order = order[~np.isnan(values[order])]
@@ -150,7 +152,7 @@ def extremes(findings: Findings) -> Markup | None:
     sizes = np.bincount(side.query, minlength=len(side.query_ids))
     relevant = np.bincount(
         side.query,
-        weights=side.labels >= findings.choices.judging.relevant_from,
+        weights=side.labels >= findings.options.judging.relevant_from,
         minlength=len(side.query_ids),
     )
     head = ["query", *findings.names, "docs", "relevant docs"]
@@ -168,7 +170,7 @@ def extremes(findings: Findings) -> Markup | None:
 
     worst, best = order[:_ENDS].tolist(), order[::-1][:_ENDS].tolist()
     return joined(
-        said(f"By {metric} of {name}, which is the best on average."),
+        paragraph(f"By {metric} of {name}, which is the best on average."),
         table(f"The worst queries of {name}", head, rows(worst)),
         table(f"The best queries of {name}", head, rows(best)),
         note(_spread(values, metric)),

@@ -1,4 +1,4 @@
-"""The pieces of a report's page: sections, tables that scroll, folded parts."""
+"""HTML elements of a report: sections, paragraphs, scrolling tables, collapsible parts."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from rustrank.reporting._html import Markup, joined, tag
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: A table shows so many rows; what is left out is said.
+#: The most rows of a table; a note counts the others.
 MOST_ROWS = 500
-#: A table with more rows has a window of its own.
+#: A table with more rows than this scrolls.
 _LONG = 20
 
 
 def section(name: str, title: str, *inside: Any) -> Markup:
-    """Make a part of the page with a heading, to which the list of contents leads."""
+    """Return a section with a heading that the table of contents links to."""
     return tag("section", tag("h2", title, id=name), *inside, aria_labelledby=name)
 
 
-def said(*parts: Any) -> Markup:
-    """Make a paragraph."""
+def paragraph(*parts: Any) -> Markup:
+    """Return a paragraph."""
     return tag("p", *parts)
 
 
 def note(*parts: Any) -> Markup:
-    """Make a paragraph of less weight."""
+    """Return a paragraph in subdued style."""
     return tag("p", *parts, class_="soft")
 
 
 def figure(title: str, *inside: Any) -> Markup:
-    """Put a chart under its title."""
+    """Return a chart with its title."""
     return tag("figure", tag("figcaption", title), *inside)
 
 
 def folded(title: Any, *inside: Any, is_open: bool = False) -> Markup:
-    """Show a title that opens."""
+    """Return a collapsible part with a title."""
     return tag("details", tag("summary", title), *inside, open=is_open)
 
 
 def table(
     caption: str, head: Sequence[Any], rows: Sequence[Sequence[Any]], left: int = 1
 ) -> Markup:
-    """Make a table whose first column names its rows; the first ``left`` columns are text."""
+    """Return a table whose first column is the row header; the first ``left`` columns are text."""
     sides = ["" if at < left else "n" for at in range(len(head))]
     top = [
         tag("th", cell, scope="col", class_=side or None)
@@ -81,23 +81,23 @@ def _is_cell(cell: Any) -> bool:
     return isinstance(cell, Markup) and cell.startswith("<td")
 
 
-def drawn(chart: Any, number: str) -> Markup:
-    """Make a cell with a small chart before its number."""
+def cell_with_chart(chart: Any, number: str) -> Markup:
+    """Return a cell with a small chart before its number."""
     return tag("td", tag("span", chart, tag("span", number), class_="drawn"), class_="wide")
 
 
 def emphasised(cell: Any) -> Markup:
-    """Make a cell that stands out."""
+    """Return a bold cell."""
     return tag("td", tag("strong", cell), class_="n")
 
 
 def plain(value: float) -> str:
-    """Write a feature's value; a dash for a missing one."""
+    """Return a feature value as text."""
     return "missing" if math.isnan(value) else f"{value:.6g}"
 
 
 def facts(rows: Sequence[tuple[str, Any]]) -> Markup:
-    """Make a list of names and what they are."""
+    """Return a list of names with their descriptions."""
     return tag(
         "dl", *(tag("div", tag("dt", name), tag("dd", what)) for name, what in rows), class_="facts"
     )

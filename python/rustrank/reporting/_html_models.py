@@ -1,4 +1,4 @@
-"""The parts of a report that are about models and data: features, learning, docs, settings."""
+"""The sections of a report about models and data: feature importance, learning curves, data, settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ import numpy as np
 from rustrank.formatting import count, number, percent
 from rustrank.reporting._findings import by_rounds, shap_means
 from rustrank.reporting._html import Markup, joined, tag
-from rustrank.reporting._html_elements import drawn, facts, figure, folded, note, said, table
+from rustrank.reporting._html_elements import (
+    cell_with_chart,
+    facts,
+    figure,
+    folded,
+    note,
+    paragraph,
+    table,
+)
 from rustrank.reporting._svg_charts import Axes, Line, bar, line_chart
 
 if TYPE_CHECKING:
@@ -25,7 +33,7 @@ _LABELS = 32
 
 
 def importance(findings: Findings) -> Markup | None:
-    """Say which features matter to the boosters."""
+    """Return the section on feature importance."""
     parts: list[Markup] = []
     silent = []
     for place, name in enumerate(findings.names):
@@ -47,7 +55,7 @@ def importance(findings: Findings) -> Markup | None:
         "Reduction: what all splits on a feature took off the loss in training. SHAP: what it adds to or "
         "takes off the scores of these docs, on average of absolute values."
     )
-    return joined(said(explained), parts)
+    return joined(paragraph(explained), parts)
 
 
 def _importance(
@@ -67,8 +75,8 @@ def _importance(
     for at in order.tolist():
         row: list[Any] = [names[at]]
         if shap is not None:
-            row.append(drawn(bar(shap[at], weight.max(), place), f"{shap[at]:.4g}"))
-        row.append(drawn(bar(share[at], share.max(), place), f"{share[at]:.1f}%"))
+            row.append(cell_with_chart(bar(shap[at], weight.max(), place), f"{shap[at]:.4g}"))
+        row.append(cell_with_chart(bar(share[at], share.max(), place), f"{share[at]:.1f}%"))
         rows.append(row)
     head = ["feature", *(["SHAP"] if shap is not None else []), "reduction"]
     matter = int(np.count_nonzero(weight))
@@ -82,10 +90,10 @@ def _importance(
 
 
 def learning(findings: Findings) -> Markup | None:
-    """Draw how boosters became better, on their validation sets and on these docs."""
+    """Return the section with learning curves, on the validation sets and on these documents."""
     parts: list[Markup] = []
     for name, booster in findings.side.boosters.items():
-        chart = _history(name, booster, findings.choices.metric)
+        chart = _history(name, booster, findings.options.metric)
         if chart is not None:
             parts.append(chart)
         bias = getattr(booster, "position_bias", None)
@@ -127,13 +135,13 @@ def _position_bias(name: str, share: np.ndarray) -> Markup:
 
 
 def _growth(findings: Findings) -> Markup | None:
-    """Draw the metric of the first 1, 2, 4 ... rounds on the docs of the report."""
-    side, choices = findings.side, findings.choices
+    """Draw the metric on the documents of the report after 1, 2, 4, ... rounds."""
+    side, options = findings.side, findings.options
     lines, rows = [], []
     for place, name in enumerate(findings.names):
         if name not in side.boosters:
             continue
-        values = by_rounds(side, name, choices.judging)
+        values = by_rounds(side, name, options.judging)
         if values is None or all(math.isnan(value) for _, value in values):
             continue
         rounds, metric = map(np.array, zip(*values, strict=True))
@@ -146,27 +154,27 @@ def _growth(findings: Findings) -> Markup | None:
     places = [(float(power), f"{2**power:,}") for power in steps]
     ends = "; ".join(f"{one.name} from {one.y[0]:.4f} to {one.y[-1]:.4f}" for one in lines)
     axes = Axes(
-        f"{choices.metric} by number of rounds: {ends}",
+        f"{options.metric} by number of rounds: {ends}",
         "rounds (each step to the right doubles them)",
-        choices.metric,
+        options.metric,
         x_ticks=places,
     )
     return joined(
         figure(
-            f"{choices.metric} on these docs with the first rounds only", line_chart(lines, axes)
+            f"{options.metric} on these docs with the first rounds only", line_chart(lines, axes)
         ),
         folded(
-            "The figures", table("By number of rounds", ["ranker", "rounds", choices.metric], rows)
+            "The figures", table("By number of rounds", ["ranker", "rounds", options.metric], rows)
         ),
     )
 
 
 def data(findings: Findings) -> Markup:
-    """Say what is in the data."""
+    """Return the section about the data."""
     side = findings.side
     sizes = np.bincount(side.query, minlength=len(side.query_ids))
     low, high = _label_ends(side)
-    from_ = findings.choices.judging.relevant_from
+    from_ = findings.options.judging.relevant_from
     rows: list[tuple[str, Any]] = [
         ("docs", f"{len(side.labels):,}"),
         ("queries", f"{len(sizes):,}"),
@@ -203,16 +211,16 @@ def _labels(side: SideBySide) -> Markup:
         return note(f"{len(levels):,} different labels, from {levels[0]:g} to {levels[-1]:g}.")
     share = 100 * numbers / max(len(side.labels), 1)
     rows = [
-        [f"{level:g}", f"{number_:,}", drawn(bar(part, share.max()), f"{part:.1f}%")]
+        [f"{level:g}", f"{number_:,}", cell_with_chart(bar(part, share.max()), f"{part:.1f}%")]
         for level, number_, part in zip(levels, numbers.tolist(), share.tolist(), strict=True)
     ]
     return table("Docs of each label", ["label", "docs", "share"], rows)
 
 
 def settings(findings: Findings) -> Markup:
-    """Say how everything was computed, and how the boosters were made."""
-    choices = findings.choices
-    judging, drawing = choices.judging, choices.drawing
+    """Return the section about the settings, and the parameters of boosters."""
+    options = findings.options
+    judging, drawing = options.judging, options.drawing
     rows: list[tuple[str, Any]] = [
         ("metrics", ", ".join(judging.metrics)),
         ("baseline", findings.baseline),
@@ -221,7 +229,7 @@ def settings(findings: Findings) -> Markup:
         ("empty", judging.empty),
         ("relevant from label", f"{judging.relevant_from:g}"),
         ("max_label", "the largest" if judging.max_label is None else f"{judging.max_label:g}"),
-        ("level", percent(choices.level)),
+        ("level", percent(options.level)),
         ("resamples", f"{drawing.resamples:,}"),
         ("seed", str(drawing.seed)),
     ]

@@ -1,4 +1,4 @@
-"""The page of a report: its frame, and the parts that are about how good rankers are."""
+"""The HTML page of a report: its frame, and the sections about the metrics of rankers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rustrank.formatting import count, interval, number, p_value, percent
 from rustrank.reporting._html import Markup, joined, tag
 from rustrank.reporting._html_cases import cases, extremes
 from rustrank.reporting._html_elements import (
-    drawn,
+    cell_with_chart,
     emphasised,
     figure,
     folded,
     note,
-    said,
+    paragraph,
     section,
     table,
 )
@@ -38,7 +38,7 @@ _STYLE = Path(__file__).with_name("report.css")
 
 
 def page(findings: Findings) -> str:
-    """Write everything down."""
+    """Return the whole page."""
     parts = [
         ("quality", "How good is each ranker?", _quality(findings)),
         ("chance", "Is the difference more than chance?", _chance(findings)),
@@ -54,7 +54,7 @@ def page(findings: Findings) -> str:
     shown = [(name, title, part) for name, title, part in parts if part]
     contents = [tag("li", tag("a", title, href=f"#{name}")) for name, title, _ in shown]
     style = Markup(_STYLE.read_text("utf-8"))
-    title = findings.choices.title
+    title = findings.options.title
     body = tag(
         "body",
         tag("a", "Skip to the content", href="#content", class_="skip"),
@@ -90,8 +90,8 @@ def _of_what(findings: Findings) -> str:
 
 
 def _summary(findings: Findings) -> Markup:
-    """Say in a few sentences what came out."""
-    metric = findings.choices.metric
+    """Return the summary, a few sentences."""
+    metric = findings.options.metric
     first = findings.ranking()[0]
     value = findings.evaluations[first][metric]
     sentences: list[object] = [
@@ -117,8 +117,8 @@ def _in_brackets(ends: tuple[float, float], sign: str = "") -> str:
 
 
 def _quality(findings: Findings) -> Markup:
-    choices = findings.choices
-    metric, names = choices.metric, findings.names
+    options = findings.options
+    metric, names = options.metric, findings.names
     values = {name: float(findings.evaluations[name][metric]) for name in names}
     ends = {name: findings.intervals[name][metric] for name in names}
     known = [one for name in names for one in (values[name], *ends[name]) if not math.isnan(one)]
@@ -128,12 +128,14 @@ def _quality(findings: Findings) -> Markup:
     rows = [
         [
             name,
-            drawn(interval_track(values[name], ends[name], scale, at), number(values[name])),
+            cell_with_chart(
+                interval_track(values[name], ends[name], scale, at), number(values[name])
+            ),
             interval(ends[name]),
         ]
         for at, name in enumerate(names)
     ]
-    level = percent(choices.level)
+    level = percent(options.level)
     drawing = (
         f"A dot is the mean over queries, the bar around it the {level} bootstrap interval; the scale "
         f"goes from {number(scale[0])} to {number(scale[1])}."
@@ -141,12 +143,12 @@ def _quality(findings: Findings) -> Markup:
     return joined(
         table(f"{metric} of each ranker", ["ranker", metric, f"{level} interval"], rows),
         note(drawing),
-        _all_metrics(findings) if len(choices.judging.metrics) > 1 else None,
+        _all_metrics(findings) if len(options.judging.metrics) > 1 else None,
     )
 
 
 def _all_metrics(findings: Findings) -> Markup:
-    metrics = findings.choices.judging.metrics
+    metrics = findings.options.judging.metrics
     most = {
         metric: max(
             (
@@ -184,8 +186,8 @@ def _all_metrics(findings: Findings) -> Markup:
 def _chance(findings: Findings) -> Markup | None:
     if not findings.pairs:
         return None
-    choices = findings.choices
-    level = percent(choices.level)
+    options = findings.options
+    level = percent(options.level)
     rows = []
     for pair in findings.pairs:
         one = pair.compared
@@ -203,7 +205,7 @@ def _chance(findings: Findings) -> Markup | None:
             ]
         )
     head = ["difference of", "mean", f"{level} interval", "p (t)", "p (random)", "p (Holm)"]
-    caption = f"{choices.metric}: every ranker against every other"
+    caption = f"{options.metric}: every ranker against every other"
     explained = (
         "Paired over queries: Student's t-test and the randomisation test; p (Holm) is the latter's, "
         f"corrected for there being {count(len(rows), 'pair')}. Wins are queries for which the first "
@@ -218,7 +220,7 @@ def _chance(findings: Findings) -> Markup | None:
             "All metrics, against the baseline",
             *(_one_comparison(findings, name) for name in findings.against),
         )
-        if len(choices.judging.metrics) > 1
+        if len(options.judging.metrics) > 1
         else None,
     )
 
@@ -232,7 +234,7 @@ def _one_comparison(findings: Findings, name: str) -> Markup:
 def _cuts(findings: Findings) -> Markup | None:
     if not findings.cuts:
         return None
-    base = findings.choices.metric.partition("@")[0]
+    base = findings.options.metric.partition("@")[0]
     lines, rows = [], []
     for place, (name, cuts) in enumerate(findings.cuts.items()):
         values = np.array([value for _, value, _ in cuts])
@@ -253,7 +255,7 @@ def _cuts(findings: Findings) -> Markup | None:
         f"{base}@k",
     )
     places = [f"@{cut:g}" for cut in lines[0].x]
-    level = percent(findings.choices.level)
+    level = percent(findings.options.level)
     title = f"{base}@k; bands are {level} intervals"
     return joined(
         figure(title, line_chart(lines, axes)),
@@ -293,13 +295,15 @@ def _queries(findings: Findings) -> Markup | None:
         parts.append(figure(title, tally, fall_chart(one.per_query, alternative)))
     parts.append(_all_queries(findings))
     return joined(
-        said("A mean may hide that a ranker is much better for some queries and worse for many."),
+        paragraph(
+            "A mean may hide that a ranker is much better for some queries and worse for many."
+        ),
         parts,
     )
 
 
 def _all_queries(findings: Findings) -> Markup:
-    metric = findings.choices.metric
+    metric = findings.options.metric
     best = findings.best or findings.baseline
     by_name = {name: one[metric].per_query for name, one in findings.evaluations.items()}
     differences = by_name[best] - by_name[findings.baseline]

@@ -1,4 +1,4 @@
-"""Charts of a report: HTML and inline SVG, whose colours and text sizes are the page's own.
+"""Charts of a report: HTML and inline SVG, with the colours and text sizes of the page.
 
 A plot is stretched to whatever width there is; text stands beside it as HTML, so that it stays legible
 on a phone, and lines keep their width. Numbers that a chart shows stand in a table too.
@@ -44,7 +44,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Axes:
-    """What a line chart says around its lines."""
+    """The labels and axis scales of a line chart."""
 
     #: For those who do not see it.
     said: str
@@ -81,7 +81,7 @@ def _shown(value: float) -> str:
 
 @dataclass(frozen=True)
 class _Frame:
-    """Where values are drawn."""
+    """The mapping from values to places."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -95,7 +95,7 @@ class _Frame:
         return (high - value) / ((high - low) or 1)
 
     def path(self, x: Floats, y: Floats) -> str:
-        """Return the data of a path; it is broken where values are not known."""
+        """Return the data of an SVG path, interrupted at unknown values."""
         parts, is_broken = [], True
         across, down = self.across(x), self.down(y)
         for left, top in zip(across.tolist(), down.tolist(), strict=True):
@@ -109,7 +109,7 @@ class _Frame:
 
 
 def line_chart(lines: Sequence[Line], axes: Axes) -> Markup:
-    """Draw lines over one axis, with bands around them and a key above."""
+    """Draw lines with bands around them and a legend above."""
     known = [one.y for one in lines] + [end for one in lines for end in one.band or ()]
     values = np.concatenate(known)
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
@@ -134,7 +134,7 @@ def line_chart(lines: Sequence[Line], axes: Axes) -> Markup:
 
 
 def _apart(places: list[float], frame: _Frame) -> list[float]:
-    """Leave out numbers that would touch the one before."""
+    """Remove numbers that would overlap with the one before."""
     kept: list[float] = []
     for at in places:
         if not kept or frame.across(at) - frame.across(kept[-1]) > 0.12:
@@ -143,7 +143,7 @@ def _apart(places: list[float], frame: _Frame) -> list[float]:
 
 
 def key(names: Sequence[tuple[str, int]], marks: Sequence[str] = ()) -> Markup:
-    """Say which line is which."""
+    """Return the legend."""
     items = [
         tag("li", _sample(place), " ", name, class_=f"{color(place)}") for name, place in names
     ]
@@ -186,7 +186,7 @@ def _plot(
     numbers: tuple[Sequence[tuple[float, str]], Sequence[float]],
     said: str,
 ) -> Markup:
-    """Put a grid and numbers around what is drawn."""
+    """Add a grid and axis numbers to a drawing."""
     x_ticks, y_ticks = numbers
     grid = [
         tag("line", x1=0, x2=_SIDE, y1=top, y2=top, class_="grid")
@@ -243,7 +243,7 @@ def fall_chart(differences: Floats, said: str) -> Markup:
 def interval_track(
     value: float, ends: tuple[float, float], scale: tuple[float, float], place: int
 ) -> Markup:
-    """Draw a value as a dot on its interval; the numbers stand beside it."""
+    """Draw a value as a dot on its interval."""
     low, high = scale
 
     def at(one: float) -> float:
@@ -260,7 +260,7 @@ def interval_track(
 
 
 def bar(value: float, largest: float, place: int = 0) -> Markup:
-    """Draw a bar to the right of its table's other columns; below 0 it has another colour."""
+    """Draw a bar for a value; negative values have another colour."""
     share = 100 * min(abs(value) / largest, 1.0) if largest else 0.0
     side = "loss" if value < 0 else color(place)
     filled = tag("span", class_=f"filled {side}", style=f"width:{share:.2f}%")

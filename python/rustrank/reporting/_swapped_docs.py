@@ -1,8 +1,8 @@
-"""Queries of which two rankers make something different: which docs changed places, and why.
+"""Queries that two rankers rank differently: which documents changed places, and due to which features.
 
-A *case* is a query with the docs that stand high in either ranking. Its *swap* is the pair of docs that
-the two rankers order differently and whose exchange changes the metric most; what the features did to
-either order are Shapley values of the pair.
+A *case* is a query with the top documents of both rankings. Its *swap* is the pair of documents that the two
+rankers order differently and whose exchange changes the metric most. The contributions of features to the
+order of the pair are Shapley values.
 """
 
 from __future__ import annotations
@@ -24,43 +24,43 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-#: Documents of either ranking that pairs are made of, and pairs of which the exchange is measured.
+#: The depth of the rankings from which pairs are taken, and the number of pairs whose exchange is measured.
 _DEEP, _PAIRS = 20, 24
-#: Documents of either ranking that are shown, and features.
+#: The number of top documents of each ranking to show, and of features.
 _SHOWN, _FEATURES = 8, 8
 
 
 @dataclass(frozen=True)
 class Reason:
-    """What a feature did to the order of a pair."""
+    """The contribution of a feature to the order of a pair."""
 
     feature: str
-    #: Its value in the doc with the higher label, and in the other.
+    #: The value of the feature in the document with the higher label, and in the other.
     better: float
     worse: float
-    #: What it put the better doc above the other by, in each ranker that can say so.
-    did: dict[str, float]
+    #: By ranker, the part of the score difference that is due to the feature.
+    contribution: dict[str, float]
 
 
 @dataclass(frozen=True)
 class Swap:
-    """Two docs that two rankers order differently; the first has the higher label."""
+    """Two documents that two rankers order differently; the first has the higher label."""
 
     better: int
     worse: int
-    #: What the metric of the query has of their being in order.
+    #: How much the metric of the query loses if the two are exchanged.
     delta: float
     reasons: list[Reason]
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A query: rows are those of the docs of the whole set."""
+    """A query with its top documents, given as rows of the whole set."""
 
     query: int
-    #: The metric of each of the two rankers.
+    #: The metric of the query by ranker.
     values: dict[str, float]
-    #: The rank of each shown row in each of the two.
+    #: By ranker, the rank of each shown row.
     ranks: dict[str, dict[int, int]]
     shown: list[int]
     num_docs: int
@@ -68,24 +68,24 @@ class Case:
 
     @property
     def difference(self) -> float:
-        """The second minus the first."""
+        """The metric of the second ranker minus that of the first."""
         first, second = self.values.values()
         return second - first
 
 
 @dataclass(frozen=True, eq=False)
-class Casebook:
-    """What cases are made of."""
+class CaseFinder:
+    """Makes cases of queries, from the scores and metrics of two rankers."""
 
     side: SideBySide
     judging: Judging
     metric: str
     names: tuple[str, str]
-    #: The metric of each query, of either ranker.
+    #: By ranker, the metric of each query.
     values: dict[str, Floats]
 
     def cases(self, chosen: Ints) -> list[Case]:
-        """Look into some queries."""
+        """Return the cases of some queries."""
         query = self.side.query
         order = np.argsort(query, kind="stable")
         ends = np.searchsorted(query[order], np.arange(len(self.side.query_ids) + 1))
@@ -116,7 +116,7 @@ class Casebook:
     def _pair(
         self, rows: Ints, ranks: dict[str, Ints], winner: str
     ) -> tuple[int, int, float] | None:
-        """Return the better and the worse doc, within ``rows``, whose exchange costs most."""
+        """Return the pair of documents, as places in ``rows``, whose exchange costs most."""
         loser = next(name for name in self.names if name != winner)
         labels = self.side.labels[rows].astype(np.float64)
         deep = np.flatnonzero((ranks[winner] <= _DEEP) | (ranks[loser] <= _DEEP))
@@ -139,7 +139,7 @@ class Casebook:
         return int(better[best]), int(worse[best]), float(deltas[best])
 
     def _deltas(self, scores: Floats, labels: Floats, first: Ints, second: Ints) -> Floats:
-        """Return what the metric loses when the docs of each pair trade their scores."""
+        """Return how much the metric loses when the documents of each pair exchange their scores."""
         copies = np.tile(scores, (len(first) + 1, 1))
         at = np.arange(len(first))
         copies[at, first], copies[at, second] = scores[second], scores[first]
@@ -150,23 +150,23 @@ class Casebook:
         return np.asarray(np.nan_to_num(found[-1] - found[:-1]), np.float64)
 
     def _reasons(self, rows: Ints, better: int, worse: int) -> list[Reason]:
-        """Return what the features did, those first that did most to the difference."""
+        """Return the contributions of features, the largest differences between the rankers first."""
         if not self.side.has_features:
             return []
         cells = self.side.cells(rows)
-        did: dict[str, Floats] = {}
+        contributions: dict[str, Floats] = {}
         names: list[str] = []
         for name in self.names:
             booster = self.side.boosters.get(name)
             found = None if booster is None else contrast(booster, cells, better, worse)
             if booster is not None and found is not None:
-                did[name] = found
+                contributions[name] = found
                 names = max(names, self.side.names_of(booster), key=len)
-        if not did:
+        if not contributions:
             return []
-        # Rankers of other features cannot be set against each other.
-        width = max(map(len, did.values()))
-        padded = {name: np.pad(one, (0, width - len(one))) for name, one in did.items()}
+        # The rankers may have different numbers of features.
+        width = max(map(len, contributions.values()))
+        padded = {name: np.pad(one, (0, width - len(one))) for name, one in contributions.items()}
         parts = list(padded.values())
         weight = np.abs(parts[-1] - parts[0]) if len(parts) == 2 else np.abs(parts[0])
         chosen = [at for at in np.argsort(-weight, kind="stable")[:_FEATURES] if weight[at] > 0]
@@ -182,26 +182,26 @@ class Casebook:
 
 
 def contrast(booster: Booster, cells: Floats, above: int, below: int) -> Floats | None:
-    """Return what each feature did to put one doc of a query above another; None if it cannot say."""
+    """Return each feature's part of the score difference of two documents; None without SHAP values."""
     try:
         if not booster.query_ranks:
             return booster.contrast(cells[above], cells[below])
         values: Any = booster.explain(cells, group=[len(cells)])[:, :-1]
         return np.asarray(values[above] - values[below], np.float64)
     except RustrankError:
-        # A net, or parts that look at whole queries.
+        # The model is a net, or depends on whole queries.
         return None
 
 
 def _ranks(scores: Floats) -> Ints:
-    """Return the rank of each doc from 1; docs with equal scores stand in the order of their rows."""
+    """Return ranks from 1; documents with equal scores keep the order of their rows."""
     ranks = np.empty(len(scores), np.int64)
     ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
     return ranks
 
 
-def changed_most(compared: Floats, number: int) -> tuple[Ints, Ints]:
-    """Return the queries that gained most, and those that lost most."""
+def most_changed(compared: Floats, number: int) -> tuple[Ints, Ints]:
+    """Return the queries with the largest gains, and those with the largest losses."""
     gained = np.flatnonzero(compared > 0)
     lost = np.flatnonzero(compared < 0)
     return (

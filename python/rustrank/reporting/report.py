@@ -1,4 +1,4 @@
-"""Reports: rankers of any kind compared on a set of docs, as one HTML file that needs nothing else."""
+"""Reports: a comparison of rankers on a set of documents, as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rustrank.combining.side_by_side import SideBySide
 from rustrank.errors import UnknownNameError, shown
 from rustrank.inputs.scalars import real, text, whole
 from rustrank.metrics.evaluation import Drawing, Judging, warn_of_nothing
-from rustrank.reporting._findings import Choices, Findings, found
+from rustrank.reporting._findings import Findings, ReportOptions, compute_findings
 from rustrank.reporting._html_page import page
 
 if TYPE_CHECKING:
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Report", "report"]
 
-#: What is measured unless something else is asked for.
+#: The default metrics.
 METRICS = ("ndcg@10", "err@10", "map", "mrr", "precision@10")
 
 
 class Report:
-    """A report: a page, and the figures that it shows. Notebooks show it in a frame.
+    """An HTML page that compares rankers, and the figures that it shows. Notebooks display it.
 
     Attributes
     ----------
     html : str
-        The whole page; no script, no font and no picture is loaded from elsewhere.
+        The whole page, which has no scripts and loads nothing from elsewhere.
     evaluations : dict of str to Evaluation
         All metrics of each ranker.
     comparisons : dict of (str, str) to Comparison
-        The baseline against each other ranker, by the names of the two.
+        The comparison of the baseline with each other ranker, by the names of the two.
     """
 
     html: str
@@ -89,13 +89,13 @@ def report(
     seed: int = 0,
     num_threads: int | None = None,
 ) -> Report:
-    """Compare rankers on a set of docs, and write what is found as a page.
+    """Compare rankers on a set of documents, and write the results as an HTML page.
 
-    The page has the metrics with intervals and paired tests, the metric by cut, the queries that were
-    won and lost and why (the docs that changed places, and what the features did to it), what boosters
-    look at and how they learned, what is in the data, and all settings. It is one file without scripts
-    that opens without a network, in light and dark, on paper and on a phone. The same docs, rankers and
-    options make the same bytes.
+    The page has the metrics with intervals and paired tests, the metric by cut, the queries that gained and
+    lost most with the reasons (which documents changed places, and the contributions of features), feature
+    importance and learning curves of boosters, a summary of the data, and all settings. It is one file
+    without scripts that needs no network, for screens, dark mode, phones and paper. The same documents,
+    rankers and options give the same bytes.
 
     Parameters
     ----------
@@ -105,24 +105,24 @@ def report(
     y : array-like of shape (num_docs,), or Dataset
         Labels; or a dataset that has labels, queries and weights, and that boosters score.
     X : array-like of shape (num_docs, num_features), or Dataset, optional
-        What rankers that are not scores already score. Only with raw features can it be said why docs
-        changed places.
+        The features that rankers score; not needed for rankers given as scores. The reasons for swapped
+        documents need raw features.
     qid, group, query_weight
         As for `rustrank.evaluate`.
     path : path-like, optional
-        Where to write the page, too.
+        A file to write the page to.
     metrics : str or sequence of str
-        The metrics; the first decides in whatever looks at one alone.
+        The metrics; the first one is used wherever a single metric is needed.
     baseline : str, optional
-        The ranker that others are compared with; the first by default.
+        The ranker to compare the others with; the first by default.
     title : str
         The heading of the page.
     examples : int, default 5
-        How many won and how many lost queries are looked into.
+        The number of queries to show in detail that gained most, and of those that lost most.
     doc_ids : array-like of shape (num_docs,), optional
-        What docs are called; their rows by default.
+        The names of documents; by default their row numbers.
     feature_names : sequence of str, optional
-        What features are called by boosters that do not know.
+        The names of features, for boosters without names.
     gain, ties, empty, relevant_from, max_label, num_threads
         As for `rustrank.evaluate`.
     level, resamples, seed
@@ -145,7 +145,7 @@ def report(
     >>> made.save("report.html")  # doctest: +SKIP
     """
     judging = Judging.of(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
-    choices = Choices(
+    options = ReportOptions(
         judging,
         Drawing.of(resamples, seed, num_threads),
         real("level", level),
@@ -153,9 +153,9 @@ def report(
         whole("examples", examples, 0, 1000),
     )
     given = {"y": y, "X": X, "qid": qid, "group": group, "query_weight": query_weight}
-    side = SideBySide.of(rankers, given, num_threads).called(doc_ids, feature_names)
+    side = SideBySide.of(rankers, given, num_threads).with_names(doc_ids, feature_names)
     first = _baseline(baseline, list(side.by_ranker))
-    findings = found(side, choices, first)
+    findings = compute_findings(side, options, first)
     warn_of_nothing(findings.evaluations[first])
     made = Report(findings)
     if path is not None:

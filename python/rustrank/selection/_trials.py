@@ -1,4 +1,4 @@
-"""Trials of a sweep: which settings, what each is worth, and what of that is on record."""
+"""Evaluation of the settings of a tuning run, and the file that records their values."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _FORMAT = 1
 
 
 class Records:
-    """Values of settings, in a file of lines that only grows.
+    """The values of the settings tried so far, kept in an append-only file of JSON lines.
 
-    The first line says what was tried on what. A last line that was cut short is left out: its trial
-    is done again.
+    The first line describes the ranker, the data and the metric. An incomplete last line is dropped, and
+    its trial is repeated.
     """
 
     def __init__(self, path: Path | None, about: dict[str, Any]) -> None:
@@ -53,12 +53,12 @@ class Records:
             found = {line["setting"]: line["values"] for line in lines}
             changed = [name for name in about if head.get(name) != about[name]]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            message = f"{path} has no records of a sweep ({error})"
+            message = f"{path} has no records of a tuning run ({error})"
             raise DataError(message, code="records", path=str(path)) from None
         if changed:
             name = changed[0]
             message = (
-                f"{path} has records of another sweep: its {name} was {head.get(name)}, and is "
+                f"{path} has records of another tuning run: its {name} was {head.get(name)}, and is "
                 f"{about[name]}; pass another file"
             )
             raise ParamError(message, code="records")
@@ -67,32 +67,32 @@ class Records:
             path.write_text(whole, "utf-8")
 
     def get(self, setting: Mapping[str, Any]) -> NDArray[np.float64] | None:
-        """Return the value of each query, if the setting is on record."""
+        """Return the metric of each query for a setting, or None if it was not tried yet."""
         with self._lock:
-            values = self._known.get(said_of(setting))
+            values = self._known.get(setting_key(setting))
         return None if values is None else np.array(values, np.float64)
 
     def put(self, setting: Mapping[str, Any], values: NDArray[np.float64]) -> None:
-        """Add a setting's values."""
-        said = said_of(setting)
+        """Record the values of a setting."""
+        key = setting_key(setting)
         with self._lock:
-            self._known[said] = values.tolist()
+            self._known[key] = values.tolist()
             if self._path is not None:
-                line = json.dumps({"setting": said, "values": values.tolist()})
+                line = json.dumps({"setting": key, "values": values.tolist()})
                 with self._path.open("a", encoding="utf-8") as file:
                     file.write(line + "\n")
 
 
-def said_of(setting: Mapping[str, Any]) -> str:
-    """Write a setting as text, the same in any process."""
+def setting_key(setting: Mapping[str, Any]) -> str:
+    """Return a setting as text that is the same in any process."""
     return json.dumps(
         {name: option_record(value) for name, value in setting.items()}, sort_keys=True
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
-    """What every setting is fitted to and judged by."""
+class TrialEvaluator:
+    """Fits a ranker with a setting, and evaluates it on a validation set or by cross-validation."""
 
     ranker: Ranker
     docs: RawRows
@@ -100,43 +100,45 @@ class Course:
     #: The fold of each query, where there is no validation set.
     folds: NDArray[np.intp]
     judging: Judging
-    #: Of each fit.
+    #: The threads of each fit.
     num_threads: int | None
 
     @property
-    def judged(self) -> RawRows:
-        """The docs whose queries have values."""
+    def evaluated(self) -> RawRows:
+        """The documents that settings are evaluated on."""
         return self.docs if self.valid is None else self.valid
 
     def value(self, per_query: NDArray[np.float64]) -> MetricValue:
-        """Return the mean of values."""
+        """Return the mean of the values of all queries."""
         name = self.judging.metrics[0]
-        return MetricValue(name, per_query, self.judged.query_ids, None, self.judging.num_threads)
+        return MetricValue(
+            name, per_query, self.evaluated.query_ids, None, self.judging.num_threads
+        )
 
-    def tried(
-        self, setting: Mapping[str, Any], ended: Callable[[], bool]
+    def evaluate(
+        self, setting: Mapping[str, Any], cancelled: Callable[[], bool]
     ) -> NDArray[np.float64] | None:
-        """Return the value of each query with a setting; None where all is to end."""
+        """Return the metric of each query with a setting; None if the run was cancelled."""
         if self.valid is not None:
             scores = self.fitted(setting).booster_.score(self.valid.X, num_threads=self.num_threads)
         else:
             scores = np.empty(len(self.docs.y))
             fold_of = self.folds[self.docs.query]
             for fold in range(int(self.folds.max()) + 1):
-                if ended():
+                if cancelled():
                     return None
                 rows = np.flatnonzero(fold_of == fold)
                 train = self.docs.take(np.flatnonzero(fold_of != fold))
                 booster = self._fit(setting, train).booster_
                 scores[rows] = booster.score(self.docs.X[rows], num_threads=self.num_threads)
-        return next(iter(self._judged(scores).values())).per_query
+        return next(iter(self._evaluation(scores).values())).per_query
 
-    def _judged(self, scores: NDArray[np.float64]) -> Evaluation:
-        docs = self.judged
+    def _evaluation(self, scores: NDArray[np.float64]) -> Evaluation:
+        docs = self.evaluated
         return judge(scores, docs.y, docs.queries, self.judging, None)
 
     def fitted(self, setting: Mapping[str, Any], num_threads: int | None = None) -> Ranker:
-        """Return a ranker fitted to all docs, with the validation set if there is one."""
+        """Return a ranker fitted to all documents, with the validation set if there is one."""
         return self._fit(setting, self.docs, self.valid, num_threads)
 
     def _fit(

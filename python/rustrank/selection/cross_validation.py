@@ -1,9 +1,9 @@
-"""Cross-validation: how good rankers are on queries they have not seen, and which is better."""
+"""Cross-validation of rankers over folds of whole queries."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import ParamKindError, RustrankWarning, UnknownNameError, shown
 from rustrank.estimators.fitting import checked, queries_within
 from rustrank.estimators.ranker import Ranker
-from rustrank.formatting import html_table, interval, number, p_value, text_table
+from rustrank.formatting import ResultMapping, interval, number, p_value
 from rustrank.inputs.queries import as_query_weight
 from rustrank.inputs.scalars import flag
 from rustrank.inputs.vectors import as_doubles, check_length, library
@@ -39,16 +39,15 @@ if TYPE_CHECKING:
 __all__ = ["CrossValidation", "cross_validate"]
 
 
-class CrossValidation(Mapping[str, Evaluation]):
-    """How rankers did on queries that they had not seen, by the rankers' names.
+class CrossValidation(ResultMapping[Evaluation]):
+    """The evaluations of rankers on queries that they were not fitted to, by the rankers' names.
 
-    The values of a query are its means over all repeats, so that a query counts once however often it
-    was scored.
+    The value of a query is its mean over all repeats: each query counts once.
 
     Attributes
     ----------
     scores : mapping
-        For each ranker, the scores of all docs by models that had not seen them: an array of shape
+        For each ranker, the scores of all documents by models not fitted to them: an array of shape
         (num_repeats, num_docs).
     repeats : mapping
         For each ranker, its `Evaluation` in each repeat.
@@ -60,28 +59,17 @@ class CrossValidation(Mapping[str, Evaluation]):
     repeats: dict[str, list[Evaluation]]
     folds: NDArray[np.intp]
     _drawing: Drawing
+    _left = 2
 
-    def __init__(self, values: Mapping[str, Evaluation]) -> None:
-        self._values = dict(values)
-
-    def __getitem__(self, name: str) -> Evaluation:
-        try:
-            return self._values[name]
-        except KeyError:
-            message = f"there is no ranker {shown(name)}: expected one of {', '.join(self)}"
-            raise UnknownNameError(message, code="ranker") from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
+    def _unknown(self, name: object) -> KeyError:
+        message = f"there is no ranker {shown(name)}: expected one of {', '.join(self)}"
+        return UnknownNameError(message, code="ranker")
 
     def compare(self, a: str | None = None, b: str | None = None) -> Comparison:
         """Compare two rankers query by query: by default the first with the second.
 
-        The tests see each query once, whatever the number of repeats. They do not know that rankers
-        of different folds share training data, so that a small p-value is a little too small.
+        The tests use each query once, whatever the number of repeats. They do not account for the training
+        data that the models of different folds share, so p-values are slightly too small.
         """
         names = list(self)
         first = names[0] if a is None else a
@@ -128,12 +116,6 @@ class CrossValidation(Mapping[str, Evaluation]):
                 rows.append(row)
         return head, rows
 
-    def __repr__(self) -> str:
-        return text_table(*self._table(), left=2)
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table(), left=2)
-
 
 def cross_validate(
     rankers: Any,
@@ -153,7 +135,7 @@ def cross_validate(
     max_label: float | None = None,
     progress: bool = False,
 ) -> CrossValidation:
-    """Measure rankers on queries that they have not seen: by folds of whole queries.
+    """Evaluate rankers by cross-validation over folds of whole queries.
 
     All rankers are fitted and tested on the same folds. The result does not depend on the order of
     rows, nor on the ids of queries.
@@ -162,8 +144,8 @@ def cross_validate(
     ----------
     rankers : ranker, or sequence or mapping of rankers
         Rankers of this library, pipelines that end in one, or anything else with ``fit``, ``predict``
-        and ``get_params``, by what they are called. Copies are fitted. One with ``early_stopping``
-        holds its own validation queries out of each training set.
+        and ``get_params``, optionally by name. Copies of them are fitted. A ranker with ``early_stopping``
+        holds validation queries of its own out of each training set.
     X, y, qid, group, sample_weight, query_weight
         As for `LambdaMART.fit`. Query weights count in training and in the means.
     folds, repeats, seed : int, default 5, 1 and 0
@@ -193,8 +175,8 @@ def cross_validate(
     named = _named(rankers)
     taken, ids, sizes = queries_within(checked(X), qid, group)
     docs = as_raw_rows({"X": taken, "y": y, "qid": ids, "group": sizes}, "X")
-    dealt = QueryFolds(folds, n_repeats=repeats, random_state=seed).fold_numbers(docs)
-    given = _Given(
+    folds_of_repeats = QueryFolds(folds, n_repeats=repeats, random_state=seed).fold_numbers(docs)
+    given = _TrainingData(
         taken,
         docs,
         None if sample_weight is None else as_doubles(sample_weight, "sample_weight"),
@@ -203,21 +185,21 @@ def cross_validate(
     given.check()
     top = float(docs.y.max()) if max_label is None else max_label
     judging = Judging.of(metrics, gain, "expected", "skip", relevant_from, top, None)
-    scores = {name: np.empty((len(dealt), len(docs.y))) for name in named}
-    fits = len(named) * dealt.shape[0] * folds
+    scores = {name: np.empty((len(folds_of_repeats), len(docs.y))) for name in named}
+    fits = len(named) * folds_of_repeats.shape[0] * folds
     with progress_of_steps(fits, "fit", flag("progress", progress)) as step:
-        for repeat, fold_of in enumerate(dealt):
+        for repeat, fold_of in enumerate(folds_of_repeats):
             for fold in range(folds):
                 held = fold_of[docs.query] == fold
                 for name, ranker in named.items():
-                    scores[name][repeat, held] = given.tested(ranker, held)
+                    scores[name][repeat, held] = given.held_out_scores(ranker, held)
                     step()
-    return _judged(scores, given, judging, dealt)
+    return _evaluated(scores, given, judging, folds_of_repeats)
 
 
 @dataclass(frozen=True)
-class _Given:
-    """What rankers are fitted to."""
+class _TrainingData:
+    """The documents and weights that rankers are fitted to."""
 
     X: Any
     docs: RawRows
@@ -225,25 +207,25 @@ class _Given:
     query_weight: NDArray[np.float64] | None
 
     def check(self) -> None:
-        """Refuse weights that do not fit."""
+        """Raise `DataError` for weights of the wrong length."""
         if self.sample_weight is not None:
             check_length("sample_weight", len(self.sample_weight), len(self.docs.y), "rows")
         if self.query_weight is not None:
             check_length("query_weight", len(self.query_weight), self.docs.num_queries, "queries")
 
-    def tested(self, ranker: Any, held: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Fit a copy to all other rows, and score these."""
+    def held_out_scores(self, ranker: Any, held: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Fit a copy of a ranker to the other rows, and return its scores of the held-out rows."""
         train, test = np.flatnonzero(~held), np.flatnonzero(held)
         query = self.docs.query[train]
         more: dict[str, Any] = {"qid": query}
         if self.sample_weight is not None:
             more["sample_weight"] = self.sample_weight[train]
         if self.query_weight is not None:
-            # Queries are numbered by first appearance, in a part of the rows as in all.
+            # Queries are numbered by first appearance, also in a subset of the rows.
             more["query_weight"] = self.query_weight[np.unique(query)]
         fresh = _copy(ranker)
         with warnings.catch_warnings():
-            # A part of the queries need not show two values of each feature.
+            # In a fold, a feature may have a single value.
             warnings.filterwarnings("ignore", ".* have one value, or none", RustrankWarning)
             fresh.fit(rows_of(self.X, train), self.docs.y[train], **_passed(fresh, more))
         found = np.asarray(fresh.predict(rows_of(self.X, test)), np.float64)
@@ -267,7 +249,7 @@ def rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
 
 
 def _passed(ranker: Any, more: dict[str, Any]) -> dict[str, Any]:
-    """Return arguments of ``fit`` as the ranker takes them: a pipeline's go to its last step."""
+    """Return arguments of ``fit`` by the names that the ranker, or a pipeline for its last step, takes."""
     steps = getattr(ranker, "steps", None)
     if steps is None:
         return more
@@ -286,7 +268,7 @@ def _copy(ranker: Any) -> Any:
 
 
 def _named(rankers: Any) -> dict[str, Any]:
-    """Take one ranker or several, by name."""
+    """Return one or several rankers by name."""
     if isinstance(rankers, Mapping):
         named = {str(name): ranker for name, ranker in rankers.items()}
     elif isinstance(rankers, (list, tuple)):
@@ -307,11 +289,11 @@ def _named(rankers: Any) -> dict[str, Any]:
     return named
 
 
-def _judged(
+def _evaluated(
     scores: dict[str, NDArray[np.float64]],
-    given: _Given,
+    given: _TrainingData,
     judging: Judging,
-    dealt: NDArray[np.intp],
+    folds_of_repeats: NDArray[np.intp],
 ) -> CrossValidation:
     docs, weight = given.docs, given.query_weight
     repeats = {
@@ -319,7 +301,7 @@ def _judged(
         for name, rows in scores.items()
     }
     found = CrossValidation({name: _mean(every) for name, every in repeats.items()})
-    found.scores, found.repeats, found.folds = scores, repeats, dealt
+    found.scores, found.repeats, found.folds = scores, repeats, folds_of_repeats
     found._drawing = Drawing.of(10_000, 0, None)
     warn_of_nothing(next(iter(found.values())))
     return found

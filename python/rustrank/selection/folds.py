@@ -28,7 +28,7 @@ class QueryFolds:
     """Folds of whole queries, for `rustrank.cross_validate` and as ``cv`` in scikit-learn's tools.
 
     Which query is in which fold depends on the seed and on what is in the query: not on ids, nor on the
-    order of rows. Queries in which no two labels differ are dealt out by themselves, so that folds are
+    order of rows. Queries in which no two labels differ are distributed separately, so that folds are
     alike.
 
     Parameters
@@ -36,7 +36,7 @@ class QueryFolds:
     n_splits : int, default 5
         The number of folds.
     n_repeats : int, default 1
-        How often all queries are dealt anew.
+        How often all queries are split into folds anew.
     random_state : int, default 0
         The seed.
 
@@ -121,7 +121,7 @@ class QueryFolds:
         return request
 
     def __repr__(self) -> str:
-        """Show how queries are dealt."""
+        """Show the options."""
         return (
             f"QueryFolds({self.n_splits}, n_repeats={self.n_repeats}, "
             f"random_state={self.random_state})"

@@ -1,4 +1,4 @@
-"""What may be tried of a ranker's options: lists of values, ranges, and the papers' grids by name."""
+"""Search spaces of a ranker's options: lists of values, ranges, and named grids such as the papers'."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _MOST_SETTINGS = 100_000
 
 @dataclass(frozen=True)
 class Between:
-    """All numbers between two; whole numbers if both ends are.
+    """A range of numbers, or of whole numbers if both ends are whole.
 
     Parameters
     ----------
     low, high : int or float
-        The ends, which belong to the range.
+        The ends of the range, both included.
     log : bool, default False
-        Whether ten is as far from one as a hundred is from ten.
+        Whether to draw on a logarithmic scale.
     """
 
     low: float
@@ -38,11 +38,11 @@ class Between:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all are whole numbers."""
+        """Whether the range has only whole numbers."""
         return all(isinstance(end, (int, np.integer)) for end in (self.low, self.high))
 
     def check(self, name: str) -> None:
-        """Refuse ranges that hold nothing."""
+        """Raise `ParamError` for an empty range."""
         low, high = real(f"{name}, low", self.low), real(f"{name}, high", self.high)
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             message = f"{name}: got {self}, expected a low end below a high one"
@@ -52,7 +52,7 @@ class Between:
             raise ParamError(message, code="space")
 
     def draw(self, share: float) -> float | int:
-        """Return the number so far from the low end to the high one, from 0 to below 1."""
+        """Return the number at a share, 0 to below 1, of the way from the low end to the high one."""
         low, high = float(self.low), float(self.high) + self.is_whole
         if self.log:
             number = math.exp(math.log(low) + share * (math.log(high) - math.log(low)))
@@ -63,7 +63,7 @@ class Between:
 
 Space = Mapping[str, "Sequence[Any] | Between"]
 
-#: Spaces by name. With a year, those that a paper swept; where it names the ends alone, the steps are ours.
+#: Search spaces by name: those with a year are a paper's; where it gives only the ends, the steps are ours.
 grids: Mapping[str, Space] = MappingProxyType(
     {
         # Burges, Svore and others (2011), section 4.2, with 3000 rounds.
@@ -86,7 +86,7 @@ grids: Mapping[str, Space] = MappingProxyType(
             "num_leaves": (2, 3, 5, 10, 20),
             "learning_rate": (0.05, 0.1),
         },
-        # Ours: what has mattered on real sets.
+        # Our own: the parameters that matter most on real data.
         "lambdamart": {
             "learning_rate": Between(0.02, 0.3, log=True),
             "num_leaves": Between(4, 64, log=True),
@@ -104,7 +104,7 @@ grids: Mapping[str, Space] = MappingProxyType(
 
 
 def as_space(given: Any, known: Sequence[str], kind: str) -> dict[str, Sequence[Any] | Between]:
-    """Take a space or its name; every parameter must be one of the ranker's."""
+    """Return a space, given as one or by name; every parameter must be an option of the ranker."""
     if isinstance(given, str):
         if given not in grids:
             message = f"space: got {shown(given)}, expected one of {', '.join(grids)}"
@@ -136,7 +136,7 @@ def _values(name: str, values: Any) -> Sequence[Any] | Between:
     return [one.item() if isinstance(one, np.generic) else one for one in listed]
 
 
-def grid_of(space: Mapping[str, Sequence[Any] | Between]) -> list[dict[str, Any]]:
+def grid_settings(space: Mapping[str, Sequence[Any] | Between]) -> list[dict[str, Any]]:
     """Return all settings of a space of lists."""
     lists: dict[str, Sequence[Any]] = {}
     for name, values in space.items():
@@ -154,8 +154,10 @@ def grid_of(space: Mapping[str, Sequence[Any] | Between]) -> list[dict[str, Any]
     return [dict(zip(lists, point, strict=True)) for point in product(*lists.values())]
 
 
-def random_of(space: Mapping[str, Sequence[Any] | Between], seed: int) -> Iterator[dict[str, Any]]:
-    """Yield settings drawn at random, each from its own number: any of them, in any order."""
+def random_settings(
+    space: Mapping[str, Sequence[Any] | Between], seed: int
+) -> Iterator[dict[str, Any]]:
+    """Yield random settings; each depends only on the seed and its number."""
     number = 0
     while True:
         shares = np.random.default_rng([seed, number]).random(len(space))

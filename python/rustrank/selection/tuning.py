@@ -1,8 +1,7 @@
-"""Tuning: which options of a ranker are best on queries that it has not seen."""
+"""Tuning: a search for the options of a ranker that are best on queries it was not fitted to."""
 
 from __future__ import annotations
 
-import html
 import importlib
 import math
 import threading
@@ -18,16 +17,23 @@ from rustrank import _rustrank
 from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import ParamError, ParamKindError, RustrankWarning, UnknownNameError, shown
 from rustrank.estimators.ranker import Ranker, option_record
-from rustrank.formatting import count, html_table, interval, number, p_value, text_table
+from rustrank.formatting import (
+    count,
+    interval,
+    number,
+    p_value,
+    result_html,
+    result_text,
+)
 from rustrank.inputs.scalars import flag, text, threads, whole
 from rustrank.metrics.comparison import Comparison
 from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, MetricValue
 from rustrank.plotting.results import plot_tuning
 from rustrank.progress import progress_of_steps
-from rustrank.selection._trials import Course, Records
+from rustrank.selection._trials import Records, TrialEvaluator
 from rustrank.selection.folds import QueryFolds
-from rustrank.selection.search_spaces import Between, as_space, grid_of, random_of
-from rustrank.training.rounds import ENDED, Ended
+from rustrank.selection.search_spaces import Between, as_space, grid_settings, random_settings
+from rustrank.training.rounds import IS_CANCELLED, Cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -39,23 +45,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Trial", "Tuning", "tune"]
 
-#: How many settings are asked of Optuna before it is told what any of them is worth: so many may run at
-#: once, and what it is told does not depend on which ends first.
+#: The settings asked of Optuna before it gets the values of any of them. They can run in parallel, and the
+#: result does not depend on which ends first.
 _BATCH = 4
-#: The rows of a table.
+#: The most rows of a table.
 _SHOWN = 20
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A setting that was tried.
+    """A setting that was tried, and its value.
 
     Attributes
     ----------
     setting : dict
         The options that were tried, by name.
     value : MetricValue
-        The metric on queries that the ranker had not seen.
+        The metric on queries that the ranker was not fitted to.
     """
 
     setting: dict[str, Any]
@@ -64,7 +70,7 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """What each setting is worth, and the ranker with the best.
+    """The settings that were tried, with their values, and a ranker with the best one.
 
     Attributes
     ----------
@@ -73,12 +79,12 @@ class Tuning:
     best : dict
         The setting with the highest mean; of several, the first.
     choosing : MetricValue
-        What it is worth to take the best setting: each half of the queries with the one that is best on
-        the other half. The best setting's own mean is flattered by that choice.
+        The metric of the strategy "take the best setting": each half of the queries with the setting that is
+        best on the other half. The mean of the best setting itself is biased upwards by the choice.
     ranker : ranker or None
-        One with the best setting, fitted to all docs.
+        A ranker with the best setting, fitted to all documents.
     metric : str
-        What was maximised.
+        The metric that was maximised.
     """
 
     trials: list[Trial]
@@ -95,7 +101,7 @@ class Tuning:
 
     @property
     def booster(self) -> Booster:
-        """What the ranker has learned."""
+        """The booster of the ranker."""
         if self.ranker is None:
             message = "there is no booster: refit=False"
             raise ParamError(message, code="refit")
@@ -108,7 +114,7 @@ class Tuning:
 
     @property
     def statements(self) -> list[str]:
-        """What the figures say."""
+        """The result in sentences."""
         said = ", ".join(f"{name}={value!r}" for name, value in self.best.items())
         level = interval(self.choosing.interval)
         return [
@@ -117,7 +123,7 @@ class Tuning:
         ]
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        """Return the best settings, each compared with the first."""
+        """Return the best settings, each compared with the best one."""
         names = list(self.best)
         ranked = sorted(self.trials, key=lambda trial: -_height(trial.value))
         head = [*names, self.metric, "95% interval", "below the best", "p"]
@@ -138,11 +144,10 @@ class Tuning:
         return head, rows
 
     def __repr__(self) -> str:
-        return "\n".join([text_table(*self._table(), left=0), "", *self.statements])
+        return result_text(self._table(), self.statements, left=0)
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<p>{html.escape(statement)}</p>" for statement in self.statements)
-        return html_table(*self._table(), left=0) + said
+        return result_html(self._table(), self.statements, left=0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -195,60 +200,60 @@ def tune(
     n_jobs: int | None = None,
     num_threads: int | None = None,
 ) -> Tuning:
-    """Try settings of a ranker, and say which is best on queries it has not seen.
+    """Search for the setting of a ranker that is best on queries it was not fitted to.
 
-    The result depends on the docs and the options alone, not on the order of rows nor on threads.
+    The result depends on the documents and the options only, not on the order of rows nor on threads.
 
     Parameters
     ----------
     ranker : ranker
-        One of this library's rankers, with the options that stay as they are:
-        ``rr.LambdaMART(n_estimators=1000, early_stopping=50)``. One that stops early stops by its own
-        validation queries, held out of each training set, or by ``valid``.
+        One of this library's rankers, with the options that stay fixed:
+        ``rr.LambdaMART(n_estimators=1000, early_stopping=50)``. For early stopping it
+        uses validation queries of its own, held out of each training set, or ``valid``.
     docs : docs
         As for `rustrank.ensemble`: a `rustrank.datasets.Ranking`, ``(X, y, qid)`` or a mapping.
     space : str or mapping, default "lambdamart"
-        What is tried: a list of values, or a range (`Between`), for each parameter; or the name of one of
-        `rustrank.grids`, where the papers' are.
+        A list of values, or a range (`Between`), for each parameter; or the name of one of
+        `rustrank.grids`, such as those of the papers.
     method : {"grid", "random", "optuna"}, optional
-        All settings; as many as ``trials`` says, drawn at random; or as many, each chosen by what those
-        before it were worth (needs Optuna). By default ``grid``, or ``random`` where a space has ranges or
+        All settings; ``trials`` random settings; or ``trials`` settings chosen by Optuna from the values of
+        earlier ones. By default ``grid``, or ``random`` where a space has ranges or
         ``trials`` is given.
     trials : int, optional
-        How many settings are tried; 50 by default, or all of a grid.
+        The number of settings to try; 50 by default, or all of a grid.
     valid : docs, optional
-        What settings are judged by; by default folds of ``docs``.
+        The documents to evaluate settings on; by default folds of ``docs``.
     folds : int, default 5
-        How many folds there are.
+        The number of folds.
     metric : str, optional
-        What is maximised; by default the first of the ranker's.
+        The metric to maximise; by default the first metric of the ranker.
     records : path-like, optional
-        A file to which the value of each setting is added at once. A sweep that was killed goes on from
-        there; other docs or other options are refused.
+        A file that records the value of each setting. A run that was killed continues from it; other
+        documents or options are an error.
     refit : bool, default True
-        Whether to fit the ranker with the best setting to all docs at the end.
+        Whether to finally fit a ranker with the best setting to all documents.
     seed : int, default 0
-        The seed of folds and of what is drawn.
+        The seed of the folds and of random settings.
     gain, max_label
         As for `rustrank.evaluate`; the ranker's by default.
     progress : bool, default False
         Whether to show a progress bar.
     n_jobs : int, optional
-        How many settings are tried at once; as many as there are cores by default.
+        The number of settings to try at once; the number of cores by default.
     num_threads : int, optional
         Threads to use, for all of these together; all cores by default.
 
     Returns
     -------
     Tuning
-        All trials, the best setting, and the ranker with it.
+        All trials, the best setting, and a ranker with it.
 
     Raises
     ------
     DataError
-        Nothing can be learned from the docs.
+        Nothing can be learned from the documents.
     ParamError
-        An option is unknown or out of range, or the records are of something else.
+        An option is unknown or out of range, or the records belong to another run.
     ImportError
         For ``optuna``: it is not installed.
 
@@ -272,23 +277,23 @@ def tune(
     most = threads(num_threads)
     cores = _rustrank.num_threads() if most is None else most
     jobs = cores if n_jobs is None else whole("n_jobs", n_jobs, 1, 1024)
-    course = _course(options, max(1, cores // jobs))
+    evaluator = _course(options, max(1, cores // jobs))
     place = None if records is None else Path(records)
-    kept = Records(place, _about(options, course, tried))
-    sweep = _Sweep(course, kept, jobs, threading.Event())
+    kept = Records(place, _about(options, evaluator, tried))
+    runner = _TrialRunner(evaluator, kept, jobs, threading.Event())
     with warnings.catch_warnings():
-        # Parts have features of one value: nothing that a caller could change.
+        # Folds may have features with a single value, which the caller cannot change.
         warnings.simplefilter("ignore", RustrankWarning)
-        done = sweep.run(_method(options, tried), tried, options)
-        return _told(done, course, flag("refit", refit), cores)
+        done = runner.run(_method(options, tried), tried, options)
+        return _result(done, evaluator, flag("refit", refit), cores)
 
 
-def _course(options: Mapping[str, Any], num_threads: int) -> Course:
-    """Check docs and what is measured."""
+def _course(options: Mapping[str, Any], num_threads: int) -> TrialEvaluator:
+    """Check the data and the metric."""
     ranker = options["ranker"]
     docs = as_raw_rows(options["docs"], "docs")
     valid = None if options["valid"] is None else as_raw_rows(options["valid"], "valid")
-    own = ranker._judged_by()
+    own = ranker._evaluated_by()
     top = own[3] if options["max_label"] is None else options["max_label"]
     judging = Judging.of(
         own[0] if options["metric"] is None else text("metric", options["metric"]),
@@ -303,25 +308,27 @@ def _course(options: Mapping[str, Any], num_threads: int) -> Course:
     seed = whole("seed", options["seed"], 0, 2**31)
     if valid is None:
         folds = QueryFolds(options["folds"], random_state=seed).fold_numbers(docs)[0]
-    return Course(ranker, docs, valid, folds, judging, num_threads)
+    return TrialEvaluator(ranker, docs, valid, folds, judging, num_threads)
 
 
-def _about(options: Mapping[str, Any], course: Course, space: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the value of a setting depends on, as plain values."""
+def _about(
+    options: Mapping[str, Any], evaluator: TrialEvaluator, space: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return everything that the value of a setting depends on, as plain values."""
     fixed = {
         name: option_record(value)
-        for name, value in course.ranker.get_params().items()
+        for name, value in evaluator.ranker.get_params().items()
         if name not in ("n_jobs", "progress", *space)
     }
     return {
-        "ranker": type(course.ranker).__name__,
+        "ranker": type(evaluator.ranker).__name__,
         "options": fixed,
-        "docs": course.docs.checksum(),
-        "valid": None if course.valid is None else course.valid.checksum(),
-        "folds": 0 if course.valid is not None else int(course.folds.max()) + 1,
-        "metric": course.judging.metrics[0],
-        "gain": option_record(course.judging.gain),
-        "max_label": course.judging.max_label,
+        "docs": evaluator.docs.checksum(),
+        "valid": None if evaluator.valid is None else evaluator.valid.checksum(),
+        "folds": 0 if evaluator.valid is not None else int(evaluator.folds.max()) + 1,
+        "metric": evaluator.judging.metrics[0],
+        "gain": option_record(evaluator.judging.gain),
+        "max_label": evaluator.judging.max_label,
         "seed": options["seed"],
     }
 
@@ -343,16 +350,16 @@ def _method(options: Mapping[str, Any], space: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sweep:
-    """Trials, several at once."""
+class _TrialRunner:
+    """Runs trials in parallel."""
 
-    course: Course
+    evaluator: TrialEvaluator
     records: Records
     n_jobs: int
-    ended: threading.Event
+    cancelled: threading.Event
 
     def run(self, method: str, space: Mapping[str, Any], options: Mapping[str, Any]) -> list[Trial]:
-        """Try settings."""
+        """Try settings, and return them with their values."""
         wanted = 50 if options["trials"] is None else whole("trials", options["trials"], 1, 100_000)
         batches: Iterator[list[dict[str, Any]]]
         if method == "optuna":
@@ -360,8 +367,10 @@ class _Sweep:
             batches = study.batches(wanted)
         else:
             study = None
-            drawn = random_of(space, options["seed"])
-            grid = grid_of(space) if method == "grid" else [next(drawn) for _ in range(wanted)]
+            drawn = random_settings(space, options["seed"])
+            grid = (
+                grid_settings(space) if method == "grid" else [next(drawn) for _ in range(wanted)]
+            )
             wanted, batches = len(grid), iter([grid])
         done: list[Trial] = []
         shows = flag("progress", options["progress"])
@@ -369,7 +378,7 @@ class _Sweep:
             for batch in batches:
                 values = self._try(batch, step)
                 done += [
-                    Trial(setting, self.course.value(value))
+                    Trial(setting, self.evaluator.value(value))
                     for setting, value in zip(batch, values, strict=True)
                 ]
                 if study is not None:
@@ -380,12 +389,12 @@ class _Sweep:
         self, batch: list[dict[str, Any]], step: Callable[[], object]
     ) -> list[NDArray[np.float64]]:
         def one(setting: dict[str, Any]) -> NDArray[np.float64]:
-            ENDED.set(self.ended.is_set)
+            IS_CANCELLED.set(self.cancelled.is_set)
             values = self.records.get(setting)
             if values is None:
-                values = self.course.tried(setting, self.ended.is_set)
+                values = self.evaluator.evaluate(setting, self.cancelled.is_set)
                 if values is None:
-                    raise Ended
+                    raise Cancelled
                 self.records.put(setting, values)
             step()
             return values
@@ -397,7 +406,7 @@ class _Sweep:
                 return list(pool.map(one, batch))
             except BaseException:
                 # Ctrl-C comes here, too: what runs ends with its round, what waits is dropped.
-                self.ended.set()
+                self.cancelled.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
@@ -439,27 +448,29 @@ class _Study:
         return ask(name, values.low, values.high, log=values.log)
 
     def tell(self, values: list[float]) -> None:
-        """Say what the settings of the batch are worth."""
+        """Report the values of the last batch of settings."""
         for trial, value in zip(self.asked, values, strict=True):
             self.study.tell(trial, value if math.isfinite(value) else 0.0)
 
 
-def _told(trials: list[Trial], course: Course, refit: bool, num_threads: int) -> Tuning:
-    """Find the best setting, and what it is worth to look for it."""
+def _result(
+    trials: list[Trial], evaluator: TrialEvaluator, refit: bool, num_threads: int
+) -> Tuning:
+    """Return the best setting, and the cross-fitted value of choosing it."""
     first = _best(trials, [float(trial.value) for trial in trials])
-    judged = course.judged
-    chosen = np.full(judged.num_queries, np.nan)
-    for fit, held in judged.halves(0):
-        own, theirs = np.unique(judged.query[fit]), np.unique(judged.query[held])
+    evaluated = evaluator.evaluated
+    chosen = np.full(evaluated.num_queries, np.nan)
+    for fit, held in evaluated.halves(0):
+        own, theirs = np.unique(evaluated.query[fit]), np.unique(evaluated.query[held])
         means = [_mean(trial.value.per_query[own]) for trial in trials]
         chosen[theirs] = _best(trials, means).value.per_query[theirs]
     return Tuning(
         trials=trials,
         best=first.setting,
-        choosing=course.value(chosen),
-        ranker=course.fitted(first.setting, num_threads) if refit else None,
-        metric=course.judging.metrics[0],
-        _drawing=Drawing.of(10_000, 0, course.judging.num_threads),
+        choosing=evaluator.value(chosen),
+        ranker=evaluator.fitted(first.setting, num_threads) if refit else None,
+        metric=evaluator.judging.metrics[0],
+        _drawing=Drawing.of(10_000, 0, evaluator.judging.num_threads),
     )
 
 
@@ -468,7 +479,7 @@ def _best(trials: list[Trial], means: list[float]) -> Trial:
 
 
 def _mean(values: NDArray[np.float64]) -> float:
-    # Summed in the order of the values: that of queries must not show.
+    # Sorted, so that the order of queries does not matter.
     counted = np.sort(values[~np.isnan(values)])
     return float(counted.mean()) if len(counted) else math.nan
 

@@ -1,4 +1,4 @@
-"""The loop around the rounds of training: progress, call-backs, files."""
+"""The loop over the rounds of training: progress, call-backs, checkpoints and snapshots."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 
     from rustrank import _rustrank
 
-#: Asked between rounds: whether all that this thread does is to end. A thread other than the first hears
-#: of Ctrl-C by it.
-ENDED: ContextVar[Callable[[], bool] | None] = ContextVar("ENDED", default=None)
+#: Called between rounds: whether the training of this thread is cancelled. Threads besides the main one
+#: learn of Ctrl-C by it.
+IS_CANCELLED: ContextVar[Callable[[], bool] | None] = ContextVar("IS_CANCELLED", default=None)
 
-#: Lines that a whole training prints where there is no terminal, and the least time between two.
+#: The number of progress lines without a terminal, and the least seconds between two.
 _LINES, _SECONDS = 20, 1.0
 
 
-class Ended(Exception):  # noqa: N818 - no error: something else went wrong, or it was Ctrl-C
-    """What this thread does is to end."""
+class Cancelled(Exception):  # noqa: N818 - another thread has failed, or Ctrl-C was pressed
+    """The training of this thread was cancelled."""
 
 
-def end_if_told() -> None:
-    """End a training between two rounds if its results are not wanted any more."""
-    ended = ENDED.get()
-    if ended is not None and ended():
-        raise Ended
+def check_cancelled() -> None:
+    """Raise `Cancelled` if the training of this thread was cancelled."""
+    is_cancelled = IS_CANCELLED.get()
+    if is_cancelled is not None and is_cancelled():
+        raise Cancelled
 
 
 @dataclass(frozen=True)
 class Round:
-    """What a call-back is told after a round.
+    """The state of training after a round, which call-backs get.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Round:
     values : mapping
         The metrics by the names of the validation sets: ``values["valid"]["ndcg@10"]``.
     is_best : bool
-        Whether the value that early stopping looks at is the best so far.
+        Whether the metric of early stopping has its best value so far.
     num_leaves : int
         The number of leaves of the new tree, or trees.
     """
@@ -92,7 +92,7 @@ def history_of(trainer: _rustrank.Trainer) -> dict[str, dict[str, NDArray[np.flo
 
 @dataclass(frozen=True)
 class Reporting:
-    """What happens between rounds."""
+    """The actions between rounds: call-backs, progress, checkpoints and snapshots."""
 
     callbacks: list[Callable[[Round], object]]
     progress: bool
@@ -103,7 +103,7 @@ class Reporting:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Reporting:
-        """Check the options of `train` that are about what happens between rounds."""
+        """Check the options of `train` for the actions between rounds."""
         given = options["callbacks"]
         callbacks = [given] if callable(given) else list(given or ())
         for callback in callbacks:
@@ -125,17 +125,17 @@ class Reporting:
         )
 
     def silent(self) -> Reporting:
-        """Return what is left for a worker that is not the first: nothing is written or shown."""
+        """Return the actions of a worker that is not the first, which writes and shows nothing."""
         return replace(self, progress=False, checkpoint=None, snapshot=None)
 
     def run(self, trainer: _rustrank.Trainer, names: list[str] | None, num_trees: int) -> None:
-        """Train to the end; what is raised on the way carries the booster so far."""
+        """Train to the end; any exception gets the booster so far as an attribute."""
         try:
             done = len(trainer.history())
-            with showing(self.progress, num_trees, done, "tree", "round") as show:
+            with progress_display(self.progress, num_trees, done, "tree", "round") as show:
                 self._run(trainer, names, show)
         except BaseException as error:
-            # What is raised is what went wrong first.
+            # The original error is raised, whatever happens here.
             with contextlib.suppress(Exception):
                 self._save(trainer)
             with contextlib.suppress(Exception):
@@ -152,9 +152,9 @@ class Reporting:
         show: Callable[[Round], None],
     ) -> None:
         keys = trainer.names()
-        while (told := trainer.next_round()) is not None:
-            end_if_told()
-            number, flat, is_best, num_leaves = told
+        while (found := trainer.next_round()) is not None:
+            check_cancelled()
+            number, flat, is_best, num_leaves = found
             values: dict[str, dict[str, float]] = {}
             for (name, metric), value in zip(keys, flat, strict=True):
                 values.setdefault(name, {})[metric] = value
@@ -177,12 +177,12 @@ class Reporting:
             trainer.checkpoint().save(self.checkpoint)
 
 
-class Told(Protocol):
-    """What is shown of a round or an epoch."""
+class Progress(Protocol):
+    """The part of a round or an epoch that is displayed."""
 
     @property
     def number(self) -> int:
-        """Its number, from 1."""
+        """The number of the round, from 1."""
 
     @property
     def values(self) -> dict[str, dict[str, float]]:
@@ -190,24 +190,24 @@ class Told(Protocol):
 
     @property
     def is_best(self) -> bool:
-        """Whether it is the best so far."""
+        """Whether the round is the best so far."""
 
 
 @contextlib.contextmanager
-def showing(
+def progress_display(
     progress: bool, total: int, done: int, unit: str, what: str
-) -> Iterator[Callable[[Told], None]]:
-    """Yield what shows a round: nothing, a bar, or a line now and then where no terminal is."""
+) -> Iterator[Callable[[Progress], None]]:
+    """Yield a function that displays a round: in a bar on a terminal, or else in some lines of text."""
     if not progress:
         yield lambda _: None
     elif sys.stderr is not None and sys.stderr.isatty():
         from tqdm import tqdm
 
         with tqdm(total=total, initial=done, unit=unit) as bar:
-            best = _Best()
+            best = _MetricsText()
 
-            def show(latest: Told) -> None:
-                bar.set_postfix_str(best.say(latest), refresh=False)
+            def show(latest: Progress) -> None:
+                bar.set_postfix_str(best.text(latest), refresh=False)
                 bar.update()
 
             yield show
@@ -215,21 +215,21 @@ def showing(
         yield _Lines(sys.stderr, total, done, what).show
 
 
-class _Best:
-    """What is said of the metrics of a round."""
+class _MetricsText:
+    """The text about the metrics of a round, with the best round so far."""
 
-    said = ""
+    best_round = ""
 
-    def say(self, latest: Told) -> str:
-        """Name all values, and the best round of the one that is looked at."""
+    def text(self, latest: Progress) -> str:
+        """Return all values, and the best round."""
         values = [
             f"{name} {metric} {value:.5f}"
             for name, metrics in latest.values.items()
             for metric, value in metrics.items()
         ]
         if latest.is_best:
-            self.said = f"best at {latest.number}"
-        return ", ".join([*values, self.said] if self.said else values)
+            self.best_round = f"best at {latest.number}"
+        return ", ".join([*values, self.best_round] if self.best_round else values)
 
 
 class _Lines:
@@ -237,19 +237,19 @@ class _Lines:
 
     def __init__(self, stream: TextIO, num_trees: int, done: int, what: str) -> None:
         self.stream, self.num_trees, self.done, self.what = stream, num_trees, done, what
-        self.best = _Best()
+        self.best = _MetricsText()
         self.count = done
         self.begun = self.last = time.monotonic()
 
-    def show(self, latest: Told) -> None:
+    def show(self, latest: Progress) -> None:
         """Print a line if it is the first, the last, or time for one."""
         self.count += 1
-        said, now = self.best.say(latest), time.monotonic()
+        metrics, now = self.best.text(latest), time.monotonic()
         ends = self.count in (self.done + 1, self.num_trees)
         is_due = self.count % max(1, self.num_trees // _LINES) == 0
         if not ends and not (is_due and now - self.last >= _SECONDS):
             return
         self.last = now
         left = (now - self.begun) / (self.count - self.done) * (self.num_trees - self.count)
-        parts: Sequence[str] = [f"{self.what} {latest.number}", said, f"{left:.0f} s left"]
+        parts: Sequence[str] = [f"{self.what} {latest.number}", metrics, f"{left:.0f} s left"]
         print(", ".join(part for part in parts if part), file=self.stream, flush=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
 from rustrank.data.dataset import Dataset, as_dataset
-from rustrank.distributed.mpi import Workers, world_size_said
+from rustrank.distributed.mpi import Workers, launched_world_size
 from rustrank.errors import ParamError, warn_caller
 from rustrank.inputs.scalars import flag
 from rustrank.model.booster import Booster
@@ -334,7 +334,7 @@ def train(
     options = dict(locals())
     refuse_unknown(options.pop("unknown"), (name for name in options if name != "dataset"))
     options = with_preset(options, train.__kwdefaults__ or {})
-    if workers is not None or (world_size_said() and not isinstance(dataset, Dataset)):
+    if workers is not None or (launched_world_size() and not isinstance(dataset, Dataset)):
         from rustrank.distributed.launching import train_on_workers  # Most trainings need no MPI.
 
         return train_on_workers(options, trained)

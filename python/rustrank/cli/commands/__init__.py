@@ -1,8 +1,8 @@
-"""The commands of the command line, a module each.
+"""The commands of the command line, one module for each.
 
-A module has ``register(commands)``, which adds its command: options, help, and the function that
-takes the options and returns the exit code. What a command needs only to do its work is imported
-when it does it, so that help and completion are quick.
+A module has ``register(commands)``, which adds its command: the options, the help, and the function that
+takes the options and returns the exit code. Modules that are needed only to run a command are imported
+when it runs, so that help and completion are fast.
 """
 
 from __future__ import annotations
@@ -30,6 +30,6 @@ NAMES = (
 
 
 def register(commands: Any) -> None:
-    """Add all commands to a parser's."""
+    """Add all commands to a parser."""
     for name in NAMES:
         import_module(f"rustrank.cli.commands.{name}").register(commands)

@@ -1,4 +1,4 @@
-"""What `evaluate` and `compare` share: their options, and rankings that are judged by them."""
+"""The options that `evaluate` and `compare` share, and the evaluation of score files and TREC runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Joining:
-    """How a run and its judgements are joined."""
+    """The options of joining a TREC run with its judgements."""
 
     all_queries: bool
     single_precision: bool
@@ -32,7 +32,7 @@ class _Joining:
 
 
 def add_metric_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of commands that judge rankings."""
+    """Add the options of commands that evaluate rankings."""
     add = parser.add_argument
     add("--qrels", metavar="QRELS", help="TREC judgements; the other files are TREC runs")
     metric = add(
@@ -52,7 +52,7 @@ def add_metric_options(parser: argparse.ArgumentParser) -> None:
 
 
 def judging_of(options: argparse.Namespace) -> Judging:
-    """Check what rankings are to be judged by, before a large file is read."""
+    """Return the metric options, checked before a large file is read."""
     from rustrank.metrics.evaluation import Judging, judge
 
     names = [name.strip() for one in options.metric or ["ndcg@10"] for name in one.split(",")]
@@ -66,11 +66,11 @@ def judging_of(options: argparse.Namespace) -> Judging:
 def evaluations(
     options: argparse.Namespace, judging: Judging, files: Sequence[str]
 ) -> list[Evaluation]:
-    """Evaluate the runs, or the scores after the data, that the files are."""
+    """Evaluate TREC runs, or files of scores after a data file."""
     from rustrank.metrics.evaluation import judge
 
     if options.qrels is not None:
-        # A run that is compared with itself is read, and warned of, once.
+        # A run that is compared with itself is read, and warned about, only once.
         runs = {run: _evaluated_run(run, options, judging) for run in dict.fromkeys(files)}
         return [runs[run] for run in files]
     data, *of_scores = files
@@ -115,7 +115,7 @@ def _queries(number: int) -> str:
 
 
 def require_files(options: argparse.Namespace, wanted: str, good: bool) -> None:
-    """Refuse a wrong number of files."""
+    """Raise `ParamError` for a wrong number of files."""
     if good:
         return
     message = f"files: got {len(options.files)}, expected {wanted}"
@@ -123,7 +123,7 @@ def require_files(options: argparse.Namespace, wanted: str, good: bool) -> None:
 
 
 def require_qrels(options: argparse.Namespace, name: str) -> None:
-    """Refuse an option that is about TREC runs where there are none."""
+    """Raise `ParamError` for an option of TREC runs without ``--qrels``."""
     if getattr(options, name) and options.qrels is None:
         message = f"--{name.replace('_', '-')} needs --qrels: it is about TREC runs"
         raise ParamError(message, code=name)

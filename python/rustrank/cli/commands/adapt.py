@@ -1,4 +1,4 @@
-"""The command `adapt`: what `rustrank.adapt` does, on files."""
+"""The command `adapt`: `rustrank.adapt` for files."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _adapted(options: argparse.Namespace) -> Adaptation:
-    """Try all recipes, and write what was asked for."""
+    """Run the recipes, and write the outputs."""
     from rustrank.adaptation.adaptation import adapt
 
     bases = _bases(options)
@@ -158,7 +158,7 @@ def _bases(options: argparse.Namespace) -> Mapping[str, Booster]:
 
 
 def _docs(path: str, width: int, reading: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-    """Read a file; features that none of its lines mentions are 0."""
+    """Read a file; features that are missing in all lines are 0."""
     from rustrank.datasets import read_letor
 
     X, y, qid = read_letor(path, **reading)

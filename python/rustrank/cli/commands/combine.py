@@ -1,4 +1,4 @@
-"""The command `combine`: what `rustrank.Combiner` does, on files."""
+"""The command `combine`: `rustrank.Combiner` for files."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _combined(options: argparse.Namespace) -> Combiner:
-    """Fit, and write what was asked for."""
+    """Fit a combiner, and write the outputs."""
     from rustrank.combining.combiner import Combiner
 
     if options.save and not options.models:
@@ -178,7 +178,7 @@ def _models(data: str, files: Sequence[str], options: argparse.Namespace) -> dic
 
 
 def _named(files: Sequence[str], rankers: Sequence[Any]) -> dict[str, Any]:
-    """Name rankers by their files, those of one name by their place."""
+    """Return names of rankers: those of their files, made unique by number."""
     names = [Path(name).name for name in files]
     if len(set(names)) < len(names):
         names = (

@@ -1,4 +1,4 @@
-"""The command `compare`: what `rustrank.compare` does, on files."""
+"""The command `compare`: `rustrank.compare` for files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The command `completion`: what a shell needs to complete our commands, options and names.
+"""The command `completion`: scripts that let a shell complete commands, options and names.
 
-It is made from the parser itself, so that it cannot lag behind it.
+They are generated from the parser.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ folder of $fpath, and fish ~/.config/fish/completions/rustrank.fish.
 
 @dataclass(frozen=True)
 class Option:
-    """An option as a shell knows it."""
+    """An option of a command, for completion."""
 
     names: tuple[str, ...]
     says: str
@@ -38,7 +38,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Command:
-    """A command as a shell knows it; an argument of it is a file unless names are offered."""
+    """A command, for completion; its arguments are files unless names are offered."""
 
     name: str
     says: str
@@ -107,7 +107,7 @@ def _bash(commands: list[Command]) -> str:
 
 
 def _takers(commands: list[Command]) -> list[str]:
-    """Name the options that are followed by a value, of any command."""
+    """Return the names of all options that take a value."""
     named = {
         name: None
         for one in commands
@@ -178,7 +178,7 @@ def _zsh_value(option: Option) -> str:
 
 
 def _zsh_text(text: str) -> str:
-    """Write a text where brackets and colons mean something, between single quotes."""
+    """Return a text quoted for zsh: brackets and colons are escaped."""
     for mark in "\\[]:":
         text = text.replace(mark, f"\\{mark}")
     return text.replace("'", "'\\''")

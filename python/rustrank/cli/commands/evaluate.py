@@ -1,4 +1,4 @@
-"""The command `evaluate`: what `rustrank.evaluate` does, on files."""
+"""The command `evaluate`: `rustrank.evaluate` for files."""
 
 from __future__ import annotations
 

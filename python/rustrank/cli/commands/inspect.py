@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,15 +29,6 @@ examples:
 _DATA = 65
 #: What model files of all libraries start with; no line of data does.
 _STARTS = (b"rustrank model", b"tree", b"{")
-
-
-@dataclass(frozen=True)
-class _Looking:
-    """How a LETOR file is looked at."""
-
-    max_features: int
-    zero_based: bool
-    num_threads: int | None
 
 
 def register(commands: Any) -> None:
@@ -82,9 +72,11 @@ def _model(options: argparse.Namespace) -> int:
 
 
 def _data(options: argparse.Namespace) -> int:
+    from rustrank.data.dataset_building import LetorOptions
+
     num_threads = threads(options.threads, "--threads")
-    looking = _Looking(**reading_of(options), num_threads=num_threads)
-    summary = _rustrank.inspect_letor(path_of(options.file), looking)
+    how = LetorOptions(**reading_of(options), num_threads=num_threads)
+    summary = _rustrank.inspect_letor(path_of(options.file), how)
     if summary["rows"] and not summary["features"]:
         summary["findings"].append(NO_FEATURES)
     if options.json:

@@ -1,4 +1,4 @@
-"""The command `report`: what `rustrank.report` does, on files."""
+"""The command `report`: `rustrank.report` for files."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _listed(given: Sequence[str]) -> list[str]:
 
 
 def _named(given: Sequence[str]) -> dict[str, str]:
-    """Return files by the names that they are given, or by their own."""
+    """Return files by name: a given one, or that of the file."""
     named: dict[str, str] = {}
     for one in given:
         name, sign, file = one.partition("=")
@@ -197,16 +197,16 @@ def _is_scores(file: str) -> bool:
 
 
 def _docs(rankers: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
-    """Read the docs: with features, if a ranker needs them."""
-    from rustrank.datasets import _Looking
+    """Read the data, with features if a ranker needs them."""
+    from rustrank.data.dataset_building import LetorOptions
     from rustrank.model.booster import Booster
 
     path = path_of(options.data)
     widths = [one.num_raw_features for one in rankers.values() if isinstance(one, Booster)]
     X = None
     if widths:
-        looking = _Looking(**reading_of(options), num_threads=options.threads)
-        X, labels, sizes, ids = _rustrank.read_table(path, looking)
+        how = LetorOptions(**reading_of(options), num_threads=options.threads)
+        X, labels, sizes, ids = _rustrank.read_table(path, how)
         # Features that no line mentions are 0.
         X = np.pad(X, ((0, 0), (0, max(0, max(widths) - X.shape[1]))))
     else:

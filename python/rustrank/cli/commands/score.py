@@ -1,4 +1,4 @@
-"""The command `score`: what `Booster.score` does, on files."""
+"""The command `score`: `Booster.score` for files."""
 
 from __future__ import annotations
 

@@ -165,11 +165,11 @@ def _run(options: argparse.Namespace) -> int:
 def _trained(options: argparse.Namespace) -> dict[str, Any]:
     """Train and save; return what can be said of it."""
     from rustrank.data.dataset import Dataset
-    from rustrank.distributed.mpi import world_size_said
+    from rustrank.distributed.mpi import launched_world_size
     from rustrank.training.train import train
 
     given = _given(options)
-    if given.get("workers") is not None or world_size_said() is not None:
+    if given.get("workers") is not None or launched_world_size() is not None:
         return _trained_together(options, given)
     reading: dict[str, Any] = {
         **reading_of(options),
@@ -212,7 +212,7 @@ def _trained_together(options: argparse.Namespace, given: dict[str, Any]) -> dic
         num_threads=options.threads,
         **given,
     )
-    if mpi.world_size_said() is not None and mpi.world().rank > 0:
+    if mpi.launched_world_size() is not None and mpi.world().rank > 0:
         return {}
     save_model(booster, options.model)
     return _told(options, booster)

@@ -1,4 +1,4 @@
-"""The command `tune`: what `rustrank.tune` does, on files."""
+"""The command `tune`: `rustrank.tune` for files."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _tuned(options: argparse.Namespace) -> Any:
-    """Try settings."""
+    """Run the tuning."""
     from rustrank.datasets import read_letor
     from rustrank.selection.tuning import tune
 
@@ -190,7 +190,7 @@ def _split(option: str, given: str) -> tuple[str, str]:
 
 
 def _list(text: str) -> list[Any]:
-    """Read values with commas between them; JSON's lists stay whole."""
+    """Parse values separated by commas; JSON lists are single values."""
     try:
         return list(json.loads(f"[{text}]"))
     except ValueError:
@@ -198,7 +198,7 @@ def _list(text: str) -> list[Any]:
 
 
 def _value(text: str) -> Any:
-    """Read a number, true, false, a list, or else a name; ``none`` is None."""
+    """Parse a number, true, false, none or a JSON list; anything else is a name."""
     text = text.strip()
     try:
         return None if text == "none" else json.loads(text)

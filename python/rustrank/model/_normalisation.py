@@ -1,4 +1,4 @@
-"""What is done to the scores of rankers before they are mixed, or made into features."""
+"""Normalisation of rankers' scores, and other arguments that mixtures and stacks share."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: As the core takes it: a name, or a mean and a scale.
+#: A normalisation as the extension reads it: a name, or a mean and a scale.
 Normalising: TypeAlias = str | tuple[float, float]
 
 _NAMES = ("logistic", "query", "query_range", "query_top")
 
 
 def as_boosters(given: Any, name: str) -> list[Booster]:
-    """Take boosters, one at least."""
+    """Return a list of boosters, at least one."""
     if isinstance(given, (str, bytes, Booster)) or not hasattr(given, "__iter__"):
         message = f"{name}: got {shown(given)}, expected a list of boosters"
         raise ParamKindError(message, code=name)
@@ -40,7 +40,7 @@ def as_boosters(given: Any, name: str) -> list[Booster]:
 
 
 def as_normalisations(normalise: Any, count: int, scores: Any) -> list[Normalising]:
-    """Take what is done to the scores of each of so many rankers."""
+    """Return the normalisation of each of ``count`` rankers."""
     one_for_all = normalise is None or isinstance(normalise, str)
     each = [normalise] * count if one_for_all else list(_as_list(normalise))
     if len(each) != count:
@@ -90,9 +90,9 @@ def _pair(mean: float, scale: float) -> tuple[float, float]:
 
 
 def mean_and_deviation(scores: NDArray[np.float64]) -> tuple[float, float]:
-    """Return what makes scores have mean 0 and variance 1: the same whatever their order.
+    """Return the mean and standard deviation of scores, the same for any order of rows.
 
-    Equal scores are left at 0: there is nothing to scale.
+    The deviation of equal scores is returned as 1, so that they become 0.
     """
     if len(scores) == 0 or not np.isfinite(scores).all():
         message = "scores: got none or some that are not finite, expected finite numbers"
@@ -103,7 +103,7 @@ def mean_and_deviation(scores: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def as_weights(weights: Any, count: int) -> Sequence[float]:
-    """Take a weight for each of so many boosters; by default the same, 1 in sum."""
+    """Return a weight for each of ``count`` boosters; by default equal weights that sum to 1."""
     if weights is None:
         return [1.0 / count] * count
     taken: list[float] = as_doubles(weights, "weights").tolist()
