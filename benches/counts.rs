@@ -152,19 +152,19 @@ fn combine(all: &mut Workloads) {
     use common::combine::{sweep_of, synthetic};
     let along = Range::Along { from: -1.0, to: 10.0 };
     let cases = [
-        ("ndcg@10", 24, Range::Between),
-        ("ndcg@10", 120, Range::Between),
-        ("ndcg@10", 120, along),
-        ("ndcg@10", 1000, Range::Between),
-        ("ndcg", 120, Range::Between),
-        ("err@10", 120, Range::Between),
-        ("map", 120, Range::Between),
-        ("pairwise", 120, Range::Between),
+        ("ndcg@10", 1000, 24, Range::Between),
+        ("ndcg@10", 200, 120, Range::Between),
+        ("ndcg@10", 200, 120, along),
+        ("ndcg@10", 24, 1000, Range::Between),
+        ("ndcg", 20, 120, Range::Between),
+        ("err@10", 200, 120, Range::Between),
+        ("map", 4, 120, Range::Between),
+        ("pairwise", 2, 120, Range::Between),
     ];
-    for (name, num_docs, range) in cases {
+    for (name, num_queries, num_docs, range) in cases {
         let title = if range == along { "along" } else { "between" };
         all.add(format!("combine/{name}/{num_docs}/{title}"), move || {
-            let data = synthetic(24_000 / num_docs, num_docs, 0.8);
+            let data = synthetic(num_queries, num_docs, 0.8);
             move || {
                 black_box(sweep_of(&data, name, range));
             }
