@@ -6,7 +6,7 @@
 //! since callgrind switches counting on for one thread. Kernels run at the levels that valgrind can
 //! emulate, up to AVX2.
 
-#![expect(clippy::print_stdout, reason = "a bench prints")]
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench")]
 
 mod common {
     pub(crate) mod bins;
@@ -304,6 +304,7 @@ fn letor(all: &mut Workloads) {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of workloads")]
 fn metric(all: &mut Workloads) {
     use common::metric::{DOCS, synthetic};
     const QUERIES: usize = 200;
