@@ -56,7 +56,7 @@ fn lambdarank(options: LambdaOptions) -> LambdaRank {
     LambdaRank::new(options).expect("options")
 }
 
-/// All objectives, LambdaRank with NDCG at each of the levels.
+/// All objectives, `LambdaRank` with NDCG at each of the levels.
 pub(crate) fn cases(levels: &[Level]) -> Vec<Case> {
     let ndcg = LambdaOptions::new("ndcg".parse().expect("a metric"));
     let mut cases = Vec::new();
