@@ -1,8 +1,8 @@
 //! Arrays as slices: looked at, never converted and never kept.
 
 use crate::bins::Cells;
-use crate::data::{ColumnTable, Infinite, MissingPolicy, StridedTable, TableColumn};
-use crate::error::{Error, Result};
+use crate::data::{ColumnTable, MissingPolicy, StridedTable, TableColumn};
+use crate::error::Result;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -23,16 +23,7 @@ pub(super) enum ColumnArg<'py> {
 
 /// What Python says of missing and infinite values.
 pub(super) fn policy(missing: Option<f64>, infinite: &str) -> Result<MissingPolicy> {
-    let infinite = match infinite {
-        "error" => Infinite::Error,
-        "missing" => Infinite::Missing,
-        other => {
-            return Err(Error::param("infinite", "infinite is not known")
-                .got(format!("\"{other}\""))
-                .expected("\"error\" or \"missing\""));
-        }
-    };
-    Ok(MissingPolicy { missing: missing.filter(|m| !m.is_nan()), infinite })
+    Ok(MissingPolicy { missing: missing.filter(|m| !m.is_nan()), infinite: infinite.parse()? })
 }
 
 macro_rules! strided {

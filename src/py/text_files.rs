@@ -41,9 +41,9 @@ pub(super) fn read_labels(
     path: PathBuf,
     num_threads: Option<usize>,
 ) -> PyResult<(LabelArray<'_>, SizeArray<'_>, Vec<String>)> {
-    let judged = detached(py, num_threads, |interrupt| labels::read_labels(&path, interrupt))?;
-    let sizes = sizes(&judged.queries).into_pyarray(py);
-    Ok((judged.labels.into_pyarray(py), sizes, owned(judged.ids)))
+    let labelled = detached(py, num_threads, |interrupt| labels::read_labels(&path, interrupt))?;
+    let sizes = sizes(&labelled.queries).into_pyarray(py);
+    Ok((labelled.labels.into_pyarray(py), sizes, owned(labelled.ids)))
 }
 
 /// Values, labels, sizes of queries and ids of queries of a LETOR file.
@@ -58,11 +58,11 @@ pub(super) fn read_table(
     let read = detached(py, num_threads, |interrupt| {
         letor_table::read_letor_table(&path, &letor, interrupt)
     })?;
-    let judged = read.judged;
-    let shape = [judged.labels.len(), read.num_features];
+    let labelled = read.labels;
+    let shape = [labelled.labels.len(), read.num_features];
     let values = read.values.into_pyarray(py).reshape(shape)?;
-    let sizes = sizes(&judged.queries).into_pyarray(py);
-    Ok((values, judged.labels.into_pyarray(py), sizes, owned(judged.ids)))
+    let sizes = sizes(&labelled.queries).into_pyarray(py);
+    Ok((values, labelled.labels.into_pyarray(py), sizes, owned(labelled.ids)))
 }
 
 /// The scores of a file with one number a line.
@@ -144,7 +144,8 @@ fn counts<'py>(py: Python<'py>, summary: &Summary) -> PyResult<Bound<'py, PyDict
     fields.set_item("min_docs", summary.min_docs)?;
     fields.set_item("median_docs", summary.median_docs)?;
     fields.set_item("max_docs", summary.max_docs)?;
-    fields.set_item("labels", summary.labels.clone())?;
+    let labels = summary.labels.iter().map(|count| (count.label, count.docs));
+    fields.set_item("labels", labels.collect::<Vec<_>>())?;
     fields.set_item("queries_without_relevant", summary.queries_without_relevant)?;
     fields.set_item("queries_with_one_label", summary.queries_with_one_label)?;
     fields.set_item("repeated_rows", summary.repeated_rows)?;
