@@ -10,7 +10,7 @@
 use super::letor::LetorOptions;
 use super::line_source::{LineOptions, LineSource, TextBlock, after_lines, on_line};
 use super::parallel_parse::parse_blocks;
-use super::qid::{QidRuns, QueryTracker, RunKind, returns};
+use super::qid::{QidRuns, QueryTracker, RunKind, qid_returns};
 use crate::error::{Error, Result};
 use crate::hash;
 use crate::interrupt::Interrupt;
@@ -220,15 +220,15 @@ impl SummaryCounts {
         let mut findings: Vec<_> = faults.filter_map(|fault| finding(&fault)).collect();
         let mut at = 0;
         for run in rows.runs.after_lines(before).as_slice() {
-            let (query, arrival) = self.tracker.enter(run);
+            let (query, kind) = self.tracker.add(run);
             if query != self.current_query {
                 self.end_run();
                 self.current_query = query;
             }
-            if let RunKind::Returning(line) = arrival
+            if let RunKind::Returning(line) = kind
                 && std::mem::replace(&mut self.sorted, false)
             {
-                findings.extend(finding(&returns(run, line)));
+                findings.extend(finding(&qid_returns(run, line)));
             }
             let docs = at..at + run.docs;
             at = docs.end;

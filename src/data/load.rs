@@ -373,7 +373,7 @@ impl LoadOptions {
             letor: &self.letor,
             missing: self.missing.map(nearest),
             hashed: !matches!(sink, Some(RowSink::Bins(_))),
-            held: matches!(sink, Some(RowSink::Buffer(_))),
+            kept: matches!(sink, Some(RowSink::Buffer(_))),
         }
     }
 
