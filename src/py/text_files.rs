@@ -1,4 +1,4 @@
-//! Text files for Python: what the command line evaluates and inspects.
+//! Reads text files for Python: LETOR text, scores, TREC runs and qrels.
 
 use super::gil::detached;
 use crate::Queries;
@@ -18,7 +18,7 @@ type LabelArray<'py> = Bound<'py, PyArray1<f32>>;
 type ScoreArray<'py> = Bound<'py, PyArray1<f64>>;
 type SizeArray<'py> = Bound<'py, PyArray1<i64>>;
 
-/// How a run and its judgements are joined: the attributes of a Python object.
+/// How a run and its qrels are joined: the attributes of a Python object.
 #[derive(FromPyObject)]
 pub(super) struct TrecArgs {
     all_queries: bool,
@@ -26,7 +26,7 @@ pub(super) struct TrecArgs {
     num_threads: Option<usize>,
 }
 
-/// How a LETOR file is looked at: the attributes of a Python object.
+/// How a LETOR file is read: the attributes of a Python object.
 #[derive(FromPyObject)]
 pub(super) struct LetorArgs {
     max_features: u32,
@@ -76,7 +76,7 @@ pub(super) fn read_scores(
     Ok(scores.into_pyarray(py))
 }
 
-/// A run joined with its judgements: a dictionary of the fields of `Judgements`.
+/// A run joined with its qrels: a dictionary of the fields of `Judgements`.
 #[pyfunction]
 pub(super) fn read_trec(
     py: Python<'_>,
@@ -100,7 +100,7 @@ pub(super) fn read_trec(
     Ok(fields)
 }
 
-/// What is in a LETOR file: a dictionary of the fields of `Summary`.
+/// The summary of a LETOR file: a dictionary of the fields of `Summary`.
 #[pyfunction]
 pub(super) fn inspect_letor(
     py: Python<'_>,
@@ -135,7 +135,7 @@ pub(super) fn inspect_letor(
     Ok(fields)
 }
 
-/// All of a summary but its lists.
+/// The fields of a summary, without its lists.
 fn counts<'py>(py: Python<'py>, summary: &Summary) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
     fields.set_item("bytes", summary.bytes)?;
