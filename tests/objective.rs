@@ -516,7 +516,7 @@ fn faults_name_their_query() {
     let fault = |data: &Data| {
         let error = data.gradients(&objective, 0).unwrap_err();
         let fault = error.fault().unwrap();
-        (fault.code, fault.place.query.clone())
+        (fault.code, fault.place.query)
     };
     let good = Data::of(&[query(1, 5, 9, 4), query(2, 5, 9, 4)]);
     for score in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {

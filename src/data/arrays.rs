@@ -1,17 +1,32 @@
-//! Raw values as they lie in the caller's memory.
+//! Feature tables in the caller's memory: one array in row or column order, or separate columns.
 
 use crate::binning::{CellSource, nearest};
 use crate::error::{Error, Result};
 use std::ops::Range;
+use std::str::FromStr;
 
-/// What an infinite value means.
+/// How infinite values are treated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Infinite {
-    /// A fault of the data.
+    /// They are an error.
     #[default]
     Error,
-    /// A missing cell.
+    /// They are missing values.
     Missing,
+}
+
+impl FromStr for Infinite {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "error" => Ok(Self::Error),
+            "missing" => Ok(Self::Missing),
+            other => Err(Error::param("infinite", "infinite is not known")
+                .got(format!("\"{other}\""))
+                .expected("\"error\" or \"missing\"")),
+        }
+    }
 }
 
 /// Which values are missing besides NaN.
@@ -19,13 +34,13 @@ pub enum Infinite {
 pub struct MissingPolicy {
     /// A number that stands for a missing value.
     pub missing: Option<f64>,
-    /// What an infinite value means.
+    /// How infinite values are treated.
     pub infinite: Infinite,
 }
 
-/// The two types of raw values; all others are converted by the caller, exactly.
+/// The types of raw values; callers convert all others exactly.
 pub trait FeatureValue: Copy + Sync {
-    /// The cell of the value: see [`nearest`].
+    /// The value as a cell: see [`nearest`].
     fn cell(self) -> f32;
 }
 
@@ -43,7 +58,7 @@ impl FeatureValue for f64 {
     }
 }
 
-/// A table in one piece of memory, rows or columns together.
+/// A table in one array, in row or column order.
 #[derive(Debug, Clone, Copy)]
 pub struct StridedTable<'a, T> {
     values: &'a [T],
@@ -54,13 +69,13 @@ pub struct StridedTable<'a, T> {
 }
 
 impl<'a, T: FeatureValue> StridedTable<'a, T> {
-    /// Rows one after the other (C order).
+    /// A table in row order (C order).
     pub fn by_row(values: &'a [T], num_features: usize, policy: MissingPolicy) -> Self {
         let num_rows = values.len().checked_div(num_features).unwrap_or(0);
         Self { values, num_rows, num_features, feature_step: 1, policy }
     }
 
-    /// Columns one after the other (Fortran order).
+    /// A table in column order (Fortran order).
     pub fn by_column(values: &'a [T], num_features: usize, policy: MissingPolicy) -> Self {
         let num_rows = values.len().checked_div(num_features).unwrap_or(0);
         Self { values, num_rows, num_features, feature_step: num_rows, policy }
@@ -89,7 +104,7 @@ impl<T: FeatureValue> CellSource for StridedTable<'_, T> {
                 copy(self.policy.missing, values.iter(), to);
             }
         }
-        settle_infinite(tile, width, rows.start, self.policy)
+        treat_infinite(tile, width, rows.start, self.policy)
     }
 
     fn read_features(&self, rows: &[u32], features: Range<usize>, tile: &mut [f32]) -> Result<()> {
@@ -104,12 +119,12 @@ impl<T: FeatureValue> CellSource for StridedTable<'_, T> {
                 copy(self.policy.missing, values.iter().step_by(self.feature_step), to.iter_mut());
             }
         }
-        // Reading whole rows has told of a fault already, and where it is.
-        settle_infinite(tile, width, 0, self.policy)
+        // Reading whole rows has reported any fault before, with its place.
+        treat_infinite(tile, width, 0, self.policy)
     }
 }
 
-/// One column of a table whose columns lie apart.
+/// One column of a [`ColumnTable`].
 #[derive(Debug, Clone, Copy)]
 pub enum TableColumn<'a> {
     /// Single precision.
@@ -128,7 +143,7 @@ impl TableColumn<'_> {
     }
 }
 
-/// A table whose columns lie apart, as in Arrow.
+/// A table whose columns are separate arrays, as in Arrow.
 #[derive(Debug, Clone)]
 pub struct ColumnTable<'a> {
     list: Vec<TableColumn<'a>>,
@@ -137,7 +152,7 @@ pub struct ColumnTable<'a> {
 }
 
 impl<'a> ColumnTable<'a> {
-    /// A table of columns, which must be of one length.
+    /// A table of columns, which must have one length.
     pub fn new(columns: Vec<TableColumn<'a>>, policy: MissingPolicy) -> Result<Self> {
         let num_rows = columns.first().map_or(0, TableColumn::len);
         if let Some(feature) = columns.iter().position(|c| c.len() != num_rows) {
@@ -172,12 +187,12 @@ impl CellSource for ColumnTable<'_> {
                 }
             }
         }
-        settle_infinite(tile, width, rows.start, self.policy)
+        treat_infinite(tile, width, rows.start, self.policy)
     }
 }
 
-/// Copies values as cells. What stands for a missing one is a cell too, so that it is found whatever
-/// type the values have.
+/// Copies values as cells. The value that stands for a missing one is compared as a cell, so that it is
+/// found in both types.
 fn copy<'a, T: FeatureValue + 'a>(
     missing: Option<f64>,
     values: impl Iterator<Item = &'a T>,
@@ -195,7 +210,7 @@ fn copy<'a, T: FeatureValue + 'a>(
     }
 }
 
-fn settle_infinite(
+fn treat_infinite(
     tile: &mut [f32],
     width: usize,
     first_row: usize,

@@ -1,4 +1,4 @@
-//! From raw rows, in one or many batches, to a [`Dataset`].
+//! Builds a [`Dataset`] from raw rows that come in one or many batches.
 
 use super::dataset::{Dataset, check_features};
 use crate::binning::{BinnedMatrix, Binning, CellSource};
@@ -6,31 +6,31 @@ use crate::error::{Error, Result};
 use crate::{Grouping, Interrupt};
 use std::sync::Arc;
 
-/// What is known of rows and queries besides the features.
+/// Everything about rows and queries but the features.
 #[derive(Debug, Clone)]
 pub struct RowData {
     /// The judged relevance of each row.
     pub labels: Vec<f32>,
     /// The query of each row.
     pub grouping: Grouping,
-    /// A factor on the gradients of each row.
+    /// The weight of each row: a factor of its gradients.
     pub row_weight: Option<Vec<f64>>,
-    /// A factor on each query, in metrics and in training; in the order of `grouping`.
+    /// The weight of each query in metrics and in training, in the order of `grouping`.
     pub query_weight: Option<Vec<f64>>,
-    /// What training adds its trees to.
+    /// The scores to which training adds its trees.
     pub base_score: Option<Vec<f64>>,
-    /// The place at which each row was shown, from 1, where labels are clicks.
+    /// The position at which each row was shown, from 1, where labels are clicks.
     pub position: Option<Vec<u32>>,
 }
 
-/// The largest label: above it, single precision no longer tells whole numbers apart.
+/// The largest label: above it, single precision cannot represent all whole numbers.
 const MAX_LABEL: f32 = 16_777_216.0;
 
-/// The last position: a bias is learned for each up to the last that occurs.
+/// The largest position: a bias is learned for each one up to the last that occurs.
 const MAX_POSITION: u32 = 1 << 16;
 
 impl RowData {
-    /// Labels and queries alone.
+    /// Labels and queries without weights, base scores or positions.
     pub fn new(labels: Vec<f32>, grouping: Grouping) -> Self {
         Self {
             labels,
@@ -42,13 +42,13 @@ impl RowData {
         }
     }
 
-    /// Refuses what no use of the data could accept.
+    /// Refuses data that cannot be used for any purpose.
     pub fn check_for(&self, num_rows: usize) -> Result<()> {
         check_length("the grouping", self.grouping.rows.len(), num_rows, "rows")?;
         check_length("label", self.labels.len(), num_rows, "rows")?;
         for (row, &label) in self.labels.iter().enumerate() {
-            check_label(label).map_err(|(code, what)| {
-                Error::data(code, what)
+            check_label(label).map_err(|error| {
+                error
                     .element("label", row)
                     .query(self.query_of_row(row))
                     .expected("a finite number from 0 to 2^24")
@@ -94,16 +94,16 @@ impl RowData {
     }
 }
 
-/// What is wrong with a label under any gain, as a code and words.
-pub(super) fn check_label(label: f32) -> Result<(), (&'static str, String)> {
+/// Refuses a label that is unusable with any gain.
+fn check_label(label: f32) -> Result<()> {
     if label.is_nan() {
-        Err(("label.nan", "is NaN".to_owned()))
+        Err(Error::data("label.nan", "is NaN"))
     } else if label.is_infinite() {
-        Err(("label.infinite", "is infinite".to_owned()))
+        Err(Error::data("label.infinite", "is infinite"))
     } else if label < 0.0 {
-        Err(("label.negative", format!("= {label} is negative")))
+        Err(Error::data("label.negative", format!("= {label} is negative")))
     } else if label > MAX_LABEL {
-        Err(("label.large", format!("= {label:e} is too large")))
+        Err(Error::data("label.large", format!("= {label:e} is too large")))
     } else {
         Ok(())
     }
@@ -134,7 +134,7 @@ fn check_weights(
     Ok(())
 }
 
-/// Bins rows batch by batch with bins that are already chosen.
+/// Bins rows batch by batch, with bins that were chosen before.
 #[derive(Debug)]
 pub struct DatasetBuilder {
     binning: Arc<Binning>,
@@ -163,8 +163,8 @@ impl DatasetBuilder {
         self.hashes.len()
     }
 
-    /// A number for all rows so far, in any order: that of a
-    /// [`RowSample`](crate::binning::RowSample::content) which has seen the same rows.
+    /// A checksum of all rows so far, in any order; equal to that of a
+    /// [`RowSample`](crate::binning::RowSample::content) of the same rows.
     pub fn content(&self) -> u64 {
         self.hashes.iter().fold(0, |sum, &hash| sum.wrapping_add(hash))
     }
@@ -178,7 +178,7 @@ impl DatasetBuilder {
             .map_err(|error| error.rows_after(rows))
     }
 
-    /// Checks labels, queries and weights and ends the work.
+    /// Checks labels, queries and weights and makes the dataset.
     pub fn finish(self, rows: RowData) -> Result<Dataset> {
         rows.check_for(self.num_rows())?;
         Dataset::of_binned(self.binning, self.matrix, &self.hashes, rows)

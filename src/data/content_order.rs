@@ -1,15 +1,16 @@
-//! The order of docs and queries inside a dataset: by content alone.
+//! The order of documents and queries inside a dataset, which depends on their content alone.
 //!
-//! Docs of a query are sorted by a hash of their cells, label, weight, base score and position, queries by a
-//! hash over their docs. Docs that tie are copies of each other (64 bits make another reason less
-//! likely than a fault of the memory), and which copy comes first makes no difference to anything.
+//! The documents of a query are sorted by a hash of their cells, label, weight, base score and position,
+//! queries by a hash over their documents. Documents with equal hashes are copies of each other (with 64
+//! bits, a memory error is more likely than a collision), and the order of copies makes no difference.
 
 use super::builder::RowData;
 use crate::{Queries, hash};
 use rayon::prelude::*;
 
+/// Documents and queries in the order of their content.
 pub(super) struct ContentOrder {
-    /// The caller's row of each doc.
+    /// The caller's row of each document.
     pub(super) rows: Vec<u32>,
     pub(super) queries: Queries,
     /// The caller's number of each query.
@@ -25,8 +26,8 @@ pub(super) fn content_order(row_hashes: &[u64], data: &RowData) -> ContentOrder 
     let by_row: Vec<u64> = hashes.map(|(row, &hash)| doc_hash(hash, data, row)).collect();
     let mut rows = grouping.rows.clone();
     let mut query_hash = vec![0; grouping.queries.len()];
-    let pieces = pieces(&mut rows, &grouping.queries);
-    pieces.into_par_iter().zip(&mut query_hash).enumerate().for_each(|(q, (docs, hash))| {
+    let by_query = slices_by_query(&mut rows, &grouping.queries);
+    by_query.into_par_iter().zip(&mut query_hash).enumerate().for_each(|(q, (docs, hash))| {
         sort_by_hash(docs, &by_row);
         *hash = fold(docs, &by_row, data.query_weight.as_ref().map_or(1.0, |w| w[q]));
     });
@@ -38,8 +39,8 @@ pub(super) fn content_order(row_hashes: &[u64], data: &RowData) -> ContentOrder 
     ContentOrder { rows, queries, query_of, doc_hash, query_hash }
 }
 
-/// Sorts the docs of a query by hash, then row. Half of a hash and the row make one integer, and
-/// nearly always tell the order.
+/// Sorts the documents of a query by hash, then row. Half of a hash and the row make one integer, which
+/// nearly always decides the order.
 fn sort_by_hash(docs: &mut [u32], by_row: &[u64]) {
     let half = |row: u32| by_row[row as usize] & (u64::MAX << 32);
     let mut keys: Vec<u64> = docs.iter().map(|&row| half(row) | u64::from(row)).collect();
@@ -54,7 +55,7 @@ fn sort_by_hash(docs: &mut [u32], by_row: &[u64]) {
 
 fn doc_hash(cells: u64, data: &RowData, row: usize) -> u64 {
     let label = u64::from((data.labels[row] + 0.0).to_bits());
-    // What is not given hashes as what it stands for: a weight of 1, a score of 0.
+    // Values that are not given hash as their defaults: a weight of 1, a score of 0.
     let extra = |values: &Option<Vec<f64>>, absent: f64| {
         values.as_ref().map_or(0, |v| (v[row] + 0.0).to_bits() ^ absent.to_bits())
     };
@@ -69,15 +70,15 @@ fn fold(docs: &[u32], by_row: &[u64], weight: f64) -> u64 {
     docs.iter().fold(start, |h, &row| hash::mix(h.wrapping_add(by_row[row as usize])))
 }
 
-/// The docs of each query as a slice of its own.
-fn pieces<'a>(mut rows: &'a mut [u32], queries: &Queries) -> Vec<&'a mut [u32]> {
-    let mut pieces = Vec::with_capacity(queries.len());
+/// The rows of each query as a slice of its own.
+fn slices_by_query<'a>(mut rows: &'a mut [u32], queries: &Queries) -> Vec<&'a mut [u32]> {
+    let mut slices = Vec::with_capacity(queries.len());
     for range in queries.ranges() {
-        let (piece, rest) = rows.split_at_mut(range.len());
-        pieces.push(piece);
+        let (slice, rest) = rows.split_at_mut(range.len());
+        slices.push(slice);
         rows = rest;
     }
-    pieces
+    slices
 }
 
 fn gathered(rows: &[u32], queries: &Queries, order: &[u32]) -> (Vec<u32>, Queries) {

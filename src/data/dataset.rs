@@ -1,4 +1,4 @@
-//! The dataset itself.
+//! [`Dataset`]: binned documents with labels, queries and weights.
 
 use super::builder::RowData;
 use super::content_order::{ContentOrder, content_order};
@@ -8,10 +8,10 @@ use crate::error::{Error, Result, room_for};
 use crate::{Interrupt, Queries, hash};
 use std::sync::Arc;
 
-/// Binned docs with labels and queries: immutable, and whole by construction.
+/// Binned documents with labels and queries: checked and immutable.
 ///
-/// Its docs and queries stand in an order of their content. `rows` and `query_of` say where the
-/// caller had them.
+/// Documents and queries are in an order of their content; `rows` and `query_of` map them to the
+/// caller's numbers.
 #[derive(Debug)]
 pub struct Dataset {
     binning: Arc<Binning>,
@@ -42,11 +42,10 @@ impl Dataset {
         Self::of_hashed(table, &hashes, rows, options, interrupt)
     }
 
-    /// A dataset that has the ranks of all values within their queries as features of its own, after
-    /// the others; see [`query_ranks`](crate::model::query_ranks).
+    /// A dataset with the ranks of all values within their queries as additional features, after the
+    /// others; see [`query_ranks`](crate::model::query_ranks).
     ///
-    /// What is trained on it says so in its model, and what is made [`like`](Self::like) it has ranks
-    /// too.
+    /// Models trained on it record this, and datasets made [`like`](Self::like) it have ranks, too.
     pub fn with_ranks(
         table: &dyn CellSource,
         rows: RowData,
@@ -61,7 +60,7 @@ impl Dataset {
         Self::of_table(&table, &hashes, rows, Arc::new(binning), interrupt)
     }
 
-    /// A dataset of a table whose rows pass [`check_rows`] and have these hashes.
+    /// A dataset of a table whose rows passed [`check_rows`] and have these hashes.
     pub(super) fn of_hashed(
         table: &dyn CellSource,
         hashes: &[u64],
@@ -73,7 +72,7 @@ impl Dataset {
         Self::of_table(table, hashes, rows, Arc::new(binning), interrupt)
     }
 
-    /// A dataset that shares the bins of another, as a validation set must.
+    /// A dataset with the bins of another, as an evaluation set needs.
     pub fn like(
         table: &dyn CellSource,
         rows: RowData,
@@ -91,7 +90,7 @@ impl Dataset {
         Self::of_table(table, &hashes, rows, binning, interrupt)
     }
 
-    /// Knows the order before it bins, so that each row is written where it stays.
+    /// Finds the order of the rows before it bins them, so that each is written to its final place.
     fn of_table(
         table: &dyn CellSource,
         hashes: &[u64],
@@ -104,7 +103,7 @@ impl Dataset {
         Ok(Self::in_order(binning, matrix, order, rows))
     }
 
-    /// A dataset of rows that are binned already, in the order they came.
+    /// A dataset of rows that were binned in the caller's order.
     pub(super) fn of_binned(
         binning: Arc<Binning>,
         matrix: BinnedMatrix,
@@ -141,7 +140,7 @@ impl Dataset {
         }
     }
 
-    /// The part of a process that has no docs.
+    /// The shard of a worker without documents.
     pub fn empty(binning: Arc<Binning>) -> Result<Self> {
         let matrix = BinnedMatrix::zeros(binning.layout().width(), 0)?;
         Ok(Self {
@@ -170,17 +169,17 @@ impl Dataset {
         &self.matrix
     }
 
-    /// The label of each doc.
+    /// The label of each document.
     pub fn labels(&self) -> &[f32] {
         &self.labels
     }
 
-    /// The docs of each query.
+    /// The documents of each query.
     pub fn queries(&self) -> &Queries {
         &self.queries
     }
 
-    /// The caller's row of each doc.
+    /// The caller's row of each document.
     pub fn rows(&self) -> &[u32] {
         &self.rows
     }
@@ -190,12 +189,12 @@ impl Dataset {
         &self.query_of
     }
 
-    /// What was said of the docs and queries as they stand here: errors name the caller's instead.
-    pub(crate) fn name_caller_rows<T>(&self, said: Result<T>) -> Result<T> {
-        said.map_err(|error| error.with_caller_rows(&self.rows, &self.query_of))
+    /// Makes an error about documents and queries of the dataset name the caller's rows and queries.
+    pub(crate) fn name_caller_rows<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| error.with_caller_rows(&self.rows, &self.query_of))
     }
 
-    /// A hash of each doc's content: its identity for everything random.
+    /// A hash of each document's content, which identifies it in random draws.
     pub fn doc_hash(&self) -> &[u64] {
         &self.doc_hash
     }
@@ -205,27 +204,27 @@ impl Dataset {
         &self.query_hash
     }
 
-    /// The weight of each doc, where given.
+    /// The weight of each document, if given.
     pub fn row_weight(&self) -> Option<&[f64]> {
         self.row_weight.as_deref()
     }
 
-    /// The weight of each query, where given.
+    /// The weight of each query, if given.
     pub fn query_weight(&self) -> Option<&[f64]> {
         self.query_weight.as_deref()
     }
 
-    /// The score that training starts from, where given.
+    /// The score of each document that training starts from, if given.
     pub fn base_score(&self) -> Option<&[f64]> {
         self.base_score.as_deref()
     }
 
-    /// The place at which each doc was shown, from 1, where given.
+    /// The position at which each document was shown, from 1, if given.
     pub fn position(&self) -> Option<&[u32]> {
         self.position.as_deref()
     }
 
-    /// A hash of all that training can see: cells and their bins, labels, weights, queries.
+    /// A hash of everything that training uses: cells and their bins, labels, weights, queries.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint_with(self.content())
     }
@@ -235,36 +234,36 @@ impl Dataset {
         super::global_binning::fingerprint(&self.binning)
     }
 
-    /// The number of docs, and a number for the content of all queries: those of two parts are added.
+    /// The number of documents and a checksum of all queries; those of two shards can be added.
     pub(crate) fn content(&self) -> [u64; 2] {
         let queries = self.query_hash.iter();
         let content = queries.fold(0u64, |sum, &hash| sum.wrapping_add(hash::mix(hash)));
         [self.num_docs() as u64, content]
     }
 
-    /// The fingerprint of all docs of which these are a part.
+    /// The fingerprint of all shards, given the sum of their contents.
     pub(crate) fn fingerprint_with(&self, content: [u64; 2]) -> u64 {
         content
             .into_iter()
             .fold(self.bins_fingerprint(), |h, part| hash::mix(h.rotate_left(1) ^ part))
     }
 
-    /// The number of docs.
+    /// The number of documents.
     pub fn num_docs(&self) -> usize {
         self.labels.len()
     }
 
-    /// The number of features, the unused ones and ranks included.
+    /// The number of features, including unused ones and ranks.
     pub fn num_features(&self) -> usize {
         self.binning.num_features()
     }
 
-    /// Whether the second half of the features are the ranks of the first within queries.
+    /// Whether the second half of the features are the ranks of the first half within queries.
     pub fn query_ranks(&self) -> bool {
         self.binning.query_ranks()
     }
 
-    /// The features that are constant, or all missing, in the sample: nothing can split on them.
+    /// The features that are constant or missing in the whole sample: no split can use them.
     pub fn unused_features(&self) -> impl Iterator<Item = usize> + '_ {
         let mappers = self.binning.mappers().iter().enumerate();
         mappers.filter(|(_, mapper)| !mapper.is_used()).map(|(feature, _)| feature)
@@ -279,8 +278,7 @@ impl Dataset {
         by_row
     }
 
-    /// An error unless some query has two different labels: without one, no ranking loss has a
-    /// gradient.
+    /// An error unless some query has two different labels, which every ranking loss needs.
     pub fn require_pairs(&self) -> Result<()> {
         check_pairs(&self.labels, &self.queries)
     }
@@ -320,12 +318,12 @@ pub(super) fn check_features(table: &dyn CellSource, binning: &Binning) -> Resul
     Err(Error::data("features", what).got(got).expected(expected))
 }
 
-/// The fault of rows without features.
+/// The error for rows without features.
 pub(super) fn no_features() -> Error {
     Error::data("features", "the table has no features")
 }
 
-/// Refuses rows of which no dataset can be made.
+/// Refuses rows that cannot be made into a dataset.
 pub(super) fn check_rows(table: &dyn CellSource, rows: &RowData) -> Result<()> {
     if table.num_features() == 0 {
         return Err(no_features());

@@ -1,9 +1,9 @@
-//! Data of which each rank of a team has a part: whole queries.
+//! Data distributed over workers: bins for the whole data, and the check that no query is split.
 //!
-//! Bins are chosen from the sample that one process would take of all the data, so that a team of any
-//! size bins alike. Before anything is learned, no query stands in two parts.
+//! Each worker has a shard of whole queries. Bins are chosen from the sample that a single process would
+//! take of all the data, so they do not depend on the number of workers.
 //!
-//! Cost: the sample travels once, and sixteen bytes a query.
+//! Cost: the sample is sent once, and sixteen bytes per query.
 
 use super::dataset::Dataset;
 use crate::binning::{BinOptions, Binning, RowSample};
@@ -11,7 +11,7 @@ use crate::distributed::{Collective, WorkerGroup};
 use crate::error::{Error, Result};
 use crate::{Interrupt, hash};
 
-/// The bins of the rows that all ranks have sampled, the same on all ranks.
+/// The bins of the rows that all workers have sampled, the same on all of them.
 pub fn choose_global_bins(
     team: &WorkerGroup,
     sample: Result<RowSample>,
@@ -26,7 +26,7 @@ pub fn choose_global_bins(
     Ok(binning)
 }
 
-/// The sample of the rows of all ranks.
+/// The sample of the rows of all workers.
 fn gather_sample(team: &WorkerGroup, sample: Result<RowSample>) -> Result<RowSample> {
     if team.is_alone() {
         return sample;
@@ -57,7 +57,7 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
     bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned)
 }
 
-/// A number for all thresholds.
+/// A checksum of all thresholds.
 pub(crate) fn fingerprint(binning: &Binning) -> u64 {
     binning.mappers().iter().fold(binning.num_features() as u64, |h, mapper| {
         let bins = match mapper.categories() {
@@ -69,74 +69,97 @@ pub(crate) fn fingerprint(binning: &Binning) -> u64 {
     })
 }
 
-/// The queries of a rank, known by their ids.
+/// The queries of a worker with their ids.
 #[derive(Debug, Clone, Copy)]
 pub struct NamedQueries<'a, T> {
-    /// The part of the data that they are in.
+    /// The shard that they are in.
     pub dataset: &'a Dataset,
     /// The id of each of the caller's queries.
     pub ids: &'a [T],
-    /// Whether a query may stand in the parts of some ranks, if it is the same there.
+    /// Whether several shards may have a query, if it is the same in all of them.
     pub may_overlap: bool,
 }
 
-/// The bytes of ids that a rank holds at a time.
+/// The most bytes of ids that a worker holds at a time.
 const MOST_BYTES: u64 = 1 << 26;
 
-/// An error on all ranks if a query stands in the parts of two, or with other docs than in another
-/// part.
+/// An error on all workers if two shards have a query, or have it with different documents where
+/// overlaps are allowed.
 pub fn check_queries<T: AsRef<str>>(
     team: &WorkerGroup,
     queries: &NamedQueries<'_, T>,
 ) -> Result<()> {
-    let listed = queries.listed();
-    let num = *listed.as_ref().map(Vec::len).as_ref().unwrap_or(&0) as f64;
-    let mut most = [num];
+    let keys = queries.keys();
+    let mut most = [keys.as_ref().map_or(0, Vec::len) as f64];
     let call = Collective::at_start("the number of queries");
     team.max(
         call,
-        listed.as_ref().map(|_| ()).map_err(|e| Error::data("query.ids", e.to_string())),
+        keys.as_ref().map(|_| ()).map_err(|e| Error::data("query.ids", e.to_string())),
         &mut most,
     )?;
-    let mut listed = listed?;
-    listed.sort_unstable();
+    let mut keys = keys?;
+    keys.sort_unstable();
     let parts = (16 * most[0] as u64 * team.size() as u64).div_ceil(MOST_BYTES).max(1);
     let width = u64::MAX / parts;
     for part in 0..parts {
         let is_last = part + 1 == parts;
         let (low, high) = (part * width, if is_last { u64::MAX } else { (part + 1) * width });
-        let here = |id: &&[u64; 3]| id[0] >= low && (id[0] < high || is_last);
+        let here = |key: &&QueryKey| key.id_hash >= low && (key.id_hash < high || is_last);
         let own: Vec<u64> =
-            listed.iter().filter(here).flat_map(|[id, content, _]| [*id, *content]).collect();
+            keys.iter().filter(here).flat_map(|key| [key.id_hash, key.content]).collect();
         let call = Collective { what: "the ids of queries", round: part };
         let all = team.gather(call, Ok(bytemuck::cast_slice(&own).to_vec()))?;
-        let Some((id, ranks)) = clash(&all, queries.may_overlap) else { continue };
-        let name = listed.iter().find(|other| other[0] == id).map(|other| other[2] as usize);
-        let name = name.map_or("", |at| queries.ids[at].as_ref());
+        let Some(clash) = clash(&all, queries.may_overlap) else { continue };
+        let own = keys.iter().find(|key| key.id_hash == clash.id_hash);
+        let name = own.map_or("", |key| queries.ids[key.number].as_ref());
         let names = team.gather(Collective::at_start("a name"), Ok(name.as_bytes().to_vec()))?;
-        let name = String::from_utf8_lossy(&names[ranks[0]]).into_owned();
-        return Err(split(&name, ranks, queries.may_overlap));
+        let name = String::from_utf8_lossy(&names[clash.ranks[0]]).into_owned();
+        return Err(split_query(&name, clash.ranks, queries.may_overlap));
     }
     Ok(())
 }
 
-/// The least id that stands where it must not, and two ranks that have it.
-fn clash(all: &[Vec<u8>], may_overlap: bool) -> Option<(u64, [usize; 2])> {
-    let of_rank = |(rank, bytes): (usize, &Vec<u8>)| {
-        let words: Vec<u64> = words(bytes).collect();
-        let pairs: Vec<_> = words.chunks_exact(2).map(|pair| (pair[0], rank, pair[1])).collect();
-        pairs
-    };
-    let mut listed: Vec<(u64, usize, u64)> = all.iter().enumerate().flat_map(of_rank).collect();
-    listed.sort_unstable();
-    let clashes = |pair: &&[(u64, usize, u64)]| {
-        pair[0].0 == pair[1].0 && !(may_overlap && pair[0].2 == pair[1].2)
-    };
-    let pair = listed.windows(2).find(clashes)?;
-    Some((pair[0].0, [pair[0].1, pair[1].1]))
+/// A query as workers compare it; ordered by the hash of its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct QueryKey {
+    id_hash: u64,
+    content: u64,
+    /// The caller's number of the query.
+    number: usize,
 }
 
-fn split(name: &str, [first, second]: [usize; 2], may_overlap: bool) -> Error {
+/// A query of one worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct WorkerQuery {
+    id_hash: u64,
+    rank: usize,
+    content: u64,
+}
+
+/// A query that two workers have and must not.
+struct QueryClash {
+    id_hash: u64,
+    ranks: [usize; 2],
+}
+
+/// The first clash, by the hash of the id.
+fn clash(all: &[Vec<u8>], may_overlap: bool) -> Option<QueryClash> {
+    let mut queries = Vec::new();
+    for (rank, bytes) in all.iter().enumerate() {
+        let words: Vec<u64> = words(bytes).collect();
+        let query = |pair: &[u64]| WorkerQuery { id_hash: pair[0], rank, content: pair[1] };
+        queries.extend(words.chunks_exact(2).map(query));
+    }
+    queries.sort_unstable();
+    let clashes = |pair: &&[WorkerQuery]| {
+        pair[0].id_hash == pair[1].id_hash && !(may_overlap && pair[0].content == pair[1].content)
+    };
+    let pair = queries.windows(2).find(clashes)?;
+    Some(QueryClash { id_hash: pair[0].id_hash, ranks: [pair[0].rank, pair[1].rank] })
+}
+
+/// The error for a query that two workers have.
+fn split_query(name: &str, [first, second]: [usize; 2], may_overlap: bool) -> Error {
     let what = if may_overlap {
         format!("query {name} of rank {first} has other docs on rank {second}")
     } else {
@@ -147,8 +170,8 @@ fn split(name: &str, [first, second]: [usize; 2], may_overlap: bool) -> Error {
 }
 
 impl<T: AsRef<str>> NamedQueries<'_, T> {
-    /// Of each query a hash of its id, one of its content, and its number.
-    fn listed(&self) -> Result<Vec<[u64; 3]>> {
+    /// The key of each query.
+    fn keys(&self) -> Result<Vec<QueryKey>> {
         let (dataset, ids) = (self.dataset, self.ids);
         let num = dataset.queries().len();
         if ids.len() != num {
@@ -157,9 +180,10 @@ impl<T: AsRef<str>> NamedQueries<'_, T> {
                 .expected(num));
         }
         let queries = dataset.query_of().iter().zip(dataset.query_hash());
-        let listed = |(&query, &content): (&u32, &u64)| {
-            [hash::bytes(ids[query as usize].as_ref().as_bytes()), content, u64::from(query)]
+        let key = |(&query, &content): (&u32, &u64)| {
+            let number = query as usize;
+            QueryKey { id_hash: hash::bytes(ids[number].as_ref().as_bytes()), content, number }
         };
-        Ok(queries.map(listed).collect())
+        Ok(queries.map(key).collect())
     }
 }

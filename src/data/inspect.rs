@@ -1,17 +1,16 @@
-//! What is in a LETOR file, and what is wrong with it, in one pass.
+//! Summarises a LETOR file and finds its faults, in one pass.
 //!
-//! Bad lines are collected, and left out of the counts, where a loader stops at the first. A feature
-//! that a line does not mention has the value 0 there. Values are counted as cells: rounded up to
-//! single precision. Rows *repeat* if they have the same cells as an earlier row of the same run of
-//! lines of their query, whatever their labels.
+//! Bad lines are collected and not counted, where a loader stops at the first. A feature that a line
+//! does not mention has the value 0. Values are rounded to single precision. A row is *repeated* if an
+//! earlier row of the same run of lines of its query has the same cells, whatever the labels.
 //!
-//! Memory: a table of features a thread, a few numbers a query, 8 bytes a doc of the current query
-//! and an entry a distinct label.
+//! Memory: a table of features per thread, a few numbers per query, 8 bytes per document of the current
+//! query and an entry per distinct label.
 
 use super::letor::LetorOptions;
 use super::line_source::{LineOptions, LineSource, TextBlock, after_lines, on_line};
 use super::parallel_parse::parse_blocks;
-use super::qid::{QidRuns, QueryTracker, RunKind, returns};
+use super::qid::{QidRuns, QueryTracker, RunKind, qid_returns};
 use crate::error::{Error, Result};
 use crate::hash;
 use crate::interrupt::Interrupt;
@@ -19,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// How many findings are kept.
+/// The most findings that are kept.
 const MAX_FINDINGS: usize = 20;
 
 /// What is in a LETOR file.
@@ -27,7 +26,7 @@ const MAX_FINDINGS: usize = 20;
 pub struct Summary {
     /// The bytes of text.
     pub bytes: u64,
-    /// Docs: lines that could be read.
+    /// The documents: lines that could be read.
     pub rows: u64,
     /// Queries.
     pub queries: u64,
@@ -37,8 +36,8 @@ pub struct Summary {
     pub median_docs: usize,
     /// The most docs of a query.
     pub max_docs: usize,
-    /// The labels that occur, rising, and how many docs have them.
-    pub labels: Vec<(f32, u64)>,
+    /// The labels that occur, in rising order.
+    pub labels: Vec<LabelCount>,
     /// Queries of which every doc has label 0.
     pub queries_without_relevant: u64,
     /// Queries of which all docs have the same label.
@@ -55,7 +54,16 @@ pub struct Summary {
     pub findings: Vec<Finding>,
 }
 
-/// What the values of a feature are.
+/// How many documents have a label.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LabelCount {
+    /// The label.
+    pub label: f32,
+    /// The number of documents.
+    pub docs: u64,
+}
+
+/// A summary of the values of a feature.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureSummary {
     /// The index, as written.
@@ -71,7 +79,7 @@ pub struct FeatureSummary {
 }
 
 impl FeatureSummary {
-    /// Whether the feature tells no two docs apart.
+    /// Whether all documents have the same value.
     pub fn is_constant(&self, rows: u64) -> bool {
         self.missing == rows || (self.missing == 0 && self.min == self.max)
     }
@@ -90,7 +98,7 @@ pub struct Finding {
     pub message: String,
 }
 
-/// Reads a LETOR file and says what is in it; only a file that cannot be read is an error.
+/// Summarises a LETOR file; only a file that cannot be read is an error.
 pub fn inspect(
     path: impl AsRef<Path>,
     options: &LetorOptions,
@@ -99,20 +107,20 @@ pub fn inspect(
     inspect_source(&mut LineSource::open(path, &LineOptions::default())?, options, interrupt)
 }
 
-/// As [`inspect`], from a source at its begin.
+/// [`inspect`] of a source at its start.
 pub fn inspect_source(
     source: &mut LineSource,
     options: &LetorOptions,
     interrupt: &Interrupt,
 ) -> Result<Summary> {
-    // Counts, minima and maxima come out alike in whatever order threads add to them; so a table
-    // may go from piece to piece, and there are only as many as threads.
+    // Counts, minima and maxima do not depend on the order in which they are added up, so a table is
+    // reused from block to block, and there are only as many as threads.
     let tables: Mutex<Vec<FeatureTable>> = Mutex::default();
     let idle = || tables.lock().unwrap_or_else(PoisonError::into_inner);
     let mut counts = SummaryCounts { sorted: true, ..SummaryCounts::default() };
-    let parse = |piece: &TextBlock<'_>| {
+    let parse = |block: &TextBlock<'_>| {
         let mut table = idle().pop().unwrap_or_default();
-        let rows = BlockRows::of(piece, options, &mut table);
+        let rows = BlockRows::of(block, options, &mut table);
         idle().push(table);
         (rows, Ok(()))
     };
@@ -130,7 +138,7 @@ pub fn inspect_source(
     Ok(summary)
 }
 
-/// What the lines of a piece say, without their cells.
+/// The rows of a block, with a hash of their cells.
 #[derive(Default)]
 struct BlockRows {
     runs: QidRuns,
@@ -141,11 +149,11 @@ struct BlockRows {
 }
 
 impl BlockRows {
-    fn of(piece: &TextBlock<'_>, options: &LetorOptions, table: &mut FeatureTable) -> Self {
+    fn of(block: &TextBlock<'_>, options: &LetorOptions, table: &mut FeatureTable) -> Self {
         let mut rows = Self::default();
         let mut cells = Vec::new();
         let mut bytes = Vec::new();
-        for (number, line) in piece.lines() {
+        for (number, line) in block.lines() {
             cells.clear();
             match options.parse_line(line, |index, cell| cells.push((index, cell))) {
                 Err(error) => {
@@ -165,7 +173,7 @@ impl BlockRows {
     }
 }
 
-/// A hash of the cells; zeros count no more than what is not mentioned.
+/// A hash of the cells; zeros count as not mentioned.
 fn content(cells: &[(u32, f32)], bytes: &mut Vec<u8>) -> u64 {
     bytes.clear();
     for (index, cell) in cells.iter().filter(|(_, cell)| *cell != 0.0) {
@@ -181,40 +189,46 @@ fn finding(error: &Error) -> Option<Finding> {
     Some(Finding { line, column, code: fault.code, message: error.to_string() })
 }
 
-/// What the rows so far come to.
+/// The counts of all rows so far.
 #[derive(Default)]
 struct SummaryCounts {
     tracker: QueryTracker,
-    /// The smallest and the largest label of each query.
-    label_ranges: Vec<(f32, f32)>,
-    /// The query whose rows come in, and the hashes of these.
-    current: usize,
+    /// The labels of each query.
+    label_ranges: Vec<LabelRange>,
+    current_query: usize,
+    /// The hashes of the rows of the current run of lines.
     hashes: Vec<u64>,
     repeated: u64,
-    /// By the bits of the label: they rise as the labels do.
+    /// The count of each label, by the label's bits, which are in the order of the labels.
     labels: BTreeMap<u32, u64>,
     sorted: bool,
     bad_lines: u64,
     findings: Vec<Finding>,
 }
 
+/// The smallest and the largest label of a query.
+struct LabelRange {
+    min: f32,
+    max: f32,
+}
+
 impl SummaryCounts {
-    /// Adds the lines of a piece that has so many lines before it.
+    /// Adds the next block, which has so many lines before it.
     fn add(&mut self, rows: BlockRows, before: u64) {
         self.bad_lines += rows.bad_lines;
         let faults = rows.faults.into_iter().map(|fault| after_lines(fault, before));
         let mut findings: Vec<_> = faults.filter_map(|fault| finding(&fault)).collect();
         let mut at = 0;
         for run in rows.runs.after_lines(before).as_slice() {
-            let (query, arrival) = self.tracker.enter(run);
-            if query != self.current {
+            let (query, kind) = self.tracker.add(run);
+            if query != self.current_query {
                 self.end_run();
-                self.current = query;
+                self.current_query = query;
             }
-            if let RunKind::Returning(line) = arrival
+            if let RunKind::Returning(line) = kind
                 && std::mem::replace(&mut self.sorted, false)
             {
-                findings.extend(finding(&returns(run, line)));
+                findings.extend(finding(&qid_returns(run, line)));
             }
             let docs = at..at + run.docs;
             at = docs.end;
@@ -228,9 +242,9 @@ impl SummaryCounts {
 
     fn add_labels(&mut self, query: usize, labels: &[f32]) {
         if query == self.label_ranges.len() {
-            self.label_ranges.push((f32::INFINITY, 0.0));
+            self.label_ranges.push(LabelRange { min: f32::INFINITY, max: 0.0 });
         }
-        let (min, max) = &mut self.label_ranges[query];
+        let LabelRange { min, max } = &mut self.label_ranges[query];
         for &label in labels {
             *min = min.min(label);
             *max = max.max(label);
@@ -250,7 +264,9 @@ impl SummaryCounts {
         self.end_run();
         let mut sizes: Vec<usize> = self.tracker.sizes().collect();
         sizes.sort_unstable();
-        let count = |test: fn(&(f32, f32)) -> bool| {
+        let label_count =
+            |(&bits, &docs): (&u32, &u64)| LabelCount { label: f32::from_bits(bits), docs };
+        let count = |test: fn(&LabelRange) -> bool| {
             self.label_ranges.iter().filter(|range| test(range)).count() as u64
         };
         Summary {
@@ -259,9 +275,9 @@ impl SummaryCounts {
             min_docs: sizes.first().copied().unwrap_or(0),
             median_docs: sizes.get(sizes.len().saturating_sub(1) / 2).copied().unwrap_or(0),
             max_docs: sizes.last().copied().unwrap_or(0),
-            queries_without_relevant: count(|&(_, max)| max == 0.0),
-            queries_with_one_label: count(|&(min, max)| min == max),
-            labels: self.labels.iter().map(|(&bits, &n)| (f32::from_bits(bits), n)).collect(),
+            queries_without_relevant: count(|range| range.max == 0.0),
+            queries_with_one_label: count(|range| range.min == range.max),
+            labels: self.labels.iter().map(label_count).collect(),
             repeated_rows: self.repeated,
             sorted_by_qid: self.sorted,
             bad_lines: self.bad_lines,
@@ -271,11 +287,11 @@ impl SummaryCounts {
     }
 }
 
-/// The features that occurred, in pages, so that a few large indices take little memory.
+/// The counts of the features that occurred, in pages, so that a few large indices take little memory.
 #[derive(Default)]
 struct FeatureTable(Vec<Option<Box<[FeatureCounts; PAGE]>>>);
 
-/// Features a page.
+/// Features per page.
 const PAGE: usize = 256;
 
 #[derive(Clone, Copy)]
@@ -357,7 +373,8 @@ mod tests {
         let summary = summary(text);
         assert_eq!((summary.rows, summary.queries, summary.bytes), (4, 2, text.len() as u64));
         assert_eq!((summary.min_docs, summary.median_docs, summary.max_docs), (1, 1, 3));
-        assert_eq!(summary.labels, [(0.0, 3), (2.0, 1)]);
+        let labels: Vec<_> = summary.labels.iter().map(|count| (count.label, count.docs)).collect();
+        assert_eq!(labels, [(0.0, 3), (2.0, 1)]);
         assert_eq!((summary.queries_without_relevant, summary.queries_with_one_label), (1, 1));
         assert_eq!(summary.repeated_rows, 1);
         let constant: Vec<_> = summary.features.iter().map(|f| f.is_constant(4)).collect();

@@ -1,8 +1,8 @@
-//! What an evaluation needs of a file, and no more: labels and queries of LETOR text, or scores.
+//! Reads what an evaluation needs of a file: labels and queries of LETOR text, or scores.
 //!
-//! Memory: 4 bytes a doc and a query's id a query, or 8 bytes a score.
+//! Memory: 4 bytes a document and an id a query, or 8 bytes a score.
 
-use super::letor::LetorOptions;
+use super::letor::{LetorHead, LetorOptions};
 use super::line_source::{LineOptions, LineSource, TextBlock};
 use super::number;
 use super::parallel_parse::parse_blocks;
@@ -12,62 +12,92 @@ use crate::interrupt::Interrupt;
 use crate::queries::Queries;
 use std::path::Path;
 
-/// Docs with their labels, query by query.
+/// The labels and queries of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryLabels {
-    /// The label of each doc, in the order of the file.
+    /// The label of each document, in the order of the file.
     pub labels: Vec<f32>,
-    /// The docs of each query.
+    /// The documents of each query.
     pub queries: Queries,
     /// The id of each query.
     pub ids: Vec<Box<str>>,
 }
 
-/// Reads the labels and the queries of LETOR text; its features are not looked at.
+/// The labels and qids of a block of LETOR text.
+#[derive(Debug, Default)]
+pub(super) struct BlockLabels {
+    labels: Vec<f32>,
+    runs: QidRuns,
+}
+
+impl BlockLabels {
+    /// Adds a document that stands on the given line of the block.
+    pub(super) fn push(&mut self, head: &LetorHead<'_>, line: u64) {
+        self.labels.push(head.label);
+        self.runs.push(head, line);
+    }
+}
+
+/// The labels and queries of the blocks so far.
+#[derive(Debug, Default)]
+pub(super) struct TextLabels {
+    pub(super) labels: Vec<f32>,
+    pub(super) tracker: QueryTracker,
+}
+
+impl TextLabels {
+    /// Adds the next block, which has so many lines before it.
+    pub(super) fn add(&mut self, block: BlockLabels, lines_before: u64) -> Result<()> {
+        self.labels.extend(block.labels);
+        self.tracker.extend(&block.runs.after_lines(lines_before))
+    }
+
+    /// The labels and queries; an error if there are none.
+    pub(super) fn finish(self) -> Result<QueryLabels> {
+        let (queries, ids) = self.tracker.finish()?;
+        Ok(QueryLabels { labels: self.labels, queries, ids })
+    }
+}
+
+/// Reads the labels and the queries of LETOR text and skips its features.
 pub fn read_labels(path: impl AsRef<Path>, interrupt: &Interrupt) -> Result<QueryLabels> {
     labels_from(&mut LineSource::open(path, &LineOptions::default())?, interrupt)
 }
 
-/// As [`read_labels`], from a source at its begin.
+/// [`read_labels`] from a source at its start.
 pub fn labels_from(source: &mut LineSource, interrupt: &Interrupt) -> Result<QueryLabels> {
     let letor = LetorOptions::default();
-    let (mut labels, mut tracker) = (Vec::new(), QueryTracker::default());
-    let parse = |piece: &TextBlock<'_>| {
-        let (mut labels, mut runs) = (Vec::new(), QidRuns::default());
-        let outcome = piece.each(|number, line| {
-            let row = letor.parse_head(line)?;
-            labels.push(row.label);
-            runs.push(&row, number);
+    let mut labels = TextLabels::default();
+    let parse = |block: &TextBlock<'_>| {
+        let mut labels = BlockLabels::default();
+        let outcome = block.each(|number, line| {
+            labels.push(&letor.parse_head(line)?, number);
             Ok(())
         });
-        ((labels, runs), outcome)
+        (labels, outcome)
     };
-    parse_blocks(source, interrupt, parse, |(some, runs), before| {
-        labels.extend(some);
-        tracker.extend(&runs.after_lines(before))
-    })?;
-    let (queries, ids) = tracker.finish().map_err(|error| error.path(source.path()))?;
-    Ok(QueryLabels { labels, queries, ids })
+    parse_blocks(source, interrupt, parse, |block, before| labels.add(block, before))?;
+    labels.finish().map_err(|error| error.path(source.path()))
 }
 
-/// Reads scores: one number a line; `-inf` is a doc that was not retrieved.
+/// Reads scores, one number a line; `-inf` is the score of a document that was not retrieved.
 pub fn read_scores(path: impl AsRef<Path>, interrupt: &Interrupt) -> Result<Vec<f64>> {
     scores_from(&mut LineSource::open(path, &LineOptions::default())?, interrupt)
 }
 
-/// As [`read_scores`], from a source at its begin.
+/// [`read_scores`] from a source at its start.
 pub fn scores_from(source: &mut LineSource, interrupt: &Interrupt) -> Result<Vec<f64>> {
     let mut scores = Vec::new();
-    let parse = |piece: &TextBlock<'_>| {
+    let parse = |block: &TextBlock<'_>| {
         let mut scores = Vec::new();
-        let outcome = piece.each(|_, line| {
+        let outcome = block.each(|_, line| {
             scores.push(score_line(line.bytes())?);
             Ok(())
         });
         (scores, outcome)
     };
-    parse_blocks(source, interrupt, parse, |some, _| {
-        scores.extend(some);
+    parse_blocks(source, interrupt, parse, |of_block, _| {
+        scores.extend(of_block);
         Ok(())
     })?;
     Ok(scores)
@@ -80,7 +110,7 @@ fn score_line(line: &[u8]) -> Result<f64> {
     score(text, "score.value").map_err(|error| error.at(1, start as u64 + 1))
 }
 
-/// A score: any number but NaN and infinity; minus infinity passes.
+/// Parses a score: any number but NaN and plus infinity.
 pub(crate) fn score(text: &[u8], code: &'static str) -> Result<f64> {
     let what = match number::parse_all(text) {
         Some(score) if score < f64::INFINITY => return Ok(score),

@@ -1,12 +1,12 @@
-//! The LETOR (SVMlight) text of a doc: `label qid:Q index:value index:value ... # comment`.
+//! Parses a line of LETOR (SVMlight) text: `label qid:Q index:value index:value ... # comment`.
 //!
-//! Blanks are spaces and tabs; a `#` ends the line wherever it stands. Indices rise. A *cell* is
-//! the `f32` nearest to a value, as when an `f32` array was written as text; what a line does not
-//! mention is the caller's to fill in (0, by the format's custom); `nan` is a missing value.
+//! Blanks are spaces and tabs; a `#` ends the line. Indices rise. A *cell* is the `f32` nearest to a
+//! value, as when an `f32` array was written as text; callers fill in the features that a line does not
+//! mention (usually with 0); `nan` is a missing value.
 //!
-//! Cost: about a nanosecond a byte. Index and value are read eight bytes at a time, without a
-//! branch that depends on how many digits they have; tokens that are longer, or wrong, take the
-//! long way, where the faults are told apart.
+//! Cost: about a nanosecond a byte. Indices and values are read eight bytes at a time, without branches
+//! that depend on their number of digits; longer or faulty tokens take a slow path, which finds out what
+//! is wrong.
 
 use super::arrays::Infinite;
 use super::line_source::TextLine;
@@ -21,11 +21,11 @@ const MAX_LABEL: f64 = 16_777_216.0;
 /// How LETOR text is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LetorOptions {
-    /// How many features there may be; a larger index is a fault.
+    /// The most features; a larger index is an error.
     pub max_features: u32,
     /// Whether the first feature is 0, and not 1.
     pub zero_based: bool,
-    /// What an infinite feature value is.
+    /// How infinite feature values are treated.
     pub infinite: Infinite,
 }
 
@@ -35,21 +35,21 @@ impl Default for LetorOptions {
     }
 }
 
-/// What a line says besides its cells.
+/// The label and the qid of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LetorHead<'a> {
     /// The label: finite, from 0 to 2^24.
     pub label: f32,
     /// The qid, not empty.
     pub qid: &'a str,
-    /// Where the token of the qid stands, from 1.
+    /// The column of the qid's token, from 1.
     pub qid_column: u64,
 }
 
 impl LetorOptions {
-    /// Parses a line and hands each feature index, as written, and its cell to `sink`.
+    /// Parses a line and passes each feature index, as written, and its cell to `sink`.
     ///
-    /// A fault is placed on line 1 at its column. Cells before the fault have been handed over.
+    /// An error has line 1 and its column. The cells before it have been passed on.
     pub fn parse_line<'a>(
         &self,
         line: impl Into<TextLine<'a>>,
@@ -58,7 +58,7 @@ impl LetorOptions {
         self.parse_into(line.into(), &mut CellScanner::default(), &mut CellFn(sink))
     }
 
-    /// As [`parse_line`](Self::parse_line), with runs of cells handed over at once.
+    /// [`parse_line`](Self::parse_line) for a sink that can take several cells at once.
     pub fn parse_into<'a>(
         &self,
         line: TextLine<'a>,
@@ -69,20 +69,20 @@ impl LetorOptions {
             self.cells(line, end, scan, sink)?;
             Ok(row)
         });
-        parsed.map_err(|error| unless_not_text(line.bytes(), error))
+        parsed.map_err(|error| or_not_utf8(line.bytes(), error))
     }
 
-    /// Parses the label and the qid alone; the cells are not looked at.
+    /// Parses only the label and the qid.
     pub fn parse_head<'a>(&self, line: impl Into<TextLine<'a>>) -> Result<LetorHead<'a>> {
         let line = line.into().bytes();
-        head(line).map(|(row, _)| row).map_err(|error| unless_not_text(line, error))
+        head(line).map(|(row, _)| row).map_err(|error| or_not_utf8(line, error))
     }
 
     fn lowest(&self) -> u32 {
         u32::from(!self.zero_based)
     }
 
-    /// The highest index; one less than the type holds, so that there is always a next one.
+    /// The highest index; less than the largest `u32`, so that there is always a next one.
     fn highest(&self) -> u32 {
         self.max_features.saturating_sub(u32::from(self.zero_based)).min(u32::MAX - 1)
     }
@@ -107,7 +107,7 @@ impl LetorOptions {
                 return Ok(());
             }
             let (index, value) =
-                self.cell(&line[start..end], next).map_err(|fault| fault.after(start))?;
+                self.cell(&line[start..end], next).map_err(|fault| fault.in_line(start))?;
             sink.cell(index, value);
             (at, next) = (end, index + 1);
             if line.get(at) == Some(&b'#') {
@@ -116,7 +116,7 @@ impl LetorOptions {
         }
     }
 
-    /// The long way: any token, and what is wrong with it.
+    /// The slow path: parses any token, or finds out what is wrong with it.
     #[cold]
     fn cell(&self, token: &[u8], next: u32) -> Result<(u32, f32), TokenError> {
         let Some(colon) = memchr::memchr(b':', token) else {
@@ -245,11 +245,11 @@ fn token_end(line: &[u8], from: usize) -> usize {
     from + token.count()
 }
 
-/// The error, or a better one if the line is no UTF-8 text; a comment may hold anything.
+/// The error, or another one if the line is not UTF-8; comments may have any bytes.
 #[cold]
-fn unless_not_text(line: &[u8], error: Error) -> Error {
-    let told = memchr::memchr(b'#', line).unwrap_or(line.len());
-    match std::str::from_utf8(&line[..told]) {
+fn or_not_utf8(line: &[u8], error: Error) -> Error {
+    let end = memchr::memchr(b'#', line).unwrap_or(line.len());
+    match std::str::from_utf8(&line[..end]) {
         Ok(_) => error,
         Err(fault) => Error::data("letor.utf8", "the line is not UTF-8")
             .at(1, fault.valid_up_to() as u64 + 1)
@@ -257,7 +257,7 @@ fn unless_not_text(line: &[u8], error: Error) -> Error {
     }
 }
 
-/// A fault in a token, and the byte of the token where it lies.
+/// An error in a token, and its byte in the token.
 struct TokenError {
     at: usize,
     error: Error,
@@ -280,8 +280,8 @@ impl TokenError {
         Self { error: self.error.hint(hint), ..self }
     }
 
-    /// The error, where the token starts at byte `start` of the line.
-    fn after(self, start: usize) -> Error {
+    /// The error for a token that starts at byte `start` of the line.
+    fn in_line(self, start: usize) -> Error {
         self.error.at(1, (start + self.at) as u64 + 1)
     }
 }

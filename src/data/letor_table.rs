@@ -1,34 +1,39 @@
-//! LETOR text as a table of values: for what needs them as they are, such as distances between docs.
+//! Reads LETOR text as a dense table of raw values, for uses that need them, such as distances between
+//! documents.
 //!
-//! A `Dataset` keeps bins and no values; this keeps values, four bytes each, for the caller to deal
-//! with. While the text is read, those that its lines mention are held too, eight bytes each.
+//! A [`Dataset`](super::Dataset) keeps bins and no values; this table keeps values, four bytes each.
+//! While the text is read, the values that its lines mention are held too, eight bytes each.
 
-use super::labels::QueryLabels;
+use super::labels::{BlockLabels, QueryLabels, TextLabels};
 use super::letor::LetorOptions;
 use super::line_source::{LineOptions, LineSource, TextBlock};
 use super::parallel_parse::parse_blocks;
-use super::qid::{QidRuns, QueryTracker};
 use crate::error::{Result, room_for};
 use crate::interrupt::Interrupt;
 use std::path::Path;
 
-/// Docs with their values and labels, in the order of the file.
+/// The values and labels of documents, in the order of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LetorTable {
-    /// The values of a doc after those of the one before; 0 where its line has none.
+    /// The values, document by document; 0 where a line mentions none.
     pub values: Vec<f32>,
-    /// Values a doc: the highest feature that the text has.
+    /// The values per document: the highest feature of the text.
     pub num_features: usize,
     /// Labels and queries.
-    pub judged: QueryLabels,
+    pub labels: QueryLabels,
 }
 
-/// What the lines of a piece say.
+/// The labels and values of a block of text.
 #[derive(Default)]
 struct LetorLines {
-    labels: Vec<f32>,
-    runs: QidRuns,
-    /// The features that each line mentions end here.
+    labels: BlockLabels,
+    values: SparseRows,
+}
+
+/// The values that lines mention.
+#[derive(Default)]
+struct SparseRows {
+    /// Where the values of each line end.
     ends: Vec<usize>,
     features: Vec<u32>,
     values: Vec<f32>,
@@ -43,42 +48,40 @@ pub fn read_letor_table(
     letor_table_from(&mut LineSource::open(path, &LineOptions::default())?, letor, interrupt)
 }
 
-/// As [`read_letor_table`], from a source at its begin.
+/// [`read_letor_table`] from a source at its start.
 pub fn letor_table_from(
     source: &mut LineSource,
     letor: &LetorOptions,
     interrupt: &Interrupt,
 ) -> Result<LetorTable> {
     let lowest = u32::from(!letor.zero_based);
-    let (mut labels, mut tracker, mut pieces) = (Vec::new(), QueryTracker::default(), Vec::new());
-    let parse = |piece: &TextBlock<'_>| {
+    let (mut labels, mut blocks) = (TextLabels::default(), Vec::new());
+    let parse = |block: &TextBlock<'_>| {
         let mut lines = LetorLines::default();
-        let outcome = piece.each(|number, line| {
-            let (features, values) = (&mut lines.features, &mut lines.values);
-            let row = letor.parse_line(line, |feature, value| {
-                features.push(feature - lowest);
-                values.push(value);
+        let outcome = block.each(|number, line| {
+            let rows = &mut lines.values;
+            let head = letor.parse_line(line, |feature, value| {
+                rows.features.push(feature - lowest);
+                rows.values.push(value);
             })?;
-            lines.ends.push(lines.values.len());
-            lines.labels.push(row.label);
-            lines.runs.push(&row, number);
+            rows.ends.push(rows.values.len());
+            lines.labels.push(&head, number);
             Ok(())
         });
         (lines, outcome)
     };
     parse_blocks(source, interrupt, parse, |lines, before| {
-        labels.extend_from_slice(&lines.labels);
-        tracker.extend(&lines.runs.after_lines(before))?;
-        pieces.push((lines.ends, lines.features, lines.values));
-        Ok(())
+        blocks.push(lines.values);
+        labels.add(lines.labels, before)
     })?;
-    let (queries, ids) = tracker.finish().map_err(|error| error.path(source.path()))?;
-    let features = pieces.iter().flat_map(|(_, features, _)| features);
+    let labels = labels.finish().map_err(|error| error.path(source.path()))?;
+    let num_docs = labels.labels.len();
+    let features = blocks.iter().flat_map(|rows: &SparseRows| &rows.features);
     let num_features = features.max().map_or(0, |&highest| highest as usize + 1);
-    room_for("the values of the text", 4 * labels.len() as u64 * num_features as u64)?;
-    let mut table = vec![0.0; labels.len() * num_features];
+    room_for("the values of the text", 4 * num_docs as u64 * num_features as u64)?;
+    let mut table = vec![0.0; num_docs * num_features];
     let mut doc = 0;
-    for (ends, features, values) in pieces {
+    for SparseRows { ends, features, values } in blocks {
         let mut start = 0;
         for end in ends {
             let row = &mut table[doc * num_features..(doc + 1) * num_features];
@@ -88,7 +91,7 @@ pub fn letor_table_from(
             (start, doc) = (end, doc + 1);
         }
     }
-    Ok(LetorTable { values: table, num_features, judged: QueryLabels { labels, queries, ids } })
+    Ok(LetorTable { values: table, num_features, labels })
 }
 
 #[cfg(test)]
@@ -107,8 +110,8 @@ mod tests {
         let read =
             table("2 qid:a 1:0.5 3:nan\n0 qid:a # none\n1 qid:7 2:-4 # doc\n", false).unwrap();
         assert_eq!(read.num_features, 3);
-        assert_eq!(read.judged.labels, [2.0, 0.0, 1.0]);
-        assert_eq!(read.judged.ids.iter().map(|id| &**id).collect::<Vec<_>>(), ["a", "7"]);
+        assert_eq!(read.labels.labels, [2.0, 0.0, 1.0]);
+        assert_eq!(read.labels.ids.iter().map(|id| &**id).collect::<Vec<_>>(), ["a", "7"]);
         assert!(read.values[2].is_nan());
         let rest: Vec<f32> = read.values.iter().copied().filter(|value| !value.is_nan()).collect();
         assert_eq!(rest, [0.5, 0.0, 0.0, 0.0, 0.0, 0.0, -4.0, 0.0]);

@@ -1,18 +1,18 @@
-//! A text file as blocks of whole lines, in fixed memory.
+//! Reads a text file in blocks of whole lines, in fixed memory.
 //!
-//! A [`BlockBuffer`] is the memory for some text that ends where a line ends; a [`TextBlock`] is that text, small
-//! enough that it stays in the cache of the thread that reads and parses it. Every line counts, but
-//! [`TextBlock::lines`] leaves out those with nothing but a comment. Lines count from 1 in each block:
-//! where a block lies in the text is known once all lines before it have been looked at, and
-//! [`for_each_piece`](super::pieces::for_each_piece) tells it then.
+//! A [`BlockBuffer`] is the memory of a block; a [`TextBlock`] is its text, small enough to stay in the
+//! cache of the thread that reads and parses it. Every line is counted, but [`TextBlock::lines`] skips
+//! blank lines and comments. Lines are numbered from 1 in each block; the number of lines before a block
+//! is known once all of them have been read, and
+//! [`parse_blocks`](super::parallel_parse::parse_blocks) adds it.
 //!
-//! Plain and gzip text are told apart by the first two bytes. What cannot be read twice (a pipe) is
-//! kept, as it came, while it is read; so every source can be rewound.
+//! Plain and gzip text are distinguished by the first two bytes. An input that cannot be read twice (a
+//! pipe) is kept in memory while it is read, so every source can be rewound.
 //!
-//! Invariants: a block begins where a line begins; no line is longer than `max_line_bytes`; the
-//! whole lines before a fault are handed out before the fault is, so that the first fault of a file
-//! does not depend on the size of a block. Memory: a block and the begin of the next line, each no
-//! longer than a block or the longest line.
+//! Invariants: a block begins at the start of a line; no line is longer than `max_line_bytes`; the whole
+//! lines before a fault are returned before the fault is, so that the first fault of a file does not
+//! depend on the size of a block. Memory: a block and the start of the next line, each no longer than a
+//! block or the longest line.
 
 use crate::error::{Error, Result};
 use flate2::bufread::MultiGzDecoder;
@@ -24,8 +24,8 @@ use std::path::{Path, PathBuf};
 
 /// The first bytes of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// The names of other packed formats, and the first bytes of their files; no text begins so.
-const PACKED: [(&str, &[u8]); 6] = [
+/// Compressed formats that cannot be read, and the first bytes of their files.
+const UNSUPPORTED: [(&str, &[u8]); 6] = [
     ("bzip2", b"BZh"),
     ("zip", b"PK\x03\x04"),
     ("zstd", b"\x28\xb5\x2f\xfd"),
@@ -33,17 +33,17 @@ const PACKED: [(&str, &[u8]); 6] = [
     ("7z", b"7z\xbc\xaf\x27\x1c"),
     ("lz4", b"\x04\x22\x4d\x18"),
 ];
-/// What follows `BZh` and a digit: a query of a run may be called `BZh9`.
+/// The bytes after `BZh` and a digit: a query of a run could be called `BZh9`.
 const BZIP2_BLOCK: &[u8] = b"1AY&SY";
-/// What some editors write in front of UTF-8.
+/// The byte order mark that some editors write before UTF-8.
 const BOM: &[u8] = b"\xef\xbb\xbf";
-/// How much compressed text is read at once.
+/// The bytes of compressed text that are read at once.
 const GZIP_BUFFER: usize = 64 << 10;
 
-/// How text is cut. What is read does not depend on it, but for the longest line allowed.
+/// How text is divided into blocks. Only the longest line allowed affects what is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineOptions {
-    /// About how much text one thread takes at once.
+    /// The approximate size of a block.
     pub block_bytes: usize,
     /// The longest line, its line feed not counted.
     pub max_line_bytes: usize,
@@ -51,44 +51,44 @@ pub struct LineOptions {
 
 impl Default for LineOptions {
     fn default() -> Self {
-        // What is read stays in the cache until it is parsed if it is no more.
+        // Small enough that a block stays in the cache until it is parsed.
         Self { block_bytes: 256 << 10, max_line_bytes: 64 << 20 }
     }
 }
 
-/// A text that hands out its lines block by block, and can be rewound.
+/// A text that is read block by block, and can be rewound.
 #[derive(Debug)]
 pub struct LineSource {
     path: PathBuf,
     options: LineOptions,
     input: TextInput,
-    /// What was read after the last whole line: a line without its end.
+    /// The start of the next line, read after the last whole line.
     carry: Vec<u8>,
-    /// Nothing more is to be read.
+    /// The end of the input was reached.
     ended: bool,
-    /// What stopped the reading, until it is reported.
+    /// The error that stopped the reading, until it is reported.
     fault: Option<Error>,
     bytes: u64,
 }
 
-/// Memory for whole lines of a text, to be used again for the next.
+/// The memory of a block, reused for the next ones.
 #[derive(Debug, Default)]
 pub struct BlockBuffer {
-    /// The text, and after it what was left there before: clearing it costs a tenth of parsing it.
+    /// The text, followed by remains of earlier ones: clearing them would cost a tenth of the parsing.
     buffer: Vec<u8>,
     used: usize,
 }
 
-/// Whole lines.
+/// A block of whole lines.
 #[derive(Debug)]
 pub struct TextBlock<'a> {
     text: &'a [u8],
-    /// How many lines were looked at, those that do not show included.
-    seen: Cell<u64>,
+    /// The number of lines read so far, including those that are skipped.
+    lines_read: Cell<u64>,
 }
 
 impl LineSource {
-    /// Opens a file; one that cannot be read twice is kept in memory as it is read.
+    /// Opens a file; an input that cannot be read twice is kept in memory while it is read.
     pub fn open(path: impl AsRef<Path>, options: &LineOptions) -> Result<Self> {
         let path = path.as_ref();
         let file = File::open(path).map_err(|e| Error::io(path, e))?;
@@ -96,25 +96,25 @@ impl LineSource {
         let raw = if metadata.is_file() {
             ByteSource::File(file)
         } else {
-            ByteSource::held(Box::new(file))
+            ByteSource::kept(Box::new(file))
         };
         Self::new(path, raw, options)
     }
 
-    /// Reads from anything, and keeps what it read; `name` is for the messages.
+    /// Reads from a reader, and keeps the input in memory; `name` is used in messages.
     pub fn from_reader(
         name: impl AsRef<Path>,
         reader: Box<dyn Read + Send>,
         options: &LineOptions,
     ) -> Result<Self> {
-        Self::new(name.as_ref(), ByteSource::held(reader), options)
+        Self::new(name.as_ref(), ByteSource::kept(reader), options)
     }
 
     fn new(path: &Path, raw: ByteSource, options: &LineOptions) -> Result<Self> {
         let input = TextInput::new(path, raw)?;
         let max_line_bytes = options.max_line_bytes.max(1);
         let options = LineOptions {
-            // A block longer than the longest line could hide a line that is too long.
+            // A block longer than the limit could hide a line that is too long.
             block_bytes: options.block_bytes.clamp(1, max_line_bytes),
             max_line_bytes,
         };
@@ -134,7 +134,7 @@ impl LineSource {
         &self.path
     }
 
-    /// The bytes of text handed out since the start.
+    /// The bytes of text returned since the start.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -143,7 +143,7 @@ impl LineSource {
     pub fn rewind(&mut self) -> Result<()> {
         let raw = std::mem::replace(
             &mut self.input,
-            TextInput::Plain(ByteSource::held(Box::new(io::empty()))),
+            TextInput::Plain(ByteSource::kept(Box::new(io::empty()))),
         );
         let mut raw = raw.into_raw();
         raw.rewind().map_err(|e| Error::io(&self.path, e))?;
@@ -153,8 +153,8 @@ impl LineSource {
         Ok(())
     }
 
-    /// Reads the next lines into `block`; `false` once there are none. A fault lies on the first
-    /// line that was not handed out.
+    /// Reads the next lines into `block`; `false` once there are none. A fault is on the first line that
+    /// was not returned.
     pub fn next_block(&mut self, block: &mut BlockBuffer) -> Result<bool> {
         block.used = 0;
         block.append(&self.carry);
@@ -176,8 +176,8 @@ impl LineSource {
         }
     }
 
-    /// Reads until the block holds a whole line, and about `block_bytes`; gives the length of the
-    /// whole lines.
+    /// Reads until the block holds a whole line and about `block_bytes`; returns the length of its whole
+    /// lines.
     fn fill(&mut self, block: &mut BlockBuffer) -> usize {
         let LineOptions { block_bytes, max_line_bytes, .. } = self.options;
         let mut searched = block.used;
@@ -186,7 +186,7 @@ impl LineSource {
             let goal = goal.min(max_line_bytes + 1);
             match block.read(&mut self.input, goal) {
                 Ok(()) => self.ended = block.used < goal,
-                Err(error) => self.stop(self.broken(error)),
+                Err(error) => self.stop(self.read_error(error)),
             }
             if self.ended && self.fault.is_none() {
                 return block.used;
@@ -212,7 +212,7 @@ impl LineSource {
         self.fault = Some(fault);
     }
 
-    fn broken(&self, error: io::Error) -> Error {
+    fn read_error(&self, error: io::Error) -> Error {
         if error.raw_os_error().is_some() || matches!(self.input, TextInput::Plain(_)) {
             return Error::io(&self.path, error);
         }
@@ -226,7 +226,7 @@ impl LineSource {
 
 impl BlockBuffer {
     /// The text.
-    pub fn piece(&self) -> TextBlock<'_> {
+    pub fn block(&self) -> TextBlock<'_> {
         TextBlock::new(&self.buffer[..self.used])
     }
 
@@ -263,7 +263,7 @@ impl BlockBuffer {
     }
 }
 
-/// A line without its end, and a little of what stands before it in the text.
+/// A line without its line feed, with a few bytes of the text before it.
 #[derive(Debug, Clone, Copy)]
 pub struct TextLine<'a> {
     text: &'a [u8],
@@ -271,7 +271,7 @@ pub struct TextLine<'a> {
 }
 
 impl<'a> TextLine<'a> {
-    /// So many bytes before a line are kept, if they are there.
+    /// The bytes kept before a line, if there are as many.
     const LEAD: usize = 16;
 
     /// The line.
@@ -279,8 +279,8 @@ impl<'a> TextLine<'a> {
         &self.text[self.start..]
     }
 
-    /// The line with what is kept before it, and where in that it begins: kernels read the bytes
-    /// before a place, and can so do it for the first places too.
+    /// The line with the bytes kept before it, and where in these the line begins: kernels load vectors
+    /// that end at a place, also for the first places of a line.
     pub(super) fn with_lead(self) -> (&'a [u8], usize) {
         (self.text, self.start)
     }
@@ -294,26 +294,26 @@ impl<'a, B: AsRef<[u8]> + ?Sized> From<&'a B> for TextLine<'a> {
 }
 
 impl<'a> TextBlock<'a> {
-    /// Lines, each with its end; only the last line of a file may lack it.
+    /// A block of lines, each with its line feed; only the last line of a file may lack it.
     pub fn new(text: &'a [u8]) -> Self {
-        Self { text, seen: Cell::new(0) }
+        Self { text, lines_read: Cell::new(0) }
     }
 
-    /// The lines as they stand there.
+    /// The text of the lines.
     pub fn text(&self) -> &'a [u8] {
         self.text
     }
 
-    /// How many lines were looked at so far; all, once [`lines`](Self::lines) has come to its end.
-    pub fn seen(&self) -> u64 {
-        self.seen.get()
+    /// The number of lines read so far; of all lines, once [`lines`](Self::lines) has ended.
+    pub fn lines_read(&self) -> u64 {
+        self.lines_read.get()
     }
 
-    /// The lines, numbered from 1; none that is blank or only a comment.
+    /// The lines, numbered from 1, without blank lines and comments.
     pub fn lines(&self) -> impl Iterator<Item = (u64, TextLine<'a>)> {
         let text = self.text;
         let (mut start, mut number) = (0, 0);
-        let cut = move || {
+        let next_line = move || {
             let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
             let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             let from = start.saturating_sub(TextLine::LEAD);
@@ -322,19 +322,19 @@ impl<'a> TextBlock<'a> {
             let line = TextLine { text, start: start - from };
             start += length + 1;
             number += 1;
-            self.seen.set(number);
+            self.lines_read.set(number);
             Some((number, line))
         };
-        let says = |line: TextLine<'_>| {
+        let has_content = |line: TextLine<'_>| {
             let first = line.bytes().iter().find(|byte| !matches!(byte, b' ' | b'\t'));
             first.is_some_and(|&byte| byte != b'#')
         };
-        std::iter::from_fn(cut).filter(move |(_, line)| says(*line))
+        std::iter::from_fn(next_line).filter(move |(_, line)| has_content(*line))
     }
 
-    /// Parses line after line up to the first fault, which is given its line.
+    /// Parses lines up to the first fault, and sets the line of the fault.
     ///
-    /// `parse` places a fault at its column; the line it names there does not matter.
+    /// `parse` sets the column of a fault; the line that it sets is replaced.
     pub fn each(&self, mut parse: impl FnMut(u64, TextLine<'a>) -> Result<()>) -> Result<()> {
         for (number, line) in self.lines() {
             parse(number, line).map_err(|error| on_line(error, number))?;
@@ -343,13 +343,13 @@ impl<'a> TextBlock<'a> {
     }
 }
 
-/// The error with its line corrected and its column kept.
+/// The error with its line replaced and its column kept.
 pub(crate) fn on_line(error: Error, line: u64) -> Error {
     let column = error.fault().and_then(|fault| fault.place.column).unwrap_or(1);
     error.at(line, column)
 }
 
-/// The error, if it lies in a text, so many lines further down.
+/// The error with `before` added to its line, if it has one.
 pub(super) fn after_lines(error: Error, before: u64) -> Error {
     match error.fault().and_then(|fault| fault.place.line) {
         Some(line) => on_line(error, before + line),
@@ -360,8 +360,8 @@ pub(super) fn after_lines(error: Error, before: u64) -> Error {
 /// The bytes as they are stored.
 enum ByteSource {
     File(File),
-    /// What was read so far, and where more comes from.
-    Held {
+    /// An input that cannot be read twice: the bytes read so far, and the reader of the rest.
+    Kept {
         bytes: Vec<u8>,
         at: usize,
         rest: Box<dyn Read + Send>,
@@ -369,11 +369,11 @@ enum ByteSource {
 }
 
 impl ByteSource {
-    fn held(rest: Box<dyn Read + Send>) -> Self {
-        Self::Held { bytes: Vec::new(), at: 0, rest }
+    fn kept(rest: Box<dyn Read + Send>) -> Self {
+        Self::Kept { bytes: Vec::new(), at: 0, rest }
     }
 
-    /// The bytes that tell formats apart, fewer if there are no more; they will be read again.
+    /// The first bytes, by which formats are distinguished; they will be read again.
     fn first_bytes(&mut self) -> io::Result<Vec<u8>> {
         const LONGEST: u64 = 10;
         let mut bytes = Vec::new();
@@ -385,7 +385,7 @@ impl ByteSource {
     fn rewind(&mut self) -> io::Result<()> {
         match self {
             Self::File(file) => file.rewind(),
-            Self::Held { at, .. } => {
+            Self::Kept { at, .. } => {
                 *at = 0;
                 Ok(())
             }
@@ -397,13 +397,13 @@ impl Read for ByteSource {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::File(file) => file.read(into),
-            Self::Held { bytes, at, rest } => {
+            Self::Kept { bytes, at, rest } => {
                 let mut n = (&bytes[*at..]).read(into)?;
                 if n == 0 {
                     n = rest.read(into)?;
                     bytes.extend_from_slice(&into[..n]);
                     if n == 0 {
-                        // A terminal would have to be told once more that it ended.
+                        // A terminal would ask for its end of file a second time.
                         *rest = Box::new(io::empty());
                     }
                 }
@@ -414,9 +414,9 @@ impl Read for ByteSource {
     }
 }
 
-/// The packed format that cannot be read and whose files begin so.
-fn packed(first: &[u8]) -> Option<&'static str> {
-    let (name, _) = PACKED.iter().find(|(_, magic)| first.starts_with(magic))?;
+/// The unsupported format whose files begin with these bytes.
+fn unsupported_format(first: &[u8]) -> Option<&'static str> {
+    let (name, _) = UNSUPPORTED.iter().find(|(_, magic)| first.starts_with(magic))?;
     (*name != "bzip2" || first.get(4..) == Some(BZIP2_BLOCK)).then_some(name)
 }
 
@@ -427,10 +427,10 @@ enum TextInput {
 }
 
 impl TextInput {
-    /// Looks at the first bytes of what stands at its start.
+    /// Detects the format by the first bytes of an input at its start.
     fn new(path: &Path, mut raw: ByteSource) -> Result<Self> {
         let magic = raw.first_bytes().map_err(|e| Error::io(path, e))?;
-        if let Some(format) = packed(&magic) {
+        if let Some(format) = unsupported_format(&magic) {
             return Err(Error::data("text.format", format!("this is a {format} file"))
                 .path(path)
                 .expected("text, plain or gzip")
@@ -484,9 +484,9 @@ mod tests {
         let (mut lines, mut before) = (Vec::new(), 0);
         while source.next_block(&mut block).unwrap() {
             let text = |line: TextLine<'_>| String::from_utf8_lossy(line.bytes()).into_owned();
-            let piece = block.piece();
-            lines.extend(piece.lines().map(|(number, line)| (before + number, text(line))));
-            before += piece.seen();
+            let whole = block.block();
+            lines.extend(whole.lines().map(|(number, line)| (before + number, text(line))));
+            before += whole.lines_read();
         }
         lines
     }
@@ -515,7 +515,7 @@ mod tests {
             let mut source = source(long, block_bytes);
             let mut block = BlockBuffer::default();
             assert!(source.next_block(&mut block).unwrap());
-            assert_eq!(block.piece().text(), b"a\n");
+            assert_eq!(block.block().text(), b"a\n");
             let error = source.next_block(&mut block).unwrap_err();
             assert_eq!(error.fault().unwrap().code, "text.line_long");
             assert!(error.to_string().contains("(text:1:1)"), "{error}");

@@ -1,20 +1,20 @@
-//! LETOR text as a dataset.
+//! Loads LETOR text into a binned dataset.
 //!
-//! The text is parsed once, on all threads, while its cells, packed, fit into a buffer; they are then
-//! binned like a table in memory. A longer text is parsed twice, first for the sample that chooses the bins,
-//! then into them, and takes no more memory than the buffer, the sample and the binned rows; where
-//! what is not mentioned is missing, it is parsed once more before, to know how many features there
-//! are. With bins that exist, every text is parsed once and nothing is buffered. The dataset is the
-//! same whichever way was taken.
+//! A text whose packed cells fit into a buffer is parsed once, on all threads, and then binned like a
+//! table in memory. A longer text is parsed twice, first for the sample that chooses the bins, then into
+//! the bins, and takes no more memory than the buffer, the sample and the binned rows; where features
+//! that a line does not mention are missing, it is parsed once more before, to count the features. With
+//! the bins of another dataset, a text is parsed once and nothing is buffered. The dataset is the same
+//! in all cases.
 
 use super::builder::{DatasetBuilder, RowData};
 use super::dataset::{Dataset, check_rows, no_features};
 use super::global_binning::choose_global_bins;
+use super::labels::{BlockLabels, TextLabels};
 use super::letor::LetorOptions;
 use super::line_source::{LineOptions, LineSource, TextBlock};
 use super::parallel_parse::parse_blocks;
 use super::parsed_table::{ParsedTable, RowChunk, RowParser};
-use super::qid::{QidRuns, QueryTracker};
 use crate::binning::{BinOptions, Binning, CellSource as _, RowSample, nearest};
 use crate::distributed::{Collective, WorkerGroup};
 use crate::error::{Error, Result};
@@ -23,7 +23,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How LETOR text becomes a dataset.
+/// How LETOR text is loaded.
 #[derive(Debug, Clone)]
 pub struct LoadOptions {
     /// How bins are chosen, unless they exist.
@@ -32,13 +32,14 @@ pub struct LoadOptions {
     pub letor: LetorOptions,
     /// A number that stands for a missing value, besides `nan`.
     pub missing: Option<f64>,
-    /// How the text is cut.
+    /// How the text is divided into blocks.
     pub lines: LineOptions,
-    /// Whether ranks within queries are added: then all cells are held, whatever `buffer_bytes` says.
+    /// Whether ranks within queries are added as features; all cells are then held in memory, whatever
+    /// `buffer_bytes` says.
     pub query_ranks: bool,
-    /// The most bytes of cells that are held before the bins are chosen.
+    /// The most bytes of cells held in memory before the bins are chosen.
     pub buffer_bytes: usize,
-    /// Counts the bytes of text that are parsed; those of a text that is read twice, twice.
+    /// Counts the bytes parsed; those of a text that is read twice count twice.
     pub progress: Progress,
 }
 
@@ -75,7 +76,7 @@ pub fn load(
     load_files(&[path], like, options, interrupt)
 }
 
-/// Reads several files, such as shards, as if they were one. A query stands in one of them.
+/// Reads several files as if they were one. All documents of a query are in one file.
 pub fn load_files(
     paths: &[impl AsRef<Path>],
     like: Option<Arc<Binning>>,
@@ -86,7 +87,7 @@ pub fn load_files(
     load_from(paths.iter().map(open).collect::<Result<_>>()?, like, options, interrupt)
 }
 
-/// As [`load_files`], from open sources.
+/// [`load_files`] from open sources.
 pub fn load_from(
     mut sources: Vec<LineSource>,
     like: Option<Arc<Binning>>,
@@ -97,61 +98,61 @@ pub fn load_from(
     if options.query_ranks || like.as_ref().is_some_and(|binning| binning.query_ranks()) {
         return load_ranked(sources, like, options, interrupt);
     }
-    let mut heads = TextHeads::default();
+    let mut labels = TextLabels::default();
     let mut sink = match like {
         Some(binning) => RowSink::Bins(Box::new(DatasetBuilder::new(binning, 0)?)),
         None => RowSink::Buffer(ParsedTable::new(options.parser(None))),
     };
-    options.fill_all(&mut sink, &mut sources, interrupt, Some(&mut heads))?;
-    let num_rows = heads.labels.len();
+    options.fill_all(&mut sink, &mut sources, interrupt, Some(&mut labels))?;
+    let num_rows = labels.labels.len();
     while let Some(next) = sink.next(num_rows, options, interrupt)? {
         sink = next;
         sources.iter_mut().try_for_each(LineSource::rewind)?;
         options.fill_all(&mut sink, &mut sources, interrupt, None)?;
     }
-    let (rows, query_ids) = heads.finish().map_err(|error| placed(error, &sources))?;
+    let (rows, query_ids) = rows_and_ids(labels, &sources)?;
     let dataset = match sink {
         RowSink::Buffer(table) => {
             check_rows(&table, &rows)?;
             Dataset::of_hashed(&table, &table.hashes(interrupt)?, rows, &options.bins, interrupt)?
         }
         RowSink::Bins(builder) => builder.finish(rows)?,
-        RowSink::Width(_) | RowSink::RowSample(..) => {
+        RowSink::Width(_) | RowSink::Sample { .. } => {
             return Err(Error::internal("rows that went nowhere"));
         }
     };
     Ok(Loaded { dataset, query_ids })
 }
 
-/// As [`load_files`], of the part that a rank of a team has: with the bins that one process would
-/// choose of all parts. Without paths, it has no docs.
+/// Loads the shard of one worker, with the bins that a single process would choose for all shards.
+/// Without paths, the shard has no documents.
 pub fn load_shard(
     paths: &[impl AsRef<Path>],
     team: &WorkerGroup,
     options: &LoadOptions,
     interrupt: &Interrupt,
 ) -> Result<Loaded> {
-    let mut part = ShardLoader::default();
-    let looked = part.look(paths, options, interrupt);
-    let mut width = [part.num_features() as f64];
-    team.max(Collective::at_start("the number of features"), looked, &mut width)?;
-    let sampled = part.sample(width[0] as usize, options, interrupt);
+    let mut shard = ShardLoader::default();
+    let read = shard.read(paths, options, interrupt);
+    let mut width = [shard.num_features() as f64];
+    team.max(Collective::at_start("the number of features"), read, &mut width)?;
+    let sampled = shard.sample(width[0] as usize, options, interrupt);
     let binning = Arc::new(choose_global_bins(team, sampled, &options.bins, interrupt)?);
-    let loaded = part.loaded(binning, options, interrupt);
+    let loaded = shard.finish(binning, options, interrupt);
     team.agree(Collective::at_start("the parts of the data"), loaded)
 }
 
-/// The text of one rank on its way.
+/// The shard of one worker while it is loaded.
 #[derive(Default)]
 struct ShardLoader {
     sources: Vec<LineSource>,
-    heads: TextHeads,
+    labels: TextLabels,
     sink: Option<RowSink>,
 }
 
 impl ShardLoader {
-    /// Reads all text once.
-    fn look(
+    /// Reads the text for the first time.
+    fn read(
         &mut self,
         paths: &[impl AsRef<Path>],
         options: &LoadOptions,
@@ -167,7 +168,7 @@ impl ShardLoader {
         let open = |path| LineSource::open(path, &options.lines);
         self.sources = paths.iter().map(open).collect::<Result<_>>()?;
         let mut sink = RowSink::Buffer(ParsedTable::new(options.parser(None)));
-        options.fill_all(&mut sink, &mut self.sources, interrupt, Some(&mut self.heads))?;
+        options.fill_all(&mut sink, &mut self.sources, interrupt, Some(&mut self.labels))?;
         self.sink = Some(sink);
         Ok(())
     }
@@ -176,12 +177,12 @@ impl ShardLoader {
         match &self.sink {
             Some(RowSink::Buffer(table)) => table.num_features(),
             Some(RowSink::Width(width)) => *width,
-            Some(RowSink::RowSample(sample, _)) => sample.num_features(),
+            Some(RowSink::Sample { sample, .. }) => sample.num_features(),
             Some(RowSink::Bins(_)) | None => 0,
         }
     }
 
-    /// The sample of all rows, which have at least so many features.
+    /// The sample of all rows, which have at least `width` features.
     fn sample(
         &mut self,
         width: usize,
@@ -196,11 +197,11 @@ impl ShardLoader {
                 self.sink = Some(RowSink::Buffer(table));
                 Ok(sample)
             }
-            Some(RowSink::RowSample(sample, _)) => Ok(*sample),
+            Some(RowSink::Sample { sample, .. }) => Ok(*sample),
             _ => {
-                let mut sink = RowSink::RowSample(Box::new(sample), width);
+                let mut sink = RowSink::Sample { sample: Box::new(sample), min_features: width };
                 self.read_again(&mut sink, options, interrupt)?;
-                let RowSink::RowSample(sample, _) = sink else {
+                let RowSink::Sample { sample, .. } = sink else {
                     return Err(Error::internal("rows that went nowhere"));
                 };
                 Ok(*sample)
@@ -208,18 +209,18 @@ impl ShardLoader {
         }
     }
 
-    fn loaded(
+    fn finish(
         mut self,
         binning: Arc<Binning>,
         options: &LoadOptions,
         interrupt: &Interrupt,
     ) -> Result<Loaded> {
-        if self.heads.labels.is_empty() {
+        if self.labels.labels.is_empty() {
             return Ok(Loaded { dataset: Dataset::empty(binning)?, query_ids: Vec::new() });
         }
-        let heads = std::mem::take(&mut self.heads);
-        let num_rows = heads.labels.len();
-        let (rows, query_ids) = heads.finish().map_err(|error| placed(error, &self.sources))?;
+        let labels = std::mem::take(&mut self.labels);
+        let num_rows = labels.labels.len();
+        let (rows, query_ids) = rows_and_ids(labels, &self.sources)?;
         if let Some(RowSink::Buffer(table)) = self.sink.take() {
             let dataset = Dataset::like(&table, rows, binning, interrupt)?;
             return Ok(Loaded { dataset, query_ids });
@@ -243,7 +244,7 @@ impl ShardLoader {
     }
 }
 
-/// Reads text whose values are ranked: they are held until all have come.
+/// Reads text whose values are ranked within queries, which needs all of them in memory.
 fn load_ranked(
     mut sources: Vec<LineSource>,
     like: Option<Arc<Binning>>,
@@ -251,13 +252,13 @@ fn load_ranked(
     interrupt: &Interrupt,
 ) -> Result<Loaded> {
     let options = LoadOptions { buffer_bytes: usize::MAX, ..options.clone() };
-    let mut heads = TextHeads::default();
+    let mut labels = TextLabels::default();
     let mut sink = RowSink::Buffer(ParsedTable::new(options.parser(None)));
-    options.fill_all(&mut sink, &mut sources, interrupt, Some(&mut heads))?;
+    options.fill_all(&mut sink, &mut sources, interrupt, Some(&mut labels))?;
     let RowSink::Buffer(table) = sink else {
         return Err(Error::internal("rows that went nowhere"));
     };
-    let (rows, query_ids) = heads.finish().map_err(|error| placed(error, &sources))?;
+    let (rows, query_ids) = rows_and_ids(labels, &sources)?;
     let dataset = match like {
         Some(binning) => {
             let expected = binning.num_raw_features();
@@ -271,12 +272,13 @@ fn load_ranked(
     Ok(Loaded { dataset, query_ids })
 }
 
-/// A fault of all that was read.
-fn placed(error: Error, sources: &[LineSource]) -> Error {
-    match sources {
+/// The row data and query ids of all sources.
+fn rows_and_ids(labels: TextLabels, sources: &[LineSource]) -> Result<(RowData, Vec<Box<str>>)> {
+    let labels = labels.finish().map_err(|error| match sources {
         [source, ..] => error.path(source.path()),
         [] => error,
-    }
+    })?;
+    Ok((RowData::new(labels.labels, Grouping::in_row_order(labels.queries)), labels.ids))
 }
 
 fn too_wide(got: usize, expected: usize) -> Error {
@@ -286,14 +288,14 @@ fn too_wide(got: usize, expected: usize) -> Error {
 
 /// Where parsed rows go.
 enum RowSink {
-    /// They are held until all have come.
+    /// All rows are kept in memory.
     Buffer(ParsedTable),
-    /// They were too many, and a row cannot be told without the number of features: they are only
-    /// looked at for it.
+    /// Too many rows for the buffer, and their hashes depend on the number of features: this pass only
+    /// counts the features.
     Width(usize),
-    /// They were too many: they are only looked at, as rows of at least so many features.
-    RowSample(Box<RowSample>, usize),
-    /// The bins are known.
+    /// Too many rows for the buffer: this pass only samples them.
+    Sample { sample: Box<RowSample>, min_features: usize },
+    /// The bins are known, and rows are binned.
     Bins(Box<DatasetBuilder>),
 }
 
@@ -317,7 +319,7 @@ impl RowSink {
                 } else {
                     let mut sample = RowSample::growing(options.bins.sample_rows);
                     sample.push_hashed(&table, &table.hashes(interrupt)?)?;
-                    Self::RowSample(Box::new(sample), 0)
+                    Self::Sample { sample: Box::new(sample), min_features: 0 }
                 };
                 Ok(())
             }
@@ -325,8 +327,8 @@ impl RowSink {
                 *width = chunk.num_features().max(*width);
                 Ok(())
             }
-            Self::RowSample(sample, width) => {
-                let table = alone(chunk).widened(*width);
+            Self::Sample { sample, min_features } => {
+                let table = alone(chunk).widened(*min_features);
                 sample.push_hashed(&table, &table.hashes(interrupt)?)
             }
             Self::Bins(builder) => {
@@ -339,7 +341,7 @@ impl RowSink {
         }
     }
 
-    /// Where the rows go when they are read once more, if they must be.
+    /// The sink of the next pass over the text; `None` if this one was the last.
     fn next(
         &mut self,
         num_rows: usize,
@@ -349,10 +351,10 @@ impl RowSink {
         match self {
             Self::Buffer(_) | Self::Bins(_) => Ok(None),
             Self::Width(width) => {
-                let sample = RowSample::new(options.bins.sample_rows, *width);
-                Ok(Some(Self::RowSample(Box::new(sample), *width)))
+                let sample = Box::new(RowSample::new(options.bins.sample_rows, *width));
+                Ok(Some(Self::Sample { sample, min_features: *width }))
             }
-            Self::RowSample(sample, _) => {
+            Self::Sample { sample, .. } => {
                 let sample = std::mem::replace(&mut **sample, RowSample::growing(0));
                 let num_features = sample.num_features();
                 if num_features == 0 {
@@ -371,24 +373,24 @@ impl LoadOptions {
             letor: &self.letor,
             missing: self.missing.map(nearest),
             hashed: !matches!(sink, Some(RowSink::Bins(_))),
-            held: matches!(sink, Some(RowSink::Buffer(_))),
+            kept: matches!(sink, Some(RowSink::Buffer(_))),
         }
     }
 
-    /// Reads one source after the other.
+    /// Reads all sources, one after the other.
     fn fill_all(
         &self,
         sink: &mut RowSink,
         sources: &mut [LineSource],
         interrupt: &Interrupt,
-        mut heads: Option<&mut TextHeads>,
+        mut labels: Option<&mut TextLabels>,
     ) -> Result<()> {
         for source in sources {
-            if let Some(heads) = &mut heads {
-                heads.tracker.next_file();
+            if let Some(labels) = &mut labels {
+                labels.tracker.next_file();
             }
-            self.fill(sink, source, interrupt, |head| match &mut heads {
-                Some(heads) => heads.extend(head),
+            self.fill(sink, source, interrupt, |block, before| match &mut labels {
+                Some(labels) => labels.add(block, before),
                 None => Ok(()),
             })?;
         }
@@ -400,51 +402,24 @@ impl LoadOptions {
         sink: &mut RowSink,
         source: &mut LineSource,
         interrupt: &Interrupt,
-        mut each: impl FnMut(BlockHeads) -> Result<()>,
+        mut each: impl FnMut(BlockLabels, u64) -> Result<()>,
     ) -> Result<()> {
         let parser = self.parser(Some(sink));
         // Only a hint, so it does not matter which thread saw which chunk first.
-        let about = AtomicUsize::new(0);
-        let parse = |piece: &TextBlock<'_>| {
-            let mut head = BlockHeads::default();
-            let expected = about.load(Ordering::Relaxed);
-            let (chunk, outcome) = RowChunk::parse(parser, piece, expected, |row, line| {
-                head.labels.push(row.label);
-                head.runs.push(row, line);
+        let width_hint = AtomicUsize::new(0);
+        let parse = |block: &TextBlock<'_>| {
+            let mut labels = BlockLabels::default();
+            let expected = width_hint.load(Ordering::Relaxed);
+            let (chunk, outcome) = RowChunk::parse(parser, block, expected, |row, line| {
+                labels.push(row, line);
             });
-            self.progress.add(piece.text().len() as u64);
-            about.fetch_max(chunk.num_features(), Ordering::Relaxed);
-            ((chunk, head), outcome)
+            self.progress.add(block.text().len() as u64);
+            width_hint.fetch_max(chunk.num_features(), Ordering::Relaxed);
+            ((chunk, labels), outcome)
         };
-        parse_blocks(source, interrupt, parse, |(chunk, head), before| {
-            each(BlockHeads { runs: head.runs.after_lines(before), ..head })?;
+        parse_blocks(source, interrupt, parse, |(chunk, labels), before| {
+            each(labels, before)?;
             sink.push(chunk, self, interrupt)
         })
-    }
-}
-
-/// Labels and query ids of a piece.
-#[derive(Debug, Default)]
-struct BlockHeads {
-    labels: Vec<f32>,
-    runs: QidRuns,
-}
-
-/// Labels and queries of the text so far.
-#[derive(Debug, Default)]
-struct TextHeads {
-    labels: Vec<f32>,
-    tracker: QueryTracker,
-}
-
-impl TextHeads {
-    fn extend(&mut self, part: BlockHeads) -> Result<()> {
-        self.labels.extend(part.labels);
-        self.tracker.extend(&part.runs)
-    }
-
-    fn finish(self) -> Result<(RowData, Vec<Box<str>>)> {
-        let (queries, ids) = self.tracker.finish()?;
-        Ok((RowData::new(self.labels, Grouping::in_row_order(queries)), ids))
     }
 }

@@ -1,12 +1,12 @@
-//! Data: checked once, binned, immutable.
+//! Datasets, and the readers of text formats: checked on input and immutable afterwards.
 //!
-//! A [`Dataset`] holds binned cells, labels, queries and weights. It is made in two passes over the
-//! raw values, whole or in batches: a [`RowSample`](crate::binning::RowSample) sees all rows and chooses the
-//! bins, a [`DatasetBuilder`] bins all rows; a validation set shares its training set's bins and needs one
-//! pass. Raw values are not kept; a [`RawDataset`] has nothing else, for nets.
+//! A [`Dataset`] holds binned cells, labels, queries and weights. It is made in two passes over the raw
+//! values, whole or in batches: a [`RowSample`](crate::binning::RowSample) sees all rows and chooses the bins,
+//! then a [`DatasetBuilder`] bins all rows. An evaluation set shares the bins of its training set and
+//! needs one pass. Raw values are not kept; a [`RawDataset`], for nets, keeps only these.
 //!
-//! Inside a `Dataset` the docs stand in an order that depends on their content only, so that nothing
-//! computed from it can depend on the order of the rows it came from; [`Dataset::rows`] leads back.
+//! Documents are in an order that depends on their content only, so that no result can depend on the
+//! order of the caller's rows; [`Dataset::rows`] maps back to these.
 
 mod arrays;
 mod builder;

@@ -1,12 +1,11 @@
-//! Text parsed in parallel, with results and faults in the order of the file.
+//! Parses text in parallel, with results and faults in the order of the file.
 //!
-//! A thread that is free reads the next piece and parses it while others read, so that a text is
-//! parsed where it was read, in one core's cache, and nobody waits for the end of a round of pieces
-//! but once a wave. What a piece gives is handed over in the order of the file; so is the first
-//! fault, together with what came before it in its piece: neither depends on the number of threads,
-//! nor on how the text is cut. Lines are counted where they are parsed, for nobody else could read
-//! meanwhile: so a piece counts its own from 1, and learns how many are before it when it is handed
-//! over. Memory: a block a thread, and what parsing a wave of blocks gives.
+//! A free thread reads the next block and parses it while others read, so that a block is parsed in the
+//! cache of the core that read it; threads wait for each other once a wave of blocks. Results are passed
+//! on in the order of the file, and so is the first fault, after the results before it in its block:
+//! neither depends on the number of threads or the size of blocks. A block numbers its lines from 1, and
+//! gets the number of lines before it when its result is passed on. Memory: a block per thread, and the
+//! results of a wave of blocks.
 
 use super::line_source::{BlockBuffer, LineSource, TextBlock, after_lines};
 use crate::error::{Error, Result};
@@ -15,41 +14,41 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How many pieces a thread takes in a wave, about.
-const PIECES: usize = 16;
+/// About how many blocks a thread takes in a wave.
+const BLOCKS_A_THREAD: usize = 16;
 
-/// Parses all of `source`, which is at its begin, on the current pool and hands over what the pieces give.
+/// Parses all of `source`, which is at its start, on the current pool.
 ///
-/// `parse` gives what it made of the lines before the first fault, and that fault; it looks at all
-/// lines that are before one. `take` sees this, with the number of lines before the piece, before the
-/// fault is reported, so a fault of its own in an earlier line comes first.
+/// `parse` returns the result of the lines before the first fault, and that fault; it must read all lines
+/// of a block without a fault. `take` gets the result, with the number of lines before the block, before
+/// the fault is reported, so that a fault that it finds in an earlier line comes first.
 pub fn parse_blocks<T: Send>(
     source: &mut LineSource,
     interrupt: &Interrupt,
     parse: impl Fn(&TextBlock<'_>) -> (T, Result<()>) + Sync,
     mut take: impl FnMut(T, u64) -> Result<()>,
 ) -> Result<()> {
-    let wave = PIECES * rayon::current_num_threads();
-    let blocks = Mutex::new(Vec::new());
+    let wave = BLOCKS_A_THREAD * rayon::current_num_threads();
+    let idle_buffers = Mutex::new(Vec::new());
     let (mut ended, mut before) = (false, 0);
     while !ended {
         interrupt.check()?;
         let queue = Mutex::new(BlockQueue { source, taken: 0, ended: false });
         let work = |_| {
-            let mut block = lock(&blocks).pop().unwrap_or_default();
-            let (turn, read) = lock(&queue).next(&mut block)?;
+            let mut buffer = lock(&idle_buffers).pop().unwrap_or_default();
+            let (turn, read) = lock(&queue).next(&mut buffer)?;
             let (value, outcome) = match read {
                 Ok(()) => {
-                    let piece = block.piece();
-                    let (value, outcome) = parse(&piece);
-                    (Some((value, piece.seen())), outcome)
+                    let block = buffer.block();
+                    let (value, outcome) = parse(&block);
+                    (Some((value, block.lines_read())), outcome)
                 }
                 Err(fault) => (None, Err(fault)),
             };
             if outcome.is_err() {
                 lock(&queue).ended = true;
             }
-            lock(&blocks).push(block);
+            lock(&idle_buffers).push(buffer);
             Some((turn, value, outcome))
         };
         let mut parsed: Vec<_> =
@@ -69,7 +68,7 @@ pub fn parse_blocks<T: Send>(
     Ok(())
 }
 
-/// The text that is left, and how many pieces of it were taken in this wave.
+/// The rest of the text, and the number of its blocks taken in this wave.
 struct BlockQueue<'a> {
     source: &'a mut LineSource,
     taken: usize,
@@ -77,7 +76,7 @@ struct BlockQueue<'a> {
 }
 
 impl BlockQueue<'_> {
-    /// Reads the next piece, or the fault that ends the text, and gives its turn.
+    /// Reads the next block, or the fault that ends the text, and returns its place in the wave.
     fn next(&mut self, block: &mut BlockBuffer) -> Option<(usize, Result<()>)> {
         if self.ended {
             return None;
@@ -95,12 +94,12 @@ impl BlockQueue<'_> {
     }
 }
 
-/// A thread that panicked leaves nothing half done here.
+/// A panic of another thread leaves the value in a valid state, so poisoning is ignored.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The error with its file, if it lies in a text.
+/// The error with its file, if it has a line.
 fn in_file(error: Error, path: &Path) -> Error {
     let in_text = error.fault().is_some_and(|fault| fault.place.line.is_some());
     if in_text { error.path(path) } else { error }

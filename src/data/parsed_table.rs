@@ -1,10 +1,10 @@
-//! Rows of LETOR text after parsing and before binning: a table of cells in chunks.
+//! The rows of LETOR text between parsing and binning: a table of cells in chunks.
 //!
-//! A chunk holds what one piece of the text gave, as dense rows or, where lines leave most features
-//! out, as pairs, so that it takes no more memory than a small multiple of its text. Dense rows that
-//! are held until all of the text was read are packed. How wide a chunk
-//! is depends on the cut of the text; what can be read from the table does not, for a feature that a
-//! line does not mention is 0. Rows are hashed while they are in cache.
+//! A chunk has the rows of one block of text: dense, or sparse where lines mention few features, so that
+//! it takes no more memory than a small multiple of its text. Dense rows that are kept until all of the
+//! text was read are packed. The width of a chunk depends on how the text was divided; the content of
+//! the table does not, since features that a line does not mention are filled in. Rows are hashed while
+//! they are in the cache.
 
 use super::letor::{LetorHead, LetorOptions};
 use super::line_source::{TextBlock, TextLine};
@@ -16,32 +16,33 @@ use crate::error::Result;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// How lines become rows.
+/// How lines are parsed into rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowParser<'a> {
     pub(super) letor: &'a LetorOptions,
-    /// The cell that stands for a missing one, besides NaN.
+    /// The value that stands for a missing one, besides NaN.
     pub(super) missing: Option<f32>,
-    /// Whether hashes of the rows are wanted.
+    /// Whether the rows are hashed.
     pub(super) hashed: bool,
-    /// Whether rows are kept until all of the text was read.
-    pub(super) held: bool,
+    /// Whether rows are kept in memory until all of the text was read.
+    pub(super) kept: bool,
 }
 
 impl RowParser<'_> {
-    /// What a feature is that a line does not mention.
+    /// The cell of a feature that a line does not mention.
     pub(super) fn absent(&self) -> f32 {
         if self.missing == Some(0.0) { f32::NAN } else { 0.0 }
     }
 
-    fn settle(&self, cells: &mut [f32]) {
+    /// Replaces the value that stands for a missing one by NaN.
+    fn mark_missing(&self, cells: &mut [f32]) {
         if let Some(missing) = self.missing {
             cells.iter_mut().filter(|cell| **cell == missing).for_each(|cell| *cell = f32::NAN);
         }
     }
 }
 
-/// The rows of one piece.
+/// The rows of one block of text.
 #[derive(Debug)]
 pub(super) struct RowChunk {
     num_rows: usize,
@@ -57,7 +58,7 @@ enum ChunkRows {
         width: usize,
         cells: Vec<f32>,
     },
-    /// Dense rows that are held; `row` is one on its way.
+    /// Dense rows, packed; `row` is the buffer of the current one.
     Packed {
         rows: PackedRows,
         row: Vec<CellGroup>,
@@ -69,12 +70,12 @@ enum ChunkRows {
     },
 }
 
-/// The cells of a row, by feature.
+/// A dense row that takes the cells of a line.
 struct RowSlots<'a> {
     cells: &'a mut [f32],
     /// The index of the first feature.
     lowest: u32,
-    /// One more than the highest feature given, which may have no slot.
+    /// One more than the highest feature, which may be beyond `cells`.
     widest: usize,
 }
 
@@ -106,7 +107,7 @@ impl ChunkRows {
         Self::Packed { row: vec![[0.0; LANES]; rows.num_groups()], rows }
     }
 
-    /// Adds a row, as wide as dense ones are.
+    /// Adds a dense row.
     fn push(&mut self, given: &[f32], absent: f32) {
         match self {
             Self::Dense { cells, .. } => cells.extend_from_slice(given),
@@ -128,16 +129,16 @@ impl ChunkRows {
 }
 
 impl RowChunk {
-    /// Parses a piece up to its first fault; `about` is how many features rows are expected to have.
+    /// Parses a block up to its first fault; `expected` is the number of features that rows may have.
     pub(super) fn parse(
         parser: RowParser<'_>,
-        piece: &TextBlock<'_>,
-        about: usize,
+        block: &TextBlock<'_>,
+        expected: usize,
         mut each: impl FnMut(&LetorHead<'_>, u64),
     ) -> (Self, Result<()>) {
-        let mut chunk = Self::shaped_for(parser, piece, about);
+        let mut chunk = Self::shaped_for(parser, block, expected);
         let mut scan = CellScanner::default();
-        let outcome = piece.each(|number, line| {
+        let outcome = block.each(|number, line| {
             each(&chunk.parse_line(parser, line, &mut scan)?, number);
             Ok(())
         });
@@ -151,23 +152,23 @@ impl RowChunk {
         (chunk, outcome)
     }
 
-    /// An empty chunk with room for rows like the first one.
-    fn shaped_for(parser: RowParser<'_>, piece: &TextBlock<'_>, about: usize) -> Self {
+    /// An empty chunk with the layout and capacity for rows like the first one.
+    fn shaped_for(parser: RowParser<'_>, block: &TextBlock<'_>, expected: usize) -> Self {
         let letor = parser.letor;
         let (mut given, mut highest, mut length) = (0, 0, 0);
-        if let Some((_, line)) = piece.lines().next() {
+        if let Some((_, line)) = block.lines().next() {
             length = line.bytes().len();
-            // A fault in this line is found again, and reported, when the piece is parsed.
+            // An error in this line is found again and reported when the block is parsed.
             let _ = letor.parse_line(line, |index, _| {
                 given += 1;
                 highest = index as usize + usize::from(letor.zero_based);
             });
         }
-        let num_rows = piece.text().len() / (length + 1) + 1;
-        let width = about.max(highest);
-        let rows = if width <= 2 * given && parser.held && PackedRows::pays() {
-            // Packed cells take a third of usual text.
-            ChunkRows::packed(width, piece.text().len() / 3)
+        let num_rows = block.text().len() / (length + 1) + 1;
+        let width = expected.max(highest);
+        let rows = if width <= 2 * given && parser.kept && PackedRows::pays() {
+            // Packed cells take about a third of the text.
+            ChunkRows::packed(width, block.text().len() / 3)
         } else if width <= 2 * given {
             ChunkRows::Dense { width, cells: Vec::with_capacity((num_rows + num_rows / 8) * width) }
         } else {
@@ -190,7 +191,7 @@ impl RowChunk {
                 cells.resize(start + *width, 0.0);
                 let mut slots = RowSlots { cells: &mut cells[start..], lowest, widest: 0 };
                 let parsed = parser.letor.parse_into(line, scan, &mut slots);
-                parser.settle(slots.cells);
+                parser.mark_missing(slots.cells);
                 widest = slots.widest;
                 parsed.inspect_err(|_| cells.truncate(start))?
             }
@@ -200,7 +201,7 @@ impl RowChunk {
                 let mut sink = RowSlots { cells: slots, lowest, widest: 0 };
                 let parsed = parser.letor.parse_into(line, scan, &mut sink)?;
                 widest = sink.widest;
-                parser.settle(slots);
+                parser.mark_missing(slots);
                 if widest <= slots.len() {
                     if parser.hashed && parser.absent() == 0.0 {
                         self.hashes.push(row_hash(slots));
@@ -220,7 +221,7 @@ impl RowChunk {
                     features.truncate(start);
                     cells.truncate(start);
                 })?;
-                parser.settle(&mut cells[start..]);
+                parser.mark_missing(&mut cells[start..]);
                 widest = features[start..].last().map_or(0, |&last| last as usize + 1);
                 ends.push(cells.len());
                 row
@@ -235,7 +236,7 @@ impl RowChunk {
         Ok(row)
     }
 
-    /// The number of cells of every row, unless rows are pairs.
+    /// The number of cells of every row, unless rows are sparse.
     fn width(&self) -> Option<usize> {
         match &self.rows {
             ChunkRows::Dense { width, .. } => Some(*width),
@@ -244,7 +245,7 @@ impl RowChunk {
         }
     }
 
-    /// Makes room for a feature that earlier lines did not have; the last row is to be parsed again.
+    /// Widens the rows for a feature that earlier lines did not have; the last row is parsed again.
     fn widen(&mut self, wider: usize, absent: f32) {
         let stays = self.width().is_none_or(|width| wider <= 2 * width.max(8));
         let mut moved = match &self.rows {
@@ -263,7 +264,7 @@ impl RowChunk {
         self.rows = moved;
     }
 
-    /// Hashes the rows, which are in cache still; those that are packed were hashed before.
+    /// Hashes the rows while they are in the cache; packed ones were hashed before.
     fn hash_rows(&mut self) {
         let mut scratch = vec![0.0; self.num_features];
         let hash = |row| match &self.rows {
@@ -284,7 +285,7 @@ impl RowChunk {
         self.num_features
     }
 
-    /// The bytes held.
+    /// The bytes of memory.
     fn memory(&self) -> usize {
         match &self.rows {
             ChunkRows::Dense { cells, .. } => 4 * cells.len(),
@@ -357,8 +358,8 @@ impl ParsedTable {
         self.chunks.push(chunk);
     }
 
-    /// The hash of each row. Where a feature that is not mentioned is missing, it depends on how many
-    /// features there are, and is found only here.
+    /// The hash of each row. Where features that are not mentioned are missing, it depends on the number
+    /// of features and is computed here.
     pub(super) fn hashes(&self, interrupt: &Interrupt) -> Result<Cow<'_, [u64]>> {
         if !self.absent_is_missing() {
             return Ok(Cow::Borrowed(&self.hashes));
@@ -366,17 +367,17 @@ impl ParsedTable {
         row_hashes(self, interrupt).map(Cow::Owned)
     }
 
-    /// The bytes held.
+    /// The bytes of memory.
     pub(super) fn memory(&self) -> usize {
         self.memory
     }
 
-    /// Whether a feature that a line does not mention is missing, and not 0.
+    /// Whether features that a line does not mention are missing, and not 0.
     pub(super) fn absent_is_missing(&self) -> bool {
         self.absent.is_nan()
     }
 
-    /// The same rows in a table of at least `num_features`.
+    /// The same rows in a table of at least `num_features` features.
     pub(super) fn widened(mut self, num_features: usize) -> Self {
         self.num_features = self.num_features.max(num_features);
         self
@@ -384,8 +385,8 @@ impl ParsedTable {
 }
 
 impl ParsedTable {
-    /// The chunk that holds a row, and the row in it; for rising rows it is found without a search,
-    /// from `at`, the chunk of the row before.
+    /// The chunk that has a row, and the row's number in it. `at` is the chunk of the previous row: for
+    /// rising rows no search is needed.
     fn find(&self, row: usize, at: &mut usize) -> (&RowChunk, usize) {
         let holds =
             |at: usize| self.starts[at] <= row && row - self.starts[at] < self.chunks[at].num_rows;
@@ -397,7 +398,7 @@ impl ParsedTable {
         (&self.chunks[*at], row - self.starts[*at])
     }
 
-    /// Has the memory of a row fetched into the cache.
+    /// Prefetches a row into the cache.
     fn fetch(&self, row: usize, at: &mut usize) {
         if let (RowChunk { rows: ChunkRows::Packed { rows, .. }, .. }, row) = self.find(row, at) {
             rows.fetch(row);
@@ -425,7 +426,7 @@ impl CellSource for ParsedTable {
     }
 
     fn read_features(&self, rows: &[u32], features: Range<usize>, tile: &mut [f32]) -> Result<()> {
-        /// Rows lie anywhere, and each read would wait for its memory.
+        /// Rows are scattered, and each read would wait for memory: so many rows are prefetched.
         const AHEAD: usize = 4;
         let (mut at, mut at_ahead) = (0, 0);
         for (i, to) in (0..rows.len()).zip(tile.chunks_exact_mut(features.len().max(1))) {

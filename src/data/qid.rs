@@ -1,26 +1,27 @@
-//! Queries as a text names them: one qid a line, the docs of a query together.
+//! Groups the lines of a text into queries by their qids; the lines of a query must be together.
 //!
-//! A *run* is a stretch of lines with the same qid. Threads collect the runs of their pieces
-//! ([`QidRuns`]); [`QueryTracker`] takes them in the order of the file, joins those that were cut,
-//! and notices a qid that returns after another. Cost: a comparison a line and a look-up a run.
+//! A *run* is a sequence of lines with the same qid. Threads collect the runs of their blocks
+//! ([`QidRuns`]); [`QueryTracker`] takes them in the order of the file, joins runs that were cut by the
+//! end of a block, and finds qids that return after another. Cost: a comparison per line and a look-up
+//! per run.
 
 use super::letor::LetorHead;
 use crate::error::{Error, Result, foreign};
 use crate::queries::Queries;
 use std::collections::HashMap;
 
-/// A stretch of lines with the same qid.
+/// A sequence of lines with the same qid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QidRun {
     /// The qid.
     pub id: Box<str>,
-    /// How many docs it has here.
+    /// The number of documents.
     pub docs: usize,
-    /// The line of the first doc.
+    /// The line of the first document.
     pub first_line: u64,
-    /// The line of the last doc.
+    /// The line of the last document.
     pub last_line: u64,
-    /// Where the qid stands in the first line, from 1.
+    /// The column of the qid in the first line, from 1.
     pub column: u64,
 }
 
@@ -46,7 +47,7 @@ impl QidRuns {
         }
     }
 
-    /// The runs so many lines further down.
+    /// The runs with `before` added to their lines.
     #[must_use]
     pub fn after_lines(mut self, before: u64) -> Self {
         for run in &mut self.0 {
@@ -62,13 +63,13 @@ impl QidRuns {
     }
 }
 
-/// The queries of a text, as their runs come in.
+/// The queries of a text so far.
 #[derive(Debug, Default)]
 pub struct QueryTracker {
     queries: Vec<TrackedQuery>,
     numbers: HashMap<Box<str>, usize>,
     current: Option<usize>,
-    /// How many queries came in before the current file.
+    /// The number of queries in earlier files.
     earlier: usize,
 }
 
@@ -79,14 +80,14 @@ struct TrackedQuery {
     last_line: u64,
 }
 
-/// What a run is to the queries before it.
+/// The relation of a run to the queries before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunKind {
-    /// A qid that was not there before.
+    /// A new qid.
     NewQuery,
-    /// More docs of the current query.
+    /// More documents of the current query.
     SameQuery,
-    /// A qid that was left for another; its last doc was on this line.
+    /// An earlier qid that returns after another; its last document was on this line.
     Returning(u64),
 }
 
@@ -94,29 +95,29 @@ impl QueryTracker {
     /// Adds runs; a qid that returns is an error.
     pub fn extend(&mut self, runs: &QidRuns) -> Result<()> {
         for run in runs.as_slice() {
-            match self.enter(run) {
+            match self.add(run) {
                 (query, RunKind::Returning(_)) if query < self.earlier => {
-                    return Err(is_in_two(run));
+                    return Err(qid_in_earlier_file(run));
                 }
-                (_, RunKind::Returning(line)) => return Err(returns(run, line)),
+                (_, RunKind::Returning(line)) => return Err(qid_returns(run, line)),
                 _ => {}
             }
         }
         Ok(())
     }
 
-    /// What comes in from now on is in another file, which has queries of its own.
+    /// Starts another file, whose queries must be different ones.
     pub fn next_file(&mut self) {
         (self.current, self.earlier) = (None, self.queries.len());
     }
 
-    /// Adds a run and gives the number of its query. The docs of a qid that returns are added to
-    /// the query it had, which is then the current one.
-    pub fn enter(&mut self, run: &QidRun) -> (usize, RunKind) {
+    /// Adds a run and returns the number of its query. The documents of a qid that returns are added to
+    /// its query, which becomes the current one.
+    pub fn add(&mut self, run: &QidRun) -> (usize, RunKind) {
         let current = self.current.filter(|&query| self.queries[query].id == run.id);
         let known = current.or_else(|| self.numbers.get(&run.id).copied());
         let query = known.unwrap_or(self.queries.len());
-        let arrival = match (current, known) {
+        let kind = match (current, known) {
             (Some(_), _) => RunKind::SameQuery,
             (None, Some(query)) => RunKind::Returning(self.queries[query].last_line),
             (None, None) => {
@@ -128,7 +129,7 @@ impl QueryTracker {
         self.current = Some(query);
         self.queries[query].docs += run.docs;
         self.queries[query].last_line = run.last_line;
-        (query, arrival)
+        (query, kind)
     }
 
     /// The number of queries so far.
@@ -136,12 +137,12 @@ impl QueryTracker {
         self.queries.len()
     }
 
-    /// Whether no query came in yet.
+    /// Whether there is no query yet.
     pub fn is_empty(&self) -> bool {
         self.queries.is_empty()
     }
 
-    /// The number of docs of each query so far.
+    /// The number of documents of each query so far.
     pub fn sizes(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         self.queries.iter().map(|query| query.docs)
     }
@@ -162,15 +163,15 @@ impl QueryTracker {
     }
 }
 
-fn is_in_two(run: &QidRun) -> Error {
+fn qid_in_earlier_file(run: &QidRun) -> Error {
     let id = foreign(run.id.as_bytes());
     Error::data("qid.files", format!("qid {id} stands in an earlier file, too"))
         .at(run.first_line, run.column)
         .hint("keep the docs of a query in one file, and let qids differ between files")
 }
 
-/// The fault of a qid that returns; its docs had ended on `line`.
-pub(crate) fn returns(run: &QidRun, line: u64) -> Error {
+/// The error for a qid that returns; its documents had ended on `line`.
+pub(crate) fn qid_returns(run: &QidRun, line: u64) -> Error {
     let id = foreign(run.id.as_bytes());
     let what = format!("qid {id} returns after another qid; its docs had ended on line {line}");
     Error::data("qid.returns", what)

@@ -1,7 +1,7 @@
-//! A table beside the ranks of its values within queries.
+//! A feature table extended by the ranks of its values within queries.
 //!
-//! The ranks (see [`query_ranks`]) are features of their own, after all others. They are worked out
-//! once, query by query, and held until the rows are binned: four bytes a cell.
+//! The ranks (see [`query_ranks`]) are additional features, after all others. They are computed once,
+//! query by query, and kept until the rows are binned: four bytes a cell.
 
 use crate::binning::{CellSource, row_hashes};
 use crate::error::{Result, room_for};
@@ -10,12 +10,12 @@ use crate::{Grouping, Interrupt};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// A table of twice the features.
+/// A table with twice the features: its own and their ranks.
 pub(super) struct TableWithRanks<'a> {
     table: &'a dyn CellSource,
-    /// Doc after doc in the order of the grouping.
+    /// The ranks, document by document in the order of the grouping.
     ranks: Vec<f32>,
-    /// The doc of each row.
+    /// The document of each row.
     doc_of: Vec<u32>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> TableWithRanks<'a> {
             query_ranks(tile, width, ranks);
             Ok(())
         };
-        // What reads all rows in order tells of the first fault, and where it is.
+        // Reading all rows in order finds the first fault and its place.
         let first_fault = |error| row_hashes(table, interrupt).err().unwrap_or(error);
         pieces.into_par_iter().try_for_each_init(Vec::new, rank).map_err(first_fault)?;
         let docs: Vec<u32> = (0..grouping.rows.len() as u32).collect();
@@ -69,7 +69,7 @@ impl CellSource for TableWithRanks<'_> {
     fn read(&self, rows: Range<usize>, tile: &mut [f32]) -> Result<()> {
         let width = self.table.num_features();
         self.table.read(rows.clone(), &mut tile[..rows.len() * width])?;
-        // From the last to the first, so that no row is written over before it has moved.
+        // From the last to the first, so that no row is overwritten before it has moved.
         for (at, row) in rows.enumerate().rev() {
             tile.copy_within(at * width..(at + 1) * width, 2 * at * width);
             tile[(2 * at + 1) * width..][..width].copy_from_slice(self.ranks_of(row));

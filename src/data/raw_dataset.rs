@@ -1,4 +1,4 @@
-//! Docs with their cells as they came, for what learns from values and not from bins.
+//! Documents with their raw values, for learners that do not use bins: nets and linear models.
 
 use super::builder::RowData;
 use super::content_order::content_order;
@@ -8,14 +8,13 @@ use crate::error::{Result, room_for};
 use crate::{Interrupt, Queries};
 use rayon::prelude::*;
 
-/// Cells that a line of memory holds.
-const LINE: usize = 16;
+/// Cells in a cache line.
+const CACHE_LINE: usize = 16;
 
-/// Docs with cells, labels and queries, in the order of their content: that of a
+/// Documents with raw values, labels and queries, in the order of their content, as in a
 /// [`Dataset`](super::Dataset) of the same rows. Four bytes a cell; base scores are not kept.
 ///
-/// Rows are padded to whole lines of memory, so that what learns can turn cells into its own inputs
-/// where they stand.
+/// Rows are padded to whole cache lines, so that a learner can replace cells by its own inputs.
 #[derive(Debug)]
 pub struct RawDataset {
     num_features: usize,
@@ -36,11 +35,11 @@ impl RawDataset {
     pub fn new(table: &dyn CellSource, data: RowData, interrupt: &Interrupt) -> Result<Self> {
         check_rows(table, &data)?;
         let width = table.num_features();
-        let padded = width.next_multiple_of(LINE) as u64;
+        let padded = width.next_multiple_of(CACHE_LINE) as u64;
         room_for("the cells", (4 * table.num_rows() as u64).saturating_mul(padded))?;
         let hashes = row_hashes(table, interrupt)?;
         let order = content_order(&hashes, &data);
-        let stride = width.next_multiple_of(LINE);
+        let stride = width.next_multiple_of(CACHE_LINE);
         let mut cells = vec![0.0; table.num_rows() * stride];
         let block = block_rows(width);
         let copies = cells.par_chunks_mut(block * stride).zip(order.rows.par_chunks(block));
@@ -75,22 +74,22 @@ impl RawDataset {
         self.num_features
     }
 
-    /// The number of docs.
+    /// The number of documents.
     pub fn num_docs(&self) -> usize {
         self.labels.len()
     }
 
-    /// All cells, doc after doc, [`stride`](Self::stride) each; NaN where one is missing.
+    /// All cells, document by document, [`stride`](Self::stride) each; NaN for a missing one.
     pub fn cells(&self) -> &[f32] {
         &self.cells
     }
 
-    /// From one doc's cells to the next's; between them, zeros.
+    /// The distance between the cells of two documents; the padding is zeros.
     pub fn stride(&self) -> usize {
         self.stride
     }
 
-    /// All cells, to be replaced by what is made of them.
+    /// All cells, to be replaced by the inputs of a learner.
     pub(crate) fn cells_mut(&mut self) -> &mut [f32] {
         &mut self.cells
     }
@@ -109,17 +108,17 @@ impl RawDataset {
         by_row
     }
 
-    /// The label of each doc.
+    /// The label of each document.
     pub fn labels(&self) -> &[f32] {
         &self.labels
     }
 
-    /// The docs of each query.
+    /// The documents of each query.
     pub fn queries(&self) -> &Queries {
         &self.queries
     }
 
-    /// The caller's row of each doc.
+    /// The caller's row of each document.
     pub fn rows(&self) -> &[u32] {
         &self.rows
     }
@@ -129,7 +128,7 @@ impl RawDataset {
         &self.query_of
     }
 
-    /// A hash of each doc's content: its identity for everything random.
+    /// A hash of each document's content, which identifies it in random draws.
     pub fn doc_hash(&self) -> &[u64] {
         &self.doc_hash
     }
@@ -139,12 +138,12 @@ impl RawDataset {
         &self.query_hash
     }
 
-    /// The weight of each doc, where given.
+    /// The weight of each document, if given.
     pub fn row_weight(&self) -> Option<&[f64]> {
         self.row_weight.as_deref()
     }
 
-    /// The weight of each query, where given.
+    /// The weight of each query, if given.
     pub fn query_weight(&self) -> Option<&[f64]> {
         self.query_weight.as_deref()
     }

@@ -1,13 +1,13 @@
-//! TREC files: a *run* says which docs a system retrieved, *qrels* say which docs are relevant.
+//! TREC files: a *run* lists the documents that a system retrieved, *qrels* their relevance judgements.
 //!
-//! A line of a run is `qid Q0 docno rank score tag`, one of qrels `qid iter docno label`, with
-//! blanks between; the second field and the rank are not looked at. Lines may come in any order.
+//! A line of a run is `qid Q0 docno rank score tag`, one of qrels `qid iter docno label`, separated by
+//! blanks; the second field and the rank are ignored. Lines may come in any order.
 //!
-//! [`join`] gives the docs of a query in an order that makes ties fall as in `trec_eval`, if ties
-//! are broken by row order: retrieved docs by falling docno (as bytes), then the others, whose score
-//! is minus infinity. Docs that nobody judged, or with a negative label, have label 0. Queries
-//! without judgements are left out, and so are those for which nothing was retrieved, unless asked
-//! for. Cost: a sort of each query's docs; memory: the docnos of both files.
+//! [`join`] puts the documents of a query into an order in which ties fall as in `trec_eval`, if ties are
+//! broken by row order: retrieved documents by descending docno (as bytes), then the others, with score
+//! minus infinity. Documents without a judgement or with a negative label have label 0. Queries without
+//! judgements are left out, and so are those for which nothing was retrieved, unless `all_queries` is
+//! set. Cost: a sort of each query's documents; memory: the docnos of both files.
 
 use super::labels;
 use super::line_source::{LineSource, TextBlock};
@@ -18,7 +18,7 @@ use crate::interrupt::Interrupt;
 use crate::queries::Queries;
 use std::collections::HashMap;
 
-/// How a run and its judgements are joined.
+/// How a run and its qrels are joined.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrecOptions {
     /// Queries for which nothing was retrieved count, as with `trec_eval -c`.
@@ -44,7 +44,20 @@ pub struct JudgedRun {
     pub queries_not_retrieved: usize,
 }
 
-/// A line: a doc of a query and its score or label.
+/// The fields of a line of a file. The first is the qid, the third the docno.
+struct TrecFormat {
+    fields: &'static [&'static str],
+    /// The place of the score or label among the fields.
+    value: usize,
+}
+
+const QID: usize = 0;
+const DOCNO: usize = 2;
+const QRELS: TrecFormat = TrecFormat { fields: &["qid", "iteration", "docno", "label"], value: 3 };
+const RUN: TrecFormat =
+    TrecFormat { fields: &["qid", "Q0", "docno", "rank", "score", "tag"], value: 4 };
+
+/// A line: a document of a query and its score or label.
 struct TrecDoc {
     docno: Box<[u8]>,
     value: f64,
@@ -67,9 +80,8 @@ pub fn join(
     options: &TrecOptions,
     interrupt: &Interrupt,
 ) -> Result<JudgedRun> {
-    let judged = read(qrels, interrupt, &["qid", "iteration", "docno", "label"], label)?;
-    let fields = ["qid", "Q0", "docno", "rank", "score", "tag"];
-    let mut retrieved = read(run, interrupt, &fields, |text| labels::score(text, "trec.score"))?;
+    let judged = read(qrels, interrupt, &QRELS, label)?;
+    let mut retrieved = read(run, interrupt, &RUN, |text| labels::score(text, "trec.score"))?;
     let known = |id: &str| judged.numbers.contains_key(id);
     let mut joined = JudgedRun {
         scores: Vec::new(),
@@ -102,7 +114,7 @@ pub fn join(
 }
 
 impl JudgedRun {
-    /// Adds the docs of a query, both lists by falling docno.
+    /// Adds the documents of a query; both lists are sorted by descending docno.
     fn add(&mut self, retrieved: &[TrecDoc], judged: &[TrecDoc], options: &TrecOptions) {
         let mut rest = judged.iter().peekable();
         let mut missed = Vec::new();
@@ -121,18 +133,18 @@ impl JudgedRun {
     }
 }
 
-/// Reads lines of the given fields, the first of them the query and the third the doc; `value`
-/// reads the one called `score` or `label`. The docs of each query come by falling docno.
+/// Reads lines of a format; `value` parses the score or label. The documents of each query are sorted by
+/// descending docno.
 fn read(
     source: &mut LineSource,
     interrupt: &Interrupt,
-    names: &[&'static str],
+    format: &TrecFormat,
     value: impl Fn(&[u8]) -> Result<f64> + Sync,
 ) -> Result<DocsByQuery> {
-    let parse = |piece: &TextBlock<'_>| {
+    let parse = |block: &TextBlock<'_>| {
         let mut queries: Vec<(Box<str>, Vec<TrecDoc>)> = Vec::new();
-        let outcome = piece.each(|number, line| {
-            let (id, doc) = parse_line(line.bytes(), names, &value)?;
+        let outcome = block.each(|number, line| {
+            let (id, doc) = parse_line(line.bytes(), format, &value)?;
             let doc = TrecDoc { line: number, ..doc };
             match queries.last_mut() {
                 Some((last, docs)) if **last == *id => docs.push(doc),
@@ -170,7 +182,7 @@ impl DocsByQuery {
         }
     }
 
-    /// Sorts the docs of each query by falling docno; the first line that repeats one is an error.
+    /// Sorts the documents of each query by descending docno; the first line that repeats one is an error.
     fn sort(&mut self) -> Result<()> {
         let mut first: Option<(u64, Error)> = None;
         for (id, docs) in self.ids.iter().zip(&mut self.docs) {
@@ -193,26 +205,26 @@ impl DocsByQuery {
 
 fn parse_line<'a>(
     line: &'a [u8],
-    names: &[&'static str],
+    format: &TrecFormat,
     value: impl Fn(&[u8]) -> Result<f64>,
 ) -> Result<(&'a str, TrecDoc)> {
     let mut fields = fields(line);
     let (mut id, mut docno, mut number) = (None, None, None);
-    for &name in names {
+    for (at, name) in format.fields.iter().enumerate() {
         let Some((start, field)) = fields.next() else {
             return Err(Error::data("trec.fields", format!("the line has no {name}"))
                 .at(1, line.len() as u64 + 1)
-                .expected(names.join(" ")));
+                .expected(format.fields.join(" ")));
         };
         let column = start as u64 + 1;
-        match name {
-            "qid" => {
+        match at {
+            QID => {
                 let id_text = std::str::from_utf8(field);
                 let not_text = |_| Error::data("trec.utf8", "the qid is not UTF-8").at(1, column);
                 id = Some(id_text.map_err(not_text)?);
             }
-            "docno" => docno = Some((field, column)),
-            "score" | "label" => {
+            DOCNO => docno = Some((field, column)),
+            _ if at == format.value => {
                 number = Some(value(field).map_err(|error| error.at(1, column))?);
             }
             _ => {}
@@ -222,7 +234,7 @@ fn parse_line<'a>(
         return Err(Error::data("trec.fields", "the line has too many fields")
             .at(1, start as u64 + 1)
             .got(foreign(field))
-            .expected(names.join(" ")));
+            .expected(format.fields.join(" ")));
     }
     match (id, docno, number) {
         (Some(id), Some((docno, column)), Some(value)) => {

@@ -1,13 +1,13 @@
-//! Arrays as slices: looked at, never converted and never kept.
+//! NumPy arrays as slices of the core, without conversions or copies.
 
+use super::errors::to_python;
 use crate::binning::CellSource;
-use crate::data::{ColumnTable, Infinite, MissingPolicy, StridedTable, TableColumn};
-use crate::error::{Error, Result};
+use crate::data::{ColumnTable, MissingPolicy, StridedTable, TableColumn};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-/// A batch of rows: one array of two dimensions, or a list of columns.
+/// A feature table: one array of two dimensions, or a list of columns.
 #[derive(FromPyObject)]
 pub(super) enum TableArg<'py> {
     F32(PyReadonlyArray2<'py, f32>),
@@ -15,31 +15,34 @@ pub(super) enum TableArg<'py> {
     Columns(Vec<ColumnArg<'py>>),
 }
 
+/// A column of a table.
 #[derive(FromPyObject)]
 pub(super) enum ColumnArg<'py> {
     F32(PyReadonlyArray1<'py, f32>),
     F64(PyReadonlyArray1<'py, f64>),
 }
 
-/// What Python says of missing and infinite values.
-pub(super) fn policy(missing: Option<f64>, infinite: &str) -> Result<MissingPolicy> {
-    let infinite = match infinite {
-        "error" => Infinite::Error,
-        "missing" => Infinite::Missing,
-        other => {
-            return Err(Error::param("infinite", "infinite is not known")
-                .got(format!("\"{other}\""))
-                .expected("\"error\" or \"missing\""));
-        }
-    };
-    Ok(MissingPolicy { missing: missing.filter(|m| !m.is_nan()), infinite })
+/// How raw values are read and on how many threads: the attributes of a Python object.
+#[derive(FromPyObject)]
+pub(super) struct ReadArgs {
+    missing: Option<f64>,
+    infinite: String,
+    pub(super) num_threads: Option<usize>,
+}
+
+impl ReadArgs {
+    /// Which values are missing.
+    pub(super) fn policy(&self, py: Python<'_>) -> PyResult<MissingPolicy> {
+        let infinite = self.infinite.parse().map_err(|error| to_python(py, &error))?;
+        Ok(MissingPolicy { missing: self.missing.filter(|m| !m.is_nan()), infinite })
+    }
 }
 
 macro_rules! strided {
     ($array:expr, $policy:expr) => {{
         let (array, num_features) = ($array, $array.shape()[1]);
         let values = array.as_slice().map_err(|_| not_contiguous())?;
-        // A one-column array is contiguous both ways, and both readings agree.
+        // A one-column array is contiguous in both orders, which read it alike.
         Ok(if array.is_c_contiguous() {
             Box::new(StridedTable::by_row(values, num_features, $policy))
         } else {
@@ -49,7 +52,7 @@ macro_rules! strided {
 }
 
 impl TableArg<'_> {
-    /// The batch as the core reads it.
+    /// The table as the core reads it.
     pub(super) fn cells(
         &self,
         py: Python<'_>,
@@ -61,7 +64,7 @@ impl TableArg<'_> {
             Self::Columns(arrays) => {
                 let columns = arrays.iter().map(ColumnArg::column).collect::<PyResult<_>>()?;
                 let columns = ColumnTable::new(columns, policy);
-                Ok(Box::new(columns.map_err(|error| super::errors::to_python(py, &error))?))
+                Ok(Box::new(columns.map_err(|error| to_python(py, &error))?))
             }
         }
     }
@@ -81,7 +84,7 @@ fn not_contiguous() -> PyErr {
     PyTypeError::new_err("an array must be contiguous, in C or Fortran order")
 }
 
-/// A copy of an optional array of doubles: what the core keeps must not change under it.
+/// A copy of an optional array: Python may change the original while the core uses it.
 pub(super) fn copied<T: numpy::Element + Copy>(
     array: Option<&PyReadonlyArray1<'_, T>>,
 ) -> Option<Vec<T>> {

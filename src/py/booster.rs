@@ -1,9 +1,9 @@
 //! Models for Python.
 
-use super::arrays::{TableArg, policy};
-use super::dataset::{PyBinning, PyDataset, QueryArg, ReadArgs};
+use super::arrays::{ReadArgs, TableArg};
+use super::dataset::{PyBinning, PyDataset, QueryArg};
 use super::errors::to_python;
-use super::gil::{aside, briefly, detached};
+use super::gil::{attached, detached, detached_inline};
 use super::metrics::MetricArgs;
 use super::scoring::{RawTable, RowContrast};
 use super::stack::{NormalisationArg, StackArgs};
@@ -21,17 +21,17 @@ use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-/// A model: immutable, shared by any number of threads.
+/// A model; immutable, so that any number of threads can use it.
 #[pyclass(frozen, name = "Booster")]
 pub(super) struct PyBooster {
     inner: Arc<Model>,
-    /// Made when it is first asked for.
+    /// Made on first use.
     scorer: OnceLock<Scorer>,
     explainer: OnceLock<Explainer>,
     num_splits: usize,
 }
 
-/// How leaf values are fitted anew: the attributes of a Python object.
+/// How leaf values are refitted: the attributes of a Python object.
 #[derive(FromPyObject)]
 pub(super) struct RefitArgs {
     learning_rate: f64,
@@ -43,10 +43,10 @@ pub(super) struct RefitArgs {
     seed: u64,
 }
 
-/// So many splits of rows are looked at before one would notice.
-const FEW: usize = 200_000;
-/// Fewer docs than this are ranked within their queries on the calling thread.
-const ONE_PIECE: usize = 512;
+/// Up to so many rows times splits are scored without releasing the GIL.
+const MAX_ATTACHED_SPLITS: usize = 200_000;
+/// Fewer documents than this are scored by query on the calling thread.
+const MAX_INLINE_DOCS: usize = 512;
 
 impl PyBooster {
     pub(super) fn of(model: Model) -> Self {
@@ -122,22 +122,21 @@ impl PyBooster {
         self.inner.num_rounds()
     }
 
-    /// The labels that are classes.
+    /// The label of each class.
     #[getter]
     fn classes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         let labels = self.inner.classes()?.classes().map(|class| class.label);
         Some(labels.collect::<Vec<_>>().to_pyarray(py))
     }
 
-    /// How probable each class is for each row.
+    /// The probability of each class for each row.
     fn probabilities<'py>(
         &self,
         py: Python<'py>,
         block: TableArg<'_>,
         reading: ReadArgs,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let policy = policy(reading.missing, &reading.infinite);
-        let policy = policy.map_err(|error| to_python(py, &error))?;
+        let policy = reading.policy(py)?;
         let raw = RawTable::of(&block)?;
         let (values, width) = detached(py, reading.num_threads, |interrupt| {
             let scorer = self.inner.class_scorer()?;
@@ -178,12 +177,12 @@ impl PyBooster {
         self.inner.feature_names().map(<[String]>::to_vec)
     }
 
-    /// What training has noted down.
     /// The names of the categories of each feature whose categories have names.
     fn category_names(&self) -> std::collections::BTreeMap<u32, Vec<String>> {
         self.inner.category_names()
     }
 
+    /// The attributes that training has recorded.
     fn attributes(&self) -> std::collections::BTreeMap<String, String> {
         self.inner.attributes().clone()
     }
@@ -195,7 +194,7 @@ impl PyBooster {
         Ok(Self::of(model))
     }
 
-    /// The weighted sum of models, each with what is done to its scores first.
+    /// The weighted sum of models, each with a normalisation of its scores.
     #[staticmethod]
     fn sum(
         py: Python<'_>,
@@ -235,18 +234,18 @@ impl PyBooster {
         block: TableArg<'_>,
         reading: ReadArgs,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let policy = policy(reading.missing, &reading.infinite);
-        let policy = policy.map_err(|error| to_python(py, &error))?;
+        let policy = reading.policy(py)?;
         let raw = RawTable::of(&block)?;
-        let scores = if raw.num_rows().saturating_mul(self.num_splits.max(100)) <= FEW {
-            briefly(py, || raw.work(self.scorer(), policy, &Interrupt::new()))?
-        } else if raw.is_one_task() && self.scorer().is_short(raw.num_rows()) {
-            aside(py, || raw.work(self.scorer(), policy, &Interrupt::new()))?
-        } else {
-            detached(py, reading.num_threads, |interrupt| {
-                raw.work(self.scorer(), policy, interrupt)
-            })?
-        };
+        let scores =
+            if raw.num_rows().saturating_mul(self.num_splits.max(100)) <= MAX_ATTACHED_SPLITS {
+                attached(py, || raw.work(self.scorer(), policy, &Interrupt::new()))?
+            } else if raw.is_one_task() && self.scorer().is_short(raw.num_rows()) {
+                detached_inline(py, || raw.work(self.scorer(), policy, &Interrupt::new()))?
+            } else {
+                detached(py, reading.num_threads, |interrupt| {
+                    raw.work(self.scorer(), policy, interrupt)
+                })?
+            };
         Ok(scores.to_pyarray(py))
     }
 
@@ -258,21 +257,20 @@ impl PyBooster {
         reading: ReadArgs,
         queries: QueryArg<'_>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let policy = policy(reading.missing, &reading.infinite);
-        let policy = policy.map_err(|error| to_python(py, &error))?;
+        let policy = reading.policy(py)?;
         let raw = RawTable::of(&block)?;
         let grouping = queries.grouping(raw.num_rows()).map_err(|error| to_python(py, &error))?;
         let score =
             |interrupt: &Interrupt| raw.work_queries(self.scorer(), policy, &grouping, interrupt);
-        let scores = if raw.num_rows() < ONE_PIECE && self.scorer().is_short(raw.num_rows()) {
-            aside(py, || score(&Interrupt::new()))?
+        let scores = if raw.num_rows() < MAX_INLINE_DOCS && self.scorer().is_short(raw.num_rows()) {
+            detached_inline(py, || score(&Interrupt::new()))?
         } else {
             detached(py, reading.num_threads, score)?
         };
         Ok(scores.to_pyarray(py))
     }
 
-    /// What each feature adds to the score of each row; last in a row, what a doc starts from.
+    /// The contribution of each feature to the score of each row; the last column is the base value.
     #[pyo3(signature = (block, reading, queries))]
     fn explain<'py>(
         &self,
@@ -281,8 +279,7 @@ impl PyBooster {
         reading: ReadArgs,
         queries: Option<QueryArg<'_>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let policy = policy(reading.missing, &reading.infinite);
-        let policy = policy.map_err(|error| to_python(py, &error))?;
+        let policy = reading.policy(py)?;
         let raw = RawTable::of(&block)?;
         let grouping = queries.map(|queries| queries.grouping(raw.num_rows())).transpose();
         let grouping = grouping.map_err(|error| to_python(py, &error))?;
@@ -293,15 +290,14 @@ impl PyBooster {
         values.to_pyarray(py).reshape([raw.num_rows(), self.inner.num_features() + 1])
     }
 
-    /// What each feature adds to the score of the first of two rows over that of the second.
+    /// The contribution of each feature to the difference of the scores of two rows.
     fn contrast<'py>(
         &self,
         py: Python<'py>,
         block: TableArg<'_>,
         reading: ReadArgs,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let policy = policy(reading.missing, &reading.infinite);
-        let policy = policy.map_err(|error| to_python(py, &error))?;
+        let policy = reading.policy(py)?;
         let raw = RawTable::of(&block)?;
         let values = detached(py, Some(1), |interrupt| {
             raw.work(&RowContrast(self.explainer()?), policy, interrupt)
@@ -323,7 +319,7 @@ impl PyBooster {
         Ok(scores.to_pyarray(py))
     }
 
-    /// The same, of a dataset whose base scores are those of the model's base.
+    /// The same for a dataset whose base scores are the scores of the model `base`.
     fn score_above<'py>(
         &self,
         py: Python<'py>,
@@ -338,7 +334,7 @@ impl PyBooster {
         Ok(scores.to_pyarray(py))
     }
 
-    /// The terms of the model's linear parts that are taken as they are: features and weights.
+    /// The features and weights of the model's linear parts that have no normalisation.
     fn terms<'py>(
         &self,
         py: Python<'py>,
@@ -352,14 +348,14 @@ impl PyBooster {
         (features.to_pyarray(py), weights.to_pyarray(py))
     }
 
-    /// The bins between the thresholds of the model.
+    /// The bins defined by the thresholds of the model.
     fn binning(&self, py: Python<'_>) -> PyResult<PyBinning> {
         let binning = detached(py, Some(1), |_| binning_of(&self.inner))?;
         Ok(PyBinning { inner: Arc::new(binning) })
     }
 
-    /// The model with the best weight of each tree, the metric before and after each pass, and the
-    /// same on the held-out set.
+    /// The model with the best weight of each tree, and the metric before and after each pass on the
+    /// dataset and on the held-out set.
     fn reweigh(
         &self,
         py: Python<'_>,
@@ -377,7 +373,7 @@ impl PyBooster {
         Ok((Self::of(found.model), found.history, found.held_out))
     }
 
-    /// The model with leaf values fitted anew.
+    /// The model with refitted leaf values.
     fn refit(&self, py: Python<'_>, dataset: &PyDataset, refitting: RefitArgs) -> PyResult<Self> {
         let RefitArgs { learning_rate, decay, prior_docs, l2, .. } = refitting;
         let options = RefitOptions { learning_rate, decay, prior_docs, l2 };
@@ -391,7 +387,7 @@ impl PyBooster {
         .map(Self::of)
     }
 
-    /// What the metric loses on a dataset when each feature is shuffled.
+    /// The loss of the metric on a dataset when each feature is shuffled.
     fn permutation_importance<'py>(
         &self,
         py: Python<'py>,
@@ -412,7 +408,7 @@ impl PyBooster {
         let Some((tree, sets)) = found else { return Ok(None) };
         let num_features = self.inner.num_features();
         let set = |split: &Split| sets.get((split.feature as usize).checked_sub(num_features)?);
-        // A leaf is told from a split by its sign: leaf 0 is -1.
+        // Leaves are negative: leaf 0 is -1.
         let child = |child: Child| match child {
             Child::Split(at) => i64::from(at),
             Child::Leaf(at) => -1 - i64::from(at),
@@ -435,7 +431,7 @@ impl PyBooster {
         Ok(Some(fields))
     }
 
-    /// What all splits on each feature took off the loss, and how many there are.
+    /// The loss reduction of all splits on each feature, and their number.
     fn splits<'py>(
         &self,
         py: Python<'py>,

@@ -1,8 +1,9 @@
 //! Losses and metrics that are Python functions.
 //!
-//! They see one query at a time, its docs in the dataset's order, on a worker that takes the
-//! interpreter back for as long. What they raise is kept and raised again by the door; `training.py`
-//! has wrapped them so that what they return has the right type and length.
+//! They are called for one query at a time, with its documents in the dataset's order, on a thread of
+//! the pool that takes the GIL for the call. Their exceptions are kept and raised again when the core
+//! has returned; the Python package wraps the functions so that their results have the right type and
+//! length.
 
 use crate::boosting::CustomMetric;
 use crate::data;
@@ -15,12 +16,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a function raised, until the door raises it again.
+/// The exception of a function, until it is raised again.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Raised(Arc<Mutex<Option<PyErr>>>);
 
 impl Raised {
-    /// What was raised in place of the error by which the core ended.
+    /// The exception of a function if there is one, else the error of the core.
     pub(super) fn or(&self, error: PyErr) -> PyErr {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(error)
     }
@@ -45,7 +46,7 @@ impl fmt::Debug for Function {
 }
 
 impl Function {
-    /// Calls the function for each query and gives what it returns to `take`.
+    /// Calls the function for each query and passes its result to `take`.
     fn each_query(
         &self,
         dataset: &data::Dataset,

@@ -15,8 +15,9 @@ use crate::interrupt::Interrupt;
 use crate::queries::Grouping;
 use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
+use std::str::FromStr;
 
-/// The scores of rankers, and what they are judged by: the attributes of a Python object.
+/// The scores of rankers, with labels and queries: the attributes of a Python object.
 #[derive(FromPyObject)]
 pub(super) struct RankerArgs<'py> {
     scores: Vec<PyReadonlyArray1<'py, f64>>,
@@ -25,7 +26,7 @@ pub(super) struct RankerArgs<'py> {
     query_weight: Option<PyReadonlyArray1<'py, f64>>,
 }
 
-/// How weights are looked for: the attributes of a Python object.
+/// How weights are searched: the attributes of a Python object.
 #[derive(FromPyObject)]
 pub(super) struct CombineArgs {
     judging: MetricArgs,
@@ -42,7 +43,7 @@ pub(super) struct CombineArgs {
     curve_steps: usize,
 }
 
-/// The same in the order of the core.
+/// The scores of rankers, labels and weights in the order of queries.
 struct RankerData {
     scores: Vec<Vec<f64>>,
     labels: Vec<f32>,
@@ -51,22 +52,22 @@ struct RankerData {
 }
 
 impl RankerArgs<'_> {
-    fn ready(&self) -> Result<RankerData> {
+    fn data(&self) -> Result<RankerData> {
         let labels = self.labels.as_array().to_vec();
         let grouping = self.queries.grouping(labels.len())?;
         let query_weight = copied(self.query_weight.as_ref());
         let labels = grouping.gather(&labels);
-        let mut ready = RankerData { scores: Vec::new(), labels, grouping, query_weight };
+        let mut data = RankerData { scores: Vec::new(), labels, grouping, query_weight };
         for (number, scores) in self.scores.iter().enumerate() {
-            let scores = ready.gathered(&format!("scores[{number}]"), scores)?;
-            ready.scores.push(scores);
+            let scores = data.gathered(&format!("scores[{number}]"), scores)?;
+            data.scores.push(scores);
         }
-        Ok(ready)
+        Ok(data)
     }
 }
 
 impl RankerData {
-    /// Scores in the order of the docs.
+    /// Scores in the order of queries.
     fn gathered(&self, name: &str, scores: &PyReadonlyArray1<'_, f64>) -> Result<Vec<f64>> {
         let scores = scores.as_array().to_vec();
         if scores.len() == self.labels.len() {
@@ -94,28 +95,20 @@ impl CombineArgs {
         interrupt: &Interrupt,
     ) -> Result<Combination> {
         let metric = self.judging.first()?;
-        let order = match &*self.method {
-            "auto" | "coordinate" | "powell" => {
-                let options = self.coordinates(metric);
+        let order = match self.method.parse()? {
+            CombineMethod::Ascent(directions) => {
+                let options = self.coordinates(metric, directions);
                 return combine::coordinate_ascent(scores, judged, &options, interrupt);
             }
-            "average" => return combine::average(scores, judged, &metric, interrupt),
-            "tree" => MergeOrder::Given(self.tree.clone().unwrap_or_default()),
-            "best_first" => MergeOrder::BestFirst,
-            "most_different_first" => MergeOrder::MostDifferentFirst,
-            other => {
-                return Err(Error::param("combine.method", "method is not known")
-                    .got(format!("\"{other}\""))
-                    .expected(METHODS));
-            }
+            CombineMethod::Average => return combine::average(scores, judged, &metric, interrupt),
+            CombineMethod::Tree => MergeOrder::Given(self.tree.clone().unwrap_or_default()),
+            CombineMethod::BestFirst => MergeOrder::BestFirst,
+            CombineMethod::MostDifferentFirst => MergeOrder::MostDifferentFirst,
         };
         combine::merge_pairwise(scores, judged, &metric, &order, interrupt)
     }
 
-    fn coordinates(&self, metric: Metric) -> CoordinateOptions {
-        let is_powell = self.method == "powell";
-        let directions =
-            if is_powell { SearchDirections::Powell } else { SearchDirections::Rankers };
+    fn coordinates(&self, metric: Metric, directions: SearchDirections) -> CoordinateOptions {
         let Self { reach, negative, most_passes, restarts, seed, .. } = *self;
         CoordinateOptions {
             reach,
@@ -125,6 +118,34 @@ impl CombineArgs {
             restarts,
             seed,
             ..CoordinateOptions::new(metric)
+        }
+    }
+}
+
+/// How the weights of more than two rankers are found.
+#[derive(Debug, Clone, Copy)]
+enum CombineMethod {
+    Ascent(SearchDirections),
+    Average,
+    Tree,
+    BestFirst,
+    MostDifferentFirst,
+}
+
+impl FromStr for CombineMethod {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "auto" | "coordinate" => Ok(Self::Ascent(SearchDirections::Rankers)),
+            "powell" => Ok(Self::Ascent(SearchDirections::Powell)),
+            "average" => Ok(Self::Average),
+            "tree" => Ok(Self::Tree),
+            "best_first" => Ok(Self::BestFirst),
+            "most_different_first" => Ok(Self::MostDifferentFirst),
+            other => Err(Error::param("combine.method", "method is not known")
+                .got(format!("\"{other}\""))
+                .expected(METHODS)),
         }
     }
 }
@@ -139,7 +160,7 @@ type SweepFacts<'py> = (
     (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, bool),
 );
 
-/// The best mixture of two rankers.
+/// The best combination of two rankers.
 #[pyfunction]
 pub(super) fn sweep<'py>(
     py: Python<'py>,
@@ -151,9 +172,9 @@ pub(super) fn sweep<'py>(
         combining.alphas.map_or(AlphaRange::Between, |(from, to)| AlphaRange::Along { from, to });
     let mut options = SweepOptions::new(metric, range);
     options.curve_steps = combining.curve_steps;
-    let ready = rankers.ready().map_err(|error| to_python(py, &error))?;
+    let data = rankers.data().map_err(|error| to_python(py, &error))?;
     let found: Sweep = detached(py, combining.judging.num_threads, |interrupt| {
-        ready.run(|scores, judged| match scores {
+        data.run(|scores, judged| match scores {
             [first, second] => combine::sweep(first, second, judged, &options, interrupt),
             _ => Err(Error::param("combine.rankers", "a sweep is of two rankers")
                 .got(scores.len())
@@ -170,21 +191,21 @@ pub(super) fn sweep<'py>(
     ))
 }
 
-/// The weights on the way to the best that were found, and the value of each.
+/// The weights after each improvement, and the value of each.
 #[pyfunction]
 pub(super) fn combine_rankers(
     py: Python<'_>,
     rankers: RankerArgs<'_>,
     combining: CombineArgs,
 ) -> PyResult<(Vec<Vec<f64>>, Vec<f64>)> {
-    let ready = rankers.ready().map_err(|error| to_python(py, &error))?;
+    let data = rankers.data().map_err(|error| to_python(py, &error))?;
     let found = detached(py, combining.judging.num_threads, |interrupt| {
-        ready.run(|scores, judged| combining.found(scores, judged, interrupt))
+        data.run(|scores, judged| combining.found(scores, judged, interrupt))
     })?;
     Ok((found.path, found.history))
 }
 
-/// The mean of the metric for each of several weights.
+/// The mean of the metric for each of several lists of weights.
 #[pyfunction]
 pub(super) fn values_of_weights(
     py: Python<'_>,
@@ -193,9 +214,9 @@ pub(super) fn values_of_weights(
     weights: Vec<Vec<f64>>,
 ) -> PyResult<Vec<f64>> {
     let metric = judging.first().map_err(|error| to_python(py, &error))?;
-    let ready = rankers.ready().map_err(|error| to_python(py, &error))?;
+    let data = rankers.data().map_err(|error| to_python(py, &error))?;
     detached(py, judging.num_threads, |interrupt| {
-        ready.run(|scores, judged| combine::values(scores, judged, &metric, &weights, interrupt))
+        data.run(|scores, judged| combine::values(scores, judged, &metric, &weights, interrupt))
     })
 }
 
@@ -207,13 +228,13 @@ pub(super) fn untied<'py>(
     by: Option<PyReadonlyArray1<'_, f64>>,
     seed: u64,
 ) -> PyResult<Vec<Bound<'py, PyArray1<f64>>>> {
-    let ready = rankers.ready().map_err(|error| to_python(py, &error))?;
-    let by = by.map(|by| ready.gathered("tie_break", &by)).transpose();
+    let data = rankers.data().map_err(|error| to_python(py, &error))?;
+    let by = by.map(|by| data.gathered("tie_break", &by)).transpose();
     let by = by.map_err(|error| to_python(py, &error))?;
     let shifted = detached(py, None, |_| {
         let tie_break = by.as_deref().map_or(TieBreak::Jitter(seed), TieBreak::Score);
-        let shifted = ready.run(|scores, judged| combine::break_ties(scores, judged, tie_break))?;
-        Ok(shifted.iter().map(|scores| ready.grouping.scatter(scores)).collect::<Vec<_>>())
+        let shifted = data.run(|scores, judged| combine::break_ties(scores, judged, tie_break))?;
+        Ok(shifted.iter().map(|scores| data.grouping.scatter(scores)).collect::<Vec<_>>())
     })?;
     Ok(shifted.iter().map(|scores| scores.to_pyarray(py)).collect())
 }

@@ -1,8 +1,9 @@
-//! Teams for Python: a communicator of call-backs, which `mpi4py` or anything else answers.
+//! Teams of workers for Python: a communicator whose collectives are Python call-backs, such as those of
+//! `mpi4py`.
 //!
-//! Sums and maxima are lent to Python where they stand, as memory views of bytes, and taken back when
-//! the call-back returns. One that keeps a buffer, as a request that is not over does, ends the
-//! process: what stands there next could be overwritten.
+//! Sums and maxima are passed to Python without a copy, as memory views of bytes that are released when
+//! the call-back returns. A call-back that keeps a buffer, as an unfinished request does, ends the
+//! process: it could overwrite the memory later.
 #![expect(unsafe_code, reason = "memory is lent to Python without a copy")]
 
 use super::dataset::PyDataset;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 /// That a memory view may be written to: `PyBUF_WRITE` of Python's headers.
 const WRITE: i32 = 0x200;
 
-/// A communicator whose methods are Python's.
+/// A communicator that calls the methods of a Python object.
 #[derive(Debug)]
 struct CallbackCommunicator {
     ranks: Py<PyAny>,
@@ -39,7 +40,7 @@ impl CallbackCommunicator {
         Python::attach(|py| work(self.ranks.bind(py)).map_err(|error| from_python(py, &error)))
     }
 
-    /// Calls a method with a view of the bytes, and takes it back.
+    /// Calls a method with a view of the bytes, and releases the view.
     fn lend(&self, method: &str, bytes: &mut [u8]) -> Result<()> {
         self.call(|ranks| {
             let py = ranks.py();
@@ -51,23 +52,23 @@ impl CallbackCommunicator {
                 Bound::from_owned_ptr_or_err(py, view)?
             };
             let called = ranks.call_method1(method, (&view,)).map(|_| ());
-            // The frames of a call-back that failed hold its variables.
-            let told = called.inspect_err(|error| {
+            // The traceback of a call-back that failed keeps its variables alive, and with them the view.
+            let called = called.inspect_err(|error| {
                 let value = error.value(py);
                 for name in ["__traceback__", "__context__", "__cause__"] {
                     let _ = value.setattr(name, py.None());
                 }
             });
             if view.call_method0("release").is_err() {
-                // Not a panic: unwinding would give the memory to somebody else.
+                // Not a panic: unwinding would free the memory while Python can still write to it.
                 std::process::abort();
             }
-            told
+            called
         })
     }
 }
 
-/// What a call-back has raised, as an error of the core.
+/// The exception of a call-back as an error of the core.
 fn from_python(py: Python<'_>, error: &PyErr) -> Error {
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
         return Error::interrupted();
@@ -146,14 +147,14 @@ impl PyTeam {
         self.inner.size()
     }
 
-    /// How many collectives this rank has taken part in, and the bytes that it brought to them.
+    /// The number of collectives of this worker, and the bytes that it sent.
     #[getter]
     fn counts(&self) -> (u64, u64) {
         let counts = self.counting.counts();
         (counts.calls, counts.bytes)
     }
 
-    /// The bytes of all ranks, or the failure of one of them as an error on all.
+    /// The bytes of all workers; the failure of one of them is an error on all.
     #[pyo3(signature = (own, failure=None))]
     fn gather<'py>(
         &self,
@@ -170,7 +171,7 @@ impl PyTeam {
         Ok(all.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
     }
 
-    /// An error on all ranks if a query stands in the parts of two, or with other documents.
+    /// An error on all workers if two shards have a query, or have it with different documents.
     fn check_queries(
         &self,
         py: Python<'_>,
@@ -186,12 +187,12 @@ impl PyTeam {
     }
 }
 
-/// What a class of this door takes for a team: none is one process.
+/// The team of an argument; without one, a team of a single process.
 pub(super) fn team_of(team: Option<&Bound<'_, PyTeam>>) -> distributed::WorkerGroup {
     team.map_or_else(distributed::WorkerGroup::default, |team| team.get().inner.clone())
 }
 
-/// The part of a process that has no docs.
+/// The shard of a worker without documents.
 pub(super) fn empty(py: Python<'_>, binning: Arc<crate::binning::Binning>) -> PyResult<PyDataset> {
     let empty = crate::data::Dataset::empty(binning).map_err(|error| to_python(py, &error))?;
     Ok(PyDataset { inner: Arc::new(empty) })

@@ -1,9 +1,9 @@
-//! Datasets for Python: a sampler, the bins it chooses, a builder, the dataset it makes.
+//! Datasets for Python: the sampler, the bins, the builder and the dataset.
 
-use super::arrays::{TableArg, copied, policy};
+use super::arrays::{ReadArgs, TableArg, copied};
 use super::comm::{PyTeam, empty, team_of};
 use super::errors::to_python;
-use super::gil::{detached, watched};
+use super::gil::{detached, detached_watching};
 use crate::binning::{self, BinOptions, RowSample};
 use crate::data::letor::LetorOptions;
 use crate::data::{self, LoadOptions, MissingPolicy, RowData};
@@ -15,14 +15,6 @@ use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// How raw values are read and on how many threads: the attributes of a Python object.
-#[derive(FromPyObject)]
-pub(super) struct ReadArgs {
-    pub(super) missing: Option<f64>,
-    pub(super) infinite: String,
-    pub(super) num_threads: Option<usize>,
-}
 
 /// Labels, queries and weights: the attributes of a Python object.
 #[derive(FromPyObject)]
@@ -62,14 +54,26 @@ pub(super) enum BinsArg<'py> {
     Choose(usize, usize, bool, Vec<u32>, CategoryNames),
 }
 
+/// The bins of a dataset.
+struct BinSource {
+    /// Bins that exist; the other fields then do not matter.
+    like: Option<Arc<binning::Binning>>,
+    options: BinOptions,
+    /// Whether ranks within queries are additional features.
+    query_ranks: bool,
+}
+
 impl BinsArg<'_> {
-    /// The bins that exist, or the options with which to choose them, and whether to add ranks.
-    fn split(self) -> (Option<Arc<binning::Binning>>, BinOptions, bool) {
+    fn source(self) -> BinSource {
         match self {
-            Self::Like(binning) => (Some(binning.inner.clone()), BinOptions::default(), false),
+            Self::Like(binning) => BinSource {
+                like: Some(binning.inner.clone()),
+                options: BinOptions::default(),
+                query_ranks: false,
+            },
             Self::Choose(max_bins, sample_rows, query_ranks, categorical, category_names) => {
                 let options = BinOptions { max_bins, sample_rows, categorical, category_names };
-                (None, options, query_ranks)
+                BinSource { like: None, options, query_ranks }
             }
         }
     }
@@ -85,7 +89,7 @@ pub(super) struct LetorTextArgs {
     progress: Option<Py<PyAny>>,
 }
 
-/// What all batches of a table share.
+/// How all batches of a table are read.
 #[derive(Debug, Clone, Copy)]
 struct BatchReader {
     policy: MissingPolicy,
@@ -94,9 +98,7 @@ struct BatchReader {
 
 impl BatchReader {
     fn new(py: Python<'_>, reading: &ReadArgs) -> PyResult<Self> {
-        let policy = policy(reading.missing, &reading.infinite);
-        let policy = policy.map_err(|error| to_python(py, &error))?;
-        Ok(Self { policy, num_threads: reading.num_threads })
+        Ok(Self { policy: reading.policy(py)?, num_threads: reading.num_threads })
     }
 }
 
@@ -133,13 +135,13 @@ impl PySampler {
         })
     }
 
-    /// A number for all rows seen; equal to that of a builder which is given the same rows.
+    /// A checksum of all rows seen; equal to that of a builder with the same rows.
     #[getter]
     fn content(&self) -> u64 {
         lock(&self.sample).as_ref().map_or(0, RowSample::content)
     }
 
-    /// The bins of all rows seen, by all ranks of the team if there is one.
+    /// The bins of all rows seen, by all workers of the team if there is one.
     #[pyo3(signature = (team=None))]
     fn choose(&self, py: Python<'_>, team: Option<&Bound<'_, PyTeam>>) -> PyResult<PyBinning> {
         let team = team_of(team);
@@ -235,7 +237,7 @@ impl PyDatasetBuilder {
         })
     }
 
-    /// A number for all rows so far.
+    /// A checksum of all rows so far.
     #[getter]
     fn content(&self) -> u64 {
         lock(&self.builder).as_ref().map_or(0, data::DatasetBuilder::content)
@@ -272,7 +274,7 @@ impl QueryArg<'_> {
     }
 }
 
-/// Rows, the number of what each is in, and the query that each of those is of.
+/// The arrays of `augmented`.
 type AugmentedRows<'py> =
     (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>);
 
@@ -296,8 +298,8 @@ impl PyDataset {
         let batches = BatchReader::new(py, &reading)?;
         let cells = block.cells(py, batches.policy)?;
         let rows = rows.copied().map_err(|error| to_python(py, &error))?;
-        let (binning, options, query_ranks) = bins.split();
-        let inner = detached(py, batches.num_threads, |interrupt| match binning {
+        let BinSource { like, options, query_ranks } = bins.source();
+        let inner = detached(py, batches.num_threads, |interrupt| match like {
             Some(binning) => data::Dataset::like(&*cells, rows, binning, interrupt),
             None if query_ranks => data::Dataset::with_ranks(&*cells, rows, &options, interrupt),
             None => data::Dataset::new(&*cells, rows, &options, interrupt),
@@ -305,14 +307,14 @@ impl PyDataset {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// The part of a process that has no documents.
+    /// The shard of a worker without documents.
     #[staticmethod]
     #[pyo3(name = "empty")]
     fn of_nothing(py: Python<'_>, binning: &PyBinning) -> PyResult<Self> {
         empty(py, binning.inner.clone())
     }
 
-    /// A dataset from LETOR text, and the ids of its queries; of a team, this process's part.
+    /// A dataset from LETOR text, and the ids of its queries; with a team, the shard of this worker.
     #[staticmethod]
     #[pyo3(signature = (paths, text, bins, reading, team=None))]
     #[expect(clippy::too_many_arguments, reason = "the interpreter is one")]
@@ -325,7 +327,7 @@ impl PyDataset {
         team: Option<&Bound<'_, PyTeam>>,
     ) -> PyResult<(Self, Vec<String>)> {
         let batches = BatchReader::new(py, &reading)?;
-        let (binning, bins, query_ranks) = bins.split();
+        let BinSource { like, options: bins, query_ranks } = bins.source();
         let MissingPolicy { missing, infinite } = batches.policy;
         let LetorTextArgs { max_features, zero_based, buffer_bytes, .. } = text;
         let letor = LetorOptions { max_features, zero_based, infinite };
@@ -337,10 +339,11 @@ impl PyDataset {
             None => Ok(()),
         };
         let team = team.map(|team| team.get().inner.clone());
-        let loaded = watched(py, batches.num_threads, watch, |interrupt| match (team, binning) {
-            (Some(team), None) => data::load_shard(&paths, &team, &options, interrupt),
-            (_, binning) => data::load_files(&paths, binning, &options, interrupt),
-        })?;
+        let loaded =
+            detached_watching(py, batches.num_threads, watch, |interrupt| match (team, like) {
+                (Some(team), None) => data::load_shard(&paths, &team, &options, interrupt),
+                (_, like) => data::load_files(&paths, like, &options, interrupt),
+            })?;
         let ids = loaded.query_ids.into_iter().map(String::from).collect();
         Ok((Self { inner: Arc::new(loaded.dataset) }, ids))
     }
@@ -360,7 +363,7 @@ impl PyDataset {
         self.inner.num_features()
     }
 
-    /// The bytes held.
+    /// The bytes of memory.
     #[getter]
     fn memory(&self) -> usize {
         self.inner.memory()
@@ -404,13 +407,13 @@ impl PyDataset {
         Some(by_query.to_pyarray(py))
     }
 
-    /// A hash of all that training can see; equal for any order of the rows.
+    /// A hash of everything that training uses; equal for any order of the rows.
     fn fingerprint(&self) -> u64 {
         self.inner.fingerprint()
     }
 
-    /// The caller's rows of all queries and of copies of them, the number of the query, the copy or
-    /// not, that each row is in, and the caller's number of the query that each of those is of.
+    /// The queries and their augmented copies: the caller's row of each document, the number of the query
+    /// or copy that it is in, and for each of these the caller's number of the query.
     fn augmented<'py>(
         &self,
         py: Python<'py>,

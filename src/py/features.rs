@@ -1,4 +1,4 @@
-//! Single features for Python: values that are kept, and rounds one by one.
+//! LambdaBoost for Python: training with single features as weak learners, round by round.
 
 use super::booster::PyBooster;
 use super::errors::to_python;
@@ -35,7 +35,7 @@ pub(super) struct PyFeatureTrainer {
 }
 
 impl FeaturePlanArgs {
-    /// The plan as the core takes it.
+    /// The plan of the core.
     fn plan(&self) -> Result<LambdaBoostPlan> {
         let taken =
             |(name, set): &(String, Py<PyRawDataset>)| Ok((name.clone(), set.get().take()?));
@@ -103,7 +103,7 @@ impl PyFeatureTrainer {
         self.look(py, LambdaBoostTrainer::best_round)
     }
 
-    /// Whether nothing fits any more.
+    /// Whether no feature can improve the model any more.
     #[getter]
     fn is_spent(&self, py: Python<'_>) -> PyResult<bool> {
         self.look(py, |trainer| trainer.end() == Some(StopReason::Nothing))
@@ -111,7 +111,7 @@ impl PyFeatureTrainer {
 }
 
 impl PyFeatureTrainer {
-    /// Not waited for: who holds it may be waiting for the interpreter.
+    /// Does not wait for the lock: the thread that has it may be waiting for the GIL.
     fn lock(&self) -> Result<MutexGuard<'_, LambdaBoostTrainer>> {
         match self.inner.try_lock() {
             Ok(guard) => Ok(guard),

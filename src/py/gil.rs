@@ -1,4 +1,4 @@
-//! Leaving the interpreter and coming back.
+//! Runs the core's work with or without the GIL, and turns signals and panics into exceptions.
 
 use super::errors::to_python;
 use super::pool;
@@ -11,23 +11,23 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-/// How long Ctrl-C may wait to be noticed.
+/// How often the calling thread checks for signals.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs `work` on this process's pool without the interpreter lock.
+/// Runs `work` on this process's thread pool without the GIL.
 ///
-/// The calling thread looks for signals meanwhile: Ctrl-C raises the flag that `work` checks, and
+/// The calling thread checks for signals meanwhile: Ctrl-C raises the flag that `work` checks, and
 /// becomes a `KeyboardInterrupt` once `work` has ended. A panic becomes an `InternalError`.
 pub(super) fn detached<T: Send>(
     py: Python<'_>,
     num_threads: Option<usize>,
     work: impl FnOnce(&Interrupt) -> Result<T> + Send,
 ) -> PyResult<T> {
-    watched(py, num_threads, |_| Ok(()), work)
+    detached_watching(py, num_threads, |_| Ok(()), work)
 }
 
-/// As [`detached`], and calls `watch` some times a second; an exception there ends the work too.
-pub(super) fn watched<T: Send>(
+/// [`detached`] that calls `watch` some times a second; an exception in it ends the work, too.
+pub(super) fn detached_watching<T: Send>(
     py: Python<'_>,
     num_threads: Option<usize>,
     watch: impl FnMut(Python<'_>) -> PyResult<()> + Send,
@@ -41,19 +41,19 @@ pub(super) fn watched<T: Send>(
     }
 }
 
-/// Runs `work` where it is called: for what takes less time than leaving the interpreter.
+/// Runs `work` on the calling thread with the GIL: for work that takes less time than releasing it.
 ///
-/// It must be so little that it stays on this thread: outside of a pool, others would be asked to
-/// help that a fork may have taken away. A panic becomes an `InternalError`.
-pub(super) fn briefly<T>(py: Python<'_>, work: impl FnOnce() -> Result<T>) -> PyResult<T> {
+/// The work must not use rayon: outside of our pools it would use rayon's global pool, which does not
+/// survive a fork. A panic becomes an `InternalError`.
+pub(super) fn attached<T>(py: Python<'_>, work: impl FnOnce() -> Result<T>) -> PyResult<T> {
     let outcome = catch_unwind(AssertUnwindSafe(work));
     let outcome = outcome.unwrap_or_else(|panic| Err(from_panic(&*panic)));
     outcome.map_err(|error| to_python(py, &error))
 }
 
-/// Runs `work` on the calling thread without the interpreter lock: for what is over before a pool
-/// would have taken it. The rest is as in [`briefly`].
-pub(super) fn aside<T: Send>(
+/// Runs `work` on the calling thread without the GIL: for work that takes less time than its start on a
+/// pool. Otherwise as [`attached`].
+pub(super) fn detached_inline<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {

@@ -1,4 +1,4 @@
-//! Metrics for Python: values of queries, their means, and what can be said of a difference.
+//! Metrics for Python: values of queries, their means, and significance tests of differences.
 //!
 //! Values come and go in the order in which the caller's queries first appear; NaN is a skipped one.
 
@@ -20,7 +20,7 @@ pub(super) struct RankingArgs<'py> {
     queries: QueryArg<'py>,
 }
 
-/// Which metrics, and what they mean: the attributes of a Python object.
+/// Metrics and their conventions: the attributes of a Python object.
 #[derive(FromPyObject)]
 pub(super) struct MetricArgs {
     metrics: Vec<String>,
@@ -141,8 +141,9 @@ pub(super) fn t_test(
     num_threads: Option<usize>,
 ) -> PyResult<(f64, usize, f64)> {
     let differences = differences.as_array().to_vec();
-    let test =
-        detached(py, num_threads, |_| significance::t_test(&differences, &against(&differences)))?;
+    let test = detached(py, num_threads, |_| {
+        significance::t_test(&differences, &zeros_like(&differences))
+    })?;
     Ok((test.t, test.degrees, test.p_value))
 }
 
@@ -155,7 +156,7 @@ pub(super) fn randomisation_test(
 ) -> PyResult<(f64, bool)> {
     let differences = differences.as_array().to_vec();
     let test = detached(py, drawing.num_threads, |interrupt| {
-        let zeros = against(&differences);
+        let zeros = zeros_like(&differences);
         significance::randomisation_test(&differences, &zeros, drawing.resampling(), interrupt)
     })?;
     Ok((test.p_value, test.exact))
@@ -169,8 +170,9 @@ pub(super) fn tally(
     num_threads: Option<usize>,
 ) -> PyResult<(usize, usize, usize)> {
     let differences = differences.as_array().to_vec();
-    let tally =
-        detached(py, num_threads, |_| significance::tally(&differences, &against(&differences)))?;
+    let tally = detached(py, num_threads, |_| {
+        significance::tally(&differences, &zeros_like(&differences))
+    })?;
     Ok((tally.wins, tally.ties, tally.losses))
 }
 
@@ -180,7 +182,7 @@ pub(super) fn measures() -> Vec<String> {
     Measure::ALL.iter().map(ToString::to_string).collect()
 }
 
-/// What differences are compared with: weighted ones have no two rankers of their own.
-fn against(differences: &[f64]) -> Vec<f64> {
+/// The baseline of differences, which are given as such because they may be weighted.
+fn zeros_like(differences: &[f64]) -> Vec<f64> {
     vec![0.0; differences.len()]
 }

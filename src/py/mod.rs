@@ -1,7 +1,9 @@
-//! The Python door: takes arrays, leaves the interpreter, calls the core, wraps the answer.
+//! The Python extension module: each method takes arrays, releases the GIL, calls the core and wraps the
+//! result.
 //!
-//! The only place that knows Python. Defaults, conversions and documentation live in the Python
-//! package in front; what comes in here is already an array of the right type, or is refused.
+//! The only folder that uses `pyo3`. Defaults, conversions and documentation are in the Python package;
+//! arguments here are arrays of the right type already, or are refused. Structs called `Py*` are Python
+//! classes, `*Args` and `*Arg` are arguments that are read from Python objects.
 #![expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
 
 mod arrays;
@@ -23,7 +25,7 @@ mod trainer;
 
 use pyo3::prelude::*;
 
-/// The compiled half of rustrank; the package in front of it is what people use.
+/// The extension module of the package rustrank.
 #[pymodule(gil_used = false)]
 mod _rustrank {
     #[pymodule_export]

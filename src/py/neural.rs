@@ -1,8 +1,8 @@
-//! Nets for Python: values that are kept, and epochs one by one.
+//! Nets for Python: raw datasets, and training epoch by epoch.
 
-use super::arrays::{TableArg, policy};
+use super::arrays::{ReadArgs, TableArg};
 use super::booster::PyBooster;
-use super::dataset::{ReadArgs, RowArgs};
+use super::dataset::RowArgs;
 use super::errors::to_python;
 use super::gil::detached;
 use super::metrics::MetricArgs;
@@ -17,7 +17,7 @@ use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-/// Docs with their values, until a trainer takes them.
+/// Documents with raw values, until a trainer takes them.
 #[pyclass(frozen, name = "RawDataset")]
 pub(super) struct PyRawDataset {
     inner: Mutex<Option<data::RawDataset>>,
@@ -32,8 +32,7 @@ impl PyRawDataset {
         rows: RowArgs<'_>,
         reading: ReadArgs,
     ) -> PyResult<Self> {
-        let policy = policy(reading.missing, &reading.infinite);
-        let cells = block.cells(py, policy.map_err(|error| to_python(py, &error))?)?;
+        let cells = block.cells(py, reading.policy(py)?)?;
         let rows = rows.copied().map_err(|error| to_python(py, &error))?;
         let inner = detached(py, reading.num_threads, |interrupt| {
             data::RawDataset::new(&*cells, rows, interrupt)
@@ -160,7 +159,7 @@ impl PyNetTrainer {
         Ok(Self { inner: Mutex::new(made), num_threads: planned.num_threads })
     }
 
-    /// Does the next epoch; None once training has ended.
+    /// Runs the next epoch; None once training has ended.
     fn next_epoch(&self, py: Python<'_>) -> PyResult<Option<EpochFacts>> {
         let epoch = detached(py, self.num_threads, |interrupt| self.lock()?.next_epoch(interrupt))?;
         Ok(epoch.map(|epoch| {
@@ -169,7 +168,7 @@ impl PyNetTrainer {
         }))
     }
 
-    /// The net with the best weights so far, or with the latest where there is no validation.
+    /// The net with the best weights so far, or with the latest without early stopping.
     fn booster(&self, py: Python<'_>) -> PyResult<PyBooster> {
         let model = self.lock().and_then(|trainer| trainer.model());
         model.map(PyBooster::of).map_err(|error| to_python(py, &error))
@@ -192,7 +191,7 @@ impl PyNetTrainer {
         self.look(py, neural::NetTrainer::best_epoch)
     }
 
-    /// How often training went back to the best weights.
+    /// How often training was restarted from the best weights.
     #[getter]
     fn num_restarts(&self, py: Python<'_>) -> PyResult<usize> {
         self.look(py, neural::NetTrainer::num_restarts)
@@ -200,7 +199,7 @@ impl PyNetTrainer {
 }
 
 impl PyNetTrainer {
-    /// Not waited for: who holds it may be waiting for the interpreter.
+    /// Does not wait for the lock: the thread that has it may be waiting for the GIL.
     fn lock(&self) -> Result<MutexGuard<'_, neural::NetTrainer>> {
         match self.inner.try_lock() {
             Ok(guard) => Ok(guard),
@@ -216,8 +215,8 @@ impl PyNetTrainer {
     }
 }
 
-/// The net that a model is, if it is nothing else.
-fn alone(model: &Model) -> Result<(&Component, &Mlp)> {
+/// The net of a model that has nothing else.
+fn only_net(model: &Model) -> Result<(&Component, &Mlp)> {
     match model.components() {
         [component @ Component { part: Part::Mlp(mlp), .. }] => Ok((component, mlp)),
         _ => Err(Error::param("model.net", "the model is not a net alone")),
@@ -230,7 +229,7 @@ pub(super) fn net_weights<'py>(
     py: Python<'py>,
     booster: &PyBooster,
 ) -> PyResult<Bound<'py, PyArray1<f32>>> {
-    let (_, mlp) = alone(booster.model()).map_err(|error| to_python(py, &error))?;
+    let (_, mlp) = only_net(booster.model()).map_err(|error| to_python(py, &error))?;
     Ok(mlp.weights().to_pyarray(py))
 }
 
@@ -243,7 +242,7 @@ pub(super) fn with_net_weights(
 ) -> PyResult<PyBooster> {
     let made = || {
         let model = booster.model();
-        let (component, mlp) = alone(model)?;
+        let (component, mlp) = only_net(model)?;
         let part = Part::Mlp(mlp.with_weights(&weights.as_array().to_vec())?);
         let mut other = Model::new(model.num_features());
         other.set_feature_names(model.feature_names().map(<[String]>::to_vec))?;

@@ -1,18 +1,17 @@
 //! Thread pools that survive a fork.
 //!
 //! A forked child has this process's memory but none of its threads, so a pool made before the fork
-//! would wait for ever. Pools are kept by process id: the child makes its own, and the parent's copy
-//! is never touched again, not even to drop it. Callers look up a pool while they hold the
-//! interpreter, as `os.fork` does, so a fork cannot come while the table is locked.
+//! would wait for ever. Pools are kept by process id: the child makes its own, and never touches the
+//! parent's copy, not even to drop it. Callers look up a pool while they hold the GIL, as `os.fork`
+//! does, so no fork can happen while the table is locked.
 //!
-//! A process keeps few pools: of those that nobody uses, the one that was asked for least recently
-//! makes room.
+//! A process keeps few pools: the least recently used of the idle ones is dropped.
 
 use crate::error::{Error, Result};
 use rayon::ThreadPool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The pools, those asked for most recently last.
+/// The pools, the most recently used last.
 static POOLS: Mutex<Vec<CachedPool>> = Mutex::new(Vec::new());
 
 /// How many threads a pool may have at most.
@@ -54,8 +53,8 @@ fn made(num_threads: usize) -> Result<ThreadPool> {
     builder.build().map_err(|e| Error::internal(format!("no thread pool: {e}")))
 }
 
-/// Drops what is too many. A pool is handed out under the lock only, so one that the table alone
-/// holds stays unused meanwhile; its threads then end by themselves.
+/// Drops idle pools beyond the limit. Pools are given out under the lock, so one that only the table
+/// refers to stays idle meanwhile; its threads end by themselves.
 fn make_room(pools: &mut Vec<CachedPool>, process: u32) {
     let own = pools.iter().filter(|kept| kept.process == process).count();
     for _ in MAX_POOLS..own {

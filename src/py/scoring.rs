@@ -1,8 +1,7 @@
-//! Raw tables on their way to the scorer, or to the explainer: as they lie in memory where that will
-//! do.
+//! Scores or explains the rows of raw tables, in parallel and without copies where possible.
 //!
-//! A table whose rows lie one after the other is read where it is; any other, and one in which a
-//! value stands for "missing", is copied some rows at a time, in the precision it has.
+//! A table in row order is read where it is; any other, and one in which a value stands for "missing", is
+//! copied some rows at a time, in its own precision.
 
 use super::arrays::{ColumnArg, TableArg};
 use crate::Grouping;
@@ -16,9 +15,9 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Rows that a task takes at a time.
+/// Rows per task.
 const ROWS: usize = 1 << 12;
-/// Rows of whole queries that are copied at a time.
+/// About how many rows of whole queries are copied at a time.
 const GATHERED: usize = 1 << 16;
 
 /// A number of either precision.
@@ -41,7 +40,7 @@ impl RawValue for f64 {
     }
 }
 
-/// What is made of rows.
+/// A computation on rows: scores, probabilities or explanations.
 pub(super) trait RowTask: Sync {
     /// The number of values in a row.
     fn num_features(&self) -> usize;
@@ -121,7 +120,7 @@ impl RowTask for Explainer {
     }
 }
 
-/// What put the first of two rows above the second: the results of the first.
+/// Explains the difference of the scores of two rows; the result is written to the first.
 pub(super) struct RowContrast<'a>(pub(super) &'a Explainer);
 
 impl RowTask for RowContrast<'_> {
@@ -154,9 +153,9 @@ pub(super) enum RawTable<'a> {
 }
 
 impl<'a> RawTable<'a> {
-    /// The values of a block, which has been checked for its layout.
-    pub(super) fn of(block: &'a TableArg<'_>) -> PyResult<Self> {
-        Ok(match block {
+    /// The values of a table argument.
+    pub(super) fn of(table: &'a TableArg<'_>) -> PyResult<Self> {
+        Ok(match table {
             TableArg::F32(array) => Self::F32(array.as_array()),
             TableArg::F64(array) => Self::F64(array.as_array()),
             TableArg::Columns(columns) => {
@@ -173,7 +172,7 @@ impl<'a> RawTable<'a> {
         }
     }
 
-    /// Whether it is scored in one task, which stays on its thread.
+    /// Whether it takes only one task, which runs on the calling thread.
     pub(super) fn is_one_task(&self) -> bool {
         self.num_rows() <= ROWS
     }
@@ -219,7 +218,7 @@ impl<'a> RawTable<'a> {
         }
     }
 
-    /// As [`work`](Self::work), for rows of queries, which may stand in any order.
+    /// [`work`](Self::work) for rows of queries, in any order.
     pub(super) fn work_queries(
         &self,
         work: &impl RowTask,
@@ -283,7 +282,7 @@ impl<W: RowTask> QueryGathering<'_, W> {
             let rows = &grouping.rows[first..docs.end];
             tile.clear();
             fill(rows, &mut tile);
-            settle(&mut tile, *policy);
+            mark_missing(&mut tile, *policy);
             refuse_infinite(&tile, work.num_features(), |at| rows[at] as usize)?;
             results.clear();
             results.resize(rows.len() * width, 0.0);
@@ -311,7 +310,7 @@ fn results<T: RawValue>(
             refuse_infinite(rows, width, |at| task.start + at)?;
             work.run(rows, results)
         });
-        // Where infinite values are missing ones, the table must be copied after all.
+        // If infinite values are missing ones, they must be replaced in a copy.
         if done.is_ok() || policy.infinite == Infinite::Error {
             return done;
         }
@@ -334,13 +333,13 @@ fn copied<T: RawValue>(
     by_tasks(work, num_rows, interrupt, |task, results| {
         let mut tile = Vec::new();
         fill(task.clone(), &mut tile);
-        settle(&mut tile, policy);
+        mark_missing(&mut tile, policy);
         refuse_infinite(&tile, work.num_features(), |at| task.start + at)?;
         work.run(&tile, results)
     })
 }
 
-/// The results of rows by tasks, which are told their rows; one task alone stays on this thread.
+/// The results of all rows, by tasks; a single task runs on the calling thread.
 fn by_tasks(
     work: &impl RowTask,
     num_rows: usize,
@@ -360,8 +359,8 @@ fn by_tasks(
     Ok(all)
 }
 
-/// Takes out what stands for a missing value.
-fn settle<T: RawValue>(tile: &mut [T], policy: MissingPolicy) {
+/// Replaces the values that stand for missing ones by NaN.
+fn mark_missing<T: RawValue>(tile: &mut [T], policy: MissingPolicy) {
     let is_missing = |x: T| {
         policy.missing == Some(x.into())
             || (policy.infinite == Infinite::Missing && x.is_infinite())
@@ -375,7 +374,7 @@ fn refuse_infinite<T: RawValue>(
     width: usize,
     row_of: impl Fn(usize) -> usize,
 ) -> Result<()> {
-    // One pass without a branch, since nearly always there is none.
+    // One pass without a branch, since there is nearly never one.
     if !rows.iter().fold(false, |any, x| any | x.is_infinite()) {
         return Ok(());
     }

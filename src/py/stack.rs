@@ -12,7 +12,7 @@ use crate::model::{
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 
-/// What is done to scores: `(mean, scale)`, or a name.
+/// A normalisation of scores: `(mean, scale)`, or a name.
 #[derive(FromPyObject)]
 pub(super) enum NormalisationArg {
     Fixed(f64, f64),
@@ -28,7 +28,7 @@ impl NormalisationArg {
     }
 }
 
-/// The features that are made of scores: a ranker and the name of a statistic each.
+/// Features derived from scores: the number of a ranker and the name of a statistic each.
 #[derive(FromPyObject)]
 pub(super) struct DerivedArg(Vec<(u32, String)>);
 
@@ -41,7 +41,7 @@ impl DerivedArg {
     }
 }
 
-/// What a stack does with the scores of its rankers: the attributes of a Python object.
+/// How a stack combines the scores of its rankers: the attributes of a Python object.
 #[derive(FromPyObject)]
 pub(super) struct StackArgs<'py> {
     normalisations: Vec<NormalisationArg>,
@@ -54,7 +54,7 @@ impl StackArgs<'_> {
     /// A model that is the stack, with the names of the first ranker.
     pub(super) fn model<'a>(&self, rankers: impl Iterator<Item = &'a Model>) -> Result<Model> {
         let models: Vec<&Model> = rankers.collect();
-        // Ranks within queries are up to each ranker.
+        // Each ranker computes ranks within queries itself.
         let raw = Model::new(models.first().map_or(0, |model| model.num_raw_features()));
         let mut stacked = Model::around(&[&models[..], &[&raw]].concat());
         let ranker = |(model, normalising): (&&Model, &NormalisationArg)| {
@@ -69,7 +69,7 @@ impl StackArgs<'_> {
     }
 }
 
-/// Scores of the caller's rows in the order of queries, normalised there, and the bounds of those.
+/// Normalised scores in the order of queries, and the bounds of the queries.
 fn in_queries(
     scores: &[f64],
     grouping: &Grouping,
@@ -88,7 +88,7 @@ fn in_queries(
     Ok((own, bounds))
 }
 
-/// Scores with a normalisation done to them.
+/// Normalised scores.
 #[pyfunction]
 pub(super) fn normalised<'py>(
     py: Python<'py>,
@@ -105,7 +105,7 @@ pub(super) fn normalised<'py>(
     Ok(scores.to_pyarray(py))
 }
 
-/// The features that are made of the scores of rankers: a row each of the caller's rows.
+/// The features derived from the scores of rankers, for each of the caller's rows.
 #[pyfunction]
 pub(super) fn derive<'py>(
     py: Python<'py>,

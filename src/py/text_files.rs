@@ -1,4 +1,4 @@
-//! Text files for Python: what the command line evaluates and inspects.
+//! Reads text files for Python: LETOR text, scores, TREC runs and qrels.
 
 use super::gil::detached;
 use crate::Queries;
@@ -18,7 +18,7 @@ type LabelArray<'py> = Bound<'py, PyArray1<f32>>;
 type ScoreArray<'py> = Bound<'py, PyArray1<f64>>;
 type SizeArray<'py> = Bound<'py, PyArray1<i64>>;
 
-/// How a run and its judgements are joined: the attributes of a Python object.
+/// How a run and its qrels are joined: the attributes of a Python object.
 #[derive(FromPyObject)]
 pub(super) struct TrecArgs {
     all_queries: bool,
@@ -26,7 +26,7 @@ pub(super) struct TrecArgs {
     num_threads: Option<usize>,
 }
 
-/// How a LETOR file is looked at: the attributes of a Python object.
+/// How a LETOR file is read: the attributes of a Python object.
 #[derive(FromPyObject)]
 pub(super) struct LetorArgs {
     max_features: u32,
@@ -41,9 +41,9 @@ pub(super) fn read_labels(
     path: PathBuf,
     num_threads: Option<usize>,
 ) -> PyResult<(LabelArray<'_>, SizeArray<'_>, Vec<String>)> {
-    let judged = detached(py, num_threads, |interrupt| labels::read_labels(&path, interrupt))?;
-    let sizes = sizes(&judged.queries).into_pyarray(py);
-    Ok((judged.labels.into_pyarray(py), sizes, owned(judged.ids)))
+    let labelled = detached(py, num_threads, |interrupt| labels::read_labels(&path, interrupt))?;
+    let sizes = sizes(&labelled.queries).into_pyarray(py);
+    Ok((labelled.labels.into_pyarray(py), sizes, owned(labelled.ids)))
 }
 
 /// Values, labels, sizes of queries and ids of queries of a LETOR file.
@@ -58,11 +58,11 @@ pub(super) fn read_table(
     let read = detached(py, num_threads, |interrupt| {
         letor_table::read_letor_table(&path, &letor, interrupt)
     })?;
-    let judged = read.judged;
-    let shape = [judged.labels.len(), read.num_features];
+    let labelled = read.labels;
+    let shape = [labelled.labels.len(), read.num_features];
     let values = read.values.into_pyarray(py).reshape(shape)?;
-    let sizes = sizes(&judged.queries).into_pyarray(py);
-    Ok((values, judged.labels.into_pyarray(py), sizes, owned(judged.ids)))
+    let sizes = sizes(&labelled.queries).into_pyarray(py);
+    Ok((values, labelled.labels.into_pyarray(py), sizes, owned(labelled.ids)))
 }
 
 /// The scores of a file with one number a line.
@@ -76,7 +76,7 @@ pub(super) fn read_scores(
     Ok(scores.into_pyarray(py))
 }
 
-/// A run joined with its judgements: a dictionary of the fields of `Judgements`.
+/// A run joined with its qrels: a dictionary of the fields of `Judgements`.
 #[pyfunction]
 pub(super) fn read_trec(
     py: Python<'_>,
@@ -100,7 +100,7 @@ pub(super) fn read_trec(
     Ok(fields)
 }
 
-/// What is in a LETOR file: a dictionary of the fields of `Summary`.
+/// The summary of a LETOR file: a dictionary of the fields of `Summary`.
 #[pyfunction]
 pub(super) fn inspect_letor(
     py: Python<'_>,
@@ -135,7 +135,7 @@ pub(super) fn inspect_letor(
     Ok(fields)
 }
 
-/// All of a summary but its lists.
+/// The fields of a summary, without its lists.
 fn counts<'py>(py: Python<'py>, summary: &Summary) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
     fields.set_item("bytes", summary.bytes)?;
@@ -144,7 +144,8 @@ fn counts<'py>(py: Python<'py>, summary: &Summary) -> PyResult<Bound<'py, PyDict
     fields.set_item("min_docs", summary.min_docs)?;
     fields.set_item("median_docs", summary.median_docs)?;
     fields.set_item("max_docs", summary.max_docs)?;
-    fields.set_item("labels", summary.labels.clone())?;
+    let labels = summary.labels.iter().map(|count| (count.label, count.docs));
+    fields.set_item("labels", labels.collect::<Vec<_>>())?;
     fields.set_item("queries_without_relevant", summary.queries_without_relevant)?;
     fields.set_item("queries_with_one_label", summary.queries_with_one_label)?;
     fields.set_item("repeated_rows", summary.repeated_rows)?;

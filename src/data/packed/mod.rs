@@ -1,13 +1,13 @@
-//! Rows of cells in fewer bytes, until their bins are known.
+//! Compressed rows of cells, kept in memory until their bins are known.
 //!
-//! Most cells of real features are 0 or a small count. Held as `f32`, they cost a load of text more
-//! time in page faults than all else but reading their digits. A row is held as
+//! Most cells of real features are 0 or a small count. As `f32`, they would cost a load of text more
+//! time in page faults than everything but the parsing of digits. A row is stored as
 //! ```text
 //!   head of each sixteen cells      two masks of 16 bits: which are counts, which are others
 //!   cells of each sixteen           a byte for each count of 1 to 255, then an f32 for each other
 //! ```
-//! and a cell in neither mask is 0. Cells come back bit for bit. Any group of sixteen is found from
-//! the heads alone. Memory: a half to two thirds of the `f32`s on web features, at most 17/16 of them.
+//! and a cell in neither mask is 0. Cells are restored bit for bit. The place of any group of sixteen
+//! follows from the heads. Memory: a half to two thirds of the `f32`s on web features, at most 17/16.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -16,12 +16,12 @@ mod portable;
 use crate::simd::Level;
 use std::ops::Range;
 
-/// How many cells have a head together.
+/// The cells of a group, which has one head.
 pub const LANES: usize = 16;
 /// The bytes of a head.
 const HEAD: usize = 4;
-/// The most bytes of sixteen cells, and what a vector store may write behind them.
-const MOST: usize = 4 * LANES + LANES;
+/// The most bytes of sixteen cells, and of a vector store behind them.
+const MAX_GROUP_BYTES: usize = 4 * LANES + LANES;
 
 /// Sixteen cells.
 pub type CellGroup = [f32; LANES];
@@ -33,24 +33,24 @@ pub struct PackedRows {
     /// Where each row ends.
     ends: Vec<usize>,
     bytes: Vec<u8>,
-    /// Where a row is packed; not held.
+    /// The buffer in which a row is packed.
     scratch: Vec<u8>,
     level: Level,
 }
 
 impl PackedRows {
-    /// No rows yet; `capacity` is about how many bytes they will take.
+    /// An empty table; `capacity` is about how many bytes its rows will take.
     pub fn new(width: usize, capacity: usize) -> Self {
         Self::at(Level::best(), width, capacity)
     }
 
-    /// [`new`](Self::new) on a given kernel; all give the same bytes.
+    /// [`new`](Self::new) with a given kernel; all make the same bytes.
     pub fn at(level: Level, width: usize, capacity: usize) -> Self {
         let bytes = Vec::with_capacity(capacity);
         Self { width, ends: Vec::new(), bytes, scratch: Vec::new(), level }
     }
 
-    /// Whether packing takes less time than the memory that it saves: not cell by cell.
+    /// Whether packing saves time: not with the portable kernel, cell by cell.
     pub fn pays() -> bool {
         Level::best() == Level::Avx512
     }
@@ -60,7 +60,7 @@ impl PackedRows {
         self.width
     }
 
-    /// How many groups hold a row; what they have more than it is 0.
+    /// The number of groups of a row; the padding is 0.
     pub fn num_groups(&self) -> usize {
         self.width.div_ceil(LANES)
     }
@@ -70,7 +70,7 @@ impl PackedRows {
         self.ends.len()
     }
 
-    /// The bytes held.
+    /// The bytes of memory.
     pub fn memory(&self) -> usize {
         self.bytes.len() + size_of::<usize>() * self.ends.len()
     }
@@ -78,7 +78,7 @@ impl PackedRows {
     /// Adds a row of `num_groups` groups.
     pub fn push(&mut self, row: &[CellGroup]) {
         debug_assert_eq!(row.len(), self.num_groups());
-        self.scratch.resize(row.len() * HEAD + row.len() * 4 * LANES + MOST, 0);
+        self.scratch.resize(row.len() * HEAD + row.len() * 4 * LANES + MAX_GROUP_BYTES, 0);
         let length = match self.level {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 if self.level.is_available() => avx512::pack(row, &mut self.scratch),
@@ -88,13 +88,13 @@ impl PackedRows {
         self.ends.push(self.bytes.len());
     }
 
-    /// Gives back the memory that no row needs.
+    /// Frees the memory that no row needs.
     pub fn finish(&mut self) {
         self.bytes.shrink_to_fit();
         self.scratch = Vec::new();
     }
 
-    /// Has the memory of a row fetched into the cache.
+    /// Prefetches a row into the cache.
     pub fn fetch(&self, row: usize) {
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
         #[cfg(target_arch = "x86_64")]
@@ -106,7 +106,7 @@ impl PackedRows {
     /// Writes the cells of some features of a row.
     pub fn read(&self, row: usize, features: Range<usize>, to: &mut [f32]) {
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
-        // A kernel may look at what is behind the row.
+        // A kernel may read beyond the row.
         let bytes = &self.bytes[start..];
         let into = features.start % LANES;
         let front = ((LANES - into) % LANES).min(features.len());
@@ -130,7 +130,7 @@ impl PackedRows {
     }
 }
 
-/// Which of sixteen cells are counts from 1 to 255, and which are others than 0.
+/// The masks of a group: cells that are counts from 1 to 255, and other cells that are not 0.
 #[derive(Debug, Clone, Copy)]
 struct GroupHead {
     counts: u16,
@@ -149,7 +149,7 @@ impl GroupHead {
         [a, b, c, d]
     }
 
-    /// How many bytes the cells take.
+    /// The bytes of the group's cells.
     #[inline]
     fn size(self) -> usize {
         self.counts.count_ones() as usize + 4 * self.others.count_ones() as usize

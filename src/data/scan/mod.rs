@@ -1,9 +1,9 @@
-//! The short way through the cells of a LETOR line: where they lie, and the usual ones among them.
+//! The fast path through the cells of a LETOR line.
 //!
-//! Reading a cell to its end before one can start the next would make a chain of dependent steps
-//! that is three times as long as the work. So `Separators` finds the ends of 64 bytes at once,
-//! and the levels read the numbers between them with few branches that depend on their lengths.
-//! What is not of the usual form, faults included, ends the short way.
+//! Parsing cell by cell would be a chain of dependent steps three times as long as the work itself. So
+//! `Separators` finds the ends of tokens in 64 bytes at once, and a kernel for each instruction set reads
+//! the numbers between them with few branches that depend on their lengths. Any cell of an unusual form,
+//! faulty ones included, ends the fast path.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -15,7 +15,7 @@ use super::number;
 use crate::simd::Level;
 use std::ops::RangeInclusive;
 
-/// Where cells go.
+/// A receiver of parsed cells.
 pub trait CellSink {
     /// Takes a cell.
     fn cell(&mut self, index: u32, value: f32);
@@ -39,26 +39,26 @@ impl<F: FnMut(u32, f32)> CellSink for CellFn<F> {
     }
 }
 
-/// As many bytes as a mask has bits.
+/// The bytes of a block: as many as a mask has bits.
 const BLOCK: usize = 64;
 
-/// The places of blanks and colons (and of control characters), in order, and then the end.
+/// An iterator over the places of blanks, colons and control characters, and then the end of the line.
 struct Separators<'a> {
     line: &'a [u8],
     /// Where the block starts.
     base: usize,
-    /// What is left of the block: bit `i` is a separator at `base + i`.
+    /// The rest of the block: bit `i` is a separator at `base + i`.
     left: u64,
 }
 
 impl<'a> Separators<'a> {
-    /// Those from byte `from` on.
+    /// The separators from byte `from` on.
     #[inline]
     fn new(line: &'a [u8], from: usize) -> Self {
         Self { line, base: from, left: block(line, from) }
     }
 
-    /// The next one; the end of the line counts once, and it is `None` or nonsense after that.
+    /// The next one. The end of the line is returned once; after that, `None` or any place.
     #[expect(clippy::inline_always, reason = "twice a cell")]
     #[inline(always)]
     fn next(&mut self) -> Option<usize> {
@@ -105,7 +105,7 @@ fn separators(block: &[u8; BLOCK]) -> u64 {
     mask
 }
 
-/// What reads lines: a kernel, and the memory that it keeps from line to line.
+/// A kernel that reads lines, with its buffers.
 #[derive(Debug)]
 pub struct CellScanner {
     level: Level,
