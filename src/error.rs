@@ -165,6 +165,7 @@ impl Error {
     }
 
     /// Counts the row from the start of all batches, of which `rows` came before this one's.
+    #[cfg(feature = "train")]
     #[must_use]
     pub(crate) fn rows_after(self, rows: usize) -> Self {
         self.with(|f| f.place.row = f.place.row.map(|row| row + rows))
@@ -178,6 +179,7 @@ impl Error {
 
     /// Counts rows and queries as the caller does: `rows` and `queries` have the caller's numbers of
     /// those that the error names.
+    #[cfg(feature = "train")]
     #[must_use]
     pub(crate) fn of_caller(self, rows: &[u32], queries: &[u32]) -> Self {
         let number = |query: &String| query.parse().ok().and_then(|at: usize| queries.get(at));
@@ -322,6 +324,7 @@ impl Place {
 ///
 /// Rust ends the process where an allocation fails; this asks first. It cannot see what other
 /// threads will take meanwhile.
+#[cfg(feature = "train")]
 pub(crate) fn room_for(what: &str, bytes: u64) -> Result<()> {
     let fits = usize::try_from(bytes).is_ok_and(|n| Vec::<u8>::new().try_reserve_exact(n).is_ok());
     if fits { Ok(()) } else { Err(Error::resource(what, bytes)) }

@@ -10,14 +10,17 @@
 mod classes;
 mod composite;
 mod dictionary;
+#[cfg(feature = "train")]
 mod explain;
 mod file;
 mod forest;
 pub mod format;
+#[cfg(feature = "interop")]
 pub mod interop;
 mod linear;
 pub(crate) mod mlp;
 mod normalisation;
+mod parallel;
 mod ranks;
 mod read;
 pub mod scorer;
@@ -27,6 +30,7 @@ mod write;
 
 pub use classes::{Class, Classes, Expectation, Link};
 pub use composite::{Component, Model, Part};
+#[cfg(feature = "train")]
 pub use explain::Explainer;
 pub use file::write_whole;
 pub use forest::{Cells, Forest, Set};

@@ -71,7 +71,7 @@ fn frame(text: &[u8]) -> Result<&str> {
 }
 
 fn split_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = memchr::memchr(b'\n', text)?;
+    let end = text.iter().position(|&byte| byte == b'\n')?;
     Some((&text[..end], &text[end + 1..]))
 }
 

@@ -15,7 +15,9 @@ pub(crate) mod kernel;
 pub(crate) mod lanes;
 mod net;
 
-pub(crate) use net::{Activations, Net, Shape};
+#[cfg(feature = "train")]
+pub(crate) use net::Shape;
+pub(crate) use net::{Activations, Net};
 
 use crate::error::{Error, Result};
 use kernel::{signed_log, tangent};

@@ -6,13 +6,13 @@
 
 use super::super::composite::{Component, Model, Part};
 use super::super::normalisation::Normalisation;
+use super::super::parallel;
 use super::super::ranks::pieces;
 use super::super::stack::{Derived, Stack, derived_of};
 use super::Scorer;
 use super::rows::{Value, of_single};
 use crate::error::Result;
 use crate::simd::Level;
-use rayon::prelude::*;
 
 /// All such parts of a model.
 #[derive(Debug, Default)]
@@ -263,13 +263,7 @@ impl Stacked {
             let bounds: Vec<usize> = bounds.iter().map(|bound| bound - start).collect();
             self.outer.score_queries(&wide, &bounds, scores)
         };
-        let pieces = pieces(bounds, 1, &mut scores);
-        if pieces.len() < 2 {
-            // Asking the pool may start it.
-            pieces.into_iter().try_for_each(score)?;
-        } else {
-            pieces.into_par_iter().try_for_each(score)?;
-        }
+        parallel::try_for_each(pieces(bounds, 1, &mut scores), score)?;
         Ok(scores)
     }
 }

@@ -35,6 +35,7 @@ use super::composite::{Component, Model, Part};
 use super::forest::Forest;
 use super::mlp::Net;
 use super::normalisation::{Normalisation, check_bounds};
+use super::parallel;
 use super::ranks;
 use crate::error::{Error, Result};
 use crate::simd::Level;
@@ -43,7 +44,6 @@ use block::{Context, Scratch};
 use kernel::Kernels;
 use plan::{Plan, Planner};
 use program::{Program, Step};
-use rayon::prelude::*;
 use rows::Rows;
 
 /// The docs of a block at most.
@@ -193,7 +193,7 @@ impl Scorer {
         let docs = scores.len();
         let worth = self.work(docs) / WORTH_A_THREAD;
         // Asking for the number of threads may start them.
-        let threads = if worth < 2 { 1 } else { worth.min(rayon::current_num_threads()) };
+        let threads = if worth < 2 { 1 } else { worth.min(parallel::num_threads()) };
         let block = |scratch: &mut Scratch, first, scores: &mut [f64]| {
             let context = Context { rows: rows.skip(first), first, docs: scores.len(), parts };
             self.block(scratch, &context, scores);
@@ -208,7 +208,7 @@ impl Scorer {
         }
         // The last blocks decide when all are done: no thread should have one more than another.
         let each = docs.div_ceil(threads).next_multiple_of(64).min(self.kernels.block());
-        scores.par_chunks_mut(each).enumerate().for_each(|(i, scores)| {
+        parallel::for_each_chunk(scores, each, |i, scores| {
             Scratch::with(|scratch| block(scratch, i * each, scores));
         });
     }
