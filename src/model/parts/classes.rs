@@ -8,6 +8,14 @@
 //! none is below 0. The exponential is our own, so that a score has the same bits on every machine.
 //!
 //! Cost: beside the trees, some nanoseconds a doc and class.
+//!
+//! ```text
+//! classes     = "classes" ( "softmax" | "ordinal" ) count LF   ; 2 to 256 classes, labels rising
+//!               { label gain LF }
+//!               "starts" count { float } LF        ; of margins: one a class; ordinal: one less
+//!               { forest }                         ; one a start: f32, no zeros, no sets, and
+//!                                                  ; as many trees as the others
+//! ```
 
 use super::{Forest, ModelPart};
 use crate::error::{Error, Result};

@@ -1,4 +1,16 @@
 //! A forest: trees whose leaf values are summed in order.
+//!
+//! ```text
+//! forest      = "forest" ( "f32" | "f64" ) count LF  ; what a value becomes; how many trees
+//!               "zeros" count { feature } LF         ; features in which 0 is missing, rising
+//!               "sets" count LF { "set" feature count { category } LF }
+//!               { tree }
+//! tree        = "tree" count LF                      ; of splits; one leaf more
+//!               { feature threshold missing left right reduction cover docs LF }
+//!               { value cover docs LF }
+//! missing     = "l" | "r"                            ; where a missing value goes
+//! left, right = ( "s" | "l" ) u32                    ; a split, further down, or a leaf
+//! ```
 
 use super::{ModelPart, ScoreTerms};
 use crate::error::{Error, Result};

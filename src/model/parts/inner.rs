@@ -1,4 +1,8 @@
 //! A model as a part of another.
+//!
+//! ```text
+//! inner       = "model" LF model                     ; at most eight deep, the outermost counted
+//! ```
 
 use super::{ModelPart, ScoreTerms};
 use crate::error::Result;

@@ -1,4 +1,8 @@
 //! A linear part: a weighted sum of a row's values.
+//!
+//! ```text
+//! linear      = "linear" count LF { feature weight LF }
+//! ```
 
 use super::{ModelPart, ScoreTerms};
 use crate::error::{Error, Result};

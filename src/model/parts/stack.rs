@@ -6,6 +6,14 @@
 //!
 //! A derived value counts as the nearest `f32`, as values do in training, and does not depend on the
 //! order of the docs, so that the features that [`derive()`] makes for training are those of a scorer.
+//!
+//! ```text
+//! stack       = "stack" ( "own" | "alone" ) LF       ; whether the last model sees the row's values
+//!               "rankers" count LF { "ranker" normalise LF model }   ; 1 at least
+//!               "derived" count LF { ranker statistic LF }           ; 1 at least
+//!               model                                ; of those values, if so, then the derived
+//! statistic   = "score" | "max" | "mean" | "top" count ; one word, such as top3: 1 at least
+//! ```
 
 use super::{ModelPart, nearest};
 use crate::error::{Error, Result};

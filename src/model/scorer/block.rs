@@ -144,7 +144,7 @@ impl Scorer {
                 }
             }
             Step::Net(net) => self.net(scratch, context, net, top),
-            Step::Map(map) => map.apply(sums),
+            Step::Map(map) => map.apply(&mut sums[..context.docs]),
             Step::Apart { part, weight } => {
                 let part = &context.parts[*part][context.first..];
                 sums.iter_mut().zip(part).for_each(|(sum, part)| *sum += weight * part);

@@ -10,6 +10,12 @@
 //! overflow, which [`Mlp::new`] makes sure of.
 //!
 //! Cost: a multiplication and an addition a weight, sixteen at a time.
+//!
+//! ```text
+//! mlp         = "mlp" limit count LF { feature ( "x" | "log" ) mean scale LF }
+//!               "layers" count LF { layer }          ; of one unit the last
+//! layer       = "layer" count LF { bias { weight } LF } ; a line a unit, a weight each value before
+//! ```
 
 pub(crate) mod kernel;
 pub(crate) mod lanes;
