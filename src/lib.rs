@@ -40,35 +40,58 @@
 //! # Ok::<(), rustrank::Error>(())
 //! ```
 
+#[cfg(feature = "train")]
 pub mod binning;
+#[cfg(feature = "train")]
 pub mod boosting;
 #[cfg(feature = "capi")]
 pub mod capi;
+#[cfg(feature = "train")]
 pub mod combine;
+#[cfg(feature = "train")]
 pub mod data;
+#[cfg(feature = "train")]
 pub mod distributed;
 mod error;
+#[cfg(feature = "train")]
 mod exact_sum;
+#[cfg(feature = "train")]
 mod gradient;
+#[cfg(feature = "train")]
 pub mod hash;
+#[cfg(feature = "train")]
 mod huge_pages;
+#[cfg(feature = "train")]
 mod interrupt;
+#[cfg(feature = "train")]
 pub mod metric;
 pub mod model;
+#[cfg(feature = "train")]
 pub mod neural;
+#[cfg(feature = "train")]
 pub mod objective;
+#[cfg(feature = "train")]
 mod progress;
 #[cfg(feature = "python")]
 mod py;
+#[cfg(feature = "train")]
 mod queries;
+#[cfg(feature = "train")]
 pub mod random;
 pub mod simd;
+#[cfg(feature = "train")]
 pub mod tree;
 
+#[cfg(feature = "train")]
 pub use data::Dataset;
 pub use error::{Error, ErrorKind, Fault, Place, Result};
+#[cfg(feature = "train")]
 pub use gradient::Gradient;
+#[cfg(feature = "train")]
 pub use interrupt::Interrupt;
+#[cfg(feature = "train")]
 pub use metric::{Convention, Empty, Gain, Mean, Measure, Metric, SwapDelta, Ties};
+#[cfg(feature = "train")]
 pub use progress::Progress;
+#[cfg(feature = "train")]
 pub use queries::{Grouping, Queries};

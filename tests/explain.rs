@@ -113,7 +113,7 @@ fn categories_and_zeros_are_explained_as_their_feature() {
 #[test]
 fn nets_are_not_explained() {
     let error = nets(1, 4).explainer().unwrap_err().to_string();
-    assert!(error.starts_with("the scores of nets are not explained"), "{error}");
+    assert!(error.starts_with("the score of a net is not explained"), "{error}");
 }
 
 #[test]

@@ -284,10 +284,10 @@ fn without_queries_a_stack_of_scores_alone_scores_any_rows() {
     let derived = vec![Derived { ranker: 0, statistic: Statistic::Score }];
     let ranker = Ranker { normalisation: Normalisation::Logistic, model: native(1, 3, &[9, 5]) };
     let stack = Stack::new(3, vec![ranker], derived, true, native(2, 4, &[7, 7])).unwrap();
-    assert!(!stack.needs_queries());
     let wanted_table = table(&stack, &rows(4, 3), &BOUNDS);
     let wanted = scores(stack.outer(), &wanted_table, &BOUNDS);
     let model = only(Component::new(Part::Stack(Box::new(stack))), 3);
+    assert!(!model.needs_queries());
     let scorer = model.scorer();
     let (rows, mut all) = (rows(4, 3), vec![0.0; BOUNDS[8]]);
     scorer.score(&rows, &mut all).unwrap();

@@ -6,11 +6,12 @@
 use super::initial_model::{
     ScoreOrigin, check_features, is_native_forest, is_plain, score_cache, start_scores,
 };
-use super::score_cache::{ScoreCache, settle};
+use super::score_cache::ScoreCache;
 use crate::Interrupt;
 use crate::binning::Binning;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
+use crate::model::binned::{ForestScorer, no_bins};
 use crate::model::{Classes, Component, Forest, Model, Part, Tree};
 use crate::tree::BinnedTree;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +23,7 @@ pub(super) struct BinnedForests(Vec<BinnedTree>);
 impl BinnedForests {
     /// `None` if binned docs are not enough to score with the model.
     pub(super) fn of(model: &Model, binning: &Binning) -> Option<Self> {
-        let forests = native_forests(model)?;
+        let forests = native_forests(model).ok()?;
         let trees = forests.iter().flat_map(|forest| {
             forest.trees().iter().map(|tree| BinnedTree::new(tree, forest.sets(), binning))
         });
@@ -37,7 +38,7 @@ impl BinnedForests {
         sums: &mut [f64],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        ScoreAdder { dataset, trees: &mut self.0.iter(), interrupt }.model(model, sums)
+        model.add_binned(&mut self.on(dataset, interrupt), sums)
     }
 
     /// The margins and scores of the docs of a dataset by a model of classes alone.
@@ -47,9 +48,13 @@ impl BinnedForests {
         dataset: &Dataset,
         interrupt: &Interrupt,
     ) -> Result<ScoreCache> {
-        let mut adding = ScoreAdder { dataset, trees: &mut self.0.iter(), interrupt };
-        let margins = adding.margins(classes)?;
+        let margins =
+            classes.binned_margins(&mut self.on(dataset, interrupt), dataset.num_docs())?;
         Ok(ScoreCache::of_classes(margins, classes.expectation()))
+    }
+
+    fn on<'a>(&'a self, dataset: &'a Dataset, interrupt: &'a Interrupt) -> BinnedForestScorer<'a> {
+        BinnedForestScorer { dataset, trees: self.0.iter(), interrupt }
     }
 }
 
@@ -58,7 +63,7 @@ impl BinnedForests {
 /// A sum of models scores docs without base scores only: nothing says whose part those would be.
 pub fn score_dataset(model: &Model, dataset: &Dataset, interrupt: &Interrupt) -> Result<Vec<f64>> {
     check_features(model, dataset)?;
-    let coded = BinnedForests::of(model, dataset.binning()).ok_or_else(cannot_score)?;
+    let coded = BinnedForests::of(model, dataset.binning()).ok_or_else(no_bins)?;
     if dataset.base_score().is_some() && !is_plain(model) {
         let what = "a sum of models cannot score docs that have base scores";
         return Err(Error::data("base", what).hint("score the raw features"));
@@ -109,88 +114,45 @@ fn goes_on_from(model: &Model, base: &Model) -> bool {
     same && pairs.enumerate().all(grown) && rest.iter().skip(last).all(is_native_forest)
 }
 
-/// A model being added to scores.
-struct ScoreAdder<'a, 'b> {
+/// Adds the trees of a model to sums of the docs of a dataset, forest by forest in order.
+struct BinnedForestScorer<'a> {
     dataset: &'a Dataset,
     /// All trees that are left, in order.
-    trees: &'a mut std::slice::Iter<'b, BinnedTree>,
+    trees: std::slice::Iter<'a, BinnedTree>,
     interrupt: &'a Interrupt,
 }
 
-impl ScoreAdder<'_, '_> {
-    fn model(&mut self, model: &Model, sums: &mut [f64]) -> Result<()> {
-        let intercept = model.intercept();
-        for sum in sums.iter_mut() {
-            *sum += intercept;
-        }
-        for component in model.components() {
-            if component.is_plain() {
-                self.part(&component.part, sums)?;
-                continue;
-            }
-            let mut own = vec![0.0; sums.len()];
-            self.part(&component.part, &mut own)?;
-            let (weight, normalisation) = (component.weight, component.normalisation);
-            let sums = sums.iter_mut().zip(own);
-            sums.for_each(|(sum, own)| *sum += weight * normalisation.of_doc(own));
-        }
-        Ok(())
-    }
-
-    fn part(&mut self, part: &Part, sums: &mut [f64]) -> Result<()> {
-        match part {
-            Part::Model(model) => self.model(model, sums),
-            Part::Forest(forest) => self.forest(forest, sums),
-            Part::Classes(classes) => {
-                let margins = self.margins(classes)?;
-                settle(&margins, classes.expectation(), sums);
-                Ok(())
-            }
-            _ => Err(cannot_score()),
-        }
-    }
-
-    fn forest(&mut self, forest: &Forest, sums: &mut [f64]) -> Result<()> {
-        for tree in self.trees.take(forest.trees().len()) {
+impl ForestScorer<'_> for BinnedForestScorer<'_> {
+    fn add(&mut self, forest: &Forest, sums: &mut [f64]) -> Result<()> {
+        for tree in self.trees.by_ref().take(forest.trees().len()) {
             self.interrupt.check()?;
             tree.add_to(self.dataset.matrix(), sums, self.interrupt)?;
         }
         Ok(())
     }
+}
 
-    fn margins(&mut self, classes: &Classes) -> Result<Vec<Vec<f64>>> {
-        let forests = classes.forests().iter().zip(classes.starts());
-        let margin = |(forest, &start): (&Forest, &f64)| {
-            let mut margin = vec![start; self.dataset.num_docs()];
-            self.forest(forest, &mut margin)?;
-            Ok(margin)
-        };
-        forests.map(margin).collect()
+/// Gathers the forests of a model in the order in which they are scored.
+struct Gathered<'a>(Vec<&'a Forest>);
+
+impl<'a> ForestScorer<'a> for Gathered<'a> {
+    fn add(&mut self, forest: &'a Forest, _: &mut [f64]) -> Result<()> {
+        self.0.push(forest);
+        if forest.is_native() { Ok(()) } else { Err(no_bins()) }
     }
 }
 
-/// The forests of a model and of models inside it, if binned docs may be enough to score with it.
-fn native_forests(model: &Model) -> Option<Vec<&Forest>> {
-    let mut forests = Vec::new();
-    for component in model.components() {
-        match &component.part {
-            _ if component.normalisation.needs_queries() => return None,
-            Part::Model(inner) if inner.ranks_features() != model.ranks_features() => return None,
-            Part::Model(model) => forests.extend(native_forests(model)?),
-            part @ (Part::Forest(_) | Part::Classes(_))
-                if part.forests().iter().all(Forest::is_native) =>
-            {
-                forests.extend(part.forests());
-            }
-            _ => return None,
-        }
-    }
-    Some(forests)
+/// The forests of a model and of models inside it; an error if binned docs are not enough to score
+/// with it.
+fn native_forests(model: &Model) -> Result<Vec<&Forest>> {
+    let mut gathered = Gathered(Vec::new());
+    model.add_binned(&mut gathered, &mut [])?;
+    Ok(gathered.0)
 }
 
 /// The bins between the thresholds of a model: what data are binned with to be scored by it.
 pub fn binning_of(model: &Model) -> Result<Binning> {
-    let forests = native_forests(model).ok_or_else(cannot_score)?;
+    let forests = native_forests(model)?;
     let mut thresholds: Vec<Option<Vec<f32>>> = vec![None; model.num_features()];
     let mut categories: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     let splits = forests.iter().flat_map(|forest| {
@@ -215,9 +177,4 @@ pub fn binning_of(model: &Model) -> Result<Binning> {
     let binning = Binning::of_lists(thresholds, &categories)?;
     let binning = binning.with_category_names(model.category_names());
     Ok(if model.ranks_features() { binning.with_query_ranks() } else { binning })
-}
-
-fn cannot_score() -> Error {
-    Error::data("bins", "the model cannot score binned docs: its thresholds are not the dataset's")
-        .hint("score the raw features, or make the dataset with like=, from the model or its training set")
 }

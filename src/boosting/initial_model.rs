@@ -48,6 +48,7 @@ impl InitialModel {
                 .expected(dataset.num_features()));
         }
         if let Some(base) = &plan.base {
+            base.model.check_base()?;
             check_categories(&base.model, dataset)?;
             check_ranks(&base.model, dataset)?;
         }

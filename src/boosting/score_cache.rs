@@ -4,10 +4,6 @@
 //! made once a round is whole.
 
 use crate::model::Expectation;
-use rayon::prelude::*;
-
-/// Docs a task takes.
-const DOCS_A_TASK: usize = 1 << 12;
 
 /// Sums and scores of all docs of a set.
 #[derive(Debug, Default)]
@@ -65,20 +61,6 @@ impl ScoreCache {
     pub(super) fn settle(&mut self, expectation: &Expectation) {
         self.scores.clear();
         self.scores.resize(self.margins[0].len(), 0.0);
-        settle(&self.margins, expectation, &mut self.scores);
+        expectation.add_gains(&self.margins, &mut self.scores);
     }
-}
-
-/// Adds the gains that margins let expect to the scores.
-pub(super) fn settle(margins: &[Vec<f64>], expectation: &Expectation, scores: &mut [f64]) {
-    scores.par_chunks_mut(DOCS_A_TASK).enumerate().for_each(|(task, scores)| {
-        let mut own = vec![0.0; margins.len()];
-        let mut scratch = vec![0.0; expectation.num_classes()];
-        for (at, score) in scores.iter_mut().enumerate() {
-            for (own, margins) in own.iter_mut().zip(margins) {
-                *own = margins[task * DOCS_A_TASK + at];
-            }
-            *score += expectation.gain(&own, &mut scratch);
-        }
-    });
 }

@@ -8,12 +8,8 @@
 //!
 //! A *round* is what a step of boosting adds: a tree of a forest, or a tree for each class.
 
-use super::classes::Classes;
-use super::forest::{Forest, Set};
-use super::linear::Linear;
-use super::mlp::Mlp;
 use super::normalisation::Normalisation;
-use super::stack::Stack;
+use super::parts::{Forest, Linear, Part, Set};
 use super::tree::Tree;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -45,48 +41,6 @@ pub struct Component {
     pub part: Part,
 }
 
-/// What scores in a component.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Part {
-    /// Trees.
-    Forest(Forest),
-    /// A weighted sum of values.
-    Linear(Linear),
-    /// Forests, one a class, and the gain that they let expect: a single term.
-    Classes(Classes),
-    /// A net.
-    Mlp(Mlp),
-    /// Another model.
-    Model(Box<Model>),
-    /// A model on what other models say: a single term.
-    Stack(Box<Stack>),
-}
-
-impl Part {
-    /// Its forests, one after the other; none of a model inside.
-    pub fn forests(&self) -> &[Forest] {
-        match self {
-            Self::Forest(forest) => std::slice::from_ref(forest),
-            Self::Classes(classes) => classes.forests(),
-            Self::Linear(_) | Self::Mlp(_) | Self::Model(_) | Self::Stack(_) => &[],
-        }
-    }
-
-    fn forests_mut(&mut self) -> &mut [Forest] {
-        match self {
-            Self::Forest(forest) => std::slice::from_mut(forest),
-            Self::Classes(classes) => classes.forests_mut(),
-            Self::Linear(_) | Self::Mlp(_) | Self::Model(_) | Self::Stack(_) => &mut [],
-        }
-    }
-
-    /// The rounds of boosting that made it, as far as it shows.
-    fn num_rounds(&self) -> usize {
-        self.forests().first().map_or(0, |forest| forest.trees().len())
-    }
-}
-
 impl Component {
     /// A part that is taken as it is.
     pub fn new(part: Part) -> Self {
@@ -98,30 +52,20 @@ impl Component {
         self.weight == 1.0 && self.normalisation == Normalisation::AsIs
     }
 
-    /// Whether it can be part of a model.
+    /// An error unless it can be part of a model.
     fn check(&self, model: &Model) -> Result<()> {
-        let num_features = model.num_features;
         self.normalisation.check()?;
         if !self.weight.is_finite() {
             return Err(Error::model("model.number", "a component's weight must be finite"));
         }
-        let theirs = match &self.part {
-            Part::Forest(forest) => forest.num_features(),
-            Part::Classes(classes) => classes.num_features(),
-            // Without ranks around it, it works them out for itself.
-            Part::Model(inner) if !model.query_ranks => inner.num_raw_features(),
-            Part::Model(inner) => inner.num_features,
-            Part::Stack(stack) => stack.num_features(),
-            Part::Linear(linear) => return linear.check(num_features),
-            Part::Mlp(mlp) => return mlp.check(num_features),
-        };
-        if theirs == num_features {
-            return Ok(());
-        }
-        Err(Error::model("model.features", "a component has another number of features")
-            .got(theirs)
-            .expected(num_features))
+        self.part.kind().check(model)
     }
+}
+
+/// The error of a part that does not rank features, in a model that does.
+pub(super) fn no_ranks() -> Error {
+    let what = "a model that ranks features within queries cannot hold one that does not";
+    Error::model("model.ranks", what).hint("a model that does not rank features can hold both")
 }
 
 impl Model {
@@ -192,8 +136,8 @@ impl Model {
     /// Adds a weighted feature: to the last component if that is linear and taken as it is, else to
     /// a new one.
     pub fn push_term(&mut self, feature: u32, weight: f64) -> Result<()> {
-        let term = Linear::new(vec![(feature, weight)]);
-        term.check(self.num_features)?;
+        let term = Component::new(Part::Linear(Linear::new(vec![(feature, weight)])));
+        term.check(self)?;
         if let Some(last) = self.components.last_mut()
             && last.is_plain()
             && let Part::Linear(linear) = &mut last.part
@@ -201,23 +145,13 @@ impl Model {
             linear.push(feature, weight);
             return Ok(());
         }
-        self.add(Component::new(Part::Linear(term)))
+        self.add(term)
     }
 
     /// Adds a component at the end.
     pub fn add(&mut self, component: Component) -> Result<()> {
         component.check(self)?;
-        let (ranks, depth) = match &component.part {
-            Part::Model(model) => (model.query_ranks, model.depth()),
-            Part::Stack(stack) => (false, stack.depth()),
-            _ => (self.query_ranks, 0),
-        };
-        if self.query_ranks && !ranks {
-            let what = "a model that ranks features within queries cannot hold one that does not";
-            return Err(Error::model("model.ranks", what)
-                .hint("a model that does not rank features can hold both"));
-        }
-        if depth >= DEEPEST {
+        if depth_of(&component.part) >= DEEPEST {
             let what = "models stand too deep inside each other";
             return Err(Error::model("model.depth", what).expected(format!("<= {DEEPEST}")));
         }
@@ -236,12 +170,23 @@ impl Model {
 
     /// The number of models on the longest way inward, this one counted.
     pub(super) fn depth(&self) -> usize {
-        let inner = self.components.iter().map(|component| match &component.part {
-            Part::Model(model) => model.depth(),
-            Part::Stack(stack) => stack.depth(),
-            Part::Forest(_) | Part::Linear(_) | Part::Classes(_) | Part::Mlp(_) => 0,
-        });
-        1 + inner.max().unwrap_or(0)
+        1 + self.components.iter().map(|component| depth_of(&component.part)).max().unwrap_or(0)
+    }
+
+    /// An error unless the model has so many features.
+    pub(super) fn check_features(&self, features: usize) -> Result<()> {
+        if features == self.num_features {
+            return Ok(());
+        }
+        Err(Error::model("model.features", "a component has another number of features")
+            .got(features)
+            .expected(self.num_features))
+    }
+
+    /// An error if training must not go on from the model.
+    #[cfg_attr(not(feature = "train"), allow(dead_code, reason = "training asks for it"))]
+    pub(crate) fn check_base(&self) -> Result<()> {
+        self.components.iter().try_for_each(|component| component.part.kind().check_base())
     }
 
     /// The number of features, ranks within queries included.
@@ -355,26 +300,17 @@ impl Model {
     /// The trees of the model's own forests and classes, round by round; not those of models inside
     /// it.
     pub fn trees(&self) -> impl Iterator<Item = &Tree> {
-        self.components.iter().flat_map(|component| -> Box<dyn Iterator<Item = &Tree>> {
-            match &component.part {
-                Part::Forest(forest) => Box::new(forest.trees().iter()),
-                Part::Classes(classes) => Box::new(classes.trees()),
-                _ => Box::new(std::iter::empty()),
-            }
-        })
+        self.trees_with_sets().map(|(tree, _)| tree)
     }
 
     /// The [`trees`](Self::trees), each with the sets of categories that its splits may look at: set
     /// `i` as feature `num_features + i`.
     pub fn trees_with_sets(&self) -> impl Iterator<Item = (&Tree, &[Set])> {
-        self.components.iter().flat_map(|component| -> Box<dyn Iterator<Item = _>> {
-            match &component.part {
-                Part::Forest(forest) => {
-                    Box::new(forest.trees().iter().map(|tree| (tree, forest.sets())))
-                }
-                Part::Classes(classes) => Box::new(classes.trees().map(|tree| (tree, &[][..]))),
-                _ => Box::new(std::iter::empty()),
-            }
+        self.components.iter().flat_map(|component| {
+            let forests = component.part.forests();
+            (0..component.part.num_rounds()).flat_map(move |round| {
+                forests.iter().map(move |forest| (&forest.trees()[round], forest.sets()))
+            })
         })
     }
 
@@ -383,7 +319,7 @@ impl Model {
         let mut at = at;
         for component in &mut self.components {
             let rounds = component.part.num_rounds();
-            let forests = component.part.forests_mut();
+            let forests = component.part.kind_mut().forests_mut();
             let count = forests.len();
             if at < rounds * count {
                 return forests[at % count].set_values(at / count, values);
@@ -401,15 +337,8 @@ impl Model {
     /// The number of trees that a score asks for: those of models inside it too, as often as they
     /// stand there.
     pub fn num_trees_inside(&self) -> usize {
-        let of_part = |component: &Component| match &component.part {
-            Part::Model(model) => model.num_trees_inside(),
-            Part::Stack(stack) => {
-                let rankers = stack.rankers().iter().map(|ranker| ranker.model.num_trees_inside());
-                rankers.sum::<usize>() + stack.outer().num_trees_inside()
-            }
-            part => part.forests().iter().map(|forest| forest.trees().len()).sum(),
-        };
-        self.components.iter().map(of_part).sum()
+        let inside = self.components.iter().flat_map(|component| component.part.kind().models());
+        self.num_trees() + inside.map(Self::num_trees_inside).sum::<usize>()
     }
 
     /// The model's own forests, in order, those of classes too.
@@ -435,30 +364,22 @@ impl Model {
     #[must_use]
     pub fn slice(&self, range: Range<usize>) -> Self {
         let mut part = self.clone();
-        part.keep(range.clone());
-        if range.start > 0 {
-            part.intercept = 0.0;
-            part.components.retain(|component| matches!(component.part, Part::Forest(_)));
-        }
+        part.keep(range);
         part
     }
 
     fn keep(&mut self, range: Range<usize>) {
+        if range.start > 0 {
+            self.intercept = 0.0;
+        }
         let mut before = 0;
-        for component in &mut self.components {
+        self.components.retain_mut(|component| {
             let count = component.part.num_rounds();
             let start = range.start.saturating_sub(before);
             let end = range.end.saturating_sub(before).max(start);
-            match &mut component.part {
-                Part::Forest(forest) => forest.keep(start..end),
-                Part::Classes(classes) => classes.keep(end),
-                Part::Linear(_) | Part::Mlp(_) | Part::Model(_) | Part::Stack(_) => {}
-            }
             before += count;
-        }
-        self.components.retain(
-            |component| !matches!(&component.part, Part::Forest(f) if f.trees().is_empty()),
-        );
+            component.part.kind_mut().keep_rounds(start..end, range.start == 0)
+        });
     }
 
     /// Whether another model scores all rows the same because it is made of the same.
@@ -478,12 +399,12 @@ impl Model {
     pub fn needs_queries(&self) -> bool {
         self.query_ranks
             || self.components.iter().any(|component| {
-                component.normalisation.needs_queries()
-                    || match &component.part {
-                        Part::Model(model) => model.needs_queries(),
-                        Part::Stack(stack) => stack.needs_queries(),
-                        _ => false,
-                    }
+                component.normalisation.needs_queries() || component.part.kind().needs_queries()
             })
     }
+}
+
+/// The number of models on the longest way into a part.
+fn depth_of(part: &Part) -> usize {
+    part.kind().models().into_iter().map(Model::depth).max().unwrap_or(0)
 }

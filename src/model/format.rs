@@ -14,32 +14,9 @@
 //!               "attributes" count LF { word [ SP rest ] LF }
 //!               "intercept" float LF
 //!               "components" count LF { component }
-//! component   = "component" weight normalise LF ( forest | linear | classes | mlp | inner | stack )
+//! component   = "component" weight normalise LF part
+//! part        = classes | forest | inner | ...        ; a kind each: its file in `parts/` has its grammar
 //! normalise   = "as-is" | "fixed" mean scale | "logistic" | "query" | "query_range" | "query_top"
-//! forest      = "forest" ( "f32" | "f64" ) count LF  ; what a value becomes; how many trees
-//!               "zeros" count { feature } LF         ; features in which 0 is missing, rising
-//!               "sets" count LF { "set" feature count { category } LF }
-//!               { tree }
-//! tree        = "tree" count LF                      ; of splits; one leaf more
-//!               { feature threshold missing left right reduction cover docs LF }
-//!               { value cover docs LF }
-//! missing     = "l" | "r"                            ; where a missing value goes
-//! left, right = ( "s" | "l" ) u32                    ; a split, further down, or a leaf
-//! linear      = "linear" count LF { feature weight LF }
-//! classes     = "classes" ( "softmax" | "ordinal" ) count LF   ; 2 to 256 classes, labels rising
-//!               { label gain LF }
-//!               "starts" count { float } LF        ; of margins: one a class; ordinal: one less
-//!               { forest }                         ; one a start: f32, no zeros, no sets, and
-//!                                                  ; as many trees as the others
-//! mlp         = "mlp" limit count LF { feature ( "x" | "log" ) mean scale LF }
-//!               "layers" count LF { layer }          ; of one unit the last
-//! layer       = "layer" count LF { bias { weight } LF } ; a line a unit, a weight each value before
-//! inner       = "model" LF model                     ; at most eight deep, the outermost counted
-//! stack       = "stack" ( "own" | "alone" ) LF       ; whether the last model sees the row's values
-//!               "rankers" count LF { "ranker" normalise LF model }   ; 1 at least
-//!               "derived" count LF { ranker statistic LF }           ; 1 at least
-//!               model                                ; of those values, if so, then the derived
-//! statistic   = "score" | "max" | "mean" | "top" count ; one word, such as top3: 1 at least
 //! ```
 //!
 //! A float is the shortest decimal that reads back to the same bits, and finite; those of an mlp are

@@ -7,33 +7,31 @@
 //! Knows nothing of the rest of the crate but its errors and the list of vector instructions, so
 //! that a service can embed it alone.
 
-mod classes;
+pub(crate) mod binned;
 mod composite;
 mod dictionary;
+#[cfg(feature = "train")]
 mod explain;
 mod file;
-mod forest;
 pub mod format;
+#[cfg(feature = "interop")]
 pub mod interop;
-mod linear;
-pub(crate) mod mlp;
 mod normalisation;
+mod parallel;
+mod parts;
 mod ranks;
 mod read;
 pub mod scorer;
-mod stack;
 mod tree;
 mod write;
 
-pub use classes::{Class, Classes, Expectation, Link};
-pub use composite::{Component, Model, Part};
+pub use composite::{Component, Model};
+#[cfg(feature = "train")]
 pub use explain::Explainer;
 pub use file::write_whole;
-pub use forest::{Cells, Forest, Set};
-pub use linear::Linear;
-pub use mlp::{Input, Layer, Mlp};
 pub use normalisation::Normalisation;
+pub(crate) use parts::mlp;
+pub use parts::*;
 pub use ranks::query_ranks;
 pub use scorer::{ClassScorer, Scorer, Value};
-pub use stack::{Derived, Ranker, Stack, Statistic, derive};
 pub use tree::{Child, Leaf, Split, Tree};

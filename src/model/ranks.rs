@@ -9,9 +9,9 @@
 //! A value counts as the nearest `f32`, as it does in training, so that data and scorer cannot
 //! disagree. A feature of a query is sorted: `n log n` steps a feature.
 
+use super::parallel;
 use super::scorer::{Value, of_single};
 use crate::error::Result;
-use rayon::prelude::*;
 
 /// About so many docs are widened at a time: their rows, with what is added to them, should stay in
 /// cache.
@@ -129,9 +129,5 @@ pub(super) fn by_queries<T: Value>(
         let bounds: Vec<usize> = bounds.iter().map(|bound| bound - start).collect();
         work(&wide, &bounds, results)
     };
-    if pieces.len() < 2 {
-        // Asking the pool may start it.
-        return pieces.into_iter().try_for_each(piece);
-    }
-    pieces.into_par_iter().try_for_each(piece)
+    parallel::try_for_each(pieces, piece)
 }

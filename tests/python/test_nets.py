@@ -84,7 +84,7 @@ def test_a_net_is_a_booster_like_any_other(tmp_path: Path) -> None:
         assert (booster.score(X) == net.predict(X)).all()
     assert net.booster.num_trees == 0
     assert repr(net.booster) == "<Booster: a net, 4 features>"
-    with pytest.raises(rr.ParamError, match="nets are not explained"):
+    with pytest.raises(rr.ParamError, match="net is not explained"):
         net.booster.explain(X)
     with pytest.raises(rr.ParamError, match="cannot hold a net"):
         net.booster.export("lightgbm")

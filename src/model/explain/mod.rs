@@ -16,9 +16,9 @@ mod kernel;
 mod paths;
 mod quadrature;
 
-use super::composite::{Model, Part};
-use super::forest::Forest;
+use super::Model;
 use super::normalisation::Normalisation;
+use super::parts::{Forest, ScoreTerms};
 use super::ranks;
 use super::scorer::{Value, no_queries};
 use crate::error::{Error, Result};
@@ -91,34 +91,29 @@ impl Explainer {
                     return Err(Error::param("explain.queries", what));
                 }
             }
-            match &component.part {
-                Part::Forest(forest) => {
+            let part = component.part.kind();
+            match part.terms() {
+                Some(ScoreTerms::Trees(forest)) => {
                     let paths = Paths::of(forest, inner)?;
                     self.base += paths.base();
                     self.forests.push((forest.clone(), paths));
                 }
-                Part::Linear(linear) => {
-                    self.terms.extend(linear.terms().iter().map(|&(f, w)| (f, inner * w)));
+                Some(ScoreTerms::Features(terms)) => {
+                    self.terms.extend(terms.iter().map(|&(f, w)| (f, inner * w)));
                 }
-                Part::Classes(_) => {
-                    let what = "the expected gain of classes is no sum: it is not explained";
-                    return Err(Error::param("explain.classes", what));
-                }
-                Part::Mlp(_) => {
-                    let what = "the scores of nets are not explained";
-                    return Err(Error::param("explain.net", what)
-                        .hint("permutation_importance asks only for scores"));
-                }
-                Part::Stack(_) => {
-                    let what = "the scores of stacks are not explained";
-                    return Err(Error::param("explain.stack", what)
-                        .hint("permutation_importance asks only for scores"));
-                }
-                Part::Model(inside) if inside.ranks_features() != model.ranks_features() => {
+                Some(ScoreTerms::Model(inside))
+                    if inside.ranks_features() != model.ranks_features() =>
+                {
                     let what = "only models that all rank features within queries are explained";
                     return Err(Error::param("explain.ranks", what));
                 }
-                Part::Model(model) => self.add(model, inner)?,
+                Some(ScoreTerms::Model(model)) => self.add(model, inner)?,
+                None => {
+                    let what =
+                        format!("the score of {} is not explained: it is no sum", part.noun());
+                    return Err(Error::param("explain.part", what)
+                        .hint("permutation_importance asks only for scores"));
+                }
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 //! On the way to a leaf each feature is a *player* with all its conditions. The *share* of a
 //! player is the part of the training docs at its splits that went on towards the leaf.
 
-use super::super::forest::Forest;
+use super::super::parts::Forest;
 use super::super::tree::{Child, Tree};
 use crate::error::{Error, Result};
 use std::ops::Range;

@@ -7,9 +7,9 @@
 //! written with `pool=`, which lists them. Categories as statistics of labels, texts and embeddings
 //! are refused.
 
-use super::super::composite::{Component, Model, Part};
-use super::super::forest::{Cells, Forest, Set};
+use super::super::parts::{Cells, Forest, Set};
 use super::super::tree::{Child, Leaf, Split, Tree};
+use super::super::{Component, Model, Part};
 use super::arrange::{Node, arrange};
 use crate::error::{Error, Result};
 use serde_json::Value;

@@ -1,7 +1,8 @@
 //! A model as one list of trees, for formats that know nothing else.
 
-use super::super::composite::{Model, Part};
+use super::super::Model;
 use super::super::normalisation::Normalisation;
+use super::super::parts::ScoreTerms;
 use super::super::tree::Tree;
 use crate::error::{Error, Result};
 
@@ -37,28 +38,28 @@ impl Flat {
                     return cannot("scores normalised within queries");
                 }
             }
-            match &component.part {
-                Part::Forest(forest) if !forest.sets().is_empty() => {
+            let part = component.part.kind();
+            match part.terms() {
+                Some(ScoreTerms::Trees(forest)) if !forest.sets().is_empty() => {
                     return cannot("sets of categories");
                 }
-                Part::Forest(forest) if !forest.zero_is_missing().is_empty() => {
+                Some(ScoreTerms::Trees(forest)) if !forest.zero_is_missing().is_empty() => {
                     return cannot("zeros that count as missing");
                 }
-                Part::Forest(forest) => {
+                Some(ScoreTerms::Trees(forest)) => {
                     for tree in forest.trees() {
                         let mut tree = tree.clone();
                         tree.scale(inner);
                         self.trees.push(tree);
                     }
                 }
-                Part::Linear(_) => return cannot("a linear part"),
-                Part::Classes(_) => return cannot("classes"),
-                Part::Mlp(_) => return cannot("a net"),
-                Part::Stack(_) => return cannot("a stack"),
-                Part::Model(inside) if inside.ranks_features() != model.ranks_features() => {
+                Some(ScoreTerms::Model(inside))
+                    if inside.ranks_features() != model.ranks_features() =>
+                {
                     return cannot("ranks within queries");
                 }
-                Part::Model(model) => self.collect(model, inner, format)?,
+                Some(ScoreTerms::Model(model)) => self.collect(model, inner, format)?,
+                Some(ScoreTerms::Features(_)) | None => return cannot(part.noun()),
             }
         }
         Ok(())

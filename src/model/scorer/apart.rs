@@ -4,15 +4,15 @@
 //! What several of them ask for is scored once: members of an ensemble that stand on the same ranker,
 //! and that ranker as a member, cost it once.
 
-use super::super::composite::{Component, Model, Part};
+use super::super::composite::{Component, Model};
 use super::super::normalisation::Normalisation;
+use super::super::parallel;
+use super::super::parts::{Derived, ModelPart, Part, Stack, derived_of};
 use super::super::ranks::pieces;
-use super::super::stack::{Derived, Stack, derived_of};
 use super::Scorer;
 use super::rows::{Value, of_single};
 use crate::error::Result;
 use crate::simd::Level;
-use rayon::prelude::*;
 
 /// All such parts of a model.
 #[derive(Debug, Default)]
@@ -66,17 +66,19 @@ impl<'a> Pool<'a> {
 
     fn gather(&mut self, model: &'a Model) {
         for component in model.components() {
-            match &component.part {
-                part if component.normalisation.needs_queries() => self.ask(part),
-                Part::Stack(stack) => {
-                    for ranker in stack.rankers() {
-                        let asked = self.of_model(&ranker.model);
-                        self.add(asked);
-                    }
-                }
-                Part::Model(inner) if self.is_other(inner) => self.ask(&component.part),
-                Part::Model(inner) => self.gather(inner),
-                _ => {}
+            let part = component.part.kind();
+            if component.normalisation.needs_queries() {
+                self.ask(&component.part);
+                continue;
+            }
+            for ranker in part.rankers() {
+                let asked = self.of_model(&ranker.model);
+                self.add(asked);
+            }
+            match part.inner() {
+                Some(inner) if self.is_other(inner) => self.ask(&component.part),
+                Some(inner) => self.gather(inner),
+                None => {}
             }
         }
     }
@@ -123,10 +125,7 @@ impl<'a> Pool<'a> {
     /// A component that is taken as it is adds its terms one by one to what is there, which no score
     /// that is made elsewhere can stand for.
     pub(super) fn shared(&self, component: &'a Component) -> Option<usize> {
-        let is_apart = match &component.part {
-            Part::Model(inner) => self.is_other(inner),
-            _ => false,
-        };
+        let is_apart = component.part.kind().inner().is_some_and(|inner| self.is_other(inner));
         if (component.is_plain() && !is_apart) || self.asked.is_empty() {
             return None;
         }
@@ -263,13 +262,7 @@ impl Stacked {
             let bounds: Vec<usize> = bounds.iter().map(|bound| bound - start).collect();
             self.outer.score_queries(&wide, &bounds, scores)
         };
-        let pieces = pieces(bounds, 1, &mut scores);
-        if pieces.len() < 2 {
-            // Asking the pool may start it.
-            pieces.into_iter().try_for_each(score)?;
-        } else {
-            pieces.into_par_iter().try_for_each(score)?;
-        }
+        parallel::try_for_each(pieces(bounds, 1, &mut scores), score)?;
         Ok(scores)
     }
 }

@@ -1,9 +1,8 @@
 //! One block of docs from values to scores.
 
-use super::super::classes::Expectation;
-use super::super::forest::{ZERO, flush};
-use super::super::mlp::{Activations, Net};
-use super::super::normalisation::Normalisation;
+use super::super::parts::Expectation;
+use super::super::parts::mlp::{Activations, Net};
+use super::super::parts::{ZERO, flush};
 use super::kernel::{Lane, Sheet, Slots, Tile};
 use super::plan::{Search, Source};
 use super::program::{Form, Stage, Step, Trees};
@@ -145,11 +144,7 @@ impl Scorer {
                 }
             }
             Step::Net(net) => self.net(scratch, context, net, top),
-            Step::Logistic => {
-                for sum in sums {
-                    *sum = Normalisation::Logistic.of_doc(*sum);
-                }
-            }
+            Step::Map(map) => map.apply(&mut sums[..context.docs]),
             Step::Apart { part, weight } => {
                 let part = &context.parts[*part][context.first..];
                 sums.iter_mut().zip(part).for_each(|(sum, part)| *sum += weight * part);

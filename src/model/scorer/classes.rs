@@ -1,7 +1,7 @@
 //! The probabilities of classes: a scorer for each margin, and the link on top.
 
-use super::super::classes::{Class, Classes, Expectation};
-use super::super::composite::{Component, Model, Part};
+use super::super::parts::{Class, Classes, Expectation};
+use super::super::{Component, Model, Part};
 use super::{Scorer, Value};
 use crate::error::{Error, Result};
 

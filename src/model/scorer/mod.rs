@@ -31,10 +31,11 @@ pub use classes::ClassScorer;
 pub use rows::Value;
 pub(super) use rows::of_single;
 
-use super::composite::{Component, Model, Part};
-use super::forest::Forest;
-use super::mlp::Net;
+use super::composite::{Component, Model};
 use super::normalisation::{Normalisation, check_bounds};
+use super::parallel;
+use super::parts::mlp::Net;
+use super::parts::{Expectation, Forest, Stack};
 use super::ranks;
 use crate::error::{Error, Result};
 use crate::simd::Level;
@@ -42,8 +43,8 @@ use apart::{Apart, Pool};
 use block::{Context, Scratch};
 use kernel::Kernels;
 use plan::{Plan, Planner};
+pub(super) use program::ScoreMap;
 use program::{Program, Step};
-use rayon::prelude::*;
 use rows::Rows;
 
 /// The docs of a block at most.
@@ -87,14 +88,12 @@ impl Scorer {
         let pool = Pool::of(model);
         let mut planner = Planner::default();
         visit(model, &pool, &mut |forest| planner.add(forest));
-        let mut plan = planner.finish();
         let kernels = Kernels::new(level);
-        let mut program = Program::new(kernels.has_planes());
-        let mut apart = pool.scorers(level);
-        let (plan_of, program_of) = (&mut plan, &mut program);
-        let mut build =
-            Build { level, pool: &pool, plan: plan_of, program: program_of, apart: &mut apart };
-        build.model(model);
+        let apart = pool.scorers(level);
+        let (plan, program) = (planner.finish(), Program::new(kernels.has_planes()));
+        let mut builder = ScorerBuilder { level, plan, program, apart, pool };
+        builder.model(model);
+        let ScorerBuilder { plan, mut program, apart, .. } = builder;
         program.finish();
         let num_features = model.num_features();
         let few = program.few(kernels.picoseconds());
@@ -193,7 +192,7 @@ impl Scorer {
         let docs = scores.len();
         let worth = self.work(docs) / WORTH_A_THREAD;
         // Asking for the number of threads may start them.
-        let threads = if worth < 2 { 1 } else { worth.min(rayon::current_num_threads()) };
+        let threads = if worth < 2 { 1 } else { worth.min(parallel::num_threads()) };
         let block = |scratch: &mut Scratch, first, scores: &mut [f64]| {
             let context = Context { rows: rows.skip(first), first, docs: scores.len(), parts };
             self.block(scratch, &context, scores);
@@ -208,7 +207,7 @@ impl Scorer {
         }
         // The last blocks decide when all are done: no thread should have one more than another.
         let each = docs.div_ceil(threads).next_multiple_of(64).min(self.kernels.block());
-        scores.par_chunks_mut(each).enumerate().for_each(|(i, scores)| {
+        parallel::for_each_chunk(scores, each, |i, scores| {
             Scratch::with(|scratch| block(scratch, i * each, scores));
         });
     }
@@ -219,26 +218,28 @@ impl Scorer {
 /// But for what is scored for itself.
 fn visit<'a>(model: &'a Model, pool: &Pool<'a>, see: &mut impl FnMut(&'a Forest)) {
     for component in model.components() {
-        match &component.part {
-            _ if pool.shared(component).is_some() => {}
-            Part::Model(model) => visit(model, pool, see),
-            part => part.forests().iter().for_each(&mut *see),
+        if pool.shared(component).is_some() {
+            continue;
         }
+        if let Some(inner) = component.part.kind().inner() {
+            visit(inner, pool, see);
+        }
+        component.part.forests().iter().for_each(&mut *see);
     }
 }
 
-/// A scorer being built.
-struct Build<'a> {
+/// A scorer being built: what the parts of a model add their terms to.
+pub(super) struct ScorerBuilder<'a> {
     level: Level,
-    plan: &'a mut Plan,
-    program: &'a mut Program,
-    apart: &'a mut Apart,
-    pool: &'a Pool<'a>,
+    plan: Plan,
+    program: Program,
+    apart: Apart,
+    pool: Pool<'a>,
 }
 
-impl Build<'_> {
+impl<'a> ScorerBuilder<'a> {
     /// Adds all terms of a model to the sum, as `composite` says.
-    fn model(&mut self, model: &Model) {
+    pub(super) fn model(&mut self, model: &'a Model) {
         self.program.push(Step::Add(model.intercept()));
         for component in model.components() {
             if let Some(ranker) = self.pool.shared(component) {
@@ -246,43 +247,59 @@ impl Build<'_> {
                 continue;
             }
             if component.is_plain() {
-                self.part(&component.part);
+                component.part.kind().build(self);
                 continue;
             }
             self.program.open();
-            self.part(&component.part);
-            self.close(component);
+            component.part.kind().build(self);
+            self.close_component(component);
         }
     }
 
-    /// Adds the terms of a part.
-    fn part(&mut self, part: &Part) {
-        match part {
-            Part::Forest(forest) => self.forest(forest),
-            Part::Classes(classes) => {
-                for (forest, &start) in classes.forests().iter().zip(classes.starts()) {
-                    self.program.open();
-                    self.program.push(Step::Add(start));
-                    self.forest(forest);
-                }
-                self.program.expect(classes.expectation().clone());
-            }
-            Part::Linear(linear) => {
-                for &(feature, weight) in linear.terms() {
-                    self.program.push(Step::Term { feature, weight });
-                }
-            }
-            Part::Mlp(mlp) => self.program.net(Net::of(mlp)),
-            Part::Model(inner) => self.model(inner),
-            Part::Stack(stack) => {
-                let part = self.apart.push_stack(self.pool, stack, self.level);
-                self.program.push(Step::Apart { part, weight: 1.0 });
-            }
+    /// Adds the leaf values of trees to the sum.
+    pub(super) fn forest(&mut self, forest: &Forest) {
+        for tree in forest.trees() {
+            self.program.tree(&mut self.plan, forest, tree);
         }
     }
-}
 
-impl Build<'_> {
+    /// Adds a weighted value to the sum.
+    pub(super) fn term(&mut self, feature: u32, weight: f64) {
+        self.program.push(Step::Term { feature, weight });
+    }
+
+    /// Adds the score of a net to the sum.
+    pub(super) fn net(&mut self, net: Net) {
+        self.program.net(net);
+    }
+
+    /// Adds the score of a stack to the sum.
+    pub(super) fn stack(&mut self, stack: &'a Stack) {
+        let part = self.apart.push_stack(&self.pool, stack, self.level);
+        self.program.push(Step::Apart { part, weight: 1.0 });
+    }
+
+    /// Starts a new sum on top, with a first term.
+    pub(super) fn open(&mut self, start: f64) {
+        self.program.open();
+        self.program.push(Step::Add(start));
+    }
+
+    /// Replaces the sum on top by a function of it.
+    pub(super) fn apply(&mut self, map: impl ScoreMap + 'static) {
+        self.program.push(Step::Map(Box::new(map)));
+    }
+
+    /// Takes the sum on top, and adds it so many times to the sum below.
+    pub(super) fn close(&mut self, weight: f64) {
+        self.program.close(weight, 0.0, 1.0);
+    }
+
+    /// Takes margins, a sum each, from the top, and adds the gain that they let expect to the sum below.
+    pub(super) fn expect(&mut self, expectation: &Expectation) {
+        self.program.expect(expectation.clone());
+    }
+
     /// Adds a component whose scores are those of a ranker of the pool.
     fn shared(&mut self, ranker: usize, component: &Component) {
         let (weight, normalisation) = (component.weight, component.normalisation);
@@ -293,25 +310,18 @@ impl Build<'_> {
         let part = self.apart.push(ranker, Normalisation::AsIs);
         self.program.open();
         self.program.push(Step::Apart { part, weight: 1.0 });
-        self.close(component);
+        self.close_component(component);
     }
 
     /// Adds the sum on top to that below, as a component says.
-    fn close(&mut self, component: &Component) {
-        let (mean, scale) = match component.normalisation {
-            Normalisation::Fixed { mean, scale } => (mean, scale),
-            _ => (0.0, 1.0),
-        };
+    fn close_component(&mut self, component: &Component) {
+        if let Normalisation::Fixed { mean, scale } = component.normalisation {
+            return self.program.close(component.weight, mean, scale);
+        }
         if component.normalisation == Normalisation::Logistic {
-            self.program.push(Step::Logistic);
+            self.apply(component.normalisation);
         }
-        self.program.close(component.weight, mean, scale);
-    }
-
-    fn forest(&mut self, forest: &Forest) {
-        for tree in forest.trees() {
-            self.program.tree(self.plan, forest, tree);
-        }
+        self.close(component.weight);
     }
 }
 

@@ -7,7 +7,7 @@
 //! which is above every one and goes right. More thresholds than fit a code are searched in several
 //! tables.
 
-use super::super::forest::{Cells, Forest, Set, ZERO};
+use super::super::parts::{Cells, Forest, Set, ZERO};
 use super::super::tree::{Split, Tree};
 use super::search::{Exact, Table, at_most};
 use std::collections::BTreeMap;

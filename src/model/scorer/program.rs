@@ -1,13 +1,28 @@
 //! The sum as a list of steps, and the trees in the forms that the kernels take.
 
-use super::super::classes::Expectation;
-use super::super::forest::Forest;
-use super::super::mlp::Net;
+use super::super::normalisation::Normalisation;
+use super::super::parts::Expectation;
+use super::super::parts::Forest;
+use super::super::parts::mlp::Net;
 use super::super::tree::Tree;
 use super::mux::{Circuit, Circuits};
 use super::plan::Plan;
 use super::planes::{Chunk, Chunks};
 use super::walk::{Walk, Walks};
+
+/// A function of one score.
+pub(in crate::model) trait ScoreMap: std::fmt::Debug + Send + Sync {
+    /// Replaces each score by its value.
+    fn apply(&self, scores: &mut [f64]);
+}
+
+impl ScoreMap for Normalisation {
+    fn apply(&self, scores: &mut [f64]) {
+        for score in scores {
+            *score = self.of_doc(*score);
+        }
+    }
+}
 
 /// What is done to the sums of a block of docs.
 ///
@@ -24,8 +39,8 @@ pub(super) enum Step {
     Net(Box<Net>),
     /// Adds what a part says that was scored for itself.
     Apart { part: usize, weight: f64 },
-    /// Makes a sum the probability that it stands for.
-    Logistic,
+    /// Replaces the sum by a function of it.
+    Map(Box<dyn ScoreMap>),
     /// Puts a new sum of 0 on the stack.
     Open,
     /// Takes a sum from the stack, normalises it, and adds it to the one below.

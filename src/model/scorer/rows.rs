@@ -1,6 +1,6 @@
 //! Rows of values as callers have them.
 
-use super::super::forest::{is_zero, nearest};
+use super::super::parts::{is_zero, nearest};
 
 /// A value of a feature: `f32` or `f64`.
 pub trait Value: Copy + Send + Sync + Into<f64> + sealed::Sealed + 'static {

@@ -1,9 +1,9 @@
 //! LightGBM's text to a model.
 
-use super::super::super::composite::{Component, Model, Part};
-use super::super::super::forest::{Cells, Forest, Set};
 use super::super::super::normalisation::Normalisation;
+use super::super::super::parts::{Cells, Forest, Set};
 use super::super::super::tree::{Child, Leaf, Split, Tree};
+use super::super::super::{Component, Model, Part};
 use super::super::arrange::{Node, arrange};
 use super::{CATEGORICAL, DEFAULT_LEFT, Missing};
 use crate::error::{Error, Result, foreign};

@@ -1,8 +1,8 @@
 //! A model to LightGBM's text.
 
-use super::super::super::composite::{Model, Part};
-use super::super::super::forest::{Cells, Forest};
+use super::super::super::Model;
 use super::super::super::normalisation::Normalisation;
+use super::super::super::parts::{Cells, Forest, ScoreTerms};
 use super::super::super::tree::{Child, Leaf, Split, Tree};
 use super::{CATEGORICAL, DEFAULT_LEFT, Missing};
 use crate::error::{Error, Result};
@@ -61,22 +61,22 @@ fn collect<'a>(model: &'a Model, weight: f64, trees: &mut Vec<Written<'a>>) -> R
             Normalisation::Fixed { mean: 0.0, scale } => inner /= scale,
             _ => return Err(cannot("normalised scores")),
         }
-        match &component.part {
-            Part::Forest(forest) => {
+        let part = component.part.kind();
+        match part.terms() {
+            Some(ScoreTerms::Trees(forest)) => {
                 for tree in forest.trees() {
                     let mut tree = tree.clone();
                     tree.scale(inner);
                     trees.push(Written::new(tree).decided(forest)?);
                 }
             }
-            Part::Linear(_) => return Err(cannot("a linear part")),
-            Part::Classes(_) => return Err(cannot("classes")),
-            Part::Mlp(_) => return Err(cannot("a net")),
-            Part::Stack(_) => return Err(cannot("a stack")),
-            Part::Model(inside) if inside.ranks_features() != model.ranks_features() => {
+            Some(ScoreTerms::Model(inside))
+                if inside.ranks_features() != model.ranks_features() =>
+            {
                 return Err(cannot("ranks within queries"));
             }
-            Part::Model(model) => collect(model, inner, trees)?,
+            Some(ScoreTerms::Model(model)) => collect(model, inner, trees)?,
+            Some(ScoreTerms::Features(_)) | None => return Err(cannot(part.noun())),
         }
     }
     Ok(())

@@ -1,9 +1,9 @@
 //! XGBoost's JSON to a model.
 
-use super::super::super::composite::{Component, Model, Part};
-use super::super::super::forest::{Cells, Forest, Set};
-use super::super::super::linear::Linear;
+use super::super::super::parts::Linear;
+use super::super::super::parts::{Cells, Forest, Set};
 use super::super::super::tree::{Child, Leaf, Split, Tree};
+use super::super::super::{Component, Model, Part};
 use super::super::arrange::{Node, arrange};
 use super::super::ubjson;
 use crate::error::{Error, Result};

@@ -8,10 +8,27 @@
 //! none is below 0. The exponential is our own, so that a score has the same bits on every machine.
 //!
 //! Cost: beside the trees, some nanoseconds a doc and class.
+//!
+//! ```text
+//! classes     = "classes" ( "softmax" | "ordinal" ) count LF   ; 2 to 256 classes, labels rising
+//!               { label gain LF }
+//!               "starts" count { float } LF        ; of margins: one a class; ordinal: one less
+//!               { forest }                         ; one a start: f32, no zeros, no sets, and
+//!                                                  ; as many trees as the others
+//! ```
 
-use super::forest::Forest;
-use super::tree::Tree;
+use super::{Forest, ModelPart};
 use crate::error::{Error, Result};
+use crate::model::binned::ForestScorer;
+use crate::model::parallel;
+use crate::model::read::{Around, ModelLine, ModelReader};
+use crate::model::scorer::ScorerBuilder;
+use crate::model::write::put;
+use crate::model::{Model, Tree};
+use std::ops::Range;
+
+/// Documents that a task takes.
+const DOCS_A_TASK: usize = 1 << 12;
 
 /// How margins become probabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +70,7 @@ pub struct Classes {
 }
 
 /// As many classes as there are at most.
-pub(super) const MOST: usize = 256;
+const MOST: usize = 256;
 
 impl Link {
     /// The number of margins of so many classes.
@@ -92,6 +109,20 @@ impl Expectation {
             Link::Softmax => softmax(margins, probabilities),
             Link::Ordinal => ordinal(margins, probabilities),
         }
+    }
+
+    /// Adds the gains that margins, a list for each forest, let expect to the scores of documents.
+    pub(crate) fn add_gains(&self, margins: &[Vec<f64>], scores: &mut [f64]) {
+        parallel::for_each_chunk(scores, DOCS_A_TASK, |task, scores| {
+            let mut own = vec![0.0; margins.len()];
+            let mut scratch = vec![0.0; self.num_classes()];
+            for (at, score) in scores.iter_mut().enumerate() {
+                for (own, margins) in own.iter_mut().zip(margins) {
+                    *own = margins[task * DOCS_A_TASK + at];
+                }
+                *score += self.gain(&own, &mut scratch);
+            }
+        });
     }
 
     /// The gain that margins let expect; `scratch` has room for a probability a class.
@@ -224,19 +255,9 @@ impl Classes {
         &self.forests
     }
 
-    pub(super) fn forests_mut(&mut self) -> &mut [Forest] {
-        &mut self.forests
-    }
-
     /// The number of trees in each forest.
     pub fn num_rounds(&self) -> usize {
         self.forests[0].trees().len()
-    }
-
-    /// The trees, round by round.
-    pub fn trees(&self) -> impl Iterator<Item = &Tree> {
-        (0..self.num_rounds())
-            .flat_map(|round| self.forests.iter().map(move |forest| &forest.trees()[round]))
     }
 
     /// The same with other gains.
@@ -251,9 +272,106 @@ impl Classes {
         Ok(other)
     }
 
-    /// Keeps the first rounds.
-    pub(super) fn keep(&mut self, rounds: usize) {
-        self.forests.iter_mut().for_each(|forest| forest.keep(0..rounds));
+    /// The margins of so many binned documents, class by class.
+    pub(crate) fn binned_margins<'a>(
+        &'a self,
+        forests: &mut dyn ForestScorer<'a>,
+        num_docs: usize,
+    ) -> Result<Vec<Vec<f64>>> {
+        let margin = |(forest, &start): (&'a Forest, &f64)| {
+            let mut margin = vec![start; num_docs];
+            forests.add(forest, &mut margin)?;
+            Ok(margin)
+        };
+        self.forests.iter().zip(&self.starts).map(margin).collect()
+    }
+}
+
+impl ModelPart for Classes {
+    fn noun(&self) -> &'static str {
+        "classes"
+    }
+
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, around: Around) -> Result<Self> {
+        let link = match line.word("softmax or ordinal")? {
+            "softmax" => Link::Softmax,
+            "ordinal" => Link::Ordinal,
+            _ => return Err(line.wrong("softmax or ordinal")),
+        };
+        let count = line.count()?;
+        line.end()?;
+        let mut classes = Vec::new();
+        for _ in 0..count {
+            let mut line = reader.line()?;
+            classes.push(Class { label: line.float("a label")?, gain: line.float("a gain")? });
+            line.end()?;
+        }
+        let mut line = reader.after("starts")?;
+        let count = line.count()?;
+        let starts: Vec<f64> = (0..count).map(|_| line.float("a start")).collect::<Result<_>>()?;
+        line.end()?;
+        let empty =
+            Self::new(around.features, link, &classes, starts).map_err(|e| reader.refuse(&e))?;
+        let mut forests = Vec::new();
+        for _ in empty.starts() {
+            let line = reader.after("forest")?;
+            forests.push(Forest::read(reader, line, around)?);
+        }
+        empty.with_forests(forests).map_err(|e| reader.refuse(&e))
+    }
+
+    fn write(&self, text: &mut String) {
+        let link = match self.expectation().link() {
+            Link::Softmax => "softmax",
+            Link::Ordinal => "ordinal",
+        };
+        put(text, format_args!("classes {link} {}\n", self.classes().len()));
+        for class in self.classes() {
+            put(text, format_args!("{:?} {:?}\n", class.label, class.gain));
+        }
+        put(text, format_args!("starts {}", self.starts().len()));
+        for start in self.starts() {
+            put(text, format_args!(" {start:?}"));
+        }
+        text.push('\n');
+        for each in self.forests() {
+            each.write(text);
+        }
+    }
+
+    fn check(&self, model: &Model) -> Result<()> {
+        model.check_features(self.num_features)
+    }
+
+    fn build<'a>(&'a self, scorer: &mut ScorerBuilder<'a>) {
+        for (forest, &start) in self.forests.iter().zip(&self.starts) {
+            scorer.open(start);
+            scorer.forest(forest);
+        }
+        scorer.expect(&self.expectation);
+    }
+
+    fn add_binned<'a>(
+        &'a self,
+        forests: &mut dyn ForestScorer<'a>,
+        sums: &mut [f64],
+    ) -> Result<()> {
+        let margins = self.binned_margins(forests, sums.len())?;
+        self.expectation.add_gains(&margins, sums);
+        Ok(())
+    }
+
+    fn forests(&self) -> &[Forest] {
+        &self.forests
+    }
+
+    fn forests_mut(&mut self) -> &mut [Forest] {
+        &mut self.forests
+    }
+
+    fn keep_rounds(&mut self, rounds: Range<usize>, from_start: bool) -> bool {
+        self.forests.iter_mut().for_each(|forest| forest.keep(0..rounds.end));
+        from_start
     }
 }
 

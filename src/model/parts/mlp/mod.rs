@@ -10,14 +10,27 @@
 //! overflow, which [`Mlp::new`] makes sure of.
 //!
 //! Cost: a multiplication and an addition a weight, sixteen at a time.
+//!
+//! ```text
+//! mlp         = "mlp" limit count LF { feature ( "x" | "log" ) mean scale LF }
+//!               "layers" count LF { layer }          ; of one unit the last
+//! layer       = "layer" count LF { bias { weight } LF } ; a line a unit, a weight each value before
+//! ```
 
 pub(crate) mod kernel;
 pub(crate) mod lanes;
 mod net;
 
-pub(crate) use net::{Activations, Net, Shape};
+#[cfg(feature = "train")]
+pub(crate) use net::Shape;
+pub(crate) use net::{Activations, Net};
 
+use super::ModelPart;
 use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::model::read::{Around, ModelLine, ModelReader};
+use crate::model::scorer::ScorerBuilder;
+use crate::model::write::put;
 use kernel::{signed_log, tangent};
 
 /// The most hidden layers.
@@ -128,7 +141,7 @@ impl Mlp {
     /// What it says of a row, one unit after the other: the slow twin of what scores.
     pub fn score<T: Copy + Into<f64>>(&self, row: &[T]) -> f64 {
         let input = |input: &Input| {
-            let value = super::forest::nearest(row[input.feature as usize].into());
+            let value = super::nearest(row[input.feature as usize].into());
             let value = if input.log { signed_log(value) } else { value };
             let value = (value - input.mean) * (1.0 / input.scale);
             if value.is_nan() { 0.0 } else { value.clamp(-self.limit, self.limit) }
@@ -150,16 +163,92 @@ impl Mlp {
         }
         f64::from(output.biases[0]) + sums.iter().sum::<f64>()
     }
+}
 
-    pub(super) fn check(&self, num_features: usize) -> Result<()> {
+impl ModelPart for Mlp {
+    fn noun(&self) -> &'static str {
+        "a net"
+    }
+
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, _: Around) -> Result<Self> {
+        let limit = line.single("a limit")?;
+        let count = line.count()?;
+        line.end()?;
+        let mut inputs = Vec::new();
+        for _ in 0..count {
+            let mut line = reader.line()?;
+            inputs.push(Input {
+                feature: line.parse("a feature")?,
+                log: match line.word("x or log")? {
+                    "x" => false,
+                    "log" => true,
+                    _ => return Err(line.wrong("x or log")),
+                },
+                mean: line.single("a mean")?,
+                scale: line.single("a scale")?,
+            });
+            line.end()?;
+        }
+        let (mut layers, mut before) = (Vec::new(), count);
+        for _ in 0..reader.count("layers")? {
+            let units = reader.count("layer")?;
+            layers.push(read_layer(reader, units, before)?);
+            before = units;
+        }
+        Self::new(inputs, limit, layers).map_err(|e| reader.refuse(&e))
+    }
+
+    fn write(&self, text: &mut String) {
+        put(text, format_args!("mlp {:?} {}\n", self.limit(), self.inputs().len()));
+        for input in self.inputs() {
+            let kind = if input.log { "log" } else { "x" };
+            put(
+                text,
+                format_args!("{} {kind} {:?} {:?}\n", input.feature, input.mean, input.scale),
+            );
+        }
+        put(text, format_args!("layers {}\n", self.layers().len()));
+        for layer in self.layers() {
+            put(text, format_args!("layer {}\n", layer.biases.len()));
+            let before = layer.weights.len() / layer.biases.len();
+            for (bias, weights) in layer.biases.iter().zip(layer.weights.chunks(before)) {
+                put(text, format_args!("{bias:?}"));
+                for weight in weights {
+                    put(text, format_args!(" {weight:?}"));
+                }
+                text.push('\n');
+            }
+        }
+    }
+
+    fn check(&self, model: &Model) -> Result<()> {
         match self.inputs.last() {
-            Some(last) if last.feature as usize >= num_features => {
+            Some(last) if last.feature as usize >= model.num_features() => {
                 let what = format!("a net looks at feature {}", last.feature);
-                Err(Error::model("model.feature", what).expected(format!("< {num_features}")))
+                Err(Error::model("model.feature", what)
+                    .expected(format!("< {}", model.num_features())))
             }
             _ => Ok(()),
         }
     }
+
+    fn build<'a>(&'a self, scorer: &mut ScorerBuilder<'a>) {
+        scorer.net(Net::of(self));
+    }
+}
+
+/// A line a unit: its bias, and a weight for each value before.
+fn read_layer(reader: &mut ModelReader<'_>, units: usize, before: usize) -> Result<Layer> {
+    let mut layer = Layer::default();
+    for _ in 0..units {
+        let mut line = reader.line()?;
+        layer.biases.push(line.single("a bias")?);
+        for _ in 0..before {
+            layer.weights.push(line.single("a weight")?);
+        }
+        line.end()?;
+    }
+    Ok(layer)
 }
 
 fn number(what: &str) -> Error {

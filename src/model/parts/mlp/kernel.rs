@@ -87,6 +87,7 @@ macro_rules! at_levels {
         }
     };
 }
+#[cfg(feature = "train")]
 pub(crate) use at_levels;
 
 at_levels! {

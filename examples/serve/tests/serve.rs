@@ -1,19 +1,15 @@
-//! The scoring service of `examples/serve.rs` under load, while its model changes.
+//! The scoring service of this package under load, while its model changes.
 //!
 //! `cargo test --release --test serve -- --nocapture` prints how many queries a second it answered.
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 #![expect(clippy::print_stdout, reason = "a load test says what it found")]
 
-#[expect(dead_code, reason = "shared with the tests of the scorer")]
-mod models;
-
-use models::native;
-use rustrank::model::Model;
+use rustrank::model::{Child, Leaf, Model, Split, Tree};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{self, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -21,21 +17,46 @@ const FEATURES: usize = 20;
 const DOCS: usize = 100;
 const CLIENTS: usize = 4;
 
+/// A model of trees that have so many leaves each: random splits, balanced.
+fn forest(seed: u64, num_features: usize, leaves: &[u32]) -> Model {
+    let mut state = seed;
+    let mut random = move |below: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut model = Model::new(num_features);
+    for &leaves in leaves {
+        // Node i has the children 2i + 1 and 2i + 2: splits come first.
+        let child = |at: u32| {
+            if at < leaves - 1 { Child::Split(at) } else { Child::Leaf(at + 1 - leaves) }
+        };
+        let splits = (0..leaves - 1).map(|at| Split {
+            feature: random(num_features as u64) as u32,
+            threshold: random(97) as f64 / 7.0,
+            missing_left: random(2) == 0,
+            left: child(2 * at + 1),
+            right: child(2 * at + 2),
+            reduction: 0.0,
+            cover: 1.0,
+            docs: 1,
+        });
+        let splits: Vec<Split> = splits.collect();
+        let leaf = |_| Leaf { value: random(1 << 20) as f64 / 1e6 - 0.5, cover: 1.0, docs: 1 };
+        let leaves = (0..leaves).map(leaf).collect();
+        model.push(Tree::new(splits, leaves)).unwrap();
+    }
+    model
+}
+
 struct Service {
-    process: Child,
+    process: process::Child,
     address: String,
 }
 
 impl Service {
     fn start(model: &Path) -> Self {
-        let test = std::env::current_exe().unwrap();
-        let folder = test.parent().unwrap().parent().unwrap();
-        let program = folder.join("examples/serve");
-        assert!(
-            program.exists(),
-            "`cargo test` builds it, and so does `cargo build --example serve`"
-        );
-        let mut process = Command::new(program)
+        let mut process = Command::new(env!("CARGO_BIN_EXE_serve"))
             .arg(model)
             .arg("127.0.0.1:0")
             .stdout(Stdio::piped())
@@ -130,7 +151,7 @@ fn reloading_drops_no_request() {
     let folder = std::env::temp_dir().join(format!("rustrank-serve-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("model.rrk");
-    let models = [1, 2].map(|seed| native(seed, FEATURES, &[31; 500]));
+    let models = [1, 2].map(|seed| forest(seed, FEATURES, &[31; 500]));
     models[0].save(&path).unwrap();
     let service = Service::start(&path);
     let end = AtomicBool::new(false);
@@ -172,7 +193,7 @@ fn requests_that_make_no_sense_are_told_so() {
     let folder = std::env::temp_dir().join(format!("rustrank-refuse-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("model.rrk");
-    let model = native(1, 3, &[9; 20]);
+    let model = forest(1, 3, &[9; 20]);
     model.save(&path).unwrap();
     let service = Service::start(&path);
     let mut client = service.client();
@@ -181,8 +202,10 @@ fn requests_that_make_no_sense_are_told_so() {
         (status, String::from_utf8(body).unwrap())
     };
     let (status, body) = ask(r#"{"rows": [[1, null, 2.5], [0, 0, 0]]}"#);
-    let scorer = model.scorer();
-    let score = |row: [f64; 3]| scorer.score_row(&row).unwrap();
+    let score = |row: [f64; 3]| {
+        let leaf = |tree: &Tree| tree.leaves()[tree.leaf_of(|feature| row[feature as usize])].value;
+        model.trees().map(leaf).fold(0.0, |sum, value| sum + value)
+    };
     let wanted = [score([1.0, f64::NAN, 2.5]), score([0.0; 3])];
     assert_eq!((status, body), (200, format!(r#"{{"scores":[{:?},{:?}]}}"#, wanted[0], wanted[1])));
     assert_eq!(ask(r#"{"rows": []}"#), (200, r#"{"scores":[]}"#.to_owned()));

@@ -1,4 +1,4 @@
-//! A scoring service: `cargo run --release --example serve -- MODEL [ADDRESS]`.
+//! A scoring service: `cargo run --release -- MODEL [ADDRESS]`, in `examples/serve`.
 //!
 //! - `POST /score` with `{"rows": [[0.5, null, 3], ...]}` answers `{"scores": [...]}`; `null` is a
 //!   missing value. As `application/octet-stream`, rows are little-endian `f32`, one after the
@@ -7,8 +7,8 @@
 //!   began with, so none is dropped; a file that cannot be read leaves the old model in place.
 //! - `GET /model` says how many features a row has.
 //!
-//! Any number of requests share one scorer, without locks while they score. What takes less than
-//! about a millisecond is scored where it is read; more goes to the pool.
+//! All requests share one scorer, without locks while they score. What takes less than about a
+//! millisecond is scored on the thread that read it; more goes to the threads for blocking work.
 #![expect(clippy::print_stdout, reason = "a service says where it listens")]
 
 use axum::Router;
@@ -99,7 +99,7 @@ async fn scored<T: rustrank::model::Value>(
 
 async fn reload(State(service): State<Arc<Service>>) -> Result<&'static str, Failure> {
     let path = service.path.clone();
-    let read = move || Model::load_any(path).map(|model| model.scorer());
+    let read = move || Model::load(path).map(|model| model.scorer());
     let scorer = tokio::task::spawn_blocking(read).await.map_err(broken)?.map_err(broken)?;
     *service.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(scorer);
     Ok("reloaded\n")
@@ -110,7 +110,7 @@ async fn model(State(service): State<Arc<Service>>) -> String {
 }
 
 async fn serve(path: PathBuf, address: String) -> Result<(), Box<dyn std::error::Error>> {
-    let current = RwLock::new(Arc::new(Model::load_any(&path)?.scorer()));
+    let current = RwLock::new(Arc::new(Model::load(&path)?.scorer()));
     let app = Router::new()
         .route("/score", post(score))
         .route("/reload", post(reload))

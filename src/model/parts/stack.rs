@@ -6,11 +6,23 @@
 //!
 //! A derived value counts as the nearest `f32`, as values do in training, and does not depend on the
 //! order of the docs, so that the features that [`derive()`] makes for training are those of a scorer.
+//!
+//! ```text
+//! stack       = "stack" ( "own" | "alone" ) LF       ; whether the last model sees the row's values
+//!               "rankers" count LF { "ranker" normalise LF model }   ; 1 at least
+//!               "derived" count LF { ranker statistic LF }           ; 1 at least
+//!               model                                ; of those values, if so, then the derived
+//! statistic   = "score" | "max" | "mean" | "top" count ; one word, such as top3: 1 at least
+//! ```
 
-use super::composite::Model;
-use super::forest::nearest;
-use super::normalisation::{Normalisation, check_bounds};
+use super::{ModelPart, nearest};
 use crate::error::{Error, Result};
+use crate::model::composite::no_ranks;
+use crate::model::normalisation::check_bounds;
+use crate::model::read::{Around, ModelLine, ModelReader};
+use crate::model::scorer::ScorerBuilder;
+use crate::model::write::{self, put};
+use crate::model::{Model, Normalisation};
 use std::fmt;
 use std::str::FromStr;
 
@@ -112,24 +124,81 @@ impl Stack {
     pub fn outer(&self) -> &Model {
         &self.outer
     }
-
-    /// Whether scores depend on the other docs of the query.
-    pub fn needs_queries(&self) -> bool {
-        self.outer.needs_queries()
-            || self.derived.iter().any(|derived| derived.statistic != Statistic::Score)
-            || self.rankers.iter().any(Ranker::needs_queries)
-    }
-
-    /// The number of models on the longest way inward.
-    pub(super) fn depth(&self) -> usize {
-        let rankers = self.rankers.iter().map(|ranker| ranker.model.depth());
-        rankers.fold(self.outer.depth(), usize::max)
-    }
 }
 
 impl Ranker {
     fn needs_queries(&self) -> bool {
         self.normalisation.needs_queries() || self.model.needs_queries()
+    }
+}
+
+impl ModelPart for Stack {
+    fn noun(&self) -> &'static str {
+        "a stack"
+    }
+
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, around: Around) -> Result<Self> {
+        let depth = line.deeper(around)?;
+        let own = match line.word("own or alone")? {
+            "own" => true,
+            "alone" => false,
+            _ => return Err(line.wrong("own or alone")),
+        };
+        line.end()?;
+        let mut rankers = Vec::new();
+        for _ in 0..reader.count("rankers")? {
+            let mut line = reader.after("ranker")?;
+            let normalisation = line.normalisation()?;
+            line.end()?;
+            rankers.push(Ranker { normalisation, model: reader.model(depth)? });
+        }
+        let mut derived = Vec::new();
+        for _ in 0..reader.count("derived")? {
+            let mut line = reader.line()?;
+            let ranker = line.parse("a ranker")?;
+            derived.push(Derived { ranker, statistic: line.parse("score, max, mean or top3")? });
+            line.end()?;
+        }
+        let outer = reader.model(depth)?;
+        Self::new(around.features, rankers, derived, own, outer).map_err(|e| reader.refuse(&e))
+    }
+
+    fn write(&self, text: &mut String) {
+        text.push_str(if self.own() { "stack own\n" } else { "stack alone\n" });
+        put(text, format_args!("rankers {}\n", self.rankers().len()));
+        for ranker in self.rankers() {
+            text.push_str("ranker ");
+            write::normalise(text, ranker.normalisation);
+            write::model(text, &ranker.model);
+        }
+        put(text, format_args!("derived {}\n", self.derived().len()));
+        for derived in self.derived() {
+            put(text, format_args!("{} {}\n", derived.ranker, derived.statistic));
+        }
+        write::model(text, self.outer());
+    }
+
+    fn check(&self, model: &Model) -> Result<()> {
+        model.check_features(self.num_features)?;
+        if model.ranks_features() { Err(no_ranks()) } else { Ok(()) }
+    }
+
+    fn build<'a>(&'a self, scorer: &mut ScorerBuilder<'a>) {
+        scorer.stack(self);
+    }
+
+    fn rankers(&self) -> &[Ranker] {
+        &self.rankers
+    }
+
+    fn models(&self) -> Vec<&Model> {
+        self.rankers.iter().map(|ranker| &ranker.model).chain([&self.outer]).collect()
+    }
+
+    fn needs_queries(&self) -> bool {
+        self.outer.needs_queries()
+            || self.derived.iter().any(|derived| derived.statistic != Statistic::Score)
+            || self.rankers.iter().any(Ranker::needs_queries)
     }
 }
 
@@ -177,7 +246,11 @@ pub fn derive(derived: &[Derived], scores: &[Vec<f64>], bounds: &[usize]) -> Res
 }
 
 /// As [`derive()`], once everything is checked.
-pub(super) fn derived_of(derived: &[Derived], scores: &[Vec<f64>], bounds: &[usize]) -> Vec<f32> {
+pub(in crate::model) fn derived_of(
+    derived: &[Derived],
+    scores: &[Vec<f64>],
+    bounds: &[usize],
+) -> Vec<f32> {
     let width = derived.len();
     let rows = scores.first().map_or(0, Vec::len);
     let mut columns = vec![0.0; rows * width];

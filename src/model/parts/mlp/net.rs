@@ -50,6 +50,7 @@ impl Shape {
     }
 
     /// The number of hidden layers.
+    #[cfg(feature = "train")]
     pub(crate) fn depth(&self) -> usize {
         self.blocks.len()
     }
@@ -107,6 +108,7 @@ impl Net {
     }
 
     /// The same net as a part of a model; `inputs` are those it was made of.
+    #[cfg_attr(not(feature = "train"), expect(dead_code, reason = "what training calls"))]
     pub(crate) fn to_mlp(&self, inputs: &[Input]) -> Result<Mlp> {
         let Shape { sizes, widths, blocks, output } = &self.shape;
         let mut layers = Vec::with_capacity(blocks.len() + 1);

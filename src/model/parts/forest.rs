@@ -1,7 +1,25 @@
 //! A forest: trees whose leaf values are summed in order.
+//!
+//! ```text
+//! forest      = "forest" ( "f32" | "f64" ) count LF  ; what a value becomes; how many trees
+//!               "zeros" count { feature } LF         ; features in which 0 is missing, rising
+//!               "sets" count LF { "set" feature count { category } LF }
+//!               { tree }
+//! tree        = "tree" count LF                      ; of splits; one leaf more
+//!               { feature threshold missing left right reduction cover docs LF }
+//!               { value cover docs LF }
+//! missing     = "l" | "r"                            ; where a missing value goes
+//! left, right = ( "s" | "l" ) u32                    ; a split, further down, or a leaf
+//! ```
 
-use super::tree::{Split, Tree};
+use super::{ModelPart, ScoreTerms};
 use crate::error::{Error, Result};
+use crate::model::binned::ForestScorer;
+use crate::model::read::{Around, ModelLine, ModelReader};
+use crate::model::scorer::ScorerBuilder;
+use crate::model::write::{list, put};
+use crate::model::{Child, Leaf, Model, Split, Tree};
+use std::ops::Range;
 
 /// What becomes of a value before a split looks at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -149,7 +167,7 @@ impl Forest {
     }
 
     /// Gives the leaves of a tree other values.
-    pub(super) fn set_values(&mut self, tree: usize, values: &[f64]) -> Result<()> {
+    pub(in crate::model) fn set_values(&mut self, tree: usize, values: &[f64]) -> Result<()> {
         self.trees[tree].set_values(values)
     }
 
@@ -159,7 +177,7 @@ impl Forest {
     }
 
     /// Keeps the trees of `range`, which may end beyond the last.
-    pub(super) fn keep(&mut self, range: std::ops::Range<usize>) {
+    pub(in crate::model) fn keep(&mut self, range: Range<usize>) {
         self.trees.truncate(range.end);
         self.trees.drain(..range.start.min(self.trees.len()));
         if self.is_native() && !self.sets.is_empty() {
@@ -190,20 +208,169 @@ impl Forest {
 
 /// The nearest `f32`; the largest finite one for any finite value beyond.
 #[inline]
-pub(super) fn nearest(value: f64) -> f32 {
+pub(in crate::model) fn nearest(value: f64) -> f32 {
     let near = value as f32;
     if near.is_infinite() && value.is_finite() { f32::MAX.copysign(near) } else { near }
 }
 
 /// The value, or 0 if it is LightGBM's zero.
 #[inline]
-pub(super) fn flush(value: f64) -> f64 {
+pub(in crate::model) fn flush(value: f64) -> f64 {
     if is_zero(value) { 0.0 } else { value }
 }
 
 /// What is at most as far from 0 counts as zero in LightGBM: the `f32` nearest to 1e-35.
-pub(super) const ZERO: f64 = 1e-35f32 as f64;
+pub(in crate::model) const ZERO: f64 = 1e-35f32 as f64;
 
-pub(super) fn is_zero(value: f64) -> bool {
+pub(in crate::model) fn is_zero(value: f64) -> bool {
     value.abs() <= ZERO
+}
+
+impl ModelPart for Forest {
+    fn noun(&self) -> &'static str {
+        "a forest"
+    }
+
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, around: Around) -> Result<Self> {
+        let cells = match line.word("f32 or f64")? {
+            "f32" => Cells::F32,
+            "f64" => Cells::F64,
+            _ => return Err(line.wrong("f32 or f64")),
+        };
+        let trees = line.count()?;
+        line.end()?;
+        let mut line = reader.after("zeros")?;
+        let zeros = line.list("a feature")?;
+        line.end()?;
+        let mut sets = Vec::new();
+        for _ in 0..reader.count("sets")? {
+            let mut line = reader.after("set")?;
+            let feature = line.parse("a feature")?;
+            sets.push(Set { feature, categories: line.list("a category")? });
+            line.end()?;
+        }
+        let mut forest =
+            Self::foreign(around.features, cells, zeros, sets).map_err(|e| reader.refuse(&e))?;
+        for _ in 0..trees {
+            let tree = read_tree(reader)?;
+            forest.push(tree).map_err(|e| reader.refuse(&e))?;
+        }
+        Ok(forest)
+    }
+
+    fn write(&self, text: &mut String) {
+        let cells = match self.cells() {
+            Cells::F32 => "f32",
+            Cells::F64 => "f64",
+        };
+        put(text, format_args!("forest {cells} {}\n", self.trees().len()));
+        put(text, format_args!("zeros {}", self.zero_is_missing().len()));
+        list(text, self.zero_is_missing());
+        put(text, format_args!("sets {}\n", self.sets().len()));
+        for set in self.sets() {
+            put(text, format_args!("set {} {}", set.feature, set.categories.len()));
+            list(text, &set.categories);
+        }
+        for each in self.trees() {
+            write_tree(text, each);
+        }
+    }
+
+    fn check(&self, model: &Model) -> Result<()> {
+        model.check_features(self.num_features)
+    }
+
+    fn build<'a>(&'a self, scorer: &mut ScorerBuilder<'a>) {
+        scorer.forest(self);
+    }
+
+    fn terms(&self) -> Option<ScoreTerms<'_>> {
+        Some(ScoreTerms::Trees(self))
+    }
+
+    fn add_binned<'a>(
+        &'a self,
+        forests: &mut dyn ForestScorer<'a>,
+        sums: &mut [f64],
+    ) -> Result<()> {
+        forests.add(self, sums)
+    }
+
+    fn forests(&self) -> &[Forest] {
+        std::slice::from_ref(self)
+    }
+
+    fn forests_mut(&mut self) -> &mut [Forest] {
+        std::slice::from_mut(self)
+    }
+
+    fn keep_rounds(&mut self, rounds: Range<usize>, _from_start: bool) -> bool {
+        self.keep(rounds);
+        !self.trees.is_empty()
+    }
+}
+
+fn read_tree(reader: &mut ModelReader<'_>) -> Result<Tree> {
+    let count = reader.count("tree")?;
+    let mut splits = Vec::with_capacity(count.min(reader.bytes_left() / 16));
+    for _ in 0..count {
+        splits.push(read_split(reader)?);
+    }
+    let mut leaves = Vec::with_capacity(splits.len() + 1);
+    for _ in 0..=count {
+        let mut line = reader.line()?;
+        let value = line.float("a leaf's value")?;
+        leaves.push(Leaf { value, cover: line.float("a cover")?, docs: line.parse("docs")? });
+        line.end()?;
+    }
+    Ok(Tree::new(splits, leaves))
+}
+
+fn read_split(reader: &mut ModelReader<'_>) -> Result<Split> {
+    let mut line = reader.line()?;
+    let split = Split {
+        feature: line.parse("a feature")?,
+        threshold: line.float("a threshold")?,
+        missing_left: match line.word("l or r")? {
+            "l" => true,
+            "r" => false,
+            _ => return Err(line.wrong("l or r")),
+        },
+        left: read_child(&mut line)?,
+        right: read_child(&mut line)?,
+        reduction: line.float("a reduction")?,
+        cover: line.float("a cover")?,
+        docs: line.parse("docs")?,
+    };
+    line.end()?;
+    Ok(split)
+}
+
+fn read_child(line: &mut ModelLine<'_>) -> Result<Child> {
+    let word = line.word("a child")?;
+    let number = |digits: &str| digits.parse().ok();
+    let child = match word.split_at_checked(1) {
+        Some(("s", digits)) => number(digits).map(Child::Split),
+        Some(("l", digits)) => number(digits).map(Child::Leaf),
+        _ => None,
+    };
+    child.ok_or_else(|| line.wrong("a child such as s3 or l4"))
+}
+
+fn write_tree(text: &mut String, tree: &Tree) {
+    put(text, format_args!("tree {}\n", tree.splits().len()));
+    for split in tree.splits() {
+        put(text, format_args!("{} {:?} ", split.feature, split.threshold));
+        text.push_str(if split.missing_left { "l" } else { "r" });
+        for child in [split.left, split.right] {
+            match child {
+                Child::Split(at) => put(text, format_args!(" s{at}")),
+                Child::Leaf(at) => put(text, format_args!(" l{at}")),
+            }
+        }
+        put(text, format_args!(" {:?} {:?} {}\n", split.reduction, split.cover, split.docs));
+    }
+    for leaf in tree.leaves() {
+        put(text, format_args!("{:?} {:?} {}\n", leaf.value, leaf.cover, leaf.docs));
+    }
 }

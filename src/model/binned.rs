@@ -1,0 +1,48 @@
+//! Scores of binned documents, for training: a model is a composite of forests, and what evaluates a
+//! forest on bins is given from outside.
+
+use super::{Forest, Model};
+use crate::error::{Error, Result};
+
+/// Evaluates the forests of a model on binned documents.
+pub(crate) trait ForestScorer<'a> {
+    /// Adds the leaf values of a forest's trees to the sum of each document.
+    fn add(&mut self, forest: &'a Forest, sums: &mut [f64]) -> Result<()>;
+}
+
+impl Model {
+    /// Adds the model's scores to `sums`, term by term, as a scorer does. The order of the forests is
+    /// the same at each call.
+    pub(crate) fn add_binned<'a>(
+        &'a self,
+        forests: &mut dyn ForestScorer<'a>,
+        sums: &mut [f64],
+    ) -> Result<()> {
+        for sum in sums.iter_mut() {
+            *sum += self.intercept();
+        }
+        for component in self.components() {
+            let part = component.part.kind();
+            let ranks = |inner: &Self| inner.ranks_features() != self.ranks_features();
+            if component.normalisation.needs_queries() || part.inner().is_some_and(ranks) {
+                return Err(no_bins());
+            }
+            if component.is_plain() {
+                part.add_binned(forests, sums)?;
+                continue;
+            }
+            let mut own = vec![0.0; sums.len()];
+            part.add_binned(forests, &mut own)?;
+            let (weight, normalisation) = (component.weight, component.normalisation);
+            let sums = sums.iter_mut().zip(own);
+            sums.for_each(|(sum, own)| *sum += weight * normalisation.of_doc(own));
+        }
+        Ok(())
+    }
+}
+
+/// The error of a model that bins are not enough for.
+pub(crate) fn no_bins() -> Error {
+    Error::data("bins", "the model cannot score binned docs: its thresholds are not the dataset's")
+        .hint("score the raw features, or make the dataset with like=, from the model or its training set")
+}

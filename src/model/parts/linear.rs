@@ -1,0 +1,91 @@
+//! A linear part: a weighted sum of a row's values.
+//!
+//! ```text
+//! linear      = "linear" count LF { feature weight LF }
+//! ```
+
+use super::{ModelPart, ScoreTerms};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::model::read::{Around, ModelLine, ModelReader};
+use crate::model::scorer::ScorerBuilder;
+use crate::model::write::put;
+
+/// Some features, each with its weight; a missing value adds nothing.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Linear {
+    terms: Vec<(u32, f64)>,
+}
+
+impl Linear {
+    /// The sum of `weight * value` over `(feature, weight)`, in this order.
+    pub fn new(terms: Vec<(u32, f64)>) -> Self {
+        Self { terms }
+    }
+
+    /// Adds a term that was checked.
+    pub(in crate::model) fn push(&mut self, feature: u32, weight: f64) {
+        self.terms.push((feature, weight));
+    }
+
+    /// Features and weights.
+    pub fn terms(&self) -> &[(u32, f64)] {
+        &self.terms
+    }
+
+    /// What it says of a row.
+    pub fn score<T: Copy + Into<f64>>(&self, row: &[T]) -> f64 {
+        self.terms.iter().fold(0.0, |sum, &(feature, weight)| {
+            let value: f64 = row[feature as usize].into();
+            if value.is_nan() { sum } else { sum + weight * value }
+        })
+    }
+}
+
+impl ModelPart for Linear {
+    fn noun(&self) -> &'static str {
+        "a linear part"
+    }
+
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, _: Around) -> Result<Self> {
+        let count = line.count()?;
+        line.end()?;
+        let mut terms = Vec::new();
+        for _ in 0..count {
+            let mut line = reader.line()?;
+            terms.push((line.parse("a feature")?, line.float("a weight")?));
+            line.end()?;
+        }
+        Ok(Self::new(terms))
+    }
+
+    fn write(&self, text: &mut String) {
+        put(text, format_args!("linear {}\n", self.terms().len()));
+        for (feature, weight) in self.terms() {
+            put(text, format_args!("{feature} {weight:?}\n"));
+        }
+    }
+
+    fn check(&self, model: &Model) -> Result<()> {
+        for &(feature, weight) in &self.terms {
+            if feature as usize >= model.num_features() {
+                let what = format!("a linear part looks at feature {feature}");
+                return Err(Error::model("model.feature", what)
+                    .expected(format!("< {}", model.num_features())));
+            }
+            if !weight.is_finite() {
+                let what = format!("the weight of feature {feature} is not finite");
+                return Err(Error::model("model.number", what));
+            }
+        }
+        Ok(())
+    }
+
+    fn build<'a>(&'a self, scorer: &mut ScorerBuilder<'a>) {
+        self.terms.iter().for_each(|&(feature, weight)| scorer.term(feature, weight));
+    }
+
+    fn terms(&self) -> Option<ScoreTerms<'_>> {
+        Some(ScoreTerms::Features(&self.terms))
+    }
+}

@@ -1,0 +1,198 @@
+//! The kinds of model parts: the trait that each implements and their registry.
+//!
+//! A kind lives in a file of its own, which says how it is written and read, how a scorer evaluates it, and
+//! what else can be done with it. Only this file lists them all: a new kind needs a variant of [`Part`], a
+//! line in each of its three matches, and a `pub use`.
+
+mod calibrated;
+mod classes;
+mod forest;
+mod inner;
+mod linear;
+pub(crate) mod mlp;
+mod stack;
+
+pub use calibrated::{Calibrated, Knot};
+pub use classes::{Class, Classes, Expectation, Link};
+pub use forest::{Cells, Forest, Set};
+pub use linear::Linear;
+pub use mlp::{Input, Layer, Mlp};
+pub use stack::{Derived, Ranker, Stack, Statistic, derive};
+
+pub(super) use forest::{ZERO, flush, is_zero, nearest};
+pub(super) use stack::derived_of;
+
+use super::Model;
+use super::binned::{ForestScorer, no_bins};
+use super::read::{Around, ModelLine, ModelReader};
+use super::scorer::ScorerBuilder;
+use crate::error::Result;
+use std::ops::Range;
+
+/// What scores in a component of a model.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Part {
+    /// Trees.
+    Forest(Forest),
+    /// A weighted sum of features.
+    Linear(Linear),
+    /// A forest for each class, and the gain that the classes' probabilities let expect.
+    Classes(Classes),
+    /// A neural net.
+    Mlp(Mlp),
+    /// Another model.
+    Model(Box<Model>),
+    /// A model on the scores of other models.
+    Stack(Box<Stack>),
+    /// A model with a rising function of its score.
+    Calibrated(Box<Calibrated>),
+}
+
+/// A kind of part: all that the rest of the crate asks of it.
+#[cfg_attr(
+    not(feature = "train"),
+    allow(dead_code, reason = "training and explanations ask for the rest")
+)]
+pub(super) trait ModelPart {
+    /// What messages call it, such as `a net`.
+    fn noun(&self) -> &'static str;
+
+    /// Reads the rest of its first line, after the keyword, and the lines that follow.
+    fn read(reader: &mut ModelReader<'_>, line: ModelLine<'_>, around: Around) -> Result<Self>
+    where
+        Self: Sized;
+
+    /// Writes all its lines; the first starts with its keyword.
+    fn write(&self, text: &mut String);
+
+    /// An error unless it can be a part of `model`.
+    fn check(&self, model: &Model) -> Result<()>;
+
+    /// Adds to a scorer the steps that add its terms to the sum.
+    fn build<'a>(&'a self, scorer: &mut ScorerBuilder<'a>);
+
+    /// The terms that it adds to a score, for exporters and explanations, which take sums apart; `None`
+    /// refuses both.
+    fn terms(&self) -> Option<ScoreTerms<'_>> {
+        None
+    }
+
+    /// Adds its scores of binned documents to `sums`; an error if bins are not enough.
+    fn add_binned<'a>(
+        &'a self,
+        _forests: &mut dyn ForestScorer<'a>,
+        _sums: &mut [f64],
+    ) -> Result<()> {
+        Err(no_bins())
+    }
+
+    /// An error if training must not go on from a model with it.
+    fn check_base(&self) -> Result<()> {
+        self.inner().map_or(Ok(()), Model::check_base)
+    }
+
+    /// Its forests; those of models inside are not counted.
+    fn forests(&self) -> &[Forest] {
+        &[]
+    }
+
+    /// The same, to change leaf values.
+    fn forests_mut(&mut self) -> &mut [Forest] {
+        &mut []
+    }
+
+    /// Keeps the boosting rounds of a range; whether anything is left of the part.
+    ///
+    /// What has no rounds belongs to the first: it is left if `from_start`.
+    fn keep_rounds(&mut self, _rounds: Range<usize>, from_start: bool) -> bool {
+        from_start
+    }
+
+    /// The model whose terms are its own: scored on the same rows, in the same sum.
+    fn inner(&self) -> Option<&Model> {
+        None
+    }
+
+    /// The models that are scored on the same rows before the sum is made.
+    fn rankers(&self) -> &[Ranker] {
+        &[]
+    }
+
+    /// All models inside it.
+    fn models(&self) -> Vec<&Model> {
+        let rankers = self.rankers().iter().map(|ranker| &ranker.model);
+        self.inner().into_iter().chain(rankers).collect()
+    }
+
+    /// Whether its scores depend on the other documents of the query.
+    fn needs_queries(&self) -> bool {
+        self.models().into_iter().any(Model::needs_queries)
+    }
+}
+
+/// The terms that a part adds to a score.
+#[cfg_attr(not(feature = "train"), allow(dead_code, reason = "explanations ask for all of them"))]
+pub(super) enum ScoreTerms<'a> {
+    /// A leaf value of each tree.
+    Trees(&'a Forest),
+    /// A weighted value of each of these features.
+    Features(&'a [(u32, f64)]),
+    /// The terms of a model.
+    Model(&'a Model),
+}
+
+impl Part {
+    /// The part as its kind.
+    pub(super) fn kind(&self) -> &dyn ModelPart {
+        match self {
+            Self::Forest(part) => part,
+            Self::Linear(part) => part,
+            Self::Classes(part) => part,
+            Self::Mlp(part) => part,
+            Self::Model(part) => &**part,
+            Self::Stack(part) => &**part,
+            Self::Calibrated(part) => &**part,
+        }
+    }
+
+    pub(super) fn kind_mut(&mut self) -> &mut dyn ModelPart {
+        match self {
+            Self::Forest(part) => part,
+            Self::Linear(part) => part,
+            Self::Classes(part) => part,
+            Self::Mlp(part) => part,
+            Self::Model(part) => &mut **part,
+            Self::Stack(part) => &mut **part,
+            Self::Calibrated(part) => &mut **part,
+        }
+    }
+
+    /// Reads a part whose first line starts with a keyword.
+    pub(super) fn read(reader: &mut ModelReader<'_>, around: Around) -> Result<Self> {
+        let mut line = reader.line()?;
+        Ok(match line.word("a kind of component")? {
+            "forest" => Self::Forest(Forest::read(reader, line, around)?),
+            "linear" => Self::Linear(Linear::read(reader, line, around)?),
+            "classes" => Self::Classes(Classes::read(reader, line, around)?),
+            "mlp" => Self::Mlp(Mlp::read(reader, line, around)?),
+            "model" => Self::Model(Box::new(Model::read(reader, line, around)?)),
+            "stack" => Self::Stack(Box::new(Stack::read(reader, line, around)?)),
+            "calibrated" => Self::Calibrated(Box::new(Calibrated::read(reader, line, around)?)),
+            _ => {
+                let kinds = "forest, linear, classes, mlp, model, stack or calibrated";
+                return Err(line.wrong(kinds));
+            }
+        })
+    }
+
+    /// Its forests, one after the other; none of a model inside.
+    pub fn forests(&self) -> &[Forest] {
+        self.kind().forests()
+    }
+
+    /// The number of boosting rounds that made it: of classes, the trees of one.
+    pub(super) fn num_rounds(&self) -> usize {
+        self.forests().first().map_or(0, |forest| forest.trees().len())
+    }
+}
