@@ -5,8 +5,8 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rustrank::hash::draw;
 use rustrank::objective::{
-    Kind, LambdaOptions, LambdaRank, Objective, ObjectiveOptions, PairNormaliser, QueryNormaliser,
-    ScoreNoise, State, Target,
+    LambdaOptions, LambdaRank, Objective, ObjectiveKind, ObjectiveOptions, PairNormaliser,
+    QueryNormaliser, ScoreNoise, State, Target,
 };
 use rustrank::simd::Level;
 use rustrank::{Gradient, Interrupt, Queries};
@@ -82,7 +82,7 @@ fn lambdas(c: &mut Criterion) {
         let options = LambdaOptions { metric: name.parse().unwrap(), ..ndcg.clone() };
         run(c, &format!("metric/120/{name}"), &data, &lambdarank(options));
     }
-    for kind in [Kind::RankNet, Kind::XeNdcg, Kind::Regression] {
+    for kind in [ObjectiveKind::RankNet, ObjectiveKind::XeNdcg, ObjectiveKind::Regression] {
         let options = ObjectiveOptions::new(kind, "ndcg".parse().unwrap());
         run(c, &format!("objective/120/{kind}"), &data, &*options.build().unwrap());
     }

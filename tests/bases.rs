@@ -12,7 +12,7 @@ use rustrank::data::{Dataset, Policy, RowData, Strided};
 use rustrank::grow::GrowOptions;
 use rustrank::model::interop::lightgbm;
 use rustrank::model::{Class, Classes, Component, Link, Model, Part};
-use rustrank::objective::{Kind, ObjectiveOptions};
+use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
 use rustrank::{Grouping, Interrupt};
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ fn a_base_of_any_kind_travels_in_the_file_and_scores_to_the_same_bits() {
         let never = Interrupt::new();
         let train = Dataset::new(&table, data, &BinOptions::default(), &never).unwrap();
         let grow = GrowOptions { num_leaves: 6, min_leaf_docs: 3, ..GrowOptions::default() };
-        let options = ObjectiveOptions::new(Kind::LambdaRank, "ndcg@5".parse().unwrap());
+        let options = ObjectiveOptions::new(ObjectiveKind::LambdaRank, "ndcg@5".parse().unwrap());
         let plan = Plan {
             params: Params { num_trees: 5, grow, ..Params::default() },
             loss: Loss::new(&options).unwrap(),

@@ -12,7 +12,7 @@ use rustrank::grow::GrowOptions;
 use rustrank::hash::draw;
 use rustrank::model::Model;
 use rustrank::model::Normalisation::AsIs;
-use rustrank::objective::{Kind, ObjectiveOptions};
+use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
 use rustrank::{Grouping, Interrupt, Mean, Metric};
 use std::sync::Arc;
 
@@ -55,7 +55,8 @@ fn plan(step: Step, valid: Option<&Arc<Dataset>>) -> Plan {
     let watched = |set: &Arc<Dataset>| Watched { name: "valid".to_owned(), dataset: set.clone() };
     Plan {
         params: Params { num_trees: 8, step, grow, ..Params::default() },
-        loss: Loss::new(&ObjectiveOptions::new(Kind::LambdaRank, "ndcg".parse().unwrap())).unwrap(),
+        loss: Loss::new(&ObjectiveOptions::new(ObjectiveKind::LambdaRank, "ndcg".parse().unwrap()))
+            .unwrap(),
         watched: valid.map(watched).into_iter().collect(),
         metrics: vec![Measured::Metric(metric())],
         patience: None,

@@ -4,8 +4,8 @@
 
 use proptest::prelude::*;
 use rustrank::objective::{
-    BalancedLogistic, ErrLogistic, Kind, Logistic, Objective, ObjectiveOptions, Preference,
-    PreferenceNet, Regression, State, Target, XeNdcg,
+    BalancedLogistic, ErrLogistic, Logistic, Objective, ObjectiveKind, ObjectiveOptions,
+    Preference, PreferenceNet, Regression, State, Target, XeNdcg,
 };
 use rustrank::{Convention, Error, Gain, Gradient, Interrupt, Queries, hash};
 
@@ -298,7 +298,7 @@ fn objectives_are_made_by_name() {
         "err_logistic",
     ];
     for name in names {
-        let kind: Kind = name.parse().unwrap();
+        let kind: ObjectiveKind = name.parse().unwrap();
         assert_eq!(kind.to_string(), name);
         let options = ObjectiveOptions {
             relevant_from: Some(2.0),
@@ -309,12 +309,12 @@ fn objectives_are_made_by_name() {
         assert!(gradients.iter().any(|gradient| gradient.grad != 0.0), "{name}");
     }
     for name in ["mcrank", "mcrank_ordinal"] {
-        let kind: Kind = name.parse().unwrap();
+        let kind: ObjectiveKind = name.parse().unwrap();
         assert_eq!(kind.to_string(), name);
         let options = ObjectiveOptions::new(kind, "ndcg@10".parse().unwrap());
         let error = options.build().unwrap_err().to_string();
         assert!(error.contains("has a gradient for each class"), "{error}");
     }
-    let error = "lambdarnk".parse::<Kind>().unwrap_err().to_string();
+    let error = "lambdarnk".parse::<ObjectiveKind>().unwrap_err().to_string();
     assert!(error.ends_with("did you mean lambdarank?"), "{error}");
 }

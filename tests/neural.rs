@@ -7,7 +7,7 @@ use rustrank::hash::draw;
 use rustrank::metric::{Mean, Metric, evaluate};
 use rustrank::model::{Layer, Mlp, Model, Part};
 use rustrank::neural::{Inputs, Loss, Optimiser, Params, Patience, Plan, Schedule, Trainer};
-use rustrank::objective::{Kind, LambdaOptions, Preference};
+use rustrank::objective::{LambdaOptions, ObjectiveKind, Preference};
 use rustrank::{Error, Grouping, Interrupt, Queries};
 
 /// Rows as a caller has them.
@@ -177,7 +177,7 @@ fn ranknet(labels: &[f32], scores: &[f64]) -> f64 {
 fn the_update_of_ranknet_is_the_slope_of_its_cost() {
     let rows = Rows::random(3, &[9], 5);
     for hidden in [&[][..], &[4], &[18], &[5, 3], &[17, 20]] {
-        let loss = || Loss::new(Kind::RankNet, all_pairs("ndcg")).unwrap();
+        let loss = || Loss::new(ObjectiveKind::RankNet, all_pairs("ndcg")).unwrap();
         let before = trained(&rows, plan(bare(hidden), loss()), 0).model().unwrap();
         let after = trained(&rows, plan(bare(hidden), loss()), 1).model().unwrap();
         check_gradient(mlp(&before), mlp(&after), &rows, |scores| ranknet(&rows.labels, scores));
@@ -193,7 +193,7 @@ fn a_batch_steps_by_the_mean_of_its_queries() {
             / 3.0
     };
     let params = || Params { batch_queries: 8, ..bare(&[4, 2]) };
-    let loss = || Loss::new(Kind::RankNet, all_pairs("ndcg")).unwrap();
+    let loss = || Loss::new(ObjectiveKind::RankNet, all_pairs("ndcg")).unwrap();
     let before = trained(&rows, plan(params(), loss()), 0).model().unwrap();
     let after = trained(&rows, plan(params(), loss()), 1).model().unwrap();
     check_gradient(mlp(&before), mlp(&after), &rows, cost);
@@ -246,7 +246,7 @@ fn a_lambdarank_step_on_three_docs_is_the_one_made_by_hand() {
         labels: vec![1.0, 2.0, 0.0],
         codes: vec![0; 3],
     };
-    let loss = Loss::new(Kind::LambdaRank, all_pairs("ndcg")).unwrap();
+    let loss = Loss::new(ObjectiveKind::LambdaRank, all_pairs("ndcg")).unwrap();
     let mut trainer = trained(&rows, plan(bare(&[]), loss), 0);
     let weight =
         |trainer: &Trainer| f64::from(mlp(&trainer.model().unwrap()).layers()[0].weights[0]);
@@ -278,7 +278,7 @@ fn real_plan(watched: Vec<(String, RawDataset)>, params: Params) -> Plan {
     let patience = Patience { epochs: 2, restarts: 2, factor: 0.5, set: 0, metric: 0 };
     Plan {
         params,
-        loss: Loss::new(Kind::LambdaRank, LambdaOptions::new(metric("ndcg"))).unwrap(),
+        loss: Loss::new(ObjectiveKind::LambdaRank, LambdaOptions::new(metric("ndcg"))).unwrap(),
         patience: (!watched.is_empty()).then_some(patience),
         watched,
         metrics: vec![metric("ndcg@5"), metric("map")],
@@ -379,7 +379,7 @@ fn what_cannot_be_learned_from_is_said() {
     ] {
         refused(&rows, real_plan(vec![], params));
     }
-    assert!(Loss::new(Kind::Regression, LambdaOptions::new(metric("ndcg"))).is_err());
+    assert!(Loss::new(ObjectiveKind::Regression, LambdaOptions::new(metric("ndcg"))).is_err());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use rustrank::data::{Dataset, Policy, RowData, Strided};
 use rustrank::grow::GrowOptions;
 use rustrank::hash::draw;
 use rustrank::model::{Component, Linear, Model, Part};
-use rustrank::objective::{Kind, ObjectiveOptions, State, Target};
+use rustrank::objective::{ObjectiveKind, ObjectiveOptions, State, Target};
 use rustrank::{Gradient, Grouping, Interrupt};
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ fn dataset(rows: &Rows, like: Option<&Dataset>) -> Dataset {
 }
 
 fn options_of_loss() -> ObjectiveOptions {
-    ObjectiveOptions::new(Kind::LambdaRank, "ndcg".parse().unwrap())
+    ObjectiveOptions::new(ObjectiveKind::LambdaRank, "ndcg".parse().unwrap())
 }
 
 fn loss() -> Loss {

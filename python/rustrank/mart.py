@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rustrank._errors import ParamError, shown
 from rustrank._options import flag
+from rustrank._rustrank import objectives
 from rustrank._tree_options import MARTOptions, McRankOptions
 from rustrank._tree_ranker import TreeRanker
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MART", "McRank"]
 
-_POINTWISE = ("regression", "logistic", "balanced_logistic", "err_logistic")
+_POINTWISE = tuple(name for name, estimator, _ in objectives() if estimator == "MART")
 
 
 class MART(TreeRanker):

@@ -20,7 +20,7 @@
 //! use rustrank::bins::BinOptions;
 //! use rustrank::boost::{Loss, Params, Plan, Trainer};
 //! use rustrank::data::{Dataset, Policy, RowData, Strided};
-//! use rustrank::objective::{Kind, ObjectiveOptions};
+//! use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
 //! use rustrank::{Grouping, Interrupt, Queries};
 //! use std::sync::Arc;
 //!
@@ -35,7 +35,7 @@
 //!
 //! let plan = Plan {
 //!     params: Params { num_trees: 10, ..Params::default() },
-//!     loss: Loss::new(&ObjectiveOptions::new(Kind::LambdaRank, "ndcg".parse()?))?,
+//!     loss: Loss::new(&ObjectiveOptions::new(ObjectiveKind::LambdaRank, "ndcg".parse()?))?,
 //!     watched: Vec::new(),
 //!     metrics: Vec::new(),
 //!     patience: None,

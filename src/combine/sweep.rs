@@ -136,7 +136,8 @@ impl<'a> Task<'a> {
         let rules = Rules::new(&options.metric, judged.labels)?;
         let frame = Frame::new(scores.0, scores.1, options.range);
         let heaviest = judged.query_weight.map_or(1.0, |w| w.iter().copied().fold(0.0, f64::max));
-        let bounds = judged.queries.ranges().map(|docs| rules.bound(&judged.labels[docs]));
+        let bounds =
+            judged.queries.ranges().map(|docs| rules.prepared.upper_bound(&judged.labels[docs]));
         let bounds: Vec<f64> = bounds.collect();
         let most = bounds.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         // What all queries together cannot exceed, in whole numbers: the same in any order.

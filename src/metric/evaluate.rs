@@ -3,7 +3,7 @@
 use crate::error::{Error, Result, room_for};
 use crate::interrupt::Interrupt;
 use crate::metric::gains::LabelFacts;
-use crate::metric::judge::{Judge, Scratch};
+use crate::metric::prepared::{PreparedMetric, Scratch};
 use crate::metric::ranking::Ranking;
 use crate::metric::{Metric, Ties};
 use crate::queries::{Grouping, Queries};
@@ -23,9 +23,9 @@ pub fn evaluate(
     interrupt: &Interrupt,
 ) -> Result<Vec<Vec<f64>>> {
     check_lengths(scores, labels, queries)?;
-    let judges = judges(metrics, scores, labels)
+    let prepared = prepared(metrics, scores, labels)
         .map_err(|error| place_in_query(error, |row| queries.of_doc(row)))?;
-    values(&judges, scores, labels, queries, interrupt)
+    values(&prepared, scores, labels, queries, interrupt)
 }
 
 /// As [`evaluate`], of scores and labels in the caller's order of rows, which faults name.
@@ -44,20 +44,20 @@ pub fn evaluate_rows(
         let doc = grouping.rows.iter().position(|&other| other as usize == row);
         queries.of_doc(doc.unwrap_or_default())
     };
-    let judges =
-        judges(metrics, scores, labels).map_err(|error| place_in_query(error, query_of))?;
-    values(&judges, &grouping.gather(scores), &grouping.gather(labels), queries, interrupt)
+    let prepared =
+        prepared(metrics, scores, labels).map_err(|error| place_in_query(error, query_of))?;
+    values(&prepared, &grouping.gather(scores), &grouping.gather(labels), queries, interrupt)
 }
 
 fn values(
-    judges: &[Judge],
+    prepared: &[PreparedMetric],
     scores: &[f64],
     labels: &[f32],
     queries: &Queries,
     interrupt: &Interrupt,
 ) -> Result<Vec<Vec<f64>>> {
-    let sorts = Sorts::new(judges);
-    let width = judges.len().max(1);
+    let sorts = Sorts::new(prepared);
+    let width = prepared.len().max(1);
     let mut values = vec![f64::NAN; queries.len() * width];
     values.par_chunks_mut(QUERIES_A_TASK * width).enumerate().try_for_each_init(
         || (Ranking::default(), Scratch::default()),
@@ -69,7 +69,7 @@ fn values(
                 for (ties, depth, members) in &sorts.0 {
                     ranking.rank(scores, labels, *ties, *depth);
                     for &metric in members {
-                        values[metric] = judges[metric].value(ranking, scratch);
+                        values[metric] = prepared[metric].value(ranking, scratch);
                     }
                 }
             }
@@ -77,17 +77,17 @@ fn values(
         },
     )?;
     let column = |metric| values.iter().skip(metric).step_by(width).copied().collect();
-    Ok((0..judges.len()).map(column).collect())
+    Ok((0..prepared.len()).map(column).collect())
 }
 
 /// The metrics that share a sort: tie rule, depth, which.
 struct Sorts(Vec<(Ties, usize, Vec<usize>)>);
 
 impl Sorts {
-    fn new(judges: &[Judge]) -> Self {
+    fn new(prepared: &[PreparedMetric]) -> Self {
         let mut sorts: Vec<(Ties, usize, Vec<usize>)> = Vec::new();
-        for (number, judge) in judges.iter().enumerate() {
-            let (ties, depth) = (judge.metric.convention().ties, judge.depth());
+        for (number, one) in prepared.iter().enumerate() {
+            let (ties, depth) = (one.metric.convention().ties, one.cut());
             if let Some(sort) = sorts.iter_mut().find(|sort| sort.0 == ties) {
                 sort.1 = sort.1.max(depth);
                 sort.2.push(number);
@@ -100,13 +100,13 @@ impl Sorts {
 }
 
 /// The metrics made ready, if all labels and scores can be used.
-fn judges(metrics: &[Metric], scores: &[f64], labels: &[f32]) -> Result<Vec<Judge>> {
+fn prepared(metrics: &[Metric], scores: &[f64], labels: &[f32]) -> Result<Vec<PreparedMetric>> {
     let facts = LabelFacts::scan(labels)?;
-    let judges = metrics.iter().map(|metric| Judge::new(metric, labels, facts));
-    let judges = judges.collect::<Result<_>>()?;
+    let prepared = metrics.iter().map(|metric| PreparedMetric::new(metric, labels, facts));
+    let prepared = prepared.collect::<Result<_>>()?;
     match scores.iter().position(|score| score.is_nan()) {
         Some(row) => Err(nan_score(row)),
-        None => Ok(judges),
+        None => Ok(prepared),
     }
 }
 

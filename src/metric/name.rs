@@ -1,22 +1,12 @@
 //! Names of metrics and options: one each, no aliases, and near ones offered for a misspelt one.
 //!
-//! A metric's name is its measure, then `@` and its cut if it has one: `ndcg@10`, `map`.
+//! A metric's name is its measure, then `@` and its cut if it has one: `ndcg@10`, `map`. A measure with a
+//! parameter has it in parentheses, in one spelling: `name(p=0.8)@10`.
 
 use crate::error::{Error, Result, foreign};
 use crate::metric::{Convention, Measure, Metric};
 use std::fmt;
 use std::str::FromStr;
-
-const MEASURES: &[(&str, Measure)] = &[
-    ("ndcg", Measure::Ndcg),
-    ("dcg", Measure::Dcg),
-    ("err", Measure::Err),
-    ("map", Measure::Map),
-    ("mrr", Measure::Mrr),
-    ("precision", Measure::Precision),
-    ("recall", Measure::Recall),
-    ("pairwise", Measure::Pairwise),
-];
 
 impl FromStr for Metric {
     type Err = Error;
@@ -27,8 +17,7 @@ impl FromStr for Metric {
             Some((measure, cut)) => (measure, Some(cut)),
             None => (text, None),
         };
-        let measure = pick("metric.name", "metric", measure, MEASURES);
-        let measure = measure.map_err(|error| match elsewhere(text) {
+        let measure = Measure::parse(measure).map_err(|error| match of_other_tool(text) {
             Some(ours) => error.hint(format!("did you mean {ours}?")),
             None => error,
         })?;
@@ -37,26 +26,14 @@ impl FromStr for Metric {
     }
 }
 
-/// What other tools call a measure; `trec_eval`'s `_cut` is taken off before.
-const ELSEWHERE: &[(&str, Measure)] = &[
-    ("p", Measure::Precision),
-    ("prec", Measure::Precision),
-    ("recip_rank", Measure::Mrr),
-    ("reciprocal_rank", Measure::Mrr),
-    ("r", Measure::Recall),
-    ("average_precision", Measure::Map),
-    ("mean_average_precision", Measure::Map),
-];
-
 /// Our name for what another tool calls `P_10`, `recip_rank` or `NDCG@5`.
-fn elsewhere(text: &str) -> Option<String> {
+fn of_other_tool(text: &str) -> Option<String> {
     let text = text.to_ascii_lowercase();
     let rest = text.trim_end_matches(|c: char| c.is_ascii_digit());
     let cut = &text[rest.len()..];
     let rest = rest.strip_suffix(['@', '_']).unwrap_or(rest);
     let rest = rest.strip_suffix("_cut").unwrap_or(rest);
-    let mut known = MEASURES.iter().chain(ELSEWHERE);
-    let (_, measure) = known.find(|(name, _)| *name == rest && !cut.starts_with('0'))?;
+    let measure = Measure::of_other_name(rest).filter(|_| !cut.starts_with('0'))?;
     let cut = if cut.is_empty() { String::new() } else { format!("@{cut}") };
     Some(format!("{measure}{cut}"))
 }
@@ -69,12 +46,6 @@ fn parse_cut(name: &str, digits: &str) -> Result<usize> {
         Error::param("metric.cut", format!("the cut of {} is no rank", foreign(name.as_bytes())))
             .expected("a whole number from 1, as in ndcg@10")
     })
-}
-
-impl fmt::Display for Measure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(of(*self, MEASURES))
-    }
 }
 
 impl fmt::Display for Metric {

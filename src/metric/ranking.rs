@@ -26,14 +26,14 @@ const COUNTED_LABELS: usize = 16;
 
 /// A label and how many docs of the query have it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Level {
+pub(crate) struct LabelLevel {
     pub(crate) label: f32,
     pub(crate) count: usize,
 }
 
 /// A run of docs with equal scores.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Block<'a> {
+pub(crate) struct ScoreBlock<'a> {
     /// The number of docs ranked above it.
     pub(crate) start: usize,
     /// Its labels, falling.
@@ -56,7 +56,7 @@ pub(crate) struct Ranking {
     /// How many docs of the query have a rank.
     retrieved: usize,
     /// All labels of the query, falling.
-    levels: Vec<Level>,
+    levels: Vec<LabelLevel>,
     /// Labels to sort where they cannot be counted.
     sorted: Vec<u32>,
 }
@@ -122,16 +122,42 @@ impl Ranking {
         self.ends.push(self.labels.len());
     }
 
+    /// The ranking of all documents by falling label.
+    pub(crate) fn ideal(&self) -> Self {
+        let mut ideal = Self { levels: self.levels.clone(), ..Self::default() };
+        for level in &self.levels {
+            ideal.push_block(std::iter::repeat_n(level.label, level.count));
+        }
+        ideal.retrieved = ideal.labels.len();
+        ideal
+    }
+
+    /// The ranking after the documents at two ranks exchange their scores; `None` if that changes
+    /// nothing, because they are of one block or have equal labels.
+    pub(crate) fn swapped(&self, a: usize, b: usize) -> Option<Self> {
+        let block_of = |rank: usize| self.ends.partition_point(|end| *end <= rank);
+        if block_of(a) == block_of(b) || self.labels[a] == self.labels[b] {
+            return None;
+        }
+        let mut swapped = self.clone();
+        swapped.labels.swap(a, b);
+        for block in [block_of(a), block_of(b)] {
+            let start = block.checked_sub(1).map_or(0, |before| self.ends[before]);
+            swapped.labels[start..self.ends[block]].sort_unstable_by(|x, y| y.total_cmp(x));
+        }
+        Some(swapped)
+    }
+
     /// The blocks of ranked docs.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = Block<'_>> {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = ScoreBlock<'_>> {
         self.all_blocks().take_while(|block| block.start < self.retrieved)
     }
 
     /// The blocks, with the one of the docs that are not retrieved.
-    pub(crate) fn all_blocks(&self) -> impl Iterator<Item = Block<'_>> {
+    pub(crate) fn all_blocks(&self) -> impl Iterator<Item = ScoreBlock<'_>> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
-            let block = Block { start, labels: &self.labels[start..end] };
+            let block = ScoreBlock { start, labels: &self.labels[start..end] };
             start = end;
             block
         })
@@ -148,7 +174,7 @@ impl Ranking {
     }
 
     /// The labels of all docs of the query, retrieved or not, falling.
-    pub(crate) fn levels(&self) -> &[Level] {
+    pub(crate) fn levels(&self) -> &[LabelLevel] {
         &self.levels
     }
 
@@ -207,7 +233,7 @@ impl Ranking {
             for label in (0..=highest as u32).rev().map(|label| label as f32) {
                 let found = labels.iter().map(|&l| u32::from(l == label));
                 let count = found.fold(0, u32::wrapping_add) as usize;
-                self.levels.extend((count > 0).then_some(Level { label, count }));
+                self.levels.extend((count > 0).then_some(LabelLevel { label, count }));
             }
             return;
         }
@@ -215,7 +241,7 @@ impl Ranking {
         self.sorted.extend(labels.iter().map(|&label| !label_bits(label)));
         self.sorted.sort_unstable();
         let runs = self.sorted.chunk_by(|a, b| a == b);
-        let level = |run: &[u32]| Level { label: f32::from_bits(!run[0]), count: run.len() };
+        let level = |run: &[u32]| LabelLevel { label: f32::from_bits(!run[0]), count: run.len() };
         self.levels.extend(runs.map(level));
     }
 }
@@ -289,7 +315,7 @@ mod tests {
         let mut ranking = Ranking::default();
         ranking.rank(&scores, &labels, Ties::Expected, usize::MAX);
         assert_eq!(blocks(&ranking), [vec![1.0], vec![2.0, 1.0, 0.0]]);
-        assert_eq!(ranking.levels()[0], Level { label: 3.0, count: 1 });
+        assert_eq!(ranking.levels()[0], LabelLevel { label: 3.0, count: 1 });
         ranking.rank(&scores, &labels, Ties::RowOrder, usize::MAX);
         assert_eq!(blocks(&ranking), [[1.0], [0.0], [2.0], [1.0]]);
         ranking.rank(&scores, &labels, Ties::Worst, usize::MAX);

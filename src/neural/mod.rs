@@ -16,7 +16,7 @@
 //! ```
 //! use rustrank::data::{Policy, RawDataset, RowData, Strided};
 //! use rustrank::neural::{Loss, Params, Plan, Trainer};
-//! use rustrank::objective::{Kind, LambdaOptions};
+//! use rustrank::objective::{ObjectiveKind, LambdaOptions};
 //! use rustrank::{Grouping, Interrupt, Queries};
 //!
 //! // Forty queries of five docs; the higher the feature, the better.
@@ -30,7 +30,7 @@
 //!
 //! let plan = Plan {
 //!     params: Params { epochs: 5, learning_rate: 0.01, ..Params::default() },
-//!     loss: Loss::new(Kind::LambdaRank, LambdaOptions::new("ndcg".parse()?))?,
+//!     loss: Loss::new(ObjectiveKind::LambdaRank, LambdaOptions::new("ndcg".parse()?))?,
 //!     watched: Vec::new(),
 //!     metrics: Vec::new(),
 //!     patience: None,

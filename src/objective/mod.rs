@@ -39,30 +39,29 @@
 //! ```
 
 mod augment;
-mod classes;
-mod expected;
 mod kernel;
-mod lambda;
+mod lambdas;
 mod options;
-mod order;
-mod pairwise;
+mod pair_gains;
+mod pair_weights;
 mod pointwise;
-mod preference;
+mod preferences;
+mod ranks;
+mod registry;
 mod tasks;
-mod ties;
-mod values;
-mod weight;
-mod xendcg;
+mod tied_pairs;
 
 pub use augment::Augment;
-pub use classes::{ClassLink, ClassLoss};
-pub use lambda::{LambdaRank, RankNet};
 pub use options::{
-    Kind, LambdaOptions, ObjectiveOptions, PairNormaliser, QueryNormaliser, ScoreNoise, TiedPairs,
+    LambdaOptions, ObjectiveOptions, PairNormaliser, QueryNormaliser, ScoreNoise, TiedPairs,
 };
-pub use pointwise::{BalancedLogistic, ErrLogistic, Logistic, Regression};
-pub use preference::{Preference, PreferenceNet};
-pub use xendcg::XeNdcg;
+pub use preferences::{Preference, PreferenceNet};
+pub use registry::{
+    BalancedLogistic, ClassLink, ClassLoss, ErrLogistic, LambdaRank, Logistic, ObjectiveKind,
+    RankNet, Regression, XeNdcg,
+};
+
+pub(crate) use registry::BuiltLoss;
 
 use crate::error::Result;
 use crate::gradient::Gradient;

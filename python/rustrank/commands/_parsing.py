@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from rustrank._errors import ParamError
 from rustrank._options import whole
+from rustrank._rustrank import measures
 from rustrank.commands._streams import PIPE, complain, require_output
 
 if TYPE_CHECKING:
@@ -25,20 +26,13 @@ files:
   RUN      a TREC run, `qid Q0 docno rank score tag`
   A - stands for standard input.
 """
-METRICS = """\
+METRICS = f"""\
 metrics:
-  ndcg, dcg, err, map, mrr, precision, recall, pairwise; each with a cut (err@20) or without
+  {", ".join(measures())}; each with a cut (err@20) or without
 """
-#: Metrics as completion offers them.
-METRIC_NAMES = (
-    "ndcg@10",
-    "dcg@10",
-    "err@20",
-    "map",
-    "mrr",
-    "precision@10",
-    "recall@10",
-    "pairwise",
+#: Metrics as completion offers them: those without a parameter, which shells would have to quote.
+METRIC_NAMES = tuple(
+    f"{name}{cut}" for name in measures() if "(" not in name for cut in ("", "@10")
 )
 
 

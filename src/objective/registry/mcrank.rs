@@ -8,11 +8,30 @@
 //!
 //! A doc counts by its query's weight and its own. Cost: some ten nanoseconds a doc and class.
 
-use super::Target;
+use super::{BuiltLoss, LossDefinition, LossUses};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
+use crate::objective::Target;
 use rayon::prelude::*;
+
+pub(super) const DEFINITION: LossDefinition = LossDefinition {
+    name: "mcrank",
+    user_name: "mcrank",
+    estimator: "McRank",
+    other_names: &[],
+    uses: LossUses { gains: true, ..LossUses::NONE },
+    build: |_| Ok(BuiltLoss::Classes(ClassLink::Softmax)),
+};
+
+pub(super) const ORDINAL: LossDefinition = LossDefinition {
+    name: "mcrank_ordinal",
+    user_name: "mcrank_ordinal",
+    estimator: "McRank",
+    other_names: &[],
+    uses: LossUses { gains: true, ..LossUses::NONE },
+    build: |_| Ok(BuiltLoss::Classes(ClassLink::Ordinal)),
+};
 
 /// Docs a task takes.
 const DOCS_A_TASK: usize = 1 << 12;

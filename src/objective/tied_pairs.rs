@@ -1,7 +1,7 @@
 //! The pairs inside blocks of tied docs, by expectation and without a loop over pairs.
 //!
 //! The scores of such a pair are equal, so the worse doc is ahead with probability 1/2, and all pairs
-//! of a block share one factor (`weight.rs`). What is left is `sum over b of (gain_a - gain_b)` and
+//! of a block share one factor (`pair_weights.rs`). What is left is `sum over b of (gain_a - gain_b)` and
 //! `sum over b of |gain_a - gain_b|`, from sums over the docs with larger and with smaller gains.
 
 use std::ops::Range;

@@ -16,7 +16,7 @@ const COUNTED: usize = 256;
 const SORTED_IN_REGISTERS: usize = 33;
 
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(super) struct RankedDocs {
     /// Docs by rank.
     pub(super) docs: Vec<u32>,
     /// Ranks of tied docs.
@@ -35,7 +35,7 @@ pub(super) struct Order {
     drawn: Vec<u128>,
 }
 
-impl Order {
+impl RankedDocs {
     /// Ranks docs by falling score; `scores` is a column padded with -inf.
     pub(super) fn rank(&mut self, kernels: Kernels, scores: &[f32], num_docs: usize) {
         self.blocks.clear();
@@ -191,10 +191,10 @@ mod tests {
             let mut scores = Column::default();
             scores.reset(n as usize, f32::NEG_INFINITY);
             (0..n).for_each(|doc| scores[doc as usize] = draw(doc) * 0.1);
-            let mut sorted = Order::default();
+            let mut sorted = RankedDocs::default();
             sorted.sort(&scores[..n as usize]);
             for level in Level::available() {
-                let mut counted = Order::default();
+                let mut counted = RankedDocs::default();
                 let tied = counted.count(Kernels::new(level), &scores, n as usize);
                 assert_eq!(counted.docs, sorted.docs);
                 counted.docs.clear();
@@ -215,7 +215,7 @@ mod tests {
                     let bits = hash::below(hash::draw(6, 6, doc.into()), 300) as u32;
                     scores[doc as usize] = -f32::from_bits(2f32.to_bits() + bits);
                 }
-                let (mut order, mut sorted) = (Order::default(), Order::default());
+                let (mut order, mut sorted) = (RankedDocs::default(), RankedDocs::default());
                 sorted.sort(&scores[..n as usize]);
                 order.rank(Kernels::new(level), &scores, n as usize);
                 assert_eq!(order.docs, sorted.docs);
@@ -232,7 +232,7 @@ mod tests {
         let gains = [1.0, 0.0, 3.0, 0.5, 0.0, 0.0];
         let ranges =
             |list: &[Range<usize>]| list.iter().map(|r| (r.start, r.end)).collect::<Vec<_>>();
-        let mut order = Order::default();
+        let mut order = RankedDocs::default();
         order.rank(Kernels::new(Level::Portable), &scores, 6);
         order.order_by_gain(&gains);
         assert_eq!(order.docs, [2, 0, 3, 1, 4, 5]);
