@@ -310,7 +310,7 @@ def evaluate(
         A query in which nothing can be found (no relevant doc, no two different labels) is
         left out of the mean and counted, or has the value 0 or 1.
     relevant_from : float, default 1
-        The smallest label that is relevant to MAP, MRR, precision and recall.
+        The smallest label of a relevant doc, for metrics of relevant and irrelevant docs.
     max_label : float, optional
         The top of ERR's label scale; the largest label of the data by default.
     num_threads : int, optional

@@ -24,7 +24,7 @@ pub struct Convention {
     pub ties: Ties,
     /// The value of a query in which nothing can be found.
     pub empty: Empty,
-    /// A doc is relevant iff its label is at least this, in MAP, MRR, precision and recall.
+    /// A doc is relevant iff its label is at least this, in metrics of relevant and irrelevant docs.
     pub relevant_from: f32,
     /// The top of ERR's label scale; `None` takes the largest label of the given data.
     pub max_label: Option<f32>,
@@ -54,8 +54,8 @@ pub enum Ties {
     Worst,
 }
 
-/// The value of a query in which nothing can be found: its ideal is 0 (NDCG, DCG, ERR), it has no
-/// relevant doc (MAP, MRR, precision, recall) or no two different labels (pairwise).
+/// The value of a query in which nothing can be found: its ideal is 0 (metrics of gains), it has no
+/// relevant doc (metrics of relevant and irrelevant docs) or no two different labels (pairwise).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Empty {

@@ -139,7 +139,7 @@ mod tests {
             let error = text.parse::<Metric>().unwrap_err().to_string();
             assert!(error.ends_with(&format!("; did you mean {ours}?")), "{error}");
         }
-        for text in ["rbp", "rbp@10", "", "@", "_10", "é"] {
+        for text in ["bpref", "", "@", "_10", "é"] {
             let error = text.parse::<Metric>().unwrap_err();
             assert_eq!(error.fault().unwrap().hint, None, "{error}");
         }
