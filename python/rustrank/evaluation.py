@@ -294,9 +294,10 @@ def evaluate(
         Instead of ``qid``: the number of rows of each query, in row order. Without either all rows
         are one query.
     metrics : str or sequence of str, default ("ndcg@10",)
-        ``ndcg``, ``dcg``, ``err``, ``map``, ``mrr``, ``precision``, ``recall`` or ``pairwise``,
-        each with or without a cut, as in ``err@20``. Precision is divided by its cut, also where
-        fewer docs are retrieved; without a cut, by the number of retrieved docs.
+        ``ndcg``, ``dcg``, ``err``, ``map``, ``mrr``, ``precision``, ``recall``, ``pairwise`` or
+        rank-biased precision with its persistence, ``rbp(p=0.8)``, each with or without a cut, as in
+        ``err@20``. Precision is divided by its cut, also where fewer docs are retrieved; without a
+        cut, by the number of retrieved docs.
     query_weight : array-like or mapping, optional
         The weight of each query in the mean, in order of first appearance, or by id: a mapping, or
         a pandas Series with an index of its own.

@@ -45,7 +45,7 @@ mod swap_delta;
 pub use convention::{Convention, Empty, Gain, Ties};
 pub use evaluate::{evaluate, evaluate_rows};
 pub use mean::Mean;
-pub use registry::Measure;
+pub use registry::{Measure, Rbp};
 pub use swap_delta::SwapDelta;
 
 pub(crate) use definition::{LabelUse, MetricDefinition, Normaliser, PairWeights};

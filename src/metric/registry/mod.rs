@@ -10,8 +10,11 @@ mod mrr;
 mod ndcg;
 pub(super) mod pairwise;
 mod precision;
+mod rbp;
 mod recall;
 mod relevance;
+
+pub use rbp::Rbp;
 
 use super::definition::{MetricDefinition, MetricParameter};
 use crate::error::{Error, Result, foreign};
@@ -39,11 +42,13 @@ pub enum Measure {
     /// Rightly ordered pairs of different labels, the better doc above the cut, divided by those of
     /// the ideal order.
     Pairwise,
+    /// Rank-biased precision of a user with a given persistence.
+    Rbp(Rbp),
 }
 
 impl Measure {
     /// All measures, those with a parameter with its default.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Ndcg,
         Self::Dcg,
         Self::Err,
@@ -52,6 +57,7 @@ impl Measure {
         Self::Precision,
         Self::Recall,
         Self::Pairwise,
+        Self::Rbp(Rbp::DEFAULT),
     ];
 
     /// Whether its value means little without a cut, so that training by it keeps the cut.
@@ -70,6 +76,7 @@ impl Measure {
             Self::Precision => &precision::Precision,
             Self::Recall => &recall::Recall,
             Self::Pairwise => &pairwise::PairwiseAccuracy,
+            Self::Rbp(rbp) => rbp,
         }
     }
 
