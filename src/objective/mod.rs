@@ -56,12 +56,7 @@ pub use options::{
     LambdaOptions, ObjectiveOptions, PairNormaliser, QueryNormaliser, ScoreNoise, TiedPairs,
 };
 pub use preferences::{Preference, PreferenceNet};
-pub use registry::{
-    BalancedLogistic, ClassLink, ClassLoss, ErrLogistic, LambdaRank, Logistic, ObjectiveKind,
-    RankNet, Regression, XeNdcg,
-};
-
-pub(crate) use registry::BuiltLoss;
+pub use registry::*;
 
 use crate::error::Result;
 use crate::gradient::Gradient;

@@ -11,7 +11,7 @@ pub(super) const DEFINITION: LossDefinition = LossDefinition {
     name: "regression",
     user_name: "regression",
     estimator: "MART",
-    other_names: &["QueryRMSE", "RMSE", "reg:squarederror", "squared_error"],
+    other_names: &["RMSE", "reg:squarederror", "squared_error"],
     uses: LossUses::NONE,
     build: |_| Ok(BuiltLoss::Scores(Box::new(Regression))),
 };
