@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from rustrank.nets import LambdaRank, RankNet
     from rustrank.optimality import LocalOptimum, local_optimum
     from rustrank.plots import plot_importance, plot_metric, plot_tree
+    from rustrank.query_rmse import QueryRMSEMART
     from rustrank.relevance import err_relevance
     from rustrank.reporting import Report, report
     from rustrank.sharding import Shards, shard
@@ -85,6 +86,7 @@ __all__ = [
     "NotFittedError",
     "ParamError",
     "QueryFolds",
+    "QueryRMSEMART",
     "RankNet",
     "RankNetMART",
     "Recipe",
@@ -141,6 +143,7 @@ _NAMES = {
     "nets": "LambdaRank RankNet",
     "optimality": "LocalOptimum local_optimum",
     "plots": "plot_importance plot_metric plot_tree",
+    "query_rmse": "QueryRMSEMART",
     "relevance": "err_relevance",
     "reporting": "Report report",
     "sharding": "Shards shard",

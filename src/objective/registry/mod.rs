@@ -8,6 +8,7 @@ mod err_logistic;
 mod lambdarank;
 mod logistic;
 mod mcrank;
+mod query_rmse;
 mod ranknet;
 mod regression;
 mod xendcg;
@@ -17,6 +18,7 @@ pub use err_logistic::ErrLogistic;
 pub use lambdarank::LambdaRank;
 pub use logistic::Logistic;
 pub use mcrank::{ClassLink, ClassLoss};
+pub use query_rmse::QueryRmse;
 pub use ranknet::RankNet;
 pub use regression::Regression;
 pub use xendcg::XeNdcg;
@@ -39,6 +41,8 @@ pub enum ObjectiveKind {
     XeNdcg,
     /// [`Regression`]: squares of score minus label.
     Regression,
+    /// [`QueryRmse`]: squares of score minus label, around the mean of the query.
+    QueryRmse,
     /// [`Logistic`]: a doc is relevant or not.
     Logistic,
     /// [`BalancedLogistic`]: relevant and irrelevant docs weigh the same in total.
@@ -98,11 +102,12 @@ pub(crate) enum BuiltLoss {
 
 impl ObjectiveKind {
     /// All losses.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::LambdaRank,
         Self::RankNet,
         Self::XeNdcg,
         Self::Regression,
+        Self::QueryRmse,
         Self::Logistic,
         Self::BalancedLogistic,
         Self::ErrLogistic,
@@ -127,6 +132,7 @@ impl ObjectiveKind {
             Self::RankNet => &ranknet::DEFINITION,
             Self::XeNdcg => &xendcg::DEFINITION,
             Self::Regression => &regression::DEFINITION,
+            Self::QueryRmse => &query_rmse::DEFINITION,
             Self::Logistic => &logistic::DEFINITION,
             Self::BalancedLogistic => &balanced_logistic::DEFINITION,
             Self::ErrLogistic => &err_logistic::DEFINITION,
