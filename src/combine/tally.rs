@@ -11,7 +11,7 @@
 
 use super::lines::Twins;
 use crate::error::Result;
-use crate::metric::{LabelFacts, Metric, PreparedMetric, Ranking, Scratch, Ties};
+use crate::metric::{LabelFacts, Metric, MetricScratch, PreparedMetric, Ranking, Ties};
 
 /// What a walk tells of its exchanges.
 pub(super) trait Tally {
@@ -73,7 +73,7 @@ pub(super) fn constant(rules: &Rules, labels: &[f32], buffers: &mut Buffers) -> 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Buffers {
     ranking: Ranking,
-    scratch: Scratch,
+    scratch: MetricScratch,
     /// Units a doc is worth at discount 1.
     gains: Vec<f64>,
 }

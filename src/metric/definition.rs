@@ -16,7 +16,7 @@
 //! pairs, and the loops are inside.
 
 use super::pair_weights::PairWeightTables;
-use super::prepared::{PreparedMetric, Scratch};
+use super::prepared::{MetricScratch, PreparedMetric};
 use super::ranking::Ranking;
 use super::swap_delta::{Reevaluation, SwapTable};
 use super::{Measure, Metric};
@@ -96,10 +96,15 @@ pub(crate) trait MetricDefinition: Debug + Send + Sync {
     fn normaliser(&self) -> Normaliser;
 
     /// The expected value of a ranking before normalisation, down to the cut.
-    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut Scratch) -> f64;
+    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64;
 
     /// The sum of the ideal order; only metrics with [`Normaliser::Ideal`] are asked.
-    fn ideal(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut Scratch) -> f64 {
+    fn ideal(
+        &self,
+        metric: &PreparedMetric,
+        ranking: &Ranking,
+        scratch: &mut MetricScratch,
+    ) -> f64 {
         self.sum(metric, &ranking.ideal(), scratch)
     }
 

@@ -8,12 +8,12 @@
 //! documents exchanges their mean discounts, so a swap delta is a product of two differences.
 
 use super::definition::LabelUse;
-use super::prepared::{PreparedMetric, Scratch};
+use super::prepared::{MetricScratch, PreparedMetric};
 use super::ranking::Ranking;
 use super::swap_delta::{SwapQuery, SwapTable};
 
 /// The expected sum of the ranked documents down to the cut.
-pub(crate) fn sum(metric: &PreparedMetric, ranking: &Ranking, scratch: &mut Scratch) -> f64 {
+pub(crate) fn sum(metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
     let ranks = metric.cut().min(ranking.retrieved());
     let discounts = scratch.discounts.of(metric.metric.measure(), ranks);
     // The choice is made here, and not for each document.
@@ -49,7 +49,11 @@ fn mean_gain(labels: &[f32], gain: impl Fn(f32) -> f64) -> f64 {
 }
 
 /// The sum of the ideal order of all documents, retrieved or not.
-pub(crate) fn ideal(metric: &PreparedMetric, ranking: &Ranking, scratch: &mut Scratch) -> f64 {
+pub(crate) fn ideal(
+    metric: &PreparedMetric,
+    ranking: &Ranking,
+    scratch: &mut MetricScratch,
+) -> f64 {
     let num_docs = ranking.levels().iter().map(|level| level.count).sum::<usize>();
     let ranks = num_docs.min(metric.cut());
     let discounts = scratch.discounts.of(metric.metric.measure(), ranks);
@@ -74,7 +78,7 @@ pub(crate) struct DiscountSwaps {
 }
 
 impl SwapTable for DiscountSwaps {
-    fn fill(&mut self, query: SwapQuery<'_>, scratch: &mut Scratch) {
+    fn fill(&mut self, query: SwapQuery<'_>, scratch: &mut MetricScratch) {
         let SwapQuery { metric, ranking, divisor } = query;
         let ranks = ranking.retrieved().min(metric.cut());
         let discounts = scratch.discounts.of(metric.metric.measure(), ranks);

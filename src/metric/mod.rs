@@ -1,8 +1,9 @@
 //! Ranking metrics: one exact definition for training, early stopping, evaluation and combination.
 //!
-//! A [`Metric`] is a [`Measure`], a cut and a [`Convention`]. It is computed query by query from
-//! scores and labels ([`Metric::per_query`], [`evaluate`]), summarised by a [`Mean`], compared by
-//! [`significance`], and tells what exchanging two docs would change ([`SwapDelta`]).
+//! A [`Metric`] is a [`Measure`], a cut and a [`Convention`]. Its value of each query is computed from scores
+//! and labels ([`Metric::per_query`], [`evaluate`]), averaged by [`Mean`] and compared by [`significance`].
+//! [`SwapDelta`] is its change by the exchange of two docs. Each metric is one file in `registry/`, which
+//! answers the questions of the trait in `definition.rs`.
 //!
 //! *Rank* counts from 1; the *cut* is the last rank that counts, in values and in deltas; a *block*
 //! is a run of docs with equal scores; the *ideal* is the best value the labels allow.
@@ -53,7 +54,7 @@ pub(crate) use gains::LabelFacts;
 pub(crate) use mean::{check_weights, largest};
 pub(crate) use name::{of as name_of, pick};
 pub(crate) use pair_weights::{PairColumns, PairWeightTables, RankLimits};
-pub(crate) use prepared::{PreparedMetric, Scratch};
+pub(crate) use prepared::{MetricScratch, PreparedMetric};
 pub(crate) use ranking::Ranking;
 
 use crate::error::{Error, Result};

@@ -1,4 +1,5 @@
-//! Names of metrics and options: one each, no aliases, and near ones offered for a misspelt one.
+//! Parses and prints the names of metrics and options. There are no aliases; an unknown name is an error that
+//! offers similar ones.
 //!
 //! A metric's name is its measure, then `@` and its cut if it has one: `ndcg@10`, `map`. A measure with a
 //! parameter has it in parentheses, in one spelling: `name(p=0.8)@10`.
@@ -26,7 +27,7 @@ impl FromStr for Metric {
     }
 }
 
-/// Our name for what another tool calls `P_10`, `recip_rank` or `NDCG@5`.
+/// The name of a metric that another tool calls `P_10`, `recip_rank` or `NDCG@5`.
 fn of_other_tool(text: &str) -> Option<String> {
     let text = text.to_ascii_lowercase();
     let rest = text.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -38,7 +39,7 @@ fn of_other_tool(text: &str) -> Option<String> {
     Some(format!("{measure}{cut}"))
 }
 
-/// Digits without a sign or a leading zero, so that one cut has one name.
+/// Parses a cut: digits without a sign or a leading zero, so that each cut has one name.
 fn parse_cut(name: &str, digits: &str) -> Result<usize> {
     let plain = digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0');
     let cut = digits.parse::<u32>().ok().filter(|_| plain);
@@ -57,12 +58,12 @@ impl fmt::Display for Metric {
     }
 }
 
-/// The name of an option.
+/// The name of an option's value.
 pub(crate) fn of<T: Copy + PartialEq>(value: T, options: &[(&'static str, T)]) -> &'static str {
     options.iter().find(|(_, v)| *v == value).map_or("?", |(name, _)| name)
 }
 
-/// The option called `text`, or an error that offers the nearest ones.
+/// The value called `text`, or an error that offers similar names.
 pub(crate) fn pick<T: Copy>(
     code: &'static str,
     what: &str,
@@ -82,7 +83,7 @@ pub(crate) fn pick<T: Copy>(
     })
 }
 
-/// The names at the smallest edit distance if that is small, and those that `text` begins.
+/// The names at the smallest edit distance, if it is small, and the names that start with `text`.
 fn nearest<'a>(text: &str, names: &[&'a str]) -> Vec<&'a str> {
     const LONGEST: usize = 32;
     let text: Vec<u8> = text.trim().bytes().take(LONGEST).map(|b| b.to_ascii_lowercase()).collect();
@@ -93,7 +94,7 @@ fn nearest<'a>(text: &str, names: &[&'a str]) -> Vec<&'a str> {
     names.iter().copied().filter(|n| distance(n) <= smallest || begun(n)).collect()
 }
 
-/// Insertions, deletions, replacements and exchanges of neighbours.
+/// The number of insertions, deletions, replacements and exchanges of neighbours between two names.
 fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     let mut before: Vec<usize> = vec![0; b.len() + 1];
     let mut last: Vec<usize> = (0..=b.len()).collect();

@@ -19,7 +19,7 @@ pub(crate) struct PreparedMetric {
 
 /// Buffers and tables for one thread.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Scratch {
+pub(crate) struct MetricScratch {
     pub(crate) discounts: Discounts,
     pub(super) tied_products: err::TiedProducts,
     pub(super) level_counter: pairwise::LevelCounter,
@@ -75,7 +75,7 @@ impl PreparedMetric {
     }
 
     /// What the sum of the query is divided by; `None` if nothing can be found in it.
-    pub(crate) fn divisor(&self, ranking: &Ranking, scratch: &mut Scratch) -> Option<f64> {
+    pub(crate) fn divisor(&self, ranking: &Ranking, scratch: &mut MetricScratch) -> Option<f64> {
         let normaliser = self.definition().normaliser();
         let relevant = || ranking.num_at_least(self.relevant_from()) as f64;
         let divisor = match normaliser {
@@ -95,7 +95,7 @@ impl PreparedMetric {
     }
 
     /// The value of the query; NaN if it is skipped.
-    pub(crate) fn value(&self, ranking: &Ranking, scratch: &mut Scratch) -> f64 {
+    pub(crate) fn value(&self, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
         match self.divisor(ranking, scratch) {
             Some(divisor) => self.definition().sum(self, ranking, scratch) / divisor,
             None => self.metric.convention().empty_value(),

@@ -1,9 +1,8 @@
-//! The ranking of one query: the only place where docs are sorted and where the tie rule lives.
+//! Sorts the docs of one query by score and applies the tie rule.
 //!
-//! A *block* is a run of docs with equal scores whose order is uniformly random; under the tie
-//! rules that fix an order every block has one doc, so that a metric knows blocks and nothing of
-//! rules. Inside a block docs lie by falling label: whatever order the rows came in, the sums of a
-//! metric have the same terms in the same order.
+//! A *block* is a run of docs with equal scores whose order is uniformly random. Under the tie rules that
+//! fix an order every block has one doc: metrics read blocks and need not know the rule. Inside a block
+//! docs are sorted by falling label, so that sums do not depend on the order of rows.
 //!
 //! ```text
 //! score   9   7 7 7   4   -inf -inf
@@ -11,8 +10,8 @@
 //! block   0   1 1 1   2    (3, not retrieved)
 //! ```
 //!
-//! A doc with score -inf is not retrieved: it counts in the levels, which describe what could be
-//! found, and has no rank.
+//! A doc with score -inf is not retrieved: it has no rank, but counts in the levels, from which the ideal
+//! value is computed.
 //!
 //! Cost: one pass and an unstable sort of packed integers, or a selection and a sort of the head
 //! when the metrics look no deeper than a cut. Buffers are kept: a warm call does not allocate.
@@ -103,20 +102,20 @@ impl Ranking {
         self.count_levels(labels);
     }
 
-    /// Takes a query whose order is kept elsewhere: its labels, every doc ranked, no block yet.
+    /// Starts a query whose order the caller keeps: its labels, all docs ranked, no block yet.
     pub(crate) fn begin(&mut self, labels: &[f32]) {
         self.retrieved = labels.len();
         self.clear_blocks();
         self.count_levels(labels);
     }
 
-    /// Forgets the blocks; the labels of the query stay.
+    /// Removes the blocks and keeps the labels of the query.
     pub(crate) fn clear_blocks(&mut self) {
         self.labels.clear();
         self.ends.clear();
     }
 
-    /// Adds the next block of a query that [`Ranking::begin`] took: its labels, falling.
+    /// Adds the next block of a query started by [`Ranking::begin`]: its labels, falling.
     pub(crate) fn push_block(&mut self, labels: impl Iterator<Item = f32>) {
         self.labels.extend(labels.map(|label| label + 0.0));
         self.ends.push(self.labels.len());
@@ -183,7 +182,7 @@ impl Ranking {
         self.levels.iter().take_while(|level| level.label >= label).map(|level| level.count).sum()
     }
 
-    /// Packs score and `low`; false if a score needs 64 bits, and then the keys are useless.
+    /// Packs score and `low` into keys; false if a score needs 64 bits, which makes the keys invalid.
     fn pack(&mut self, scores: &[f64], labels: &[f32], low: impl Fn(u32, f32) -> u32) -> bool {
         self.narrow.clear();
         let mut exact = true;
@@ -220,16 +219,16 @@ impl Ranking {
     }
 
     fn count_levels(&mut self, labels: &[f32]) {
-        /// Added and taken away, it rounds a small number to a whole one.
+        /// Adding it to a small number and subtracting it again rounds the number to a whole one.
         const ROUND: f32 = (1 << 23) as f32;
         self.levels.clear();
-        // As whole numbers, which vectors take the largest of.
+        // As integers, whose maximum is vectorised.
         let bits = labels.iter().map(|&label| label_bits(label).cast_signed());
         let highest = f32::from_bits(bits.fold(0, i32::max).cast_unsigned());
         let is_whole = |label: f32| label + ROUND - ROUND == label;
         if highest < COUNTED_LABELS as f32 && labels.iter().fold(true, |all, &l| all & is_whole(l))
         {
-            // A pass of vectors a label: to add one by one is to wait for the one before.
+            // One vectorised pass a label: a histogram would wait for the addition before.
             for label in (0..=highest as u32).rev().map(|label| label as f32) {
                 let found = labels.iter().map(|&l| u32::from(l == label));
                 let count = found.fold(0, u32::wrapping_add) as usize;
@@ -263,14 +262,14 @@ fn falling64(score: f64) -> u64 {
     !(bits ^ ((bits.cast_signed() >> 63).cast_unsigned() | 1 << 63))
 }
 
-/// `falling64` of -inf, the worst score there is.
+/// `falling64` of -inf, the lowest score.
 const NOT_RETRIEVED: u64 = f64::NEG_INFINITY.to_bits();
 
 fn score_of(key: u128) -> u64 {
     (key >> 64) as u64
 }
 
-/// Sorts the keys, or their first `depth` alone, with all ties of the last of those, if it pays.
+/// Sorts the keys. If only a small part is needed, sorts the first `depth` keys and all ties of the last.
 fn sort_head<K: Ord + Copy>(keys: &mut Vec<K>, depth: usize, score: impl Fn(K) -> u64) {
     if depth == 0 || keys.len() / SELECT_FROM < depth {
         keys.sort_unstable();

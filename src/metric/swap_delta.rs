@@ -10,7 +10,7 @@
 
 use super::evaluate::{nan_score, wrong_length};
 use super::gains::LabelFacts;
-use super::prepared::{PreparedMetric, Scratch};
+use super::prepared::{MetricScratch, PreparedMetric};
 use super::ranking::Ranking;
 use super::{Metric, Ties};
 use crate::error::{Error, Result};
@@ -29,7 +29,7 @@ pub(crate) struct SwapQuery<'a> {
 /// The tables of one metric for one query.
 pub(crate) trait SwapTable: Debug + Send + Sync + CloneSwapTable {
     /// Makes the deltas of a query ready.
-    fn fill(&mut self, query: SwapQuery<'_>, scratch: &mut Scratch);
+    fn fill(&mut self, query: SwapQuery<'_>, scratch: &mut MetricScratch);
 
     /// The change by exchanging the scores of documents `a` and `b`.
     fn delta(&self, a: usize, b: usize) -> f64;
@@ -57,7 +57,7 @@ impl<T: SwapTable + Clone + 'static> CloneSwapTable for T {
 pub struct SwapDelta {
     metric: PreparedMetric,
     ranking: Ranking,
-    scratch: Scratch,
+    scratch: MetricScratch,
     table: Box<dyn SwapTable>,
     /// How many documents the prepared query has.
     num_docs: usize,
@@ -87,7 +87,7 @@ impl SwapDelta {
         }
         let table = metric.definition().swap_table();
         let metric = PreparedMetric::new(metric, labels, LabelFacts::scan(labels)?)?;
-        let (ranking, scratch) = (Ranking::default(), Scratch::default());
+        let (ranking, scratch) = (Ranking::default(), MetricScratch::default());
         Ok(Self { metric, ranking, scratch, table, num_docs: 0, empty: true })
     }
 
@@ -173,7 +173,7 @@ pub(crate) struct Reevaluation {
 }
 
 impl SwapTable for Reevaluation {
-    fn fill(&mut self, query: SwapQuery<'_>, _scratch: &mut Scratch) {
+    fn fill(&mut self, query: SwapQuery<'_>, _scratch: &mut MetricScratch) {
         self.rank_of.resize(query.ranking.docs().len(), 0);
         for (rank, &doc) in query.ranking.docs().iter().enumerate() {
             self.rank_of[doc as usize] = rank;
@@ -184,7 +184,7 @@ impl SwapTable for Reevaluation {
     fn delta(&self, a: usize, b: usize) -> f64 {
         let Some((metric, before, divisor)) = &self.query else { return 0.0 };
         let Some(after) = before.swapped(self.rank_of[a], self.rank_of[b]) else { return 0.0 };
-        let mut scratch = Scratch::default();
+        let mut scratch = MetricScratch::default();
         let mut sum = |ranking| metric.definition().sum(metric, ranking, &mut scratch);
         (sum(&after) - sum(before)) / divisor + 0.0
     }

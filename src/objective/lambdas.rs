@@ -1,7 +1,7 @@
-//! Lambdas of the pairs of a query: what `LambdaRank` and `RankNet` share.
+//! Gradients from the pairs of docs of a query, for `LambdaRank` and `RankNet`.
 //!
-//! Scores are taken from the query's best one and rounded to 32 bits; docs whose scores are then
-//! equal are tied. Pair sums are of 32 bits, in an order given by ranks alone.
+//! The best score of a query is subtracted from its scores, which are then rounded to 32 bits; docs whose
+//! scores are then equal are tied. Sums over pairs have 32 bits and an order given by ranks alone.
 
 use super::augment::{self, Copied, with_copies};
 use super::kernel::{Column, GAP, Kernels, Pairs, SIGN, TWO, WIDE, WIDEST};
@@ -9,19 +9,17 @@ use super::options::{LambdaOptions, PairNormaliser, QueryNormaliser, TiedPairs};
 use super::pair_gains::{PairGains, PairLabels};
 use super::pair_weights::{PairTables, RankDiscounts, WeightRule};
 use super::ranks::RankedDocs;
-use super::tasks::{Query, for_each_query};
+use super::tasks::{GradientCall, Query, for_each_query};
 use super::tied_pairs;
-use super::{State, Target};
 use crate::error::Result;
 use crate::gradient::Gradient;
 use crate::hash;
-use crate::interrupt::Interrupt;
 use crate::metric::{LabelFacts, PreparedMetric, SwapDelta};
 
-/// Tells the draws of lambdas from others under the same seed.
+/// Separates these random draws from others with the same seed.
 const PURPOSE: u64 = u64::from_le_bytes(*b"rrlambda");
 
-/// What is fixed for all queries of a call.
+/// What all queries of a call share.
 struct LambdaTask<'a> {
     options: &'a LambdaOptions,
     kernels: Kernels,
@@ -29,17 +27,19 @@ struct LambdaTask<'a> {
     labels: PairLabels<'a>,
     swap: Option<SwapDelta>,
     ranks: &'a RankDiscounts,
-    /// Orders are drawn: no two docs but copies are tied.
+    /// Tied docs are put into a drawn order.
     drawn: bool,
 }
 
 /// The gradients of all docs; pairs weigh the same if `rule` is [`WeightRule::Equal`].
 pub(super) fn gradients(
-    (options, rule, kernels): (&LambdaOptions, WeightRule<'_>, Kernels),
-    (target, state): (&Target<'_>, &State<'_>),
+    options: &LambdaOptions,
+    rule: WeightRule<'_>,
+    kernels: Kernels,
+    call: GradientCall<'_>,
     gradients: &mut [Gradient],
-    interrupt: &Interrupt,
 ) -> Result<()> {
+    let target = call.target;
     let place = |error: crate::Error| match error.fault().and_then(|fault| fault.place.row) {
         Some(row) if row < target.queries.num_docs() => error.query(target.queries.of_doc(row)),
         _ => error,
@@ -70,10 +70,10 @@ pub(super) fn gradients(
         buffers.gradients(&task, query, gradients)
     };
     let one = with_copies(augment, options.seed, one);
-    for_each_query((target, state), gradients, interrupt, cost, (buffers, one))
+    for_each_query(call, gradients, cost, buffers, one)
 }
 
-/// What a thread keeps from query to query. Columns are by doc or by rank.
+/// The buffers of a thread. Columns are by doc or by rank.
 #[derive(Debug, Default)]
 struct LambdaBuffers {
     gains: PairGains,
@@ -134,7 +134,7 @@ impl LambdaBuffers {
         query.write(&self.sums, [sigma * scale, sigma * sigma * scale], gradients)
     }
 
-    /// Takes in the scores; returns the shape of the pair loop.
+    /// Reads the scores; returns which variant of the pair loop to run.
     fn shape(&mut self, task: &LambdaTask<'_>, query: Query<'_>) -> Result<usize> {
         self.clean.reserve(query.scores.len());
         let (worst, all_finite) = task.kernels.shift(query.scores, &mut self.clean);
@@ -160,7 +160,7 @@ impl LambdaBuffers {
         Ok(shape)
     }
 
-    /// RankDiscounts the docs of a copy.
+    /// Ranks the docs by the scores of one copy.
     fn rank(&mut self, task: &LambdaTask<'_>, query: Query<'_>, copy: u64) {
         let num_docs = query.scores.len();
         let stream = hash::start(task.options.seed ^ PURPOSE, query.round << 8 | copy);
@@ -181,7 +181,7 @@ impl LambdaBuffers {
         }
     }
 
-    /// Brings the docs into the order of their ranks and fills the tables.
+    /// Copies the columns into the order of ranks and fills the pair weights.
     fn weigh(&mut self, task: &LambdaTask<'_>, query: Query<'_>) -> Result<()> {
         let num_docs = query.scores.len();
         let RankColumns { score, exp, gain, grad, hess } = &mut self.ranked;

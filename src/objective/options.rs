@@ -1,4 +1,4 @@
-//! What can be chosen of an objective, by name, and the checks.
+//! Options of losses, with their names, defaults and ranges.
 
 use super::ObjectiveKind;
 use super::augment::Augment;
@@ -11,7 +11,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PairNormaliser {
-    /// It does not.
+    /// It does not depend on the gap.
     None,
     /// Divided by `gap_offset + |s_i - s_j|`, unless all scores of the query are equal; `LightGBM`
     /// does so with an offset of 0.01.
@@ -34,7 +34,7 @@ pub enum QueryNormaliser {
 const QUERY_NORMALISERS: &[(&str, QueryNormaliser)] =
     &[("none", QueryNormaliser::None), ("log_sum", QueryNormaliser::LogSum)];
 
-/// What becomes of docs with equal scores.
+/// How pairs of docs with equal scores are weighed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TiedPairs {
@@ -74,11 +74,11 @@ pub struct LambdaOptions {
     pub query_normaliser: QueryNormaliser,
     /// Ranks from perturbed scores; the sigmoid still sees the clean ones.
     pub noise: Option<ScoreNoise>,
-    /// Queries again with some of their docs.
+    /// Copies of queries with some of their docs.
     pub augment: Option<Augment>,
-    /// Docs with equal scores; with noise there are none.
+    /// How tied docs are treated; with noise there are none.
     pub ties: TiedPairs,
-    /// The seed of all that is drawn.
+    /// The seed of all random draws.
     pub seed: u64,
 }
 
@@ -99,9 +99,9 @@ impl LambdaOptions {
         }
     }
 
-    /// What did best on validation parts of real data, and on clean data too: see
-    /// `benches/RESULTS.md`. Pairs are divided by 0.3 more than the gap of their scores, and lambdas
-    /// are those of an order by scores with noise of one unit.
+    /// The options with the best results on validation sets of real data, and on clean data (see
+    /// `benches/RESULTS.md`): pairs are divided by the gap of their scores plus 0.3, and ranks come from
+    /// scores with noise of scale 1.
     pub fn tuned(metric: Metric) -> Self {
         Self {
             pair_normaliser: PairNormaliser::ScoreGap,
@@ -159,7 +159,7 @@ fn check_range(name: &str, value: f64, least: f64, most: f64) -> Result<()> {
 pub struct ObjectiveOptions {
     /// Which objective.
     pub kind: ObjectiveKind,
-    /// Pairs, and the seed of all that is drawn.
+    /// The options of pairs, and the seed of all random draws.
     pub lambda: LambdaOptions,
     /// Logistic: a doc is relevant iff its label is at least this; `None` takes the label itself as
     /// the probability, from 0 to 1.

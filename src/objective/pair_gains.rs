@@ -1,13 +1,13 @@
-//! What the docs of a query are worth: the gains of the pair weights, over the metric's divisor.
+//! The gains of a query's docs over the metric's divisor, for pair weights.
 
 use super::kernel::Column;
 use super::pair_weights::{RankDiscounts, WeightRule};
 use crate::metric::{LabelFacts, LabelUse, Normaliser, PreparedMetric};
 
-/// Up to this whole label, docs are counted by label and not sorted.
+/// Up to this label, whole labels are counted and not sorted.
 const COUNTED_TO: f32 = 31.0;
 
-/// The labels of all queries, made ready.
+/// How the labels of all queries are read.
 #[derive(Debug)]
 pub(super) struct PairLabels<'a> {
     metric: Option<&'a PreparedMetric>,
@@ -35,12 +35,12 @@ impl<'a> PairLabels<'a> {
 pub(super) struct PairGains {
     /// The gain of each doc.
     pub(super) gain: Column<f32>,
-    /// PairLabels to sort where they cannot be counted.
+    /// Labels to sort where they cannot be counted.
     sorted: Vec<f32>,
 }
 
 impl PairGains {
-    /// Reads the labels of a query; false if no pair of its docs can weigh anything.
+    /// Reads the labels of a query; false if all pairs of its docs have weight 0.
     pub(super) fn load(&mut self, all: &PairLabels<'_>, labels: &[f32]) -> bool {
         if all_equal(labels) {
             return false;
@@ -73,7 +73,7 @@ impl PairGains {
             (LabelUse::Gain, None) => {
                 docs.for_each(|(gain, label)| *gain = (metric.gains.of(*label) * scale) as f32);
             }
-            // 1 would leave nobody to read on, and the tables divide by how many do.
+            // Below 1: the tables divide by the probability that the reader goes on.
             (LabelUse::Satisfaction, _) => docs.for_each(|(gain, label)| {
                 *gain = (metric.satisfaction(*label) as f32).min(1.0f32.next_down());
             }),

@@ -2,14 +2,13 @@
 //!
 //! The loss of a document is multiplied by its query's weight and its own.
 
-use super::tasks::{Query, for_each_query};
-use super::{State, Target};
+use super::Target;
+use super::tasks::{GradientCall, Query, for_each_query};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
-use crate::interrupt::Interrupt;
 use crate::sum::{ExactSum, WORDS};
 
-/// Which labels are relevant, as a probability.
+/// Converts labels to probabilities of relevance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RelevanceLabels {
     from: Option<f32>,
@@ -29,7 +28,7 @@ impl RelevanceLabels {
         self.from.map_or(f64::from(label), |from| f64::from(u8::from(label >= from)))
     }
 
-    /// Without a threshold, labels are probabilities.
+    /// Checks labels: without a threshold they are probabilities.
     pub(super) fn check(self, target: &Target<'_>) -> Result<()> {
         let refused = |label: &f32| !(0.0..=1.0).contains(label);
         let row = match self.from {
@@ -52,12 +51,12 @@ pub(super) fn class_weights(target: &Target<'_>, relevance: RelevanceLabels) -> 
 }
 
 pub(super) fn cross_entropy(
-    data: (&Target<'_>, &State<'_>),
+    call: GradientCall<'_>,
     gradients: &mut [Gradient],
-    interrupt: &Interrupt,
-    (relevance, factors): (RelevanceLabels, [f64; 2]),
+    relevance: RelevanceLabels,
+    factors: [f64; 2],
 ) -> Result<()> {
-    each_doc(data, gradients, interrupt, |score, label| {
+    each_doc(call, gradients, |score, label| {
         let yes = relevance.of(label) * factors[1];
         let both = yes + (1.0 - relevance.of(label)) * factors[0];
         derivatives(score, yes, both)
@@ -66,14 +65,14 @@ pub(super) fn cross_entropy(
 
 /// The derivatives of the cross entropy of a doc, `yes` of whose weight `both` are relevant.
 pub(super) fn derivatives(score: f64, yes: f64, both: f64) -> (f64, f64) {
-    // From the side where nothing cancels: 1 - p = 1 / (1 + exp(score)).
+    // Without cancellation: 1 - p = 1 / (1 + exp(score)).
     let odds = (-score.abs()).exp();
     let (small, large) = (odds / (1.0 + odds), 1.0 / (1.0 + odds));
     let (p, rest) = if score < 0.0 { (small, large) } else { (large, small) };
     ((both - yes) * p - yes * rest, both * small * large)
 }
 
-/// Two sums of what a label stands for, weighted, as words.
+/// Two weighted sums over labels as integers, so that those of several shards can be added exactly.
 pub(super) fn weighted(target: &Target<'_>, of: impl Fn(f32) -> [f64; 2]) -> Vec<u64> {
     let mut sums = [ExactSum::default(), ExactSum::default()];
     for (number, docs) in target.queries.ranges().enumerate() {
@@ -87,7 +86,7 @@ pub(super) fn weighted(target: &Target<'_>, of: impl Fn(f32) -> [f64; 2]) -> Vec
     sums.map(ExactSum::words).concat()
 }
 
-/// The sums that words stand for.
+/// The sums of added words.
 pub(super) fn sums_of(words: &[u64]) -> [f64; 2] {
     [0, WORDS].map(|at| ExactSum::of_words(&words[at..at + WORDS]).value())
 }
@@ -99,9 +98,8 @@ pub(super) fn log_odds([no, yes]: [f64; 2]) -> f64 {
 
 /// Gradients from the score and the label of each doc.
 pub(super) fn each_doc(
-    data: (&Target<'_>, &State<'_>),
+    call: GradientCall<'_>,
     gradients: &mut [Gradient],
-    interrupt: &Interrupt,
     derivatives: impl Fn(f64, f32) -> (f64, f64) + Sync + Send,
 ) -> Result<()> {
     let cost = |docs: usize| 10 * docs as u64;
@@ -113,5 +111,5 @@ pub(super) fn each_doc(
         }
         Ok(())
     };
-    for_each_query(data, gradients, interrupt, cost, (|| (), one))
+    for_each_query(call, gradients, cost, || (), one)
 }

@@ -1,18 +1,18 @@
-//! The order of one query's docs, by rank.
+//! Ranks the docs of one query by score.
 //!
-//! Docs with equal scores make a *block*; in it they lie by a key of their content. Docs with equal
-//! keys too are *alike*: nothing tells them apart, and they are given the same gradient. Only blocks
-//! and groups of alike docs of more than one doc are listed.
+//! Docs with equal scores form a *block* and are sorted inside it by a key of their content. Docs whose keys
+//! are equal too are *alike* and get the same gradient. Only blocks and groups of more than one doc are
+//! listed.
 //!
-//! Ranks are counted in short queries, sixteen docs at a step, and come from a sort in long ones; where
-//! there is AVX-512, a network of comparisons in registers takes the place of counting.
+//! Short queries are ranked by counting the docs above each doc, sixteen at a time; with AVX-512 by a sorting
+//! network in registers. Long queries are sorted.
 
 use super::kernel::{Column, Kernels, LANES};
 use std::ops::Range;
 
-/// Queries of more docs are sorted: counting is quadratic.
+/// The longest query that is ranked by counting, which is quadratic.
 const COUNTED: usize = 256;
-/// Queries of fewer docs are counted sooner than they are sorted by a network.
+/// The shortest query for which the sorting network is faster than counting.
 const SORTED_IN_REGISTERS: usize = 33;
 
 #[derive(Debug, Default)]
@@ -115,8 +115,8 @@ impl RankedDocs {
         tied != 0
     }
 
-    /// Orders the docs by a network and puts right what is out of order by bits that keys do not
-    /// hold; whether any docs are tied.
+    /// Sorts the docs by the network, then corrects the order by the bits that keys do not hold; returns
+    /// whether any docs are tied.
     fn sort_in_registers(&mut self, kernels: Kernels, scores: &[f32], num_docs: usize) -> bool {
         let steps = num_docs.div_ceil(LANES);
         self.coded.reserve(steps.next_power_of_two() * LANES);
@@ -132,7 +132,7 @@ impl RankedDocs {
                 before = score;
                 continue;
             }
-            // Moves up past lower scores: seldom, and not far.
+            // An insertion sort: few docs move, and not far.
             let lower = |&&above: &&u32| scores[above as usize] < score;
             let up = self.docs[..rank].iter().rev().take_while(lower).count();
             self.docs[rank - up..].rotate_right(1);

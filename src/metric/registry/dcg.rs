@@ -3,7 +3,7 @@
 
 use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser};
 use crate::metric::discounted_sum::{self, DiscountSwaps};
-use crate::metric::prepared::{PreparedMetric, Scratch};
+use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::Ranking;
 use crate::metric::swap_delta::SwapTable;
 
@@ -28,7 +28,7 @@ impl MetricDefinition for Dcg {
         Normaliser::One
     }
 
-    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut Scratch) -> f64 {
+    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
         discounted_sum::sum(metric, ranking, scratch)
     }
 

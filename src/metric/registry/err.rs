@@ -23,7 +23,7 @@
 
 use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser, PairWeights};
 use crate::metric::pair_weights::{PairColumns, PairWeightTables, RankLimits};
-use crate::metric::prepared::{PreparedMetric, Scratch};
+use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::{Ranking, ScoreBlock};
 use crate::metric::swap_delta::{SwapQuery, SwapTable};
 
@@ -43,7 +43,7 @@ impl MetricDefinition for ExpectedReciprocalRank {
         Normaliser::One
     }
 
-    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut Scratch) -> f64 {
+    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
         let cut = metric.cut();
         let reciprocal = scratch.discounts.reciprocal(cut.min(ranking.retrieved()));
         let stops = |label| metric.satisfaction(label);
@@ -204,7 +204,7 @@ struct StopSwaps {
 }
 
 impl SwapTable for StopSwaps {
-    fn fill(&mut self, query: SwapQuery<'_>, scratch: &mut Scratch) {
+    fn fill(&mut self, query: SwapQuery<'_>, scratch: &mut MetricScratch) {
         let SwapQuery { metric, ranking, .. } = query;
         let stops = |label| metric.satisfaction(label);
         let docs = ranking.docs();

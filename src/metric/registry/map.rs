@@ -27,7 +27,7 @@ use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser, PairWeig
 use crate::metric::pair_weights::{
     BlockWeights, PairColumns, PairWeightTables, RankLimits, blocks_backwards, ratio, relevant_docs,
 };
-use crate::metric::prepared::{PreparedMetric, Scratch};
+use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::Ranking;
 use crate::metric::swap_delta::{SwapQuery, SwapTable};
 use std::ops::Range;
@@ -52,7 +52,7 @@ impl MetricDefinition for AveragePrecision {
         Normaliser::RelevantDocs
     }
 
-    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut Scratch) -> f64 {
+    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
         let ranks = metric.cut().min(ranking.retrieved());
         let reciprocal = scratch.discounts.reciprocal(ranks);
         sum_of_precisions(ranking, metric.relevant_from(), reciprocal, metric.cut())
@@ -112,7 +112,7 @@ pub(super) struct PrecisionSwaps {
 }
 
 impl SwapTable for PrecisionSwaps {
-    fn fill(&mut self, query: SwapQuery<'_>, scratch: &mut Scratch) {
+    fn fill(&mut self, query: SwapQuery<'_>, scratch: &mut MetricScratch) {
         let (ranking, from) = (query.ranking, query.metric.relevant_from());
         let cut = query.metric.cut().min(ranking.retrieved());
         let reciprocal = scratch.discounts.reciprocal(cut);

@@ -20,7 +20,7 @@ use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser, PairWeig
 use crate::metric::pair_weights::{
     BlockWeights, PairColumns, PairWeightTables, RankLimits, blocks_backwards, ratio, relevant_docs,
 };
-use crate::metric::prepared::{PreparedMetric, Scratch};
+use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::Ranking;
 use crate::metric::swap_delta::{SwapQuery, SwapTable};
 use std::ops::Range;
@@ -45,7 +45,7 @@ impl MetricDefinition for ReciprocalRank {
         Normaliser::One
     }
 
-    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut Scratch) -> f64 {
+    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
         let ranks = metric.cut().min(ranking.retrieved());
         let reciprocal = scratch.discounts.reciprocal(ranks);
         reciprocal_rank(ranking, metric.relevant_from(), reciprocal, metric.cut())
@@ -99,7 +99,7 @@ pub(super) struct FirstRelevantSwaps {
 }
 
 impl SwapTable for FirstRelevantSwaps {
-    fn fill(&mut self, query: SwapQuery<'_>, scratch: &mut Scratch) {
+    fn fill(&mut self, query: SwapQuery<'_>, scratch: &mut MetricScratch) {
         let (ranking, from) = (query.ranking, query.metric.relevant_from());
         let cut = query.metric.cut().min(ranking.retrieved());
         let reciprocal = scratch.discounts.reciprocal(cut);

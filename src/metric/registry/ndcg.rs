@@ -2,7 +2,7 @@
 
 use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser};
 use crate::metric::discounted_sum::{self, DiscountSwaps};
-use crate::metric::prepared::{PreparedMetric, Scratch};
+use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::Ranking;
 use crate::metric::swap_delta::SwapTable;
 
@@ -22,11 +22,16 @@ impl MetricDefinition for Ndcg {
         Normaliser::Ideal
     }
 
-    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut Scratch) -> f64 {
+    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
         discounted_sum::sum(metric, ranking, scratch)
     }
 
-    fn ideal(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut Scratch) -> f64 {
+    fn ideal(
+        &self,
+        metric: &PreparedMetric,
+        ranking: &Ranking,
+        scratch: &mut MetricScratch,
+    ) -> f64 {
         discounted_sum::ideal(metric, ranking, scratch)
     }
 

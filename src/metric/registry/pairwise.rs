@@ -12,7 +12,7 @@
 //! matrix, O(n log L) to prepare and O(log L) a pair.
 
 use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser};
-use crate::metric::prepared::{PreparedMetric, Scratch};
+use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::{LabelLevel, Ranking};
 use crate::metric::swap_delta::{SwapQuery, SwapTable};
 
@@ -32,11 +32,16 @@ impl MetricDefinition for PairwiseAccuracy {
         Normaliser::Ideal
     }
 
-    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut Scratch) -> f64 {
+    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
         pairs(ranking, metric.cut(), &mut scratch.level_counter)
     }
 
-    fn ideal(&self, metric: &PreparedMetric, ranking: &Ranking, _scratch: &mut Scratch) -> f64 {
+    fn ideal(
+        &self,
+        metric: &PreparedMetric,
+        ranking: &Ranking,
+        _scratch: &mut MetricScratch,
+    ) -> f64 {
         ideal(ranking, metric.cut())
     }
 
@@ -174,7 +179,7 @@ struct PairSwaps {
 }
 
 impl SwapTable for PairSwaps {
-    fn fill(&mut self, query: SwapQuery<'_>, _scratch: &mut Scratch) {
+    fn fill(&mut self, query: SwapQuery<'_>, _scratch: &mut MetricScratch) {
         let ranking = query.ranking;
         let docs = ranking.docs();
         let levels = ranking.levels();

@@ -4,7 +4,7 @@
 use super::relevance;
 use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser};
 use crate::metric::discounted_sum::DiscountSwaps;
-use crate::metric::prepared::{PreparedMetric, Scratch};
+use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::Ranking;
 use crate::metric::swap_delta::SwapTable;
 
@@ -28,7 +28,7 @@ impl MetricDefinition for Precision {
         Normaliser::Ranks
     }
 
-    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, _scratch: &mut Scratch) -> f64 {
+    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, _scratch: &mut MetricScratch) -> f64 {
         relevance::hits(ranking, metric.relevant_from(), metric.cut())
     }
 

@@ -9,7 +9,7 @@ use super::Measure;
 use crate::error::{Error, Result};
 use crate::metric::definition::{LabelUse, MetricDefinition, MetricParameter, Normaliser};
 use crate::metric::discounted_sum::{self, DiscountSwaps};
-use crate::metric::prepared::{PreparedMetric, Scratch};
+use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::Ranking;
 use crate::metric::swap_delta::SwapTable;
 use std::hash::{Hash, Hasher};
@@ -70,7 +70,7 @@ impl MetricDefinition for Rbp {
         Normaliser::One
     }
 
-    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut Scratch) -> f64 {
+    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
         discounted_sum::sum(metric, ranking, scratch)
     }
 

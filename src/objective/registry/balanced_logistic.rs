@@ -5,7 +5,8 @@ use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
 use crate::objective::pointwise::{RelevanceLabels, class_weights, cross_entropy, sums_of};
-use crate::objective::{Objective, State, Target, tasks};
+use crate::objective::tasks::{GradientCall, check};
+use crate::objective::{Objective, State, Target};
 
 pub(super) const DEFINITION: LossDefinition = LossDefinition {
     name: "balanced_logistic",
@@ -43,7 +44,7 @@ impl Objective for BalancedLogistic {
         gradients: &mut [Gradient],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        tasks::check(target, &state, gradients)?;
+        check(target, &state, gradients)?;
         self.relevance.check(target)?;
         let [no, yes] =
             self.of_all.unwrap_or_else(|| sums_of(&class_weights(target, self.relevance)));
@@ -53,12 +54,8 @@ impl Objective for BalancedLogistic {
                 .expected("some of each"));
         }
         let half = f64::midpoint(no, yes);
-        cross_entropy(
-            (target, &state),
-            gradients,
-            interrupt,
-            (self.relevance, [half / no, half / yes]),
-        )
+        let call = GradientCall { target, state: &state, interrupt };
+        cross_entropy(call, gradients, self.relevance, [half / no, half / yes])
     }
 
     fn words(&self, target: &Target<'_>) -> Vec<u64> {

@@ -6,7 +6,8 @@ use crate::error::Result;
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
 use crate::objective::pointwise::{derivatives, each_doc, log_odds, sums_of, weighted};
-use crate::objective::{Objective, State, Target, tasks};
+use crate::objective::tasks::{GradientCall, check};
+use crate::objective::{Objective, State, Target};
 
 pub(super) const DEFINITION: LossDefinition = LossDefinition {
     name: "err_logistic",
@@ -44,11 +45,10 @@ impl Objective for ErrLogistic {
         gradients: &mut [Gradient],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        tasks::check(target, &state, gradients)?;
+        check(target, &state, gradients)?;
         let satisfaction = self.convention.satisfaction(target.labels)?;
-        each_doc((target, &state), gradients, interrupt, |score, label| {
-            derivatives(score, satisfaction(label), 1.0)
-        })
+        let call = GradientCall { target, state: &state, interrupt };
+        each_doc(call, gradients, |score, label| derivatives(score, satisfaction(label), 1.0))
     }
 
     /// That of the weighted mean.
@@ -58,7 +58,7 @@ impl Objective for ErrLogistic {
 
     fn words(&self, target: &Target<'_>) -> Vec<u64> {
         let Ok(satisfaction) = self.convention.satisfaction(target.labels) else {
-            // Labels that have none are told with the gradients.
+            // The call for gradients reports labels without a gain.
             return weighted(target, |_| [0.0; 2]);
         };
         weighted(target, |label| [1.0 - satisfaction(label), satisfaction(label)])

@@ -16,6 +16,7 @@ use crate::interrupt::Interrupt;
 use crate::objective::kernel::Kernels;
 use crate::objective::lambdas;
 use crate::objective::pair_weights::WeightRule;
+use crate::objective::tasks::GradientCall;
 use crate::objective::{LambdaOptions, Objective, State, Target};
 use crate::simd::Level;
 
@@ -58,8 +59,9 @@ impl Objective for LambdaRank {
         interrupt: &Interrupt,
     ) -> Result<()> {
         let rule = WeightRule::of(&self.options.metric);
-        let how = (&self.options, rule, Kernels::new(self.level));
-        lambdas::gradients(how, (target, &state), gradients, interrupt)
+        let kernels = Kernels::new(self.level);
+        let call = GradientCall { target, state: &state, interrupt };
+        lambdas::gradients(&self.options, rule, kernels, call, gradients)
     }
 
     fn of_part(&self, max_label: f32, _words: &[u64]) -> Option<Box<dyn Objective>> {

@@ -7,7 +7,8 @@ use crate::interrupt::Interrupt;
 use crate::objective::pointwise::{
     RelevanceLabels, class_weights, cross_entropy, log_odds, sums_of,
 };
-use crate::objective::{Objective, State, Target, tasks};
+use crate::objective::tasks::{GradientCall, check};
+use crate::objective::{Objective, State, Target};
 
 pub(super) const DEFINITION: LossDefinition = LossDefinition {
     name: "logistic",
@@ -40,9 +41,10 @@ impl Objective for Logistic {
         gradients: &mut [Gradient],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        tasks::check(target, &state, gradients)?;
+        check(target, &state, gradients)?;
         self.relevance.check(target)?;
-        cross_entropy((target, &state), gradients, interrupt, (self.relevance, [1.0; 2]))
+        let call = GradientCall { target, state: &state, interrupt };
+        cross_entropy(call, gradients, self.relevance, [1.0; 2])
     }
 
     /// That of the weighted share of relevant docs.

@@ -35,9 +35,9 @@ pub(super) const ORDINAL: LossDefinition = LossDefinition {
 
 /// Docs a task takes.
 const DOCS_A_TASK: usize = 1 << 12;
-/// As many classes as there are at most.
+/// The most classes.
 const MOST: usize = 256;
-/// No start is further than this from the middle.
+/// The largest start, either way.
 const FURTHEST: f64 = 10.0;
 
 /// How margins become probabilities.
@@ -96,7 +96,7 @@ impl ClassLoss {
         }
     }
 
-    /// The margins that say of every doc how frequent each class is.
+    /// The constant margins that fit the frequencies of the classes.
     pub fn starts(&self) -> Vec<f64> {
         let mut counts = vec![0.0; self.labels.len()];
         for (doc, &class) in self.class_of.iter().enumerate() {

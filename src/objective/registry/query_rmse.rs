@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
 use crate::objective::augment::{self, Augment, Copied, with_copies};
-use crate::objective::tasks::{Query, for_each_query};
+use crate::objective::tasks::{GradientCall, Query, for_each_query};
 use crate::objective::{Objective, State, Target};
 use crate::sum::ExactSum;
 
@@ -64,7 +64,8 @@ impl Objective for QueryRmse {
         let cost = |docs| augment::cost(self.augment, docs, |docs| 40 * docs as u64);
         let one = with_copies(self.augment, self.seed, one);
         let buffers = || ((), Copied::default());
-        for_each_query((target, &state), gradients, interrupt, cost, (buffers, one))
+        let call = GradientCall { target, state: &state, interrupt };
+        for_each_query(call, gradients, cost, buffers, one)
     }
 
     fn needs_pairs(&self) -> bool {

@@ -8,6 +8,7 @@ use crate::interrupt::Interrupt;
 use crate::objective::kernel::Kernels;
 use crate::objective::lambdas;
 use crate::objective::pair_weights::WeightRule;
+use crate::objective::tasks::GradientCall;
 use crate::objective::{LambdaOptions, Objective, State, Target};
 use crate::simd::Level;
 
@@ -49,8 +50,9 @@ impl Objective for RankNet {
         gradients: &mut [Gradient],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let how = (&self.options, WeightRule::Equal, Kernels::new(self.level));
-        lambdas::gradients(how, (target, &state), gradients, interrupt)
+        let kernels = Kernels::new(self.level);
+        let call = GradientCall { target, state: &state, interrupt };
+        lambdas::gradients(&self.options, WeightRule::Equal, kernels, call, gradients)
     }
 
     fn needs_pairs(&self) -> bool {

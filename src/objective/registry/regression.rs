@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
 use crate::objective::pointwise::{each_doc, sums_of, weighted};
+use crate::objective::tasks::GradientCall;
 use crate::objective::{Objective, State, Target};
 
 pub(super) const DEFINITION: LossDefinition = LossDefinition {
@@ -28,9 +29,8 @@ impl Objective for Regression {
         gradients: &mut [Gradient],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        each_doc((target, &state), gradients, interrupt, |score, label| {
-            (score - f64::from(label), 1.0)
-        })
+        let call = GradientCall { target, state: &state, interrupt };
+        each_doc(call, gradients, |score, label| (score - f64::from(label), 1.0))
     }
 
     /// The weighted mean of the labels.

@@ -13,7 +13,7 @@ use crate::gradient::Gradient;
 use crate::hash;
 use crate::interrupt::Interrupt;
 use crate::objective::augment::{self, Augment, Copied, with_copies};
-use crate::objective::tasks::{self, Query, for_each_query};
+use crate::objective::tasks::{GradientCall, Query, check, for_each_query};
 use crate::objective::{Objective, State, Target};
 
 pub(super) const DEFINITION: LossDefinition = LossDefinition {
@@ -61,7 +61,7 @@ impl Objective for XeNdcg {
         gradients: &mut [Gradient],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        tasks::check(target, &state, gradients)?;
+        check(target, &state, gradients)?;
         check_labels(target)?;
         let stream = hash::start(self.seed ^ PURPOSE, state.round);
         let one = |buffers: &mut XeNdcgBuffers, query: Query<'_>, gradients: &mut [Gradient]| {
@@ -70,7 +70,8 @@ impl Objective for XeNdcg {
         let cost = |docs| augment::cost(self.augment, docs, |docs| 40 * docs as u64);
         let one = with_copies(self.augment, self.seed, one);
         let buffers = || (XeNdcgBuffers::default(), Copied::default());
-        for_each_query((target, &state), gradients, interrupt, cost, (buffers, one))
+        let call = GradientCall { target, state: &state, interrupt };
+        for_each_query(call, gradients, cost, buffers, one)
     }
 
     fn needs_pairs(&self) -> bool {
