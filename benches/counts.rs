@@ -28,7 +28,7 @@ use rustrank::metric::evaluate;
 use rustrank::metric::significance::{Resampling, bootstrap, randomisation_test};
 use rustrank::model::{Explainer, Model, Scorer};
 use rustrank::neural;
-use rustrank::objective::{Kind, LambdaOptions, ObjectiveOptions};
+use rustrank::objective::{LambdaOptions, ObjectiveKind, ObjectiveOptions};
 use rustrank::simd::Level;
 use rustrank::tree::{Constraints, GrowOptions, MonotoneDirection};
 use rustrank::{Gradient, Grouping, Interrupt, Metric, Queries, random};
@@ -439,7 +439,7 @@ fn in_queries(labels: &[f32]) -> RowData {
     RowData::new(labels.to_vec(), grouping)
 }
 
-fn plan(kind: Kind, grow: GrowOptions) -> TrainingPlan {
+fn plan(kind: ObjectiveKind, grow: GrowOptions) -> TrainingPlan {
     let mut options = ObjectiveOptions::new(kind, metric_of("ndcg"));
     options.lambda = LambdaOptions::tuned(metric_of("ndcg"));
     TrainingPlan {
@@ -455,10 +455,10 @@ fn plan(kind: Kind, grow: GrowOptions) -> TrainingPlan {
 fn train(all: &mut Workloads) {
     use common::grow::{leaves, symmetric};
     for (name, kind, grow) in [
-        ("leafwise", Kind::LambdaRank, leaves(31)),
-        ("symmetric", Kind::LambdaRank, symmetric(32)),
-        ("regression", Kind::Regression, leaves(31)),
-        ("mcrank", Kind::McRank, leaves(7)),
+        ("leafwise", ObjectiveKind::LambdaRank, leaves(31)),
+        ("symmetric", ObjectiveKind::LambdaRank, symmetric(32)),
+        ("regression", ObjectiveKind::Regression, leaves(31)),
+        ("mcrank", ObjectiveKind::McRank, leaves(7)),
     ] {
         all.add(format!("train/{name}"), move || {
             let (values, labels) = training_rows();
@@ -480,8 +480,11 @@ fn train(all: &mut Workloads) {
             let data = RawDataset::new(&table_of(&values), in_queries(&labels), &never());
             let plan = neural::NetPlan {
                 params: neural::Params { epochs: 2, ..neural::Params::default() },
-                loss: neural::NetLoss::new(Kind::LambdaRank, LambdaOptions::new(metric_of("ndcg")))
-                    .expect("a loss"),
+                loss: neural::NetLoss::new(
+                    ObjectiveKind::LambdaRank,
+                    LambdaOptions::new(metric_of("ndcg")),
+                )
+                .expect("a loss"),
                 evaluation_sets: Vec::new(),
                 metrics: Vec::new(),
                 patience: None,

@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use rustrank::objective::{
-    Augment, Kind, LambdaOptions, LambdaRank, Objective, ObjectiveOptions, PairNormaliser, RankNet,
-    ScoreNoise, State, Target, TiedPairs, XeNdcg,
+    Augment, LambdaOptions, LambdaRank, Objective, ObjectiveKind, ObjectiveOptions, PairNormaliser,
+    RankNet, ScoreNoise, State, Target, TiedPairs, XeNdcg,
 };
 use rustrank::simd::Level;
 use rustrank::{Convention, Gradient, Interrupt, Measure, Metric, Queries, random};
@@ -205,7 +205,12 @@ fn what_cannot_be_augmented_is_refused() {
         assert!(LambdaRank::new(options).is_err(), "{fraction} {copies}");
         assert!(XeNdcg::new(1).augmented(augment).is_err());
     }
-    for kind in [Kind::Regression, Kind::Logistic, Kind::BalancedLogistic, Kind::ErrLogistic] {
+    for kind in [
+        ObjectiveKind::Regression,
+        ObjectiveKind::Logistic,
+        ObjectiveKind::BalancedLogistic,
+        ObjectiveKind::ErrLogistic,
+    ] {
         let mut options = ObjectiveOptions::new(kind, "ndcg".parse().unwrap());
         assert!(options.build().is_ok());
         options.lambda.augment = Some(AUG50);

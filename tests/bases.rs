@@ -13,7 +13,7 @@ use rustrank::boosting::{
 use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::model::interop::lightgbm;
 use rustrank::model::{Class, Classes, Component, Link, Model, Part};
-use rustrank::objective::{Kind, ObjectiveOptions};
+use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
 use rustrank::tree::GrowOptions;
 use rustrank::{Grouping, Interrupt};
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn a_base_of_any_kind_travels_in_the_file_and_scores_to_the_same_bits() {
         let never = Interrupt::new();
         let train = Dataset::new(&table, data, &BinOptions::default(), &never).unwrap();
         let grow = GrowOptions { num_leaves: 6, min_leaf_docs: 3, ..GrowOptions::default() };
-        let options = ObjectiveOptions::new(Kind::LambdaRank, "ndcg@5".parse().unwrap());
+        let options = ObjectiveOptions::new(ObjectiveKind::LambdaRank, "ndcg@5".parse().unwrap());
         let plan = TrainingPlan {
             params: BoostingParams { num_trees: 5, grow, ..BoostingParams::default() },
             loss: TrainingLoss::new(&options).unwrap(),

@@ -9,7 +9,7 @@ use rustrank::boosting::{
 };
 use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::model::{Leaf, Model, Tree};
-use rustrank::objective::{Kind, ObjectiveOptions};
+use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
 use rustrank::random::draw;
 use rustrank::tree::GrowOptions;
 use rustrank::{Grouping, Interrupt, Mean, Metric, Queries};
@@ -48,7 +48,7 @@ fn dropout(normaliser: DropoutNormaliser) -> Dropout {
     Dropout { rate: 0.5, skip: 0.2, most: Some(4), normaliser }
 }
 
-fn plan(dropout: Option<Dropout>, kind: Kind) -> TrainingPlan {
+fn plan(dropout: Option<Dropout>, kind: ObjectiveKind) -> TrainingPlan {
     let grow = GrowOptions { num_leaves: 5, min_leaf_docs: 3, ..GrowOptions::default() };
     let mut options = ObjectiveOptions::new(kind, metric());
     options.lambda.noise = None;
@@ -86,13 +86,13 @@ fn near(got: &[f64], expected: &[f64]) -> bool {
 #[test]
 fn a_round_fits_what_the_dropped_trees_leave_and_shares_their_work() {
     for normaliser in [DropoutNormaliser::Tree, DropoutNormaliser::Forest] {
-        for kind in [Kind::LambdaRank, Kind::Regression] {
+        for kind in [ObjectiveKind::LambdaRank, ObjectiveKind::Regression] {
             is_as_in_the_paper(normaliser, kind);
         }
     }
 }
 
-fn is_as_in_the_paper(normaliser: DropoutNormaliser, kind: Kind) {
+fn is_as_in_the_paper(normaliser: DropoutNormaliser, kind: ObjectiveKind) {
     let never = Interrupt::new();
     let train = dataset(60, 1, None, None);
     let mut trainer =
@@ -134,7 +134,7 @@ fn is_as_in_the_paper(normaliser: DropoutNormaliser, kind: Kind) {
 }
 
 /// The tree of a plain round from what a model without some of its trees scores.
-fn grown_without(model: &Model, dropped: &[usize], train: &Dataset, kind: Kind) -> Tree {
+fn grown_without(model: &Model, dropped: &[usize], train: &Dataset, kind: ObjectiveKind) -> Tree {
     let never = Interrupt::new();
     let mut rest = Model::new(3);
     rest.set_intercept(model.intercept()).unwrap();
@@ -162,7 +162,7 @@ fn any_round_can_be_had_back_though_later_ones_changed_its_trees() {
     let never = Interrupt::new();
     let train = dataset(40, 3, None, None);
     let valid = dataset(15, 4, None, Some(&train));
-    for kind in [Kind::LambdaRank, Kind::McRank] {
+    for kind in [ObjectiveKind::LambdaRank, ObjectiveKind::McRank] {
         let set = EvaluationSet { name: "valid".to_owned(), dataset: valid.clone() };
         let mut plan = plan(Some(dropout(DropoutNormaliser::Tree)), kind);
         plan.evaluation_sets = vec![set];
@@ -190,10 +190,10 @@ fn a_base_that_was_grown_without_dropout_goes_on_with_it() {
     let never = Interrupt::new();
     let train = dataset(40, 5, None, None);
     let mut begun =
-        BoostingTrainer::new(train.clone(), plan(None, Kind::LambdaRank), &never).unwrap();
+        BoostingTrainer::new(train.clone(), plan(None, ObjectiveKind::LambdaRank), &never).unwrap();
     while begun.next_round(&never).unwrap().is_some() {}
     let base = begun.model().clone();
-    let mut plan = plan(Some(dropout(DropoutNormaliser::Tree)), Kind::LambdaRank);
+    let mut plan = plan(Some(dropout(DropoutNormaliser::Tree)), ObjectiveKind::LambdaRank);
     plan.base = Some(base.clone().into());
     let mut more = BoostingTrainer::new(train.clone(), plan, &never).unwrap();
     while more.next_round(&never).unwrap().is_some() {}
@@ -213,7 +213,7 @@ fn what_is_out_of_range_is_named() {
     let normaliser = DropoutNormaliser::Tree;
     let refused = |rate, skip, most| {
         let dropout = Some(Dropout { rate, skip, most, normaliser });
-        let plan = plan(dropout, Kind::LambdaRank);
+        let plan = plan(dropout, ObjectiveKind::LambdaRank);
         BoostingTrainer::new(train.clone(), plan, &Interrupt::new()).unwrap_err().to_string()
     };
     assert!(refused(1.5, 0.0, None).starts_with("dropout is out of range: got 1.5"));

@@ -15,7 +15,7 @@ use rustrank::boosting::{
 use rustrank::boosting::{binning_of, score_dataset};
 use rustrank::data::Dataset;
 use rustrank::model::{Cells, Class, Classes, Component, Link, Model, Normalisation, Part, Scorer};
-use rustrank::objective::{ClassLink, ClassLoss, Kind, ObjectiveOptions, Target};
+use rustrank::objective::{ClassLink, ClassLoss, ObjectiveKind, ObjectiveOptions, Target};
 use rustrank::simd::Level;
 use rustrank::tree::GrowOptions;
 use rustrank::{Convention, Gain, Gradient, Interrupt, Metric, Queries};
@@ -228,14 +228,14 @@ fn models_of_classes_are_told_apart_where_they_cannot_go() {
 
 // Training.
 
-const KINDS: [Kind; 2] = [Kind::McRank, Kind::OrdinalMcRank];
+const KINDS: [ObjectiveKind; 2] = [ObjectiveKind::McRank, ObjectiveKind::OrdinalMcRank];
 
-fn loss(kind: Kind) -> TrainingLoss {
+fn loss(kind: ObjectiveKind) -> TrainingLoss {
     TrainingLoss::new(&ObjectiveOptions::new(kind, "ndcg".parse().unwrap())).unwrap()
 }
 
 /// Everything random at once.
-fn plan(kind: Kind, num_trees: usize) -> TrainingPlan {
+fn plan(kind: ObjectiveKind, num_trees: usize) -> TrainingPlan {
     let grow = GrowOptions {
         num_leaves: 6,
         min_leaf_docs: 3,
@@ -391,7 +391,7 @@ fn a_first_round_takes_friedmans_steps_from_the_shares_of_classes() {
     let grow = GrowOptions { num_leaves: 4, min_leaf_docs: 5, ..GrowOptions::default() };
     let params =
         BoostingParams { num_trees: 1, learning_rate: 1.0, grow, ..BoostingParams::default() };
-    let model = trained(&train, TrainingPlan { params, ..plan(Kind::McRank, 1) });
+    let model = trained(&train, TrainingPlan { params, ..plan(ObjectiveKind::McRank, 1) });
     let made = model.classes().unwrap();
     let labels = [0.0f32, 1.0, 2.0];
     let classes = made.classes().map(|class| (class.label, class.gain));
@@ -475,9 +475,9 @@ fn any_gain_is_expected_and_can_be_changed_afterwards() {
     let train = rows.dataset();
     let convention = Convention { gain: Gain::Linear, ..Convention::default() };
     let metric = "ndcg".parse::<Metric>().unwrap().with_convention(&convention).unwrap();
-    let linear = TrainingLoss::new(&ObjectiveOptions::new(Kind::McRank, metric)).unwrap();
-    let linear = trained(&train, TrainingPlan { loss: linear, ..plan(Kind::McRank, 4) });
-    let made = trained(&train, plan(Kind::McRank, 4));
+    let linear = TrainingLoss::new(&ObjectiveOptions::new(ObjectiveKind::McRank, metric)).unwrap();
+    let linear = trained(&train, TrainingPlan { loss: linear, ..plan(ObjectiveKind::McRank, 4) });
+    let made = trained(&train, plan(ObjectiveKind::McRank, 4));
     let gains: Vec<f64> = linear.classes().unwrap().classes().map(|class| class.label).collect();
     let changed = made.classes().unwrap().with_gains(&gains).unwrap();
     assert_eq!(&changed, linear.classes().unwrap());
@@ -488,21 +488,22 @@ fn any_gain_is_expected_and_can_be_changed_afterwards() {
 fn what_cannot_be_learned_as_classes_is_told() {
     let rows = Rows::new(30, 40);
     let one = Rows { labels: vec![1.0; rows.labels.len()], ..rows.clone() }.dataset();
-    let said = refused(trainer(&one, plan(Kind::McRank, 3)));
+    let said = refused(trainer(&one, plan(ObjectiveKind::McRank, 3)));
     assert!(said.contains("one class: nothing can be learned: got all labels are 1"), "{said}");
     let many = Rows::new(120, 40);
     let labels = (0..many.labels.len()).map(|row| row as f32 / 8.0).collect();
-    let said = refused(trainer(&Rows { labels, ..many }.dataset(), plan(Kind::McRank, 3)));
+    let said = refused(trainer(&Rows { labels, ..many }.dataset(), plan(ObjectiveKind::McRank, 3)));
     assert!(said.contains("has no") || said.contains("too many different labels"), "{said}");
 
     let mut data = rows.data();
     data.base_score = Some(vec![0.0; rows.labels.len()]);
-    let said = refused(trainer(&rows.dataset_of(data), plan(Kind::McRank, 3)));
+    let said = refused(trainer(&rows.dataset_of(data), plan(ObjectiveKind::McRank, 3)));
     assert!(said.contains("classes have no base scores"), "{said}");
 
     let train = rows.dataset();
-    let with = |base: Model| TrainingPlan { base: Some(base.into()), ..plan(Kind::McRank, 3) };
-    let ordinal = trained(&train, plan(Kind::OrdinalMcRank, 2));
+    let with =
+        |base: Model| TrainingPlan { base: Some(base.into()), ..plan(ObjectiveKind::McRank, 3) };
+    let ordinal = trained(&train, plan(ObjectiveKind::OrdinalMcRank, 2));
     let said = refused(trainer(&train, with(ordinal)));
     assert!(said.contains("only from a model of the same classes, gains and link"), "{said}");
     let said = refused(trainer(&train, with(native(1, 6, &[3]))));
@@ -520,7 +521,7 @@ fn trees_go_on_from_classes_and_the_whole_is_one_file() {
         let plan = TrainingPlan {
             base: Some(base.clone().into()),
             evaluation_sets,
-            ..plan(Kind::LambdaRank, 4)
+            ..plan(ObjectiveKind::LambdaRank, 4)
         };
         let mut smart = trainer(&train, plan).unwrap();
         let text = run(&mut smart);

@@ -15,7 +15,7 @@ use rustrank::distributed::{
     ThreadCommunicator, ThreadWorkers, WorkerGroup,
 };
 use rustrank::model::Model;
-use rustrank::objective::{Kind, ObjectiveOptions};
+use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
 use rustrank::random::draw;
 use rustrank::tree::{Criterion, GrowOptions};
 use rustrank::{Error, ErrorKind, Grouping, Interrupt, Queries, Result};
@@ -118,7 +118,7 @@ fn bins() -> BinOptions {
     BinOptions { max_bins: 20, sample_rows: 300, ..BinOptions::default() }
 }
 
-fn loss(kind: Kind, metric: &str) -> TrainingLoss {
+fn loss(kind: ObjectiveKind, metric: &str) -> TrainingLoss {
     let mut options = ObjectiveOptions::new(kind, metric.parse().unwrap());
     options.relevant_from = Some(2.0);
     TrainingLoss::new(&options).unwrap()
@@ -212,7 +212,7 @@ fn rows() -> [Rows; 2] {
 #[test]
 fn a_team_trains_the_model_of_one_process() {
     let rows = rows();
-    let of = || (params(grow()), loss(Kind::LambdaRank, "ndcg@10"));
+    let of = || (params(grow()), loss(ObjectiveKind::LambdaRank, "ndcg@10"));
     let (params, loss) = of();
     let one = alone(&rows, params, loss);
     assert!(one.0.lines().count() > 30 && one.1.len() == 6);
@@ -235,22 +235,25 @@ fn whatever_the_loss_and_the_options() {
         params
     };
     let cases: Vec<Case> = vec![
-        (|_| {}, || loss(Kind::LambdaRank, "err@10")),
-        (|_| {}, || loss(Kind::RankNet, "ndcg")),
-        (|_| {}, || loss(Kind::XeNdcg, "ndcg")),
-        (|_| {}, || loss(Kind::Regression, "ndcg")),
-        (|_| {}, || loss(Kind::Logistic, "ndcg")),
-        (|_| {}, || loss(Kind::BalancedLogistic, "ndcg")),
-        (|_| {}, || loss(Kind::ErrLogistic, "err")),
-        (|p| p.queries_per_tree = 0.4, || loss(Kind::LambdaRank, "map")),
-        (|p| p.docs_per_tree = 0.5, || loss(Kind::LambdaRank, "mrr")),
-        (|p| p.queries_per_tree = 1e-6, || loss(Kind::LambdaRank, "ndcg")),
-        (|p| p.grow.criterion = Criterion::LeastSquares, || loss(Kind::LambdaRank, "ndcg@5")),
-        (|p| p.grow.features_per_tree = 0.5, || loss(Kind::LambdaRank, "ndcg@5")),
-        (|p| p.grow.features_per_node = 0.5, || loss(Kind::LambdaRank, "ndcg@5")),
-        (|p| p.grow.rows_per_node = 0.6, || loss(Kind::LambdaRank, "ndcg@5")),
-        (|p| p.grow.random_strength = 1.0, || loss(Kind::LambdaRank, "ndcg@5")),
-        (|p| p.grow.max_depth = Some(2), || loss(Kind::LambdaRank, "ndcg@5")),
+        (|_| {}, || loss(ObjectiveKind::LambdaRank, "err@10")),
+        (|_| {}, || loss(ObjectiveKind::RankNet, "ndcg")),
+        (|_| {}, || loss(ObjectiveKind::XeNdcg, "ndcg")),
+        (|_| {}, || loss(ObjectiveKind::Regression, "ndcg")),
+        (|_| {}, || loss(ObjectiveKind::Logistic, "ndcg")),
+        (|_| {}, || loss(ObjectiveKind::BalancedLogistic, "ndcg")),
+        (|_| {}, || loss(ObjectiveKind::ErrLogistic, "err")),
+        (|p| p.queries_per_tree = 0.4, || loss(ObjectiveKind::LambdaRank, "map")),
+        (|p| p.docs_per_tree = 0.5, || loss(ObjectiveKind::LambdaRank, "mrr")),
+        (|p| p.queries_per_tree = 1e-6, || loss(ObjectiveKind::LambdaRank, "ndcg")),
+        (
+            |p| p.grow.criterion = Criterion::LeastSquares,
+            || loss(ObjectiveKind::LambdaRank, "ndcg@5"),
+        ),
+        (|p| p.grow.features_per_tree = 0.5, || loss(ObjectiveKind::LambdaRank, "ndcg@5")),
+        (|p| p.grow.features_per_node = 0.5, || loss(ObjectiveKind::LambdaRank, "ndcg@5")),
+        (|p| p.grow.rows_per_node = 0.6, || loss(ObjectiveKind::LambdaRank, "ndcg@5")),
+        (|p| p.grow.random_strength = 1.0, || loss(ObjectiveKind::LambdaRank, "ndcg@5")),
+        (|p| p.grow.max_depth = Some(2), || loss(ObjectiveKind::LambdaRank, "ndcg@5")),
     ];
     for (at, (change, loss)) in cases.into_iter().enumerate() {
         let one = alone(&rows, with(change), loss());
@@ -271,7 +274,7 @@ fn ranks_that_share_features_train_the_model_of_one_process() {
     ] {
         let mut grow = grow();
         change(&mut grow);
-        let of = || (params(grow.clone()), loss(Kind::LambdaRank, "ndcg@10"));
+        let of = || (params(grow.clone()), loss(ObjectiveKind::LambdaRank, "ndcg@10"));
         let (one_params, one_loss) = of();
         let one = alone(&rows, one_params, one_loss);
         for size in [2, 3, 12] {
@@ -300,7 +303,7 @@ fn bytes_by_round(rows: &Rows, size: usize, num_trees: usize) -> Vec<(u64, usize
         let part = rows.part(|query| rank_of(query, size) == rank);
         let train = Arc::new(part.together(&team).unwrap());
         let params = BoostingParams { num_trees, ..params(grow()) };
-        let loss = loss(Kind::LambdaRank, "ndcg@10");
+        let loss = loss(ObjectiveKind::LambdaRank, "ndcg@10");
         let plan = TrainingPlan {
             evaluation_sets: Vec::new(),
             patience: None,
@@ -361,7 +364,7 @@ fn what_is_exchanged_does_not_grow_with_the_docs() {
 #[test]
 fn a_team_of_any_size_goes_on_from_a_checkpoint() {
     let rows = rows();
-    let of = || (params(grow()), loss(Kind::LambdaRank, "ndcg@10"));
+    let of = || (params(grow()), loss(ObjectiveKind::LambdaRank, "ndcg@10"));
     let (one_params, one_loss) = of();
     let one = alone(&rows, one_params, one_loss);
     let parts = |team: &WorkerGroup| {
@@ -413,7 +416,7 @@ fn ranks_that_are_to_train_other_models_are_told() {
             if rank == 2 {
                 change(&mut params);
             }
-            let loss = loss(Kind::LambdaRank, "ndcg@10");
+            let loss = loss(ObjectiveKind::LambdaRank, "ndcg@10");
             let plan = plan(params, loss, [train.clone(), train.clone()]);
             let plan = TrainingPlan {
                 evaluation_sets: plan.evaluation_sets[..1].to_vec(),
@@ -486,7 +489,7 @@ fn with_fault(rows: &Rows, fault: InjectedFault, at: u64) -> Vec<Result<Outcome>
             let train = Arc::new(part.together(&team)?);
             let plan = plan(
                 params(grow()),
-                loss(Kind::LambdaRank, "ndcg@10"),
+                loss(ObjectiveKind::LambdaRank, "ndcg@10"),
                 [train.clone(), train.clone()],
             );
             let plan = TrainingPlan {
@@ -536,7 +539,7 @@ fn an_interrupt_of_one_rank_ends_the_round_of_all() {
                 Arc::new(if shares { part.dataset() } else { part.together(&team).unwrap() });
             let plan = plan(
                 params(grow()),
-                loss(Kind::LambdaRank, "ndcg@10"),
+                loss(ObjectiveKind::LambdaRank, "ndcg@10"),
                 [train.clone(), train.clone()],
             );
             let plan = TrainingPlan {
@@ -579,7 +582,7 @@ mod slowly {
         let mut model: Option<Model> = None;
         let plan_of = |dataset: &Arc<Dataset>, model: Option<Model>| {
             let params = BoostingParams { num_trees: 1, ..params(grow()) };
-            let loss = loss(Kind::LambdaRank, "ndcg@10");
+            let loss = loss(ObjectiveKind::LambdaRank, "ndcg@10");
             TrainingPlan {
                 base: model.map(BaseModel::from),
                 evaluation_sets: Vec::new(),
@@ -639,7 +642,7 @@ fn selected_trees_are_those_of_a_slow_reference() {
                 let part = &parts[team.rank()];
                 let train = Arc::new(part.together(&team).unwrap());
                 let sets = [train.clone(), train.clone()];
-                let plan = plan(params(grow()), loss(Kind::LambdaRank, "ndcg@10"), sets);
+                let plan = plan(params(grow()), loss(ObjectiveKind::LambdaRank, "ndcg@10"), sets);
                 let plan = TrainingPlan { evaluation_sets: Vec::new(), patience: None, ..plan };
                 let mut trainer =
                     BoostingTrainer::with_workers(train.clone(), plan, (team, mode), &never())
@@ -677,7 +680,7 @@ fn a_rank_without_docs_takes_part() {
             team.agree(Collective::at_start("a test"), Ok(())).unwrap();
             let plan = plan(
                 params(grow()),
-                loss(Kind::LambdaRank, "ndcg@10"),
+                loss(ObjectiveKind::LambdaRank, "ndcg@10"),
                 [train.clone(), train.clone()],
             );
             let plan = TrainingPlan {

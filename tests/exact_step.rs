@@ -10,7 +10,7 @@ use rustrank::boosting::{
 use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::model::Model;
 use rustrank::model::Normalisation::AsIs;
-use rustrank::objective::{Kind, ObjectiveOptions};
+use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
 use rustrank::random::draw;
 use rustrank::tree::GrowOptions;
 use rustrank::{Grouping, Interrupt, Mean, Metric};
@@ -56,8 +56,11 @@ fn plan(step: StepRule, valid: Option<&Arc<Dataset>>) -> TrainingPlan {
         |set: &Arc<Dataset>| EvaluationSet { name: "valid".to_owned(), dataset: set.clone() };
     TrainingPlan {
         params: BoostingParams { num_trees: 8, step, grow, ..BoostingParams::default() },
-        loss: TrainingLoss::new(&ObjectiveOptions::new(Kind::LambdaRank, "ndcg".parse().unwrap()))
-            .unwrap(),
+        loss: TrainingLoss::new(&ObjectiveOptions::new(
+            ObjectiveKind::LambdaRank,
+            "ndcg".parse().unwrap(),
+        ))
+        .unwrap(),
         evaluation_sets: valid.map(evaluation_sets).into_iter().collect(),
         metrics: vec![EvaluationMetric::Metric(metric())],
         patience: None,

@@ -11,7 +11,7 @@ use rustrank::boosting::{
 };
 use rustrank::data::{MissingPolicy, RawDataset, RowData, StridedTable};
 use rustrank::model::{Class, Classes, Component, Link, Model, Part};
-use rustrank::objective::{Kind, LambdaOptions, ObjectiveOptions, State, Target};
+use rustrank::objective::{LambdaOptions, ObjectiveKind, ObjectiveOptions, State, Target};
 use rustrank::random::draw;
 use rustrank::{Gradient, Grouping, Interrupt, Mean, Metric, Queries, Result};
 
@@ -60,7 +60,7 @@ impl Rows {
     }
 }
 
-fn options(kind: Kind) -> ObjectiveOptions {
+fn options(kind: ObjectiveKind) -> ObjectiveOptions {
     let metric: Metric = "ndcg".parse().unwrap();
     ObjectiveOptions {
         lambda: LambdaOptions::new(metric.clone()),
@@ -68,7 +68,7 @@ fn options(kind: Kind) -> ObjectiveOptions {
     }
 }
 
-fn plan(kind: Kind, num_rounds: usize) -> LambdaBoostPlan {
+fn plan(kind: ObjectiveKind, num_rounds: usize) -> LambdaBoostPlan {
     LambdaBoostPlan {
         num_rounds,
         learning_rate: 0.5,
@@ -112,10 +112,10 @@ fn classes() -> Model {
 fn every_round_takes_the_feature_and_coefficient_of_brute_force() {
     let rows = Rows::new(60, 1);
     for (kind, base) in [
-        (Kind::LambdaRank, None),
-        (Kind::LambdaRank, Some(classes())),
-        (Kind::RankNet, Some(native(2, FEATURES, &[4, 5]))),
-        (Kind::Regression, None),
+        (ObjectiveKind::LambdaRank, None),
+        (ObjectiveKind::LambdaRank, Some(classes())),
+        (ObjectiveKind::RankNet, Some(native(2, FEATURES, &[4, 5]))),
+        (ObjectiveKind::Regression, None),
     ] {
         let data = rows.data();
         let mut trainer = trainer(rows.data(), LambdaBoostPlan { base, ..plan(kind, 12) }).unwrap();
@@ -161,7 +161,7 @@ fn order_threads_and_breaks_do_not_matter() {
     let rows = Rows::new(60, 2);
     let bases = [None, Some(nets(1, FEATURES)), Some(classes())];
     for base in bases {
-        let with = |base, n| LambdaBoostPlan { base, ..plan(Kind::LambdaRank, n) };
+        let with = |base, n| LambdaBoostPlan { base, ..plan(ObjectiveKind::LambdaRank, n) };
         let twenty = run(&mut trainer(rows.data(), with(base.clone(), 20)).unwrap());
         let text = twenty.to_text();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -183,7 +183,8 @@ fn the_history_is_of_the_model_as_it_scores_and_patience_ends_it() {
     let evaluation_sets =
         vec![("valid".to_owned(), held.data()), ("train".to_owned(), rows.data())];
     let base = Some(classes());
-    let plan = LambdaBoostPlan { evaluation_sets, patience, base, ..plan(Kind::LambdaRank, 400) };
+    let plan =
+        LambdaBoostPlan { evaluation_sets, patience, base, ..plan(ObjectiveKind::LambdaRank, 400) };
     let mut trainer = trainer(rows.data(), plan).unwrap();
     run(&mut trainer);
     assert_eq!(trainer.end(), Some(StopReason::EarlyStopping));
@@ -205,18 +206,19 @@ fn the_history_is_of_the_model_as_it_scores_and_patience_ends_it() {
 fn what_cannot_be_learned_is_told() {
     let refused = |data, plan| trainer(data, plan).unwrap_err().to_string();
     let rows = Rows::new(10, 5);
-    let wide = LambdaBoostPlan { base: Some(native(1, 7, &[3])), ..plan(Kind::LambdaRank, 3) };
+    let wide =
+        LambdaBoostPlan { base: Some(native(1, 7, &[3])), ..plan(ObjectiveKind::LambdaRank, 3) };
     let said = refused(rows.data(), wide);
     assert!(said.contains("another number of features than the model"), "{said}");
-    let said = refused(rows.data(), plan(Kind::McRank, 3));
+    let said = refused(rows.data(), plan(ObjectiveKind::McRank, 3));
     assert!(said.contains("classes have a gradient each"), "{said}");
-    let fast = LambdaBoostPlan { learning_rate: f64::NAN, ..plan(Kind::LambdaRank, 3) };
+    let fast = LambdaBoostPlan { learning_rate: f64::NAN, ..plan(ObjectiveKind::LambdaRank, 3) };
     assert!(refused(rows.data(), fast).contains("learning_rate is out of range"));
     let flat = Rows { labels: vec![1.0; 60], ..Rows::new(10, 5) };
-    let said = refused(flat.data(), plan(Kind::LambdaRank, 3));
+    let said = refused(flat.data(), plan(ObjectiveKind::LambdaRank, 3));
     assert!(said.contains("no pairs to learn from"), "{said}");
     let zero = Rows { cells: vec![f32::NAN; 60 * FEATURES], ..Rows::new(10, 5) };
-    let outcome = trainer(zero.data(), plan(Kind::LambdaRank, 3)).unwrap();
+    let outcome = trainer(zero.data(), plan(ObjectiveKind::LambdaRank, 3)).unwrap();
     let said = { outcome }.next_round(&Interrupt::new()).unwrap_err().to_string();
     assert!(said.contains("no feature has anything to do with the labels"), "{said}");
 }

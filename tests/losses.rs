@@ -4,8 +4,8 @@
 
 use proptest::prelude::*;
 use rustrank::objective::{
-    BalancedLogistic, ErrLogistic, Kind, Logistic, Objective, ObjectiveOptions, Preference,
-    PreferenceNet, Regression, State, Target, XeNdcg,
+    BalancedLogistic, ErrLogistic, Logistic, Objective, ObjectiveKind, ObjectiveOptions,
+    Preference, PreferenceNet, QueryRmse, Regression, State, Target, XeNdcg,
 };
 use rustrank::{Convention, Error, Gain, Gradient, Interrupt, Queries, hash, random};
 
@@ -212,6 +212,55 @@ proptest! {
     }
 }
 
+/// By the definition: half the weighted squares of residuals around their weighted mean.
+fn query_rmse(data: &Data, query: usize, moved: Option<(usize, f64)>) -> f64 {
+    let docs = data.queries.range(query);
+    let residual = |doc: usize| {
+        let by = moved.filter(|(other, _)| *other == doc).map_or(0.0, |(_, by)| by);
+        data.scores[doc] + by - f64::from(data.labels[doc])
+    };
+    let weights: f64 = docs.clone().map(|doc| data.row_weight[doc]).sum();
+    let sum: f64 = docs.clone().map(|doc| data.row_weight[doc] * residual(doc)).sum();
+    let square = |doc: usize| data.row_weight[doc] * (residual(doc) - sum / weights).powi(2);
+    data.query_weight[query] * docs.map(square).sum::<f64>() / 2.0
+}
+
+#[test]
+fn query_rmse_is_the_slope_of_the_squares_around_the_mean() {
+    const STEP: f64 = 1e-4;
+    for seed in 0..20 {
+        let data = Data::new(seed, false);
+        let gradients = data.gradients(&QueryRmse::default(), 0).unwrap();
+        for (doc, gradient) in gradients.iter().enumerate() {
+            let at = |by: f64| query_rmse(&data, doc / 5, Some((doc, by)));
+            let slope = (at(STEP) - at(-STEP)) / (2.0 * STEP);
+            assert!((f64::from(gradient.grad) - slope).abs() < 1e-5, "{gradient:?} {slope}");
+            assert_eq!(f64::from(gradient.hess), f64::from(data.weight(doc) as f32));
+        }
+        // What is added to all labels of a query, or to all scores, changes no gradient.
+        let mut moved = data.clone();
+        moved.labels[..5].iter_mut().for_each(|label| *label += 2.0);
+        moved.scores[5..10].iter_mut().for_each(|score| *score += 16.0);
+        for (a, b) in gradients.iter().zip(moved.gradients(&QueryRmse::default(), 0).unwrap()) {
+            assert!((a.grad - b.grad).abs() < 1e-5 && a.hess == b.hess);
+        }
+    }
+}
+
+#[test]
+fn the_order_of_docs_changes_no_bit_of_query_rmse() {
+    let data = Data::new(9, true);
+    let mut reversed = data.clone();
+    reversed.scores.reverse();
+    reversed.labels.reverse();
+    reversed.row_weight.reverse();
+    reversed.query_weight.reverse();
+    let straight = data.gradients(&QueryRmse::default(), 0).unwrap();
+    let mut back = reversed.gradients(&QueryRmse::default(), 0).unwrap();
+    back.reverse();
+    assert_eq!(straight, back);
+}
+
 #[test]
 fn training_starts_from_the_best_constant() {
     for seed in 0..20 {
@@ -293,12 +342,13 @@ fn objectives_are_made_by_name() {
         "ranknet",
         "xendcg",
         "regression",
+        "query_rmse",
         "logistic",
         "balanced_logistic",
         "err_logistic",
     ];
     for name in names {
-        let kind: Kind = name.parse().unwrap();
+        let kind: ObjectiveKind = name.parse().unwrap();
         assert_eq!(kind.to_string(), name);
         let options = ObjectiveOptions {
             relevant_from: Some(2.0),
@@ -309,12 +359,12 @@ fn objectives_are_made_by_name() {
         assert!(gradients.iter().any(|gradient| gradient.grad != 0.0), "{name}");
     }
     for name in ["mcrank", "mcrank_ordinal"] {
-        let kind: Kind = name.parse().unwrap();
+        let kind: ObjectiveKind = name.parse().unwrap();
         assert_eq!(kind.to_string(), name);
         let options = ObjectiveOptions::new(kind, "ndcg@10".parse().unwrap());
         let error = options.build().unwrap_err().to_string();
         assert!(error.contains("has a gradient for each class"), "{error}");
     }
-    let error = "lambdarnk".parse::<Kind>().unwrap_err().to_string();
+    let error = "lambdarnk".parse::<ObjectiveKind>().unwrap_err().to_string();
     assert!(error.ends_with("did you mean lambdarank?"), "{error}");
 }

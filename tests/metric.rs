@@ -7,7 +7,7 @@ mod oracle;
 
 use oracle::Query;
 use proptest::prelude::*;
-use rustrank::metric::evaluate;
+use rustrank::metric::{Rbp, evaluate};
 use rustrank::{Convention, Empty, Gain, Interrupt, Mean, Measure, Metric, Queries, Ties, random};
 use std::time::Instant;
 
@@ -74,7 +74,8 @@ proptest! {
     #[test]
     fn every_metric_is_the_mean_over_all_orders(query in queries(), convention in conventions()) {
         let max = query.labels.iter().copied().fold(0.0, f32::max);
-        for measure in Measure::ALL {
+        let impatient = Measure::Rbp(Rbp::new(0.35).unwrap());
+        for measure in Measure::ALL.into_iter().chain([impatient]) {
             for cut in [None, Some(1), Some(2), Some(3), Some(5), Some(9)] {
                 let metric = Metric::new(measure, cut, convention.clone()).unwrap();
                 let got = value(&metric, &query.scores, &query.labels);
@@ -125,6 +126,9 @@ fn known_values_by_hand() {
         ("recall@2", 0.5),
         ("pairwise", 4.0 / 5.0),
         ("err", 0.75 + 0.25 * 0.25 / 3.0),
+        ("rbp(p=0.5)", 0.5 * (1.0 + 0.25)),
+        ("rbp(p=0.95)", 0.05 * (1.0 + 0.95 * 0.95)),
+        ("rbp(p=0.8)@2", 0.2),
     ] {
         assert!(near(at(name), expected), "{name}: {}", at(name));
     }
@@ -137,6 +141,7 @@ fn known_values_by_hand() {
         0.75
     ));
     assert!(near(value(&metric("mrr"), &[1.0, 1.0], &[1.0, 0.0]), 0.75));
+    assert!(near(value(&metric("rbp(p=0.6)"), &[1.0, 1.0], &[1.0, 0.0]), 0.4 * 0.8));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
+use rustrank::metric::Rbp;
 use rustrank::metric::{evaluate, evaluate_rows};
 use rustrank::{
     Convention, Empty, Error, ErrorKind, Fault, Gain, Grouping, Interrupt, Mean, Measure, Metric,
@@ -34,6 +35,9 @@ fn plain(measure: Measure) -> Metric {
 
 #[test]
 fn names_round_trip() {
+    for name in ["rbp(p=0.8)@10", "rbp(p=0.05)"] {
+        assert_eq!(name.parse::<Metric>().unwrap().to_string(), name);
+    }
     for name in ["ndcg@10", "ndcg", "dcg@5", "err@10", "map", "mrr@10", "precision@5", "recall@1"] {
         assert_eq!(name.parse::<Metric>().unwrap().to_string(), name);
     }
@@ -73,6 +77,32 @@ fn unknown_names_offer_near_ones() {
     assert!(refused(&"x".repeat(1_000_000)).to_string().len() < 300);
     let error = "row".parse::<Ties>().unwrap_err();
     assert_eq!(param(&error).hint.as_deref(), Some("did you mean rows?"));
+}
+
+#[test]
+fn a_parameter_has_one_spelling_and_a_range() {
+    for name in [
+        "rbp(p=0.80)",
+        "rbp(p=0)",
+        "rbp(p=1)",
+        "rbp(p=NaN)",
+        "rbp(p=x)",
+        "rbp(q=0.8)",
+        "rbp(0.8)@5",
+        "rbp(p=0.8",
+        "rbp(p=0.8))",
+        "rbp()",
+    ] {
+        let error = name.parse::<Metric>().unwrap_err();
+        assert_eq!(param(&error).code, "metric.parameter", "{name}");
+        let expected = "p above 0 and below 1, as in rbp(p=0.8)";
+        assert_eq!(param(&error).expected.as_deref(), Some(expected));
+    }
+    let error = "rbp@5".parse::<Metric>().unwrap_err();
+    assert_eq!(param(&error).hint.as_deref(), Some("did you mean rbp(p=0.8)@5?"));
+    let error = "ndcg(p=0.8)".parse::<Metric>().unwrap_err();
+    assert_eq!(param(&error).expected.as_deref(), Some("none, as in ndcg"));
+    assert!(Rbp::new(1.0).is_err() && Rbp::new(f64::NAN).is_err());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use rustrank::model::{Layer, Mlp, Model, Part};
 use rustrank::neural::{
     Inputs, NetEvaluationSet, NetLoss, NetPlan, NetTrainer, Optimiser, Params, Patience, Schedule,
 };
-use rustrank::objective::{Kind, LambdaOptions, Preference};
+use rustrank::objective::{LambdaOptions, ObjectiveKind, Preference};
 use rustrank::random::draw;
 use rustrank::{Error, Grouping, Interrupt, Queries};
 
@@ -179,7 +179,7 @@ fn ranknet(labels: &[f32], scores: &[f64]) -> f64 {
 fn the_update_of_ranknet_is_the_slope_of_its_cost() {
     let rows = Rows::random(3, &[9], 5);
     for hidden in [&[][..], &[4], &[18], &[5, 3], &[17, 20]] {
-        let loss = || NetLoss::new(Kind::RankNet, all_pairs("ndcg")).unwrap();
+        let loss = || NetLoss::new(ObjectiveKind::RankNet, all_pairs("ndcg")).unwrap();
         let before = trained(&rows, plan(bare(hidden), loss()), 0).model().unwrap();
         let after = trained(&rows, plan(bare(hidden), loss()), 1).model().unwrap();
         check_gradient(mlp(&before), mlp(&after), &rows, |scores| ranknet(&rows.labels, scores));
@@ -195,7 +195,7 @@ fn a_batch_steps_by_the_mean_of_its_queries() {
             / 3.0
     };
     let params = || Params { batch_queries: 8, ..bare(&[4, 2]) };
-    let loss = || NetLoss::new(Kind::RankNet, all_pairs("ndcg")).unwrap();
+    let loss = || NetLoss::new(ObjectiveKind::RankNet, all_pairs("ndcg")).unwrap();
     let before = trained(&rows, plan(params(), loss()), 0).model().unwrap();
     let after = trained(&rows, plan(params(), loss()), 1).model().unwrap();
     check_gradient(mlp(&before), mlp(&after), &rows, cost);
@@ -248,7 +248,7 @@ fn a_lambdarank_step_on_three_docs_is_the_one_made_by_hand() {
         labels: vec![1.0, 2.0, 0.0],
         codes: vec![0; 3],
     };
-    let loss = NetLoss::new(Kind::LambdaRank, all_pairs("ndcg")).unwrap();
+    let loss = NetLoss::new(ObjectiveKind::LambdaRank, all_pairs("ndcg")).unwrap();
     let mut trainer = trained(&rows, plan(bare(&[]), loss), 0);
     let weight =
         |trainer: &NetTrainer| f64::from(mlp(&trainer.model().unwrap()).layers()[0].weights[0]);
@@ -280,7 +280,7 @@ fn real_plan(evaluation_sets: Vec<NetEvaluationSet>, params: Params) -> NetPlan 
     let patience = Patience { epochs: 2, restarts: 2, factor: 0.5, set: 0, metric: 0 };
     NetPlan {
         params,
-        loss: NetLoss::new(Kind::LambdaRank, LambdaOptions::new(metric("ndcg"))).unwrap(),
+        loss: NetLoss::new(ObjectiveKind::LambdaRank, LambdaOptions::new(metric("ndcg"))).unwrap(),
         patience: (!evaluation_sets.is_empty()).then_some(patience),
         evaluation_sets,
         metrics: vec![metric("ndcg@5"), metric("map")],
@@ -382,7 +382,7 @@ fn what_cannot_be_learned_from_is_said() {
     ] {
         refused(&rows, real_plan(vec![], params));
     }
-    assert!(NetLoss::new(Kind::Regression, LambdaOptions::new(metric("ndcg"))).is_err());
+    assert!(NetLoss::new(ObjectiveKind::Regression, LambdaOptions::new(metric("ndcg"))).is_err());
 }
 
 #[test]

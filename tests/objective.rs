@@ -7,6 +7,7 @@ mod oracle;
 
 use oracle::{Query, orders, value};
 use proptest::prelude::*;
+use rustrank::metric::Rbp;
 use rustrank::objective::{
     LambdaOptions, LambdaRank, Objective, PairNormaliser, QueryNormaliser, RankNet, ScoreNoise,
     State, Target, TiedPairs,
@@ -198,8 +199,15 @@ fn normalisers(number: u8, options: &mut LambdaOptions) {
 }
 
 /// The metrics whose tied docs count with their expectation; others draw an order.
-const EXACT_WITH_TIES: [Measure; 6] =
-    [Measure::Ndcg, Measure::Dcg, Measure::Precision, Measure::Recall, Measure::Map, Measure::Mrr];
+const EXACT_WITH_TIES: [Measure; 7] = [
+    Measure::Ndcg,
+    Measure::Dcg,
+    Measure::Precision,
+    Measure::Recall,
+    Measure::Map,
+    Measure::Mrr,
+    Measure::Rbp(Rbp::DEFAULT),
+];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
@@ -474,7 +482,11 @@ fn queries_without_pairs_have_exact_zeros() {
         let gradients = data.gradients(&objective, 0).unwrap();
         assert!(bits(&gradients[..4]).iter().all(|bits| *bits == [0, 0]));
         // No doc of the second query is relevant by this convention.
-        if matches!(measure, Measure::Map | Measure::Mrr | Measure::Precision | Measure::Recall) {
+        let by_relevance = matches!(
+            measure,
+            Measure::Map | Measure::Mrr | Measure::Precision | Measure::Recall | Measure::Rbp(_)
+        );
+        if by_relevance {
             assert!(bits(&gradients[4..]).iter().all(|bits| *bits == [0, 0]), "{measure}");
         } else {
             assert!(gradients[5].grad < 0.0 && gradients[5].hess > 0.0, "{measure}");

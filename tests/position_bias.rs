@@ -9,7 +9,7 @@ use rustrank::boosting::{
 };
 use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::model::Model;
-use rustrank::objective::{Kind, ObjectiveOptions, State, Target};
+use rustrank::objective::{ObjectiveKind, ObjectiveOptions, State, Target};
 use rustrank::random::draw;
 use rustrank::tree::GrowOptions;
 use rustrank::{Gradient, Grouping, Interrupt, Queries};
@@ -38,13 +38,13 @@ fn dataset(first: u64, position: bool, turn: usize) -> Arc<Dataset> {
     Arc::new(Dataset::new(&table, data, &BinOptions::default(), &Interrupt::new()).unwrap())
 }
 
-fn options(kind: Kind) -> ObjectiveOptions {
+fn options(kind: ObjectiveKind) -> ObjectiveOptions {
     let mut options = ObjectiveOptions::new(kind, "ndcg".parse().unwrap());
     options.relevant_from = Some(1.0);
     options
 }
 
-fn plan(kind: Kind, num_trees: usize) -> TrainingPlan {
+fn plan(kind: ObjectiveKind, num_trees: usize) -> TrainingPlan {
     let grow = GrowOptions { num_leaves: 4, min_leaf_docs: 5, ..GrowOptions::default() };
     TrainingPlan {
         params: BoostingParams {
@@ -78,7 +78,12 @@ fn biases(model: &Model) -> Vec<f64> {
 #[test]
 fn each_step_is_newtons_from_the_gradients_where_docs_were_shown() {
     let never = Interrupt::new();
-    for kind in [Kind::LambdaRank, Kind::RankNet, Kind::Logistic, Kind::XeNdcg] {
+    for kind in [
+        ObjectiveKind::LambdaRank,
+        ObjectiveKind::RankNet,
+        ObjectiveKind::Logistic,
+        ObjectiveKind::XeNdcg,
+    ] {
         let data = dataset(0, true, 0);
         let objective = options(kind).build().unwrap();
         let target = Target {
@@ -124,7 +129,7 @@ fn neither_threads_nor_the_order_of_rows_nor_a_break_change_a_byte() {
     let dropout = Dropout { rate: 0.3, skip: 0.0, most: None, normaliser: DropoutNormaliser::Tree };
     for dropout in [None, Some(dropout)] {
         let plan = |num_trees| {
-            let mut plan = plan(Kind::LambdaRank, num_trees);
+            let mut plan = plan(ObjectiveKind::LambdaRank, num_trees);
             plan.params.dropout = dropout.clone();
             plan
         };
@@ -162,7 +167,7 @@ fn neither_threads_nor_the_order_of_rows_nor_a_break_change_a_byte() {
 fn the_best_round_has_its_own_biases() {
     let data = dataset(0, true, 0);
     let judged = EvaluationSet { name: "valid".to_owned(), dataset: data.clone() };
-    let mut plan = plan(Kind::LambdaRank, 60);
+    let mut plan = plan(ObjectiveKind::LambdaRank, 60);
     plan.evaluation_sets = vec![judged];
     plan.patience = Some(EarlyStopping { rounds: 5, set: 0, metric: 0 });
     let mut stopped = trainer(&data, plan);
@@ -180,11 +185,11 @@ fn what_positions_do_not_go_with_is_told() {
     let never = Interrupt::new();
     let data = dataset(0, true, 0);
     let refused = |plan| BoostingTrainer::new(data.clone(), plan, &never).unwrap_err().to_string();
-    assert!(refused(plan(Kind::McRank, 3)).contains("classes have no position bias"));
-    let mut exact = plan(Kind::LambdaRank, 3);
+    assert!(refused(plan(ObjectiveKind::McRank, 3)).contains("classes have no position bias"));
+    let mut exact = plan(ObjectiveKind::LambdaRank, 3);
     exact.params.step = StepRule::Exact(ExactStep::new("ndcg".parse().unwrap()));
     assert!(refused(exact).contains("biased as they are"));
-    let mut large = plan(Kind::LambdaRank, 3);
+    let mut large = plan(ObjectiveKind::LambdaRank, 3);
     large.params.position_l2 = f64::NAN;
     assert!(refused(large).contains("position_l2 is out of range"));
     let mut rows =
@@ -198,7 +203,7 @@ fn what_positions_do_not_go_with_is_told() {
         assert!(error.contains(said), "{error}");
     }
     let plain = dataset(0, false, 0);
-    let model = trainer(&plain, plan(Kind::LambdaRank, 3));
+    let model = trainer(&plain, plan(ObjectiveKind::LambdaRank, 3));
     assert!(!model.model().attributes().contains_key("position_bias"));
     assert_ne!(plain.fingerprint(), data.fingerprint());
 }

@@ -8,7 +8,7 @@ use rustrank::boosting::{
 };
 use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::model::{Component, Linear, Model, Part};
-use rustrank::objective::{Kind, ObjectiveOptions, State, Target};
+use rustrank::objective::{ObjectiveKind, ObjectiveOptions, State, Target};
 use rustrank::random::draw;
 use rustrank::tree::GrowOptions;
 use rustrank::{Gradient, Grouping, Interrupt};
@@ -54,7 +54,7 @@ fn dataset(rows: &Rows, like: Option<&Dataset>) -> Dataset {
 }
 
 fn options_of_loss() -> ObjectiveOptions {
-    ObjectiveOptions::new(Kind::LambdaRank, "ndcg".parse().unwrap())
+    ObjectiveOptions::new(ObjectiveKind::LambdaRank, "ndcg".parse().unwrap())
 }
 
 fn loss() -> TrainingLoss {

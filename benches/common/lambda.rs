@@ -1,8 +1,8 @@
 //! Scored queries, and the objectives whose gradients the benches compute.
 
 use rustrank::objective::{
-    Kind, LambdaOptions, LambdaRank, Objective, ObjectiveOptions, PairNormaliser, QueryNormaliser,
-    ScoreNoise, State, Target,
+    LambdaOptions, LambdaRank, Objective, ObjectiveKind, ObjectiveOptions, PairNormaliser,
+    QueryNormaliser, ScoreNoise, State, Target,
 };
 use rustrank::random::draw;
 use rustrank::simd::Level;
@@ -85,7 +85,7 @@ pub(crate) fn cases(levels: &[Level]) -> Vec<Case> {
         let metric = name.parse().expect("a metric");
         add(&format!("metric/120/{name}"), LambdaOptions { metric, ..ndcg.clone() });
     }
-    for kind in [Kind::RankNet, Kind::XeNdcg, Kind::Regression] {
+    for kind in [ObjectiveKind::RankNet, ObjectiveKind::XeNdcg, ObjectiveKind::Regression] {
         let options = ObjectiveOptions::new(kind, "ndcg".parse().expect("a metric"));
         let objective = options.build().expect("an objective");
         cases.push(case(format!("objective/120/{kind}"), 120, objective));

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rustrank.estimators.lambdamart import XENDCGMART, LambdaMART, RankNetMART
     from rustrank.estimators.mart import MART, McRank
     from rustrank.estimators.nets import LambdaRank, RankNet
+    from rustrank.estimators.query_rmse import QueryRMSEMART
     from rustrank.metrics.comparison import Comparison, MetricComparison, compare
     from rustrank.metrics.evaluation import Evaluation, MetricValue, evaluate
     from rustrank.metrics.relevance import err_relevance
@@ -85,6 +86,7 @@ __all__ = [
     "NotFittedError",
     "ParamError",
     "QueryFolds",
+    "QueryRMSEMART",
     "RankNet",
     "RankNetMART",
     "Recipe",
@@ -135,6 +137,7 @@ _NAMES = {
     "estimators.lambdamart": "XENDCGMART LambdaMART RankNetMART",
     "estimators.mart": "MART McRank",
     "estimators.nets": "LambdaRank RankNet",
+    "estimators.query_rmse": "QueryRMSEMART",
     "metrics.comparison": "Comparison MetricComparison compare",
     "metrics.evaluation": "Evaluation MetricValue evaluate",
     "metrics.relevance": "err_relevance",

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::hash;
 use crate::model::{Class, Classes, Link};
 use crate::objective::{
-    Augment, ClassLink, ClassLoss, Kind, Objective, ObjectiveOptions, Preference, PreferenceNet,
+    BuiltLoss, ClassLink, ClassLoss, Objective, ObjectiveOptions, Preference, PreferenceNet,
 };
 
 /// An objective, and the name and options that it is known by.
@@ -82,49 +82,13 @@ impl ClassTarget {
 impl TrainingLoss {
     /// One of ours.
     pub fn new(options: &ObjectiveOptions) -> Result<Self> {
-        let loss_target = match options.kind.classes() {
-            Some(_) if options.lambda.augment.is_some() => {
-                let what = "augmentation is for losses of queries, not of classes";
-                return Err(Error::param("augment", what).got(options.kind));
+        let loss_target = match options.build_any()? {
+            BuiltLoss::Scores(objective) => LossTarget::Scores(objective),
+            BuiltLoss::Classes(link) => {
+                LossTarget::Classes(link, options.lambda.metric.convention().clone())
             }
-            Some(link) => LossTarget::Classes(link, options.lambda.metric.convention().clone()),
-            None => LossTarget::Scores(options.build()?),
         };
-        let mut notes = vec![("objective", options.kind.to_string())];
-        let lambda = &options.lambda;
-        let none = || "none".to_owned();
-        match options.kind {
-            Kind::LambdaRank | Kind::RankNet => {
-                notes.extend([
-                    ("pairs_to", lambda.pairs_to.map_or_else(none, |rank| rank.to_string())),
-                    ("sigma", lambda.sigma.to_string()),
-                    ("pair_normaliser", lambda.pair_normaliser.to_string()),
-                    ("gap_offset", lambda.gap_offset.to_string()),
-                    ("query_normaliser", lambda.query_normaliser.to_string()),
-                    ("noise_scale", lambda.noise.map_or(0.0, |noise| noise.scale).to_string()),
-                    ("noise_copies", lambda.noise.map_or(0, |noise| noise.copies).to_string()),
-                    ("tied_pairs", lambda.ties.to_string()),
-                ]);
-            }
-            Kind::Logistic | Kind::BalancedLogistic => {
-                let from = options.relevant_from;
-                notes.push(("relevant_from", from.map_or_else(none, |label| label.to_string())));
-            }
-            _ => {}
-        }
-        if let Some(Augment { fraction, copies }) = lambda.augment {
-            notes.push(("augment", format!("{fraction}x{copies}")));
-        }
-        let metric = &lambda.metric;
-        if options.kind == Kind::LambdaRank {
-            notes.push(("objective_metric", metric.to_string()));
-        }
-        let sees_gains = matches!(options.kind, Kind::LambdaRank | Kind::ErrLogistic);
-        if sees_gains || options.kind.classes().is_some() {
-            notes.push(("convention", format!("{:?}", metric.convention())));
-        }
-        notes.push(("objective_seed", lambda.seed.to_string()));
-        Ok(Self { loss_target, notes, start: None, is_ours: true })
+        Ok(Self { loss_target, notes: options.notes(), start: None, is_ours: true })
     }
 
     /// What a training on this dataset is to learn of classes, if it is about classes.

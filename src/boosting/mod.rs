@@ -20,7 +20,7 @@
 //! use rustrank::binning::BinOptions;
 //! use rustrank::boosting::{TrainingLoss, BoostingParams, TrainingPlan, BoostingTrainer};
 //! use rustrank::data::{Dataset, Policy, RowData, Strided};
-//! use rustrank::objective::{Kind, ObjectiveOptions};
+//! use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
 //! use rustrank::{Grouping, Interrupt, Queries};
 //! use std::sync::Arc;
 //!
@@ -35,7 +35,7 @@
 //!
 //! let plan = TrainingPlan {
 //!     params: BoostingParams { num_trees: 10, ..BoostingParams::default() },
-//!     loss: TrainingLoss::new(&ObjectiveOptions::new(Kind::LambdaRank, "ndcg".parse()?))?,
+//!     loss: TrainingLoss::new(&ObjectiveOptions::new(ObjectiveKind::LambdaRank, "ndcg".parse()?))?,
 //!     evaluation_sets: Vec::new(),
 //!     metrics: Vec::new(),
 //!     patience: None,

@@ -11,7 +11,7 @@
 
 use super::score_lines::TiedDocs;
 use crate::error::Result;
-use crate::metric::{Empty, Judge, LabelFacts, Measure, Metric, Ranking, Scratch, Ties};
+use crate::metric::{LabelFacts, Metric, MetricScratch, PreparedMetric, Ranking, Ties};
 
 /// A metric that is updated by the exchanges of a walk.
 pub(super) trait QueryMetric {
@@ -36,50 +36,22 @@ pub(super) struct WeightedLabels<'a> {
 /// A metric prepared for a set of labels.
 #[derive(Debug, Clone)]
 pub(super) struct MetricRules {
-    pub(super) judge: Judge,
+    pub(super) prepared: PreparedMetric,
     /// Whether the metric is a sum of gains times discounts.
     pub(super) is_sum: bool,
 }
 
 impl MetricRules {
     pub(super) fn new(metric: &Metric, labels: &[f32]) -> Result<Self> {
-        let judge = Judge::new(metric, labels, LabelFacts::scan(labels)?)?;
-        let is_linear = matches!(
-            metric.measure(),
-            Measure::Dcg | Measure::Ndcg | Measure::Precision | Measure::Recall
-        );
-        let is_sum = is_linear && metric.convention().ties == Ties::Expected;
-        Ok(Self { judge, is_sum })
+        let prepared = PreparedMetric::new(metric, labels, LabelFacts::scan(labels)?)?;
+        let is_sum = prepared.definition().discount(0).is_some()
+            && metric.convention().ties == Ties::Expected;
+        Ok(Self { prepared, is_sum })
     }
 
     /// The number of ranks that count in a query of `num_docs` documents.
     pub(super) fn ranks(&self, num_docs: usize) -> usize {
-        self.judge.depth().min(num_docs)
-    }
-
-    /// An upper bound of the metric in a query with these labels; 0 if the query does not count.
-    pub(super) fn bound(&self, labels: &[f32]) -> f64 {
-        let metric = &self.judge.metric;
-        let is_found = match metric.measure() {
-            Measure::Pairwise => labels.iter().any(|label| *label != labels[0]),
-            Measure::Ndcg | Measure::Dcg | Measure::Err => {
-                labels.iter().any(|&label| self.judge.gains.of(label) > 0.0)
-            }
-            _ => labels.iter().any(|label| *label >= metric.convention().relevant_from),
-        };
-        match (is_found, metric.measure(), metric.convention().empty) {
-            (true, Measure::Dcg, _) => labels.iter().map(|&label| self.judge.gains.of(label)).sum(),
-            (true, ..) | (false, _, Empty::One) => 1.0,
-            (false, ..) => 0.0,
-        }
-    }
-
-    /// The gain of a document in the sum, at discount 1.
-    fn gain(&self, label: f32) -> f64 {
-        match self.judge.metric.measure() {
-            Measure::Ndcg | Measure::Dcg => self.judge.gains.of(label),
-            _ => f64::from(u8::from(label >= self.judge.metric.convention().relevant_from)),
-        }
+        self.prepared.cut().min(num_docs)
     }
 }
 
@@ -93,24 +65,21 @@ pub(super) fn constant(
 ) -> Option<f64> {
     let MetricBuffers { ranking, scratch, .. } = buffers;
     ranking.begin(labels);
-    let empty = rules.judge.divisor(ranking, &mut scratch.discounts).is_none();
+    let empty = rules.prepared.divisor(ranking, scratch).is_none();
     if !empty && ranking.levels().len() > 1 {
         return None;
     }
     ranking.push_block(labels.iter().copied());
-    Some(rules.judge.value(ranking, scratch))
+    Some(rules.prepared.value(ranking, scratch))
 }
 
 /// Buffers kept from query to query.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MetricBuffers {
     ranking: Ranking,
-    scratch: Scratch,
+    scratch: MetricScratch,
     /// The gain of each document in units.
     gains: Vec<f64>,
-    discounts: Vec<f64>,
-    /// Whether the discounts are those of DCG; else they are all 1.
-    is_log: bool,
 }
 
 /// A metric that is a sum of gains times discounts.
@@ -130,32 +99,23 @@ impl<'a> GainSum<'a> {
         tied_docs: &TiedDocs,
         buffers: &'a mut MetricBuffers,
     ) -> Self {
-        let MetricBuffers { ranking, scratch, gains, discounts, is_log } = buffers;
+        let MetricBuffers { ranking, scratch, gains } = buffers;
         let ranks = rules.ranks(known.labels.len());
-        let divisor = rules.judge.divisor(ranking, &mut scratch.discounts).unwrap_or(1.0);
+        let divisor = rules.prepared.divisor(ranking, scratch).unwrap_or(1.0);
         let unit = known.unit / divisor;
         gains.clear();
-        gains.extend(known.labels.iter().map(|&label| rules.gain(label) * unit));
+        gains.extend(known.labels.iter().map(|&label| rules.prepared.gain(label) * unit));
         if tied_docs.any {
             for doc in 0..known.labels.len() as u32 {
                 let set = tied_docs.of(doc);
                 if set.len() > 1 {
                     let labels = set.iter().map(|&twin| known.labels[twin as usize]);
-                    let sum: f64 = labels.map(|label| rules.gain(label)).sum();
+                    let sum: f64 = labels.map(|label| rules.prepared.gain(label)).sum();
                     gains[doc as usize] = sum / set.len() as f64 * unit;
                 }
             }
         }
-        let log = matches!(rules.judge.metric.measure(), Measure::Ndcg | Measure::Dcg);
-        if *is_log != log || discounts.len() < ranks {
-            *is_log = log;
-            discounts.clear();
-            if log {
-                discounts.extend_from_slice(scratch.discounts.log(ranks));
-            } else {
-                discounts.resize(ranks, 1.0);
-            }
-        }
+        let discounts = scratch.discounts.of(rules.prepared.metric.measure(), ranks);
         Self { gains, discounts, value: 0, is_new: true }
     }
 
@@ -228,7 +188,7 @@ impl<'a> RecomputedMetric<'a> {
         let labels = self.known.labels;
         let label = |&doc: &u32| labels[doc as usize];
         let ranks = self.rules.ranks(labels.len());
-        let tied = self.rules.judge.metric.convention().ties == Ties::Expected;
+        let tied = self.rules.prepared.metric.convention().ties == Ties::Expected;
         ranking.clear_blocks();
         let mut rank = 0;
         while rank < top.len() {
@@ -244,7 +204,7 @@ impl<'a> RecomputedMetric<'a> {
             rank += set.len();
         }
         debug_assert!(rank >= ranks, "the list holds the ranks that count");
-        self.rules.judge.value(ranking, scratch)
+        self.rules.prepared.value(ranking, scratch)
     }
 }
 

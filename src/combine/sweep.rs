@@ -181,7 +181,8 @@ impl<'a> SweepRun<'a> {
         let rules = MetricRules::new(&options.metric, judged.labels)?;
         let frame = LineFrame::new(scores.first, scores.second, options.range);
         let heaviest = judged.query_weight.map_or(1.0, |w| w.iter().copied().fold(0.0, f64::max));
-        let bounds = judged.queries.ranges().map(|docs| rules.bound(&judged.labels[docs]));
+        let bounds =
+            judged.queries.ranges().map(|docs| rules.prepared.upper_bound(&judged.labels[docs]));
         let bounds: Vec<f64> = bounds.collect();
         let most = bounds.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         // An upper bound of the sum over all queries, in whole numbers: the same in any order.

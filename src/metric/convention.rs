@@ -1,7 +1,7 @@
-//! The choices on which the field disagrees, as one documented value.
+//! The conventions of a metric: gains, ties, empty queries and the threshold of relevance.
 //!
-//! `trec_eval`, gdeval, scikit-learn and ranx compute the same names under different conventions;
-//! every difference we know of is a field here, so that any of their values can be had on purpose.
+//! `trec_eval`, gdeval, scikit-learn and ranx compute metrics of one name under different conventions. Each
+//! known difference is a field of [`Convention`], so that the values of each tool can be reproduced.
 
 use crate::error::{Error, Result};
 use crate::metric::name;
@@ -15,16 +15,16 @@ pub(crate) const MAX_EXP2_LABEL: f32 = 30.0;
 /// The largest gain of a table: no sum of gains that a machine can hold overflows.
 const MAX_GAIN: f64 = 1e200;
 
-/// What a metric means by its name. The default is the library's convention everywhere.
+/// The conventions of a metric. The default is used everywhere in the library.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Convention {
-    /// What a label is worth, in NDCG, DCG and ERR.
+    /// The gain of a label, for metrics of gains.
     pub gain: Gain,
     /// How docs with equal scores are ranked.
     pub ties: Ties,
     /// The value of a query in which nothing can be found.
     pub empty: Empty,
-    /// A doc is relevant iff its label is at least this, in MAP, MRR, precision and recall.
+    /// A doc is relevant iff its label is at least this, in metrics of relevant and irrelevant docs.
     pub relevant_from: f32,
     /// The top of ERR's label scale; `None` takes the largest label of the given data.
     pub max_label: Option<f32>,
@@ -46,16 +46,16 @@ pub enum Gain {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ties {
-    /// Every order is equally likely and the metric is its expectation. Blind to row order.
+    /// The metric is the expectation over all orders of tied docs. It does not depend on the row order.
     Expected,
-    /// The first row first, as tools do that sort stably.
+    /// In row order, like tools that sort stably.
     RowOrder,
-    /// By rising label: the least favourable order.
+    /// By rising label, the least favourable order.
     Worst,
 }
 
-/// The value of a query in which nothing can be found: its ideal is 0 (NDCG, DCG, ERR), it has no
-/// relevant doc (MAP, MRR, precision, recall) or no two different labels (pairwise).
+/// The value of a query in which nothing can be found: its ideal is 0 (metrics of gains), it has no
+/// relevant doc (metrics of relevant and irrelevant docs) or no two different labels (pairwise).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Empty {
@@ -111,7 +111,7 @@ impl Convention {
         Err(Error::param("metric.max_label", "max_label").got(max).expected(expected))
     }
 
-    /// What a query in which nothing can be found counts as; NaN where it is skipped.
+    /// The value of a query in which nothing can be found; NaN where it is skipped.
     pub(crate) fn empty_value(&self) -> f64 {
         match self.empty {
             Empty::Skip => f64::NAN,
@@ -121,8 +121,8 @@ impl Convention {
     }
 }
 
-/// A falling table would make the order by label other than the ideal order, and ERR's
-/// probabilities larger than 1.
+/// Checks a gain table. With a falling one the order by label would not be ideal, and ERR's probabilities
+/// could exceed 1.
 fn check_table(table: &[f64]) -> Result<()> {
     let code = "metric.gain";
     if table.is_empty() {
@@ -141,7 +141,7 @@ fn check_table(table: &[f64]) -> Result<()> {
     }
 }
 
-/// The options that have a name, with what they stand for.
+/// The names of options.
 const TIES: &[(&str, Ties)] =
     &[("expected", Ties::Expected), ("rows", Ties::RowOrder), ("worst", Ties::Worst)];
 const EMPTY: &[(&str, Empty)] =

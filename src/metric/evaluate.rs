@@ -1,15 +1,15 @@
-//! Metrics over all queries, in parallel, with one sort a query and tie rule.
+//! Evaluates metrics over all queries in parallel. Metrics with the same tie rule share one sort a query.
 
 use crate::error::{Error, Result, room_for};
 use crate::interrupt::Interrupt;
 use crate::metric::gains::LabelFacts;
-use crate::metric::judge::{Judge, Scratch};
+use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::Ranking;
 use crate::metric::{Metric, Ties};
 use crate::queries::{Grouping, Queries};
 use rayon::prelude::*;
 
-/// Queries a task takes at a time; also how often the interrupt is looked at.
+/// The number of queries of a parallel task; the interrupt is checked once a task.
 const QUERIES_A_TASK: usize = 64;
 
 /// The values of several metrics: `evaluate(..)?[metric][query]`, NaN where a query is skipped.
@@ -23,12 +23,12 @@ pub fn evaluate(
     interrupt: &Interrupt,
 ) -> Result<Vec<Vec<f64>>> {
     check_lengths(scores, labels, queries)?;
-    let judges = judges(metrics, scores, labels)
+    let prepared = prepared(metrics, scores, labels)
         .map_err(|error| place_in_query(error, |row| queries.of_doc(row)))?;
-    values(&judges, scores, labels, queries, interrupt)
+    values(&prepared, scores, labels, queries, interrupt)
 }
 
-/// As [`evaluate`], of scores and labels in the caller's order of rows, which faults name.
+/// As [`evaluate`], for scores and labels in the caller's row order; errors name the caller's rows.
 pub fn evaluate_rows(
     metrics: &[Metric],
     scores: &[f64],
@@ -44,32 +44,32 @@ pub fn evaluate_rows(
         let doc = grouping.rows.iter().position(|&other| other as usize == row);
         queries.of_doc(doc.unwrap_or_default())
     };
-    let judges =
-        judges(metrics, scores, labels).map_err(|error| place_in_query(error, query_of))?;
-    values(&judges, &grouping.gather(scores), &grouping.gather(labels), queries, interrupt)
+    let prepared =
+        prepared(metrics, scores, labels).map_err(|error| place_in_query(error, query_of))?;
+    values(&prepared, &grouping.gather(scores), &grouping.gather(labels), queries, interrupt)
 }
 
 fn values(
-    judges: &[Judge],
+    prepared: &[PreparedMetric],
     scores: &[f64],
     labels: &[f32],
     queries: &Queries,
     interrupt: &Interrupt,
 ) -> Result<Vec<Vec<f64>>> {
-    let sorts = Sorts::new(judges);
-    let width = judges.len().max(1);
+    let sorts = shared_sorts(prepared);
+    let width = prepared.len().max(1);
     let mut values = vec![f64::NAN; queries.len() * width];
     values.par_chunks_mut(QUERIES_A_TASK * width).enumerate().try_for_each_init(
-        || (Ranking::default(), Scratch::default()),
+        || (Ranking::default(), MetricScratch::default()),
         |(ranking, scratch), (task, values)| {
             interrupt.check()?;
             for (at, values) in values.chunks_mut(width).enumerate() {
                 let docs = queries.range(task * QUERIES_A_TASK + at);
                 let (scores, labels) = (&scores[docs.clone()], &labels[docs]);
-                for (ties, depth, members) in &sorts.0 {
-                    ranking.rank(scores, labels, *ties, *depth);
-                    for &metric in members {
-                        values[metric] = judges[metric].value(ranking, scratch);
+                for sort in &sorts {
+                    ranking.rank(scores, labels, sort.ties, sort.depth);
+                    for &metric in &sort.metrics {
+                        values[metric] = prepared[metric].value(ranking, scratch);
                     }
                 }
             }
@@ -77,36 +77,40 @@ fn values(
         },
     )?;
     let column = |metric| values.iter().skip(metric).step_by(width).copied().collect();
-    Ok((0..judges.len()).map(column).collect())
+    Ok((0..prepared.len()).map(column).collect())
 }
 
-/// The metrics that share a sort: tie rule, depth, which.
-struct Sorts(Vec<(Ties, usize, Vec<usize>)>);
+/// Metrics that share a sort.
+struct SharedSort {
+    ties: Ties,
+    /// The number of ranks that the deepest of them reads.
+    depth: usize,
+    /// Their places among all metrics.
+    metrics: Vec<usize>,
+}
 
-impl Sorts {
-    fn new(judges: &[Judge]) -> Self {
-        let mut sorts: Vec<(Ties, usize, Vec<usize>)> = Vec::new();
-        for (number, judge) in judges.iter().enumerate() {
-            let (ties, depth) = (judge.metric.convention().ties, judge.depth());
-            if let Some(sort) = sorts.iter_mut().find(|sort| sort.0 == ties) {
-                sort.1 = sort.1.max(depth);
-                sort.2.push(number);
-            } else {
-                sorts.push((ties, depth, vec![number]));
-            }
+fn shared_sorts(prepared: &[PreparedMetric]) -> Vec<SharedSort> {
+    let mut sorts: Vec<SharedSort> = Vec::new();
+    for (number, one) in prepared.iter().enumerate() {
+        let (ties, depth) = (one.metric.convention().ties, one.cut());
+        if let Some(sort) = sorts.iter_mut().find(|sort| sort.ties == ties) {
+            sort.depth = sort.depth.max(depth);
+            sort.metrics.push(number);
+        } else {
+            sorts.push(SharedSort { ties, depth, metrics: vec![number] });
         }
-        Self(sorts)
     }
+    sorts
 }
 
-/// The metrics made ready, if all labels and scores can be used.
-fn judges(metrics: &[Metric], scores: &[f64], labels: &[f32]) -> Result<Vec<Judge>> {
+/// Prepares the metrics, if all labels and scores are valid.
+fn prepared(metrics: &[Metric], scores: &[f64], labels: &[f32]) -> Result<Vec<PreparedMetric>> {
     let facts = LabelFacts::scan(labels)?;
-    let judges = metrics.iter().map(|metric| Judge::new(metric, labels, facts));
-    let judges = judges.collect::<Result<_>>()?;
+    let prepared = metrics.iter().map(|metric| PreparedMetric::new(metric, labels, facts));
+    let prepared = prepared.collect::<Result<_>>()?;
     match scores.iter().position(|score| score.is_nan()) {
         Some(row) => Err(nan_score(row)),
-        None => Ok(judges),
+        None => Ok(prepared),
     }
 }
 
@@ -127,14 +131,14 @@ fn check_lengths(scores: &[f64], labels: &[f32], queries: &Queries) -> Result<()
     Ok(())
 }
 
-/// An array that is not as long as there are docs.
+/// The error for an array with another length than the number of docs.
 pub(super) fn wrong_length(name: &str, got: usize, expected: usize) -> Error {
     Error::data("length", format!("{name} has the wrong length"))
         .got(got)
         .expected(format!("{expected}, the number of docs"))
 }
 
-/// A score that cannot be ranked.
+/// The error for a score that is NaN.
 pub(super) fn nan_score(row: usize) -> Error {
     Error::data("score.nan", "is NaN")
         .element("score", row)

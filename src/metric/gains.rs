@@ -1,7 +1,6 @@
-//! Labels made ready for a metric: checked once, then turned into gains by a table.
+//! Checks labels once and converts them to gains by a table.
 //!
-//! Labels that would overflow `2^label` or that stand for nothing are refused here, before any
-//! cast, with the row.
+//! Labels that are too large for `2^label`, negative, infinite or NaN are errors that name the row.
 
 use crate::error::{Error, Result};
 use crate::metric::convention::MAX_EXP2_LABEL;
@@ -9,16 +8,16 @@ use crate::metric::{Convention, Gain};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// What a label can be at all.
+/// The range of valid labels, whatever the metric.
 const USABLE: Range<f32> = 0.0..f32::INFINITY;
 
-/// 2^23: adding it to a smaller number, and taking it away again, rounds that to a whole one.
+/// 2^23: adding it to a smaller number and subtracting it again rounds the number to a whole one.
 const WHOLE_FROM: f32 = 8_388_608.0;
 
-/// Labels that are looked at by one task.
+/// The number of labels that one parallel task checks.
 const LABELS_A_TASK: usize = 1 << 16;
 
-/// What one pass over the labels finds.
+/// Facts about all labels of the data, found in one pass.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LabelFacts {
     /// The largest label; 0 where there is none.
@@ -30,7 +29,7 @@ pub(crate) struct LabelFacts {
 impl LabelFacts {
     /// Refuses labels that are NaN, infinite or negative, whatever the metric.
     pub(crate) fn scan(labels: &[f32]) -> Result<Self> {
-        // Bits of labels that can be used rise with them; all others are at least infinity's.
+        // The bits of valid labels rise with the label; those of all others are at least infinity's.
         let of_some = |labels: &[f32]| {
             labels.iter().fold((0, 0), |(max, parts): (u32, u32), &label| {
                 let bits = (label + 0.0).to_bits();
@@ -61,7 +60,7 @@ impl LabelFacts {
     }
 }
 
-/// Label to gain.
+/// Converts labels to gains.
 #[derive(Debug, Clone)]
 pub(crate) struct Gains {
     /// The gain of each whole label; without a table a label is its own gain.

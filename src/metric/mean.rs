@@ -1,4 +1,4 @@
-//! The mean of a metric over queries, with what was left out of it.
+//! The weighted mean of a metric over queries, with the number of skipped queries.
 
 use crate::error::{Error, Result};
 use crate::exact_sum::{ExactSum, WORDS};
@@ -6,7 +6,7 @@ use crate::exact_sum::{ExactSum, WORDS};
 /// A weighted mean over the queries that have a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mean {
-    /// The mean; NaN if every query is skipped or those that are not weigh nothing.
+    /// The mean; NaN if every query is skipped or has weight 0.
     pub value: f64,
     /// The number of all queries.
     pub num_queries: usize,
@@ -29,8 +29,8 @@ impl Mean {
         Ok(Self::of_words(&Self::words(values, weights, largest)))
     }
 
-    /// What a mean is made of, as integers: those of parts of the queries are added up. `largest` is
-    /// the largest weight of all parts.
+    /// The sums behind a mean as integers, so that those of several shards can be added exactly. `largest`
+    /// is the largest weight of all shards.
     pub(crate) fn words(values: &[f64], weights: Option<&[f64]>, largest: f64) -> Vec<u64> {
         let (mut sum, mut total) = (ExactSum::default(), ExactSum::default());
         for (query, &value) in values.iter().enumerate() {
@@ -45,27 +45,27 @@ impl Mean {
         [&sum.words()[..], &total.words(), &counts].concat()
     }
 
-    /// The mean that words stand for.
+    /// The mean of added [`words`](Self::words).
     pub(crate) fn of_words(words: &[u64]) -> Self {
         let [sum, total] = [0, WORDS].map(|at| ExactSum::of_words(&words[at..at + WORDS]).value());
         let [num_queries, num_skipped] = [2 * WORDS, 2 * WORDS + 1].map(|at| words[at] as usize);
         Self { value: sum / total, num_queries, num_skipped }
     }
 
-    /// How many words there are to a mean.
+    /// The number of words of a mean.
     pub(crate) const WORDS: usize = 2 * WORDS + 2;
 }
 
-/// The largest of some weights, by which they are divided so that no sum of them overflows.
+/// The largest weight. Weights are divided by it, so that no sum of them overflows.
 pub(crate) fn largest(weights: &[f64]) -> f64 {
     weights.iter().copied().fold(0.0, f64::max)
 }
 
-/// Values with their weights in an order given by content alone.
+/// Values and weights sorted by content, so that sums do not depend on the order of queries.
 #[derive(Debug, Clone)]
-pub(super) struct Counted(pub(super) Vec<(f64, f64)>);
+pub(super) struct WeightedValues(pub(super) Vec<(f64, f64)>);
 
-impl Counted {
+impl WeightedValues {
     /// The values that are not NaN and weigh something, sorted; weights are scaled to at most 1, so
     /// that no sum of them overflows.
     pub(super) fn new(values: &[f64], weights: Option<&[f64]>) -> Result<Self> {
@@ -93,7 +93,7 @@ pub(super) fn mean_of(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
     sum / total
 }
 
-/// Refuses weights of queries that are too few or too many, no finite numbers >= 0, or all 0.
+/// Checks query weights: one a query, finite numbers >= 0, not all 0.
 pub(crate) fn check_weights(weights: &[f64], num_queries: usize) -> Result<()> {
     if weights.len() != num_queries {
         return Err(Error::data("length", "query_weight has the wrong length")

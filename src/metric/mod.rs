@@ -1,8 +1,9 @@
 //! Ranking metrics: one exact definition for training, early stopping, evaluation and combination.
 //!
-//! A [`Metric`] is a [`Measure`], a cut and a [`Convention`]. It is computed query by query from
-//! scores and labels ([`Metric::per_query`], [`evaluate`]), summarised by a [`Mean`], compared by
-//! [`significance`], and tells what exchanging two docs would change ([`SwapDelta`]).
+//! A [`Metric`] is a [`Measure`], a cut and a [`Convention`]. Its value of each query is computed from scores
+//! and labels ([`Metric::per_query`], [`evaluate`]), averaged by [`Mean`] and compared by [`significance`].
+//! [`SwapDelta`] is its change by the exchange of two docs. Each metric is one file in `registry/`, which
+//! answers the questions of the trait in `definition.rs`.
 //!
 //! *Rank* counts from 1; the *cut* is the last rank that counts, in values and in deltas; a *block*
 //! is a run of docs with equal scores; the *ideal* is the best value the labels allow.
@@ -28,71 +29,37 @@
 //! ```
 
 mod convention;
-mod dcg;
-mod delta;
+mod definition;
+mod discounted_sum;
 mod discounts;
-mod err;
 mod evaluate;
 mod gains;
-mod judge;
 mod mean;
 mod name;
-mod pairwise;
+mod pair_weights;
+mod prepared;
 mod ranking;
-mod relevance;
+mod registry;
 pub mod significance;
+mod swap_delta;
 
 pub use convention::{Convention, Empty, Gain, Ties};
-pub use delta::SwapDelta;
 pub use evaluate::{evaluate, evaluate_rows};
 pub use mean::Mean;
+pub use registry::{Measure, Rbp};
+pub use swap_delta::SwapDelta;
 
+pub(crate) use definition::{LabelUse, MetricDefinition, Normaliser, PairWeights};
 pub(crate) use gains::LabelFacts;
-pub(crate) use judge::{Judge, Scratch};
 pub(crate) use mean::{check_weights, largest};
 pub(crate) use name::{of as name_of, pick};
+pub(crate) use pair_weights::{PairColumns, PairWeightTables, RankLimits};
+pub(crate) use prepared::{MetricScratch, PreparedMetric};
 pub(crate) use ranking::Ranking;
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::queries::Queries;
-
-/// What is measured; the cut is a separate number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Measure {
-    /// DCG divided by that of the ideal order.
-    Ndcg,
-    /// Discounted cumulative gain: the sum of gain / log2(1 + rank).
-    Dcg,
-    /// Expected reciprocal rank of the doc that satisfies.
-    Err,
-    /// Average precision; its mean over queries is MAP. At a cut still divided by all relevant docs.
-    Map,
-    /// Reciprocal rank of the first relevant doc; its mean is MRR.
-    Mrr,
-    /// Relevant docs above the cut, divided by the cut; without one, by the number of ranked docs.
-    Precision,
-    /// Relevant docs above the cut, divided by all relevant docs.
-    Recall,
-    /// Rightly ordered pairs of different labels, the better doc above the cut, divided by those of
-    /// the ideal order.
-    Pairwise,
-}
-
-impl Measure {
-    /// All measures.
-    pub const ALL: [Self; 8] = [
-        Self::Ndcg,
-        Self::Dcg,
-        Self::Err,
-        Self::Map,
-        Self::Mrr,
-        Self::Precision,
-        Self::Recall,
-        Self::Pairwise,
-    ];
-}
 
 /// A measure at a cut under a convention; its name (`ndcg@10`) parses and prints.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,6 +89,11 @@ impl Metric {
     /// What is measured.
     pub fn measure(&self) -> Measure {
         self.measure
+    }
+
+    /// The metric's definition.
+    pub(crate) fn definition(&self) -> &dyn MetricDefinition {
+        self.measure.definition()
     }
 
     /// The last rank that counts, if there is one.

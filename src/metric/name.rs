@@ -1,22 +1,13 @@
-//! Names of metrics and options: one each, no aliases, and near ones offered for a misspelt one.
+//! Parses and prints the names of metrics and options. There are no aliases; an unknown name is an error that
+//! offers similar ones.
 //!
-//! A metric's name is its measure, then `@` and its cut if it has one: `ndcg@10`, `map`.
+//! A metric's name is its measure, then `@` and its cut if it has one: `ndcg@10`, `map`. A measure with a
+//! parameter has it in parentheses, in one spelling: `name(p=0.8)@10`.
 
 use crate::error::{Error, Result, foreign};
 use crate::metric::{Convention, Measure, Metric};
 use std::fmt;
 use std::str::FromStr;
-
-const MEASURES: &[(&str, Measure)] = &[
-    ("ndcg", Measure::Ndcg),
-    ("dcg", Measure::Dcg),
-    ("err", Measure::Err),
-    ("map", Measure::Map),
-    ("mrr", Measure::Mrr),
-    ("precision", Measure::Precision),
-    ("recall", Measure::Recall),
-    ("pairwise", Measure::Pairwise),
-];
 
 impl FromStr for Metric {
     type Err = Error;
@@ -27,8 +18,7 @@ impl FromStr for Metric {
             Some((measure, cut)) => (measure, Some(cut)),
             None => (text, None),
         };
-        let measure = pick("metric.name", "metric", measure, MEASURES);
-        let measure = measure.map_err(|error| match elsewhere(text) {
+        let measure = Measure::parse(measure).map_err(|error| match of_other_tool(text) {
             Some(ours) => error.hint(format!("did you mean {ours}?")),
             None => error,
         })?;
@@ -37,31 +27,19 @@ impl FromStr for Metric {
     }
 }
 
-/// What other tools call a measure; `trec_eval`'s `_cut` is taken off before.
-const ELSEWHERE: &[(&str, Measure)] = &[
-    ("p", Measure::Precision),
-    ("prec", Measure::Precision),
-    ("recip_rank", Measure::Mrr),
-    ("reciprocal_rank", Measure::Mrr),
-    ("r", Measure::Recall),
-    ("average_precision", Measure::Map),
-    ("mean_average_precision", Measure::Map),
-];
-
-/// Our name for what another tool calls `P_10`, `recip_rank` or `NDCG@5`.
-fn elsewhere(text: &str) -> Option<String> {
+/// The name of a metric that another tool calls `P_10`, `recip_rank` or `NDCG@5`.
+fn of_other_tool(text: &str) -> Option<String> {
     let text = text.to_ascii_lowercase();
     let rest = text.trim_end_matches(|c: char| c.is_ascii_digit());
     let cut = &text[rest.len()..];
     let rest = rest.strip_suffix(['@', '_']).unwrap_or(rest);
     let rest = rest.strip_suffix("_cut").unwrap_or(rest);
-    let mut known = MEASURES.iter().chain(ELSEWHERE);
-    let (_, measure) = known.find(|(name, _)| *name == rest && !cut.starts_with('0'))?;
+    let measure = Measure::of_other_name(rest).filter(|_| !cut.starts_with('0'))?;
     let cut = if cut.is_empty() { String::new() } else { format!("@{cut}") };
     Some(format!("{measure}{cut}"))
 }
 
-/// Digits without a sign or a leading zero, so that one cut has one name.
+/// Parses a cut: digits without a sign or a leading zero, so that each cut has one name.
 fn parse_cut(name: &str, digits: &str) -> Result<usize> {
     let plain = digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0');
     let cut = digits.parse::<u32>().ok().filter(|_| plain);
@@ -69,12 +47,6 @@ fn parse_cut(name: &str, digits: &str) -> Result<usize> {
         Error::param("metric.cut", format!("the cut of {} is no rank", foreign(name.as_bytes())))
             .expected("a whole number from 1, as in ndcg@10")
     })
-}
-
-impl fmt::Display for Measure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(of(*self, MEASURES))
-    }
 }
 
 impl fmt::Display for Metric {
@@ -86,12 +58,12 @@ impl fmt::Display for Metric {
     }
 }
 
-/// The name of an option.
+/// The name of an option's value.
 pub(crate) fn of<T: Copy + PartialEq>(value: T, options: &[(&'static str, T)]) -> &'static str {
     options.iter().find(|(_, v)| *v == value).map_or("?", |(name, _)| name)
 }
 
-/// The option called `text`, or an error that offers the nearest ones.
+/// The value called `text`, or an error that offers similar names.
 pub(crate) fn pick<T: Copy>(
     code: &'static str,
     what: &str,
@@ -111,7 +83,7 @@ pub(crate) fn pick<T: Copy>(
     })
 }
 
-/// The names at the smallest edit distance if that is small, and those that `text` begins.
+/// The names at the smallest edit distance, if it is small, and the names that start with `text`.
 fn nearest<'a>(text: &str, names: &[&'a str]) -> Vec<&'a str> {
     const LONGEST: usize = 32;
     let text: Vec<u8> = text.trim().bytes().take(LONGEST).map(|b| b.to_ascii_lowercase()).collect();
@@ -122,7 +94,7 @@ fn nearest<'a>(text: &str, names: &[&'a str]) -> Vec<&'a str> {
     names.iter().copied().filter(|n| distance(n) <= smallest || begun(n)).collect()
 }
 
-/// Insertions, deletions, replacements and exchanges of neighbours.
+/// The number of insertions, deletions, replacements and exchanges of neighbours between two names.
 fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     let mut before: Vec<usize> = vec![0; b.len() + 1];
     let mut last: Vec<usize> = (0..=b.len()).collect();
@@ -168,7 +140,7 @@ mod tests {
             let error = text.parse::<Metric>().unwrap_err().to_string();
             assert!(error.ends_with(&format!("; did you mean {ours}?")), "{error}");
         }
-        for text in ["rbp", "rbp@10", "", "@", "_10", "é"] {
+        for text in ["bpref", "", "@", "_10", "é"] {
             let error = text.parse::<Metric>().unwrap_err();
             assert_eq!(error.fault().unwrap().hint, None, "{error}");
         }

@@ -1,9 +1,8 @@
-//! The ranking of one query: the only place where docs are sorted and where the tie rule lives.
+//! Sorts the docs of one query by score and applies the tie rule.
 //!
-//! A *block* is a run of docs with equal scores whose order is uniformly random; under the tie
-//! rules that fix an order every block has one doc, so that a metric knows blocks and nothing of
-//! rules. Inside a block docs lie by falling label: whatever order the rows came in, the sums of a
-//! metric have the same terms in the same order.
+//! A *block* is a run of docs with equal scores whose order is uniformly random. Under the tie rules that
+//! fix an order every block has one doc: metrics read blocks and need not know the rule. Inside a block
+//! docs are sorted by falling label, so that sums do not depend on the order of rows.
 //!
 //! ```text
 //! score   9   7 7 7   4   -inf -inf
@@ -11,8 +10,8 @@
 //! block   0   1 1 1   2    (3, not retrieved)
 //! ```
 //!
-//! A doc with score -inf is not retrieved: it counts in the levels, which describe what could be
-//! found, and has no rank.
+//! A doc with score -inf is not retrieved: it has no rank, but counts in the levels, from which the ideal
+//! value is computed.
 //!
 //! Cost: one pass and an unstable sort of packed integers, or a selection and a sort of the head
 //! when the metrics look no deeper than a cut. Buffers are kept: a warm call does not allocate.
@@ -26,14 +25,14 @@ const COUNTED_LABELS: usize = 16;
 
 /// A label and how many docs of the query have it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Level {
+pub(crate) struct LabelLevel {
     pub(crate) label: f32,
     pub(crate) count: usize,
 }
 
 /// A run of docs with equal scores.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Block<'a> {
+pub(crate) struct ScoreBlock<'a> {
     /// The number of docs ranked above it.
     pub(crate) start: usize,
     /// Its labels, falling.
@@ -56,7 +55,7 @@ pub(crate) struct Ranking {
     /// How many docs of the query have a rank.
     retrieved: usize,
     /// All labels of the query, falling.
-    levels: Vec<Level>,
+    levels: Vec<LabelLevel>,
     /// Labels to sort where they cannot be counted.
     sorted: Vec<u32>,
 }
@@ -103,35 +102,61 @@ impl Ranking {
         self.count_levels(labels);
     }
 
-    /// Takes a query whose order is kept elsewhere: its labels, every doc ranked, no block yet.
+    /// Starts a query whose order the caller keeps: its labels, all docs ranked, no block yet.
     pub(crate) fn begin(&mut self, labels: &[f32]) {
         self.retrieved = labels.len();
         self.clear_blocks();
         self.count_levels(labels);
     }
 
-    /// Forgets the blocks; the labels of the query stay.
+    /// Removes the blocks and keeps the labels of the query.
     pub(crate) fn clear_blocks(&mut self) {
         self.labels.clear();
         self.ends.clear();
     }
 
-    /// Adds the next block of a query that [`Ranking::begin`] took: its labels, falling.
+    /// Adds the next block of a query started by [`Ranking::begin`]: its labels, falling.
     pub(crate) fn push_block(&mut self, labels: impl Iterator<Item = f32>) {
         self.labels.extend(labels.map(|label| label + 0.0));
         self.ends.push(self.labels.len());
     }
 
+    /// The ranking of all documents by falling label.
+    pub(crate) fn ideal(&self) -> Self {
+        let mut ideal = Self { levels: self.levels.clone(), ..Self::default() };
+        for level in &self.levels {
+            ideal.push_block(std::iter::repeat_n(level.label, level.count));
+        }
+        ideal.retrieved = ideal.labels.len();
+        ideal
+    }
+
+    /// The ranking after the documents at two ranks exchange their scores; `None` if that changes
+    /// nothing, because they are of one block or have equal labels.
+    pub(crate) fn swapped(&self, a: usize, b: usize) -> Option<Self> {
+        let block_of = |rank: usize| self.ends.partition_point(|end| *end <= rank);
+        if block_of(a) == block_of(b) || self.labels[a] == self.labels[b] {
+            return None;
+        }
+        let mut swapped = self.clone();
+        swapped.labels.swap(a, b);
+        for block in [block_of(a), block_of(b)] {
+            let start = block.checked_sub(1).map_or(0, |before| self.ends[before]);
+            swapped.labels[start..self.ends[block]].sort_unstable_by(|x, y| y.total_cmp(x));
+        }
+        Some(swapped)
+    }
+
     /// The blocks of ranked docs.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = Block<'_>> {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = ScoreBlock<'_>> {
         self.all_blocks().take_while(|block| block.start < self.retrieved)
     }
 
     /// The blocks, with the one of the docs that are not retrieved.
-    pub(crate) fn all_blocks(&self) -> impl Iterator<Item = Block<'_>> {
+    pub(crate) fn all_blocks(&self) -> impl Iterator<Item = ScoreBlock<'_>> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
-            let block = Block { start, labels: &self.labels[start..end] };
+            let block = ScoreBlock { start, labels: &self.labels[start..end] };
             start = end;
             block
         })
@@ -148,7 +173,7 @@ impl Ranking {
     }
 
     /// The labels of all docs of the query, retrieved or not, falling.
-    pub(crate) fn levels(&self) -> &[Level] {
+    pub(crate) fn levels(&self) -> &[LabelLevel] {
         &self.levels
     }
 
@@ -157,7 +182,7 @@ impl Ranking {
         self.levels.iter().take_while(|level| level.label >= label).map(|level| level.count).sum()
     }
 
-    /// Packs score and `low`; false if a score needs 64 bits, and then the keys are useless.
+    /// Packs score and `low` into keys; false if a score needs 64 bits, which makes the keys invalid.
     fn pack(&mut self, scores: &[f64], labels: &[f32], low: impl Fn(u32, f32) -> u32) -> bool {
         self.narrow.clear();
         let mut exact = true;
@@ -194,20 +219,20 @@ impl Ranking {
     }
 
     fn count_levels(&mut self, labels: &[f32]) {
-        /// Added and taken away, it rounds a small number to a whole one.
+        /// Adding it to a small number and subtracting it again rounds the number to a whole one.
         const ROUND: f32 = (1 << 23) as f32;
         self.levels.clear();
-        // As whole numbers, which vectors take the largest of.
+        // As integers, whose maximum is vectorised.
         let bits = labels.iter().map(|&label| label_bits(label).cast_signed());
         let highest = f32::from_bits(bits.fold(0, i32::max).cast_unsigned());
         let is_whole = |label: f32| label + ROUND - ROUND == label;
         if highest < COUNTED_LABELS as f32 && labels.iter().fold(true, |all, &l| all & is_whole(l))
         {
-            // A pass of vectors a label: to add one by one is to wait for the one before.
+            // One vectorised pass a label: a histogram would wait for the addition before.
             for label in (0..=highest as u32).rev().map(|label| label as f32) {
                 let found = labels.iter().map(|&l| u32::from(l == label));
                 let count = found.fold(0, u32::wrapping_add) as usize;
-                self.levels.extend((count > 0).then_some(Level { label, count }));
+                self.levels.extend((count > 0).then_some(LabelLevel { label, count }));
             }
             return;
         }
@@ -215,7 +240,7 @@ impl Ranking {
         self.sorted.extend(labels.iter().map(|&label| !label_bits(label)));
         self.sorted.sort_unstable();
         let runs = self.sorted.chunk_by(|a, b| a == b);
-        let level = |run: &[u32]| Level { label: f32::from_bits(!run[0]), count: run.len() };
+        let level = |run: &[u32]| LabelLevel { label: f32::from_bits(!run[0]), count: run.len() };
         self.levels.extend(runs.map(level));
     }
 }
@@ -237,14 +262,14 @@ fn falling64(score: f64) -> u64 {
     !(bits ^ ((bits.cast_signed() >> 63).cast_unsigned() | 1 << 63))
 }
 
-/// `falling64` of -inf, the worst score there is.
+/// `falling64` of -inf, the lowest score.
 const NOT_RETRIEVED: u64 = f64::NEG_INFINITY.to_bits();
 
 fn score_of(key: u128) -> u64 {
     (key >> 64) as u64
 }
 
-/// Sorts the keys, or their first `depth` alone, with all ties of the last of those, if it pays.
+/// Sorts the keys. If only a small part is needed, sorts the first `depth` keys and all ties of the last.
 fn sort_head<K: Ord + Copy>(keys: &mut Vec<K>, depth: usize, score: impl Fn(K) -> u64) {
     if depth == 0 || keys.len() / SELECT_FROM < depth {
         keys.sort_unstable();
@@ -289,7 +314,7 @@ mod tests {
         let mut ranking = Ranking::default();
         ranking.rank(&scores, &labels, Ties::Expected, usize::MAX);
         assert_eq!(blocks(&ranking), [vec![1.0], vec![2.0, 1.0, 0.0]]);
-        assert_eq!(ranking.levels()[0], Level { label: 3.0, count: 1 });
+        assert_eq!(ranking.levels()[0], LabelLevel { label: 3.0, count: 1 });
         ranking.rank(&scores, &labels, Ties::RowOrder, usize::MAX);
         assert_eq!(blocks(&ranking), [[1.0], [0.0], [2.0], [1.0]]);
         ranking.rank(&scores, &labels, Ties::Worst, usize::MAX);

@@ -1,4 +1,4 @@
-//! Is a difference between two rankers more than chance? Intervals and paired tests over queries.
+//! Confidence intervals of means over queries, and paired significance tests of two rankers.
 //!
 //! All of them work on per-query values (NaN where a query is skipped) sorted by content, and draw by
 //! hash from `(seed, replicate, position)`: neither the order of queries nor the number of threads
@@ -9,7 +9,7 @@
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::metric::mean::{Counted, mean_of};
+use crate::metric::mean::{WeightedValues, mean_of};
 use crate::random;
 use rayon::prelude::*;
 use statrs::function::beta::checked_beta_reg;
@@ -29,9 +29,9 @@ impl Default for Resampling {
     }
 }
 
-/// A range that would hold the mean of another draw of queries at the given level.
+/// A bootstrap confidence interval of a mean over queries.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
+pub struct ConfidenceInterval {
     /// The lower end.
     pub low: f64,
     /// The upper end.
@@ -40,7 +40,7 @@ pub struct Interval {
 
 /// How many queries ranker `a` wins, ties and loses against `b`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Tally {
+pub struct WinCounts {
     /// Queries whose value is larger for `a`.
     pub wins: usize,
     /// Queries with equal values.
@@ -58,7 +58,7 @@ pub struct TTest {
     pub t: f64,
     /// The number of pairs less one.
     pub degrees: usize,
-    /// Two-sided; 1 with fewer than two pairs, from which nothing follows.
+    /// The two-sided p-value; 1 with fewer than two pairs.
     pub p_value: f64,
 }
 
@@ -71,7 +71,7 @@ pub struct RandomisationTest {
     pub exact: bool,
 }
 
-/// More replicates than this only cost memory: p-values and ends of intervals do not move.
+/// The most replicates. More would cost memory and change neither p-values nor intervals.
 const MAX_RESAMPLES: usize = 10_000_000;
 /// Up to this many non-zero differences all 2^n sign patterns are enumerated.
 const ENUMERATED: usize = 16;
@@ -85,16 +85,16 @@ pub fn bootstrap(
     level: f64,
     resampling: Resampling,
     interrupt: &Interrupt,
-) -> Result<Interval> {
+) -> Result<ConfidenceInterval> {
     if !(level > 0.0 && level < 1.0) {
         return Err(Error::param("significance.level", "level")
             .got(level)
             .expected("a number between 0 and 1"));
     }
     resampling.check()?;
-    let counted = Counted::new(values, weights)?.0;
+    let counted = WeightedValues::new(values, weights)?.0;
     if counted.is_empty() {
-        return Ok(Interval { low: f64::NAN, high: f64::NAN });
+        return Ok(ConfidenceInterval { low: f64::NAN, high: f64::NAN });
     }
     let num = counted.len() as u64;
     let one = |replicate: usize| {
@@ -106,7 +106,7 @@ pub fn bootstrap(
     let mut means = means?;
     means.sort_unstable_by(f64::total_cmp);
     let outside = (1.0 - level) / 2.0;
-    Ok(Interval { low: quantile(&means, outside), high: quantile(&means, 1.0 - outside) })
+    Ok(ConfidenceInterval { low: quantile(&means, outside), high: quantile(&means, 1.0 - outside) })
 }
 
 /// Linear between the order statistics at `share` of the way from first to last.
@@ -118,10 +118,10 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// Wins, ties and losses of `a` against `b` over the queries that both have a value for.
-pub fn tally(a: &[f64], b: &[f64]) -> Result<Tally> {
+pub fn tally(a: &[f64], b: &[f64]) -> Result<WinCounts> {
     let differences = differences(a, b)?;
     let count = |keep: fn(&f64) -> bool| differences.iter().filter(|d| keep(d)).count();
-    Ok(Tally {
+    Ok(WinCounts {
         wins: count(|d| *d > 0.0),
         ties: count(|d| *d == 0.0),
         losses: count(|d| *d < 0.0),
@@ -209,7 +209,7 @@ fn enumerate(steps: &[i64], observed: i64) -> f64 {
 }
 
 /// The non-zero differences in whole steps of 2^-40 of the largest (coarser beyond 2^22 queries):
-/// integer sums have no order, and know how far rounding can have moved them.
+/// sums of integers do not depend on the order, and the error by rounding is known.
 fn in_steps(differences: &[f64]) -> Vec<i64> {
     let largest = differences.iter().fold(0.0f64, |largest, d| largest.max(d.abs()));
     let bits = 40.min(differences.len().leading_zeros().saturating_sub(2));

@@ -4,10 +4,10 @@ use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
-use crate::metric::{Measure, evaluate_rows};
+use crate::metric::evaluate_rows;
 use crate::objective::{
-    Augment, Kind, LambdaOptions, LambdaRank, Objective, Preference, PreferenceNet, RankNet, State,
-    Target,
+    Augment, LambdaOptions, LambdaRank, Objective, ObjectiveKind, Preference, PreferenceNet,
+    RankNet, State, Target,
 };
 use crate::{Grouping, Queries};
 
@@ -21,7 +21,7 @@ pub struct NetLoss {
 #[derive(Debug)]
 enum LossSource {
     Labels {
-        kind: Kind,
+        kind: ObjectiveKind,
         options: Box<LambdaOptions>,
     },
     /// Preferences between the caller's rows.
@@ -55,8 +55,8 @@ pub(super) struct QueryBatch {
 
 impl NetLoss {
     /// Pairs of docs with different labels: `lambdarank` or `ranknet`.
-    pub fn new(kind: Kind, options: LambdaOptions) -> Result<Self> {
-        if !matches!(kind, Kind::LambdaRank | Kind::RankNet) {
+    pub fn new(kind: ObjectiveKind, options: LambdaOptions) -> Result<Self> {
+        if !kind.definition().uses.pairs {
             return Err(Error::param("objective.name", "nets learn from pairs of docs")
                 .got(kind)
                 .expected("lambdarank or ranknet"));
@@ -71,7 +71,7 @@ impl NetLoss {
         if let Some(Augment { fraction, copies }) = options.augment {
             notes.push(("augment", format!("{fraction}x{copies}")));
         }
-        if kind == Kind::LambdaRank {
+        if kind.definition().uses.metric {
             notes.push(("objective_metric", options.metric.to_string()));
         }
         Ok(Self { source: LossSource::Labels { kind, options: Box::new(options) }, notes })
@@ -98,16 +98,13 @@ impl NetLoss {
             LossSource::Labels { kind, options } => {
                 data.require_pairs()?;
                 let mut options = LambdaOptions::clone(options);
-                if *kind == Kind::RankNet {
+                if !kind.definition().uses.metric {
                     return Ok(NetObjective::Objective(Box::new(RankNet::new(options)?)));
                 }
                 check_labels(&options, data, interrupt)?;
-                // ERR's scale ends at the largest label of the data, not of a batch.
-                let mut convention = options.metric.convention().clone();
-                if options.metric.measure() == Measure::Err && convention.max_label.is_none() {
-                    convention.max_label = Some(data.labels().iter().copied().fold(0.0, f32::max));
-                    options.metric = options.metric.with_convention(&convention)?;
-                }
+                // The largest label is that of the data, not of a batch.
+                let largest = data.labels().iter().copied().fold(0.0, f32::max);
+                options.metric = options.metric.with_largest_label(largest)?;
                 Ok(NetObjective::Objective(Box::new(LambdaRank::new(options)?)))
             }
             LossSource::Preferences { by_row, sigma } => prepare_preferences(by_row, data, *sigma),

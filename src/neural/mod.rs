@@ -16,7 +16,7 @@
 //! ```
 //! use rustrank::data::{MissingPolicy, RawDataset, RowData, StridedTable};
 //! use rustrank::neural::{NetLoss, Params, NetPlan, NetTrainer};
-//! use rustrank::objective::{Kind, LambdaOptions};
+//! use rustrank::objective::{ObjectiveKind, LambdaOptions};
 //! use rustrank::{Grouping, Interrupt, Queries};
 //!
 //! // Forty queries of five docs; the higher the feature, the better.
@@ -30,7 +30,7 @@
 //!
 //! let plan = NetPlan {
 //!     params: Params { epochs: 5, learning_rate: 0.01, ..Params::default() },
-//!     loss: NetLoss::new(Kind::LambdaRank, LambdaOptions::new("ndcg".parse()?))?,
+//!     loss: NetLoss::new(ObjectiveKind::LambdaRank, LambdaOptions::new("ndcg".parse()?))?,
 //!     evaluation_sets: Vec::new(),
 //!     metrics: Vec::new(),
 //!     patience: None,

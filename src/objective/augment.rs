@@ -1,21 +1,20 @@
-//! Augmentation: queries again, with some of their docs, beside the queries as they are.
+//! Augmentation: trains on each query and on copies of it with a random subset of its docs.
 //!
-//! A ranker may learn that one doc belongs above another only because a third lies between them;
-//! without the third there is nothing to lean on. So each query counts again some times, each time
-//! with a random share of its docs, drawn without replacement (Burges and others, "Learning to Rank
+//! A ranker may learn that one doc belongs above another only because a third lies between them. Copies
+//! without the third prevent this. The docs of a copy are drawn without replacement (Burges and others, "Learning to Rank
 //! Using an Ensemble of Lambda-Gradient Models", 2011, section 2: 70% five times, 50% ten times).
 //!
 //! A *copy* of a query is ranked alone: gains, the ideal order, ties and the cut are those of its own
-//! docs. The gradient of a doc is the sum over the query and the copies that have it. No data are
-//! copied: who is in a copy follows from `hash(seed, copy, content of the doc)`, so that neither the
-//! order of rows nor threads matter, and is worked out anew each round, at the cost of a selection.
+//! docs. The gradient of a doc is the sum over the query and the copies that contain it. No data are
+//! copied: the docs of a copy follow from `hash(seed, copy, content of the doc)`, so that neither the order
+//! of rows nor threads matter, and are selected anew each round.
 
 use super::tasks::Query;
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::{Queries, random};
 
-/// Tells these draws from others under the same seed.
+/// Separates these random draws from others with the same seed.
 const PURPOSE: u64 = u64::from_le_bytes(*b"rraugmnt");
 
 /// How queries are copied.
@@ -81,7 +80,7 @@ impl Augment {
         all
     }
 
-    /// What the docs of a copy are known by, for all else that is drawn.
+    /// The identity of a doc of a copy, for all other random draws.
     pub fn identity(seed: u64, copy: usize, doc_hash: u64) -> u64 {
         random::draw(seed ^ PURPOSE, copy as u64, doc_hash)
     }
@@ -105,7 +104,7 @@ pub(super) fn with_copies<A>(
     }
 }
 
-/// What so many docs cost with their copies, if they cost `cost` alone.
+/// The cost of a query with its copies; `cost` is that of a query without.
 pub(super) fn cost(augment: Option<Augment>, docs: usize, cost: impl Fn(usize) -> u64) -> u64 {
     let copies = augment.map_or(0, |augment| {
         let kept = cost((docs as f64 * augment.fraction) as usize);
@@ -114,10 +113,10 @@ pub(super) fn cost(augment: Option<Augment>, docs: usize, cost: impl Fn(usize) -
     cost(docs) + copies
 }
 
-/// A copy of a query, and what a thread keeps from copy to copy.
+/// A copy of a query, in buffers that a thread keeps.
 #[derive(Debug, Default)]
 pub(super) struct Copied {
-    /// What each doc of the query has drawn, and the same while they are selected from.
+    /// The random draw of each doc of the query, and a copy of them to select from.
     keys: Vec<u64>,
     selected: Vec<u64>,
     /// The docs that are in the copy, and their columns.

@@ -1,14 +1,14 @@
-//! Objectives: from scores and labels to gradients, query by query. They never see trees.
+//! Losses and their gradients, query by query, from scores and labels. They do not depend on trees.
 //!
 //! [`LambdaRank`] optimises any [`Metric`](crate::Metric), [`RankNet`] the order of pairs,
 //! [`PreferenceNet`] pairs that are given one by one, [`XeNdcg`] a bound on NDCG, and
 //! [`Regression`], [`Logistic`], [`BalancedLogistic`] and [`ErrLogistic`] the labels themselves.
 //! [`ClassLoss`] takes them as classes, and has a gradient for each: it is no [`Objective`].
-//! [`ObjectiveOptions`] makes one by name.
+//! [`ObjectiveOptions`] makes one by name. Each is one file in `registry/`.
 //!
 //! A *pair* is two docs of a query with different labels; by rank it has an *upper* and a *lower*
-//! doc, by label a *better* and a *worse* one. Its *lambda* is how hard the two are pushed apart. A
-//! *copy* is one order of the docs by scores with noise; a *shape* is which kernel pairs go through.
+//! doc, by label a *better* and a *worse* one. Its *lambda* is the gradient that pushes the two apart. A
+//! *copy* is one order of the docs by scores with noise; a *shape* is a variant of the pair loop.
 //!
 //! Invariants: the gradients of a query depend on its own docs, the round and the seed, and neither
 //! on the order of the docs nor on threads or the level of instructions, bit for bit. Docs that
@@ -39,37 +39,31 @@
 //! ```
 
 mod augment;
-mod classes;
-mod expected;
 mod kernel;
-mod lambda;
+mod lambdas;
 mod options;
-mod order;
-mod pairwise;
+mod pair_gains;
+mod pair_weights;
 mod pointwise;
-mod preference;
+mod preferences;
+mod ranks;
+mod registry;
 mod tasks;
-mod ties;
-mod values;
-mod weight;
-mod xendcg;
+mod tied_pairs;
 
 pub use augment::Augment;
-pub use classes::{ClassLink, ClassLoss};
-pub use lambda::{LambdaRank, RankNet};
 pub use options::{
-    Kind, LambdaOptions, ObjectiveOptions, PairNormaliser, QueryNormaliser, ScoreNoise, TiedPairs,
+    LambdaOptions, ObjectiveOptions, PairNormaliser, QueryNormaliser, ScoreNoise, TiedPairs,
 };
-pub use pointwise::{BalancedLogistic, ErrLogistic, Logistic, Regression};
-pub use preference::{Preference, PreferenceNet};
-pub use xendcg::XeNdcg;
+pub use preferences::{Preference, PreferenceNet};
+pub use registry::*;
 
 use crate::error::Result;
 use crate::gradient::Gradient;
 use crate::{Interrupt, Queries};
 use std::fmt::Debug;
 
-/// What is judged: everything an objective may know of the docs, in the dataset's order.
+/// The labels, weights and queries that a loss reads, in the dataset's order of docs.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
     /// The label of each doc.
@@ -80,11 +74,11 @@ pub struct Target<'a> {
     pub query_weight: Option<&'a [f64]>,
     /// The weight of each doc: multiplies its gradient.
     pub row_weight: Option<&'a [f64]>,
-    /// The content of each doc, its identity for everything random.
+    /// A hash of the content of each doc, its identity in random draws.
     pub doc_hash: &'a [u64],
 }
 
-/// How far training has come.
+/// The round and the current scores of training.
 #[derive(Debug, Clone, Copy)]
 pub struct State<'a> {
     /// The number of rounds before this one.
@@ -113,7 +107,7 @@ pub trait Objective: Send + Sync + Debug {
         self.start_of(&self.words(target))
     }
 
-    /// What is known of all docs together, as integers: those of parts of the docs are added up.
+    /// Sums over all docs as integers, so that those of several shards can be added exactly.
     fn words(&self, _target: &Target<'_>) -> Vec<u64> {
         Vec::new()
     }
@@ -123,8 +117,8 @@ pub trait Objective: Send + Sync + Debug {
         0.0
     }
 
-    /// The same loss for docs that are only a part, if it depends on the others: on the largest label
-    /// of all, and on the words of all once they are known.
+    /// The same loss for one shard of the docs, if it depends on the docs of the others: on the largest
+    /// label of all, and on the added words of all once they are known.
     fn of_part(&self, _max_label: f32, _words: &[u64]) -> Option<Box<dyn Objective>> {
         None
     }

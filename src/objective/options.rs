@@ -1,67 +1,17 @@
-//! What can be chosen of an objective, by name, and the checks.
+//! Options of losses, with their names, defaults and ranges.
 
+use super::ObjectiveKind;
 use super::augment::Augment;
-use super::{
-    BalancedLogistic, ClassLink, ErrLogistic, LambdaRank, Logistic, Objective, RankNet, Regression,
-    XeNdcg,
-};
 use crate::error::{Error, Result};
 use crate::metric::{Metric, Ties, name_of, pick};
 use std::fmt;
 use std::str::FromStr;
 
-/// The objectives that have a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Kind {
-    /// [`LambdaRank`]: pairs weighted by what their exchange changes a metric by.
-    LambdaRank,
-    /// [`RankNet`]: all pairs weigh the same.
-    RankNet,
-    /// [`XeNdcg`]: cross entropy of the query's docs, a bound on NDCG.
-    XeNdcg,
-    /// [`Regression`]: squares of score minus label.
-    Regression,
-    /// [`Logistic`]: a doc is relevant or not.
-    Logistic,
-    /// [`BalancedLogistic`]: relevant and irrelevant docs weigh the same in total.
-    BalancedLogistic,
-    /// [`ErrLogistic`]: a doc is relevant with the probability that ERR sees in its label.
-    ErrLogistic,
-    /// [`ClassLoss`](super::ClassLoss): labels are classes side by side, each with trees of its own.
-    McRank,
-    /// [`ClassLoss`](super::ClassLoss): labels are classes one above the other.
-    OrdinalMcRank,
-}
-
-impl Kind {
-    /// The link of an objective that has a gradient a class.
-    pub fn classes(self) -> Option<ClassLink> {
-        match self {
-            Self::McRank => Some(ClassLink::Softmax),
-            Self::OrdinalMcRank => Some(ClassLink::Ordinal),
-            _ => None,
-        }
-    }
-}
-
-const KINDS: &[(&str, Kind)] = &[
-    ("lambdarank", Kind::LambdaRank),
-    ("ranknet", Kind::RankNet),
-    ("xendcg", Kind::XeNdcg),
-    ("regression", Kind::Regression),
-    ("logistic", Kind::Logistic),
-    ("balanced_logistic", Kind::BalancedLogistic),
-    ("err_logistic", Kind::ErrLogistic),
-    ("mcrank", Kind::McRank),
-    ("mcrank_ordinal", Kind::OrdinalMcRank),
-];
-
 /// Whether a pair's lambda depends on how far apart its scores are, beyond the sigmoid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PairNormaliser {
-    /// It does not.
+    /// It does not depend on the gap.
     None,
     /// Divided by `gap_offset + |s_i - s_j|`, unless all scores of the query are equal; `LightGBM`
     /// does so with an offset of 0.01.
@@ -84,7 +34,7 @@ pub enum QueryNormaliser {
 const QUERY_NORMALISERS: &[(&str, QueryNormaliser)] =
     &[("none", QueryNormaliser::None), ("log_sum", QueryNormaliser::LogSum)];
 
-/// What becomes of docs with equal scores.
+/// How pairs of docs with equal scores are weighed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TiedPairs {
@@ -124,11 +74,11 @@ pub struct LambdaOptions {
     pub query_normaliser: QueryNormaliser,
     /// Ranks from perturbed scores; the sigmoid still sees the clean ones.
     pub noise: Option<ScoreNoise>,
-    /// Queries again with some of their docs.
+    /// Copies of queries with some of their docs.
     pub augment: Option<Augment>,
-    /// Docs with equal scores; with noise there are none.
+    /// How tied docs are treated; with noise there are none.
     pub ties: TiedPairs,
-    /// The seed of all that is drawn.
+    /// The seed of all random draws.
     pub seed: u64,
 }
 
@@ -149,9 +99,9 @@ impl LambdaOptions {
         }
     }
 
-    /// What did best on validation parts of real data, and on clean data too: see
-    /// `benches/RESULTS.md`. Pairs are divided by 0.3 more than the gap of their scores, and lambdas
-    /// are those of an order by scores with noise of one unit.
+    /// The options with the best results on validation sets of real data, and on clean data (see
+    /// `benches/RESULTS.md`): pairs are divided by the gap of their scores plus 0.3, and ranks come from
+    /// scores with noise of scale 1.
     pub fn tuned(metric: Metric) -> Self {
         Self {
             pair_normaliser: PairNormaliser::ScoreGap,
@@ -208,8 +158,8 @@ fn check_range(name: &str, value: f64, least: f64, most: f64) -> Result<()> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObjectiveOptions {
     /// Which objective.
-    pub kind: Kind,
-    /// Pairs, and the seed of all that is drawn.
+    pub kind: ObjectiveKind,
+    /// The options of pairs, and the seed of all random draws.
     pub lambda: LambdaOptions,
     /// Logistic: a doc is relevant iff its label is at least this; `None` takes the label itself as
     /// the probability, from 0 to 1.
@@ -218,54 +168,12 @@ pub struct ObjectiveOptions {
 
 impl ObjectiveOptions {
     /// The defaults of an objective: those of `LambdaRank` are tuned.
-    pub fn new(kind: Kind, metric: Metric) -> Self {
+    pub fn new(kind: ObjectiveKind, metric: Metric) -> Self {
         let lambda = match kind {
-            Kind::LambdaRank => LambdaOptions::tuned(metric),
+            ObjectiveKind::LambdaRank => LambdaOptions::tuned(metric),
             _ => LambdaOptions::new(metric),
         };
         Self { kind, lambda, relevant_from: None }
-    }
-
-    /// The objective, if its options are in range, and if it has one gradient a doc.
-    pub fn build(&self) -> Result<Box<dyn Objective>> {
-        Ok(match self.kind {
-            Kind::LambdaRank => Box::new(LambdaRank::new(self.lambda.clone())?),
-            Kind::RankNet => Box::new(RankNet::new(self.lambda.clone())?),
-            Kind::XeNdcg => Box::new(XeNdcg::new(self.lambda.seed).augmented(self.lambda.augment)?),
-            _ if self.lambda.augment.is_some() => {
-                let what = "augmentation is for losses of queries, not of docs";
-                return Err(Error::param("augment", what)
-                    .got(self.kind)
-                    .expected("lambdarank, ranknet or xendcg")
-                    .hint("without its neighbours the loss of a doc is the same"));
-            }
-            Kind::Regression => Box::new(Regression),
-            Kind::Logistic => Box::new(Logistic::new(self.relevant_from)?),
-            Kind::BalancedLogistic => Box::new(BalancedLogistic::new(self.relevant_from)?),
-            Kind::ErrLogistic => {
-                Box::new(ErrLogistic::new(self.lambda.metric.convention().clone())?)
-            }
-            Kind::McRank | Kind::OrdinalMcRank => {
-                let what = format!("{} has a gradient for each class", self.kind);
-                return Err(Error::param("objective.name", what).hint("boost::Loss trains it"));
-            }
-        })
-    }
-}
-
-impl FromStr for Kind {
-    type Err = Error;
-
-    /// `lambdarank`, `ranknet`, `xendcg`, `regression`, `logistic`, `balanced_logistic`,
-    /// `err_logistic`, `mcrank` or `mcrank_ordinal`.
-    fn from_str(text: &str) -> Result<Self> {
-        pick("objective.name", "objective", text, KINDS)
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(name_of(*self, KINDS))
     }
 }
 

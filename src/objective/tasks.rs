@@ -1,8 +1,7 @@
-//! Objectives' common ground: queries in parallel, with weights, checks and one place for faults.
+//! Runs a loss over all queries in parallel, applies weights and checks that gradients are finite.
 //!
-//! Queries are cut into tasks of about equal cost. Each query is computed alone, from its own docs,
-//! so neither the tasks nor the threads show in the result; of several faults the first query's is
-//! reported.
+//! Queries are grouped into tasks of about equal cost. Each query is computed alone, from its own docs, so
+//! the result does not depend on tasks or threads. Of several errors that of the first query is reported.
 
 use super::{State, Target};
 use crate::error::{Error, Result};
@@ -11,10 +10,19 @@ use crate::interrupt::Interrupt;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The cost of a task, in the units of the objective: about a tenth of a millisecond.
+/// The cost of a task: about a tenth of a millisecond.
 const TASK: u64 = 1 << 17;
 
-/// One query as an objective sees it.
+/// The arguments of a call for gradients, but for the room to write them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct GradientCall<'a> {
+    pub(super) target: &'a Target<'a>,
+    pub(super) state: &'a State<'a>,
+    pub(super) interrupt: &'a Interrupt,
+}
+
+/// One query of a call.
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Query<'a> {
     pub(super) number: usize,
@@ -101,7 +109,7 @@ impl Query<'_> {
     }
 }
 
-/// What all objectives ask of their input.
+/// Checks that all arrays are as long as there are docs or queries.
 pub(super) fn check(target: &Target<'_>, state: &State<'_>, gradients: &[Gradient]) -> Result<()> {
     let docs = target.queries.num_docs();
     let queries = target.queries.len();
@@ -121,29 +129,27 @@ pub(super) fn check(target: &Target<'_>, state: &State<'_>, gradients: &[Gradien
     Ok(())
 }
 
-/// Runs `one` for each query; `arena` makes what a thread keeps from query to query, and `cost` says
-/// what a query of so many docs costs, in units of about a nanosecond.
-pub(super) fn for_each_query<A: Send>(
-    (target, state): (&Target<'_>, &State<'_>),
+/// Runs `one` for each query. `cost` is the cost of a query by its number of docs, in units of about a
+/// nanosecond; `buffers` makes the buffers that a thread keeps from query to query.
+pub(super) fn for_each_query<B: Send>(
+    call: GradientCall<'_>,
     gradients: &mut [Gradient],
-    interrupt: &Interrupt,
     cost: impl Fn(usize) -> u64,
-    (arena, one): (
-        impl Fn() -> A + Sync + Send,
-        impl Fn(&mut A, Query<'_>, &mut [Gradient]) -> Result<()> + Sync + Send,
-    ),
+    buffers: impl Fn() -> B + Sync + Send,
+    one: impl Fn(&mut B, Query<'_>, &mut [Gradient]) -> Result<()> + Sync + Send,
 ) -> Result<()> {
+    let GradientCall { target, state, interrupt } = call;
     check(target, state, gradients)?;
     let tasks = tasks(target, gradients, cost);
     let results: Vec<Result<()>> = tasks
         .into_par_iter()
-        .map_init(arena, |arena, (queries, mut gradients)| {
+        .map_init(buffers, |buffers, QueryTask { queries, mut gradients }| {
             interrupt.check()?;
             for number in queries {
                 let docs = target.queries.range(number);
                 let (mine, rest) = gradients.split_at_mut(docs.len());
                 gradients = rest;
-                one(arena, query(target, state, number), mine)?;
+                one(buffers, query(target, state, number), mine)?;
             }
             Ok(())
         })
@@ -164,14 +170,17 @@ fn query<'a>(target: &Target<'a>, state: &State<'a>, number: usize) -> Query<'a>
     }
 }
 
-type Task<'a> = (Range<usize>, &'a mut [Gradient]);
+/// Consecutive queries, and room for the gradients of their docs.
+struct QueryTask<'a> {
+    queries: Range<usize>,
+    gradients: &'a mut [Gradient],
+}
 
-/// Consecutive queries, with the gradients of their docs.
 fn tasks<'a>(
     target: &Target<'_>,
     mut gradients: &'a mut [Gradient],
     cost: impl Fn(usize) -> u64,
-) -> Vec<Task<'a>> {
+) -> Vec<QueryTask<'a>> {
     let mut tasks = Vec::new();
     let (mut first, mut docs, mut sum) = (0, 0, 0u64);
     for (number, range) in target.queries.ranges().enumerate() {
@@ -180,7 +189,7 @@ fn tasks<'a>(
         if sum >= TASK || number + 1 == target.queries.len() {
             let (mine, rest) = std::mem::take(&mut gradients).split_at_mut(docs);
             gradients = rest;
-            tasks.push((first..number + 1, mine));
+            tasks.push(QueryTask { queries: first..number + 1, gradients: mine });
             (first, docs, sum) = (number + 1, 0, 0);
         }
     }

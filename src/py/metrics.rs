@@ -9,6 +9,7 @@ use super::gil::detached;
 use crate::error::Result;
 use crate::metric::significance::{self, Resampling};
 use crate::metric::{self, Convention, Gain, Mean, Measure, Metric};
+use crate::objective::ObjectiveKind;
 use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 
@@ -180,6 +181,13 @@ pub(super) fn tally(
 #[pyfunction]
 pub(super) fn measures() -> Vec<String> {
     Measure::ALL.iter().map(ToString::to_string).collect()
+}
+
+/// The losses: the name of each, the estimator that learns by it, and what other tools call it.
+#[pyfunction]
+pub(super) fn objectives() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
+    let names = ObjectiveKind::ALL.into_iter().zip(ObjectiveKind::USER_NAMES);
+    names.map(|(kind, name)| (name, kind.estimator(), kind.other_names().to_vec())).collect()
 }
 
 /// The baseline of differences, which are given as such because they may be weighted.

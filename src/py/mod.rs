@@ -44,7 +44,9 @@ mod _rustrank {
     #[pymodule_export]
     use super::gil::num_threads;
     #[pymodule_export]
-    use super::metrics::{bootstrap, evaluate, mean, measures, randomisation_test, t_test, tally};
+    use super::metrics::{
+        bootstrap, evaluate, mean, measures, objectives, randomisation_test, t_test, tally,
+    };
     #[pymodule_export]
     use super::neural::{PyNetTrainer, PyRawDataset, net_weights, with_net_weights};
     #[pymodule_export]

@@ -105,6 +105,11 @@ pub(crate) fn value(
             (num_relevant, hits(shown) / ranks)
         }
         Measure::Recall => (num_relevant, hits(shown) / num_relevant),
+        Measure::Rbp(rbp) => {
+            let p = rbp.persistence();
+            let at = (0..shown.len()).filter(|at| relevant(&shown[*at]));
+            (num_relevant, at.map(|at| (1.0 - p) * p.powf(at as f64)).sum())
+        }
         Measure::Pairwise => {
             let pairs = |order: &[usize]| {
                 let mut right = 0.0;

@@ -27,7 +27,7 @@ OTHER = rr.datasets.make_polynomial(num_queries=20, seed=4)
 V, Z, IDS = OTHER.X[:, :6], OTHER.y, OTHER.qid
 NAMES = [f"c{at}" for at in range(6)]
 SMALL: dict[str, Any] = {"n_estimators": 5, "num_leaves": 5, "min_leaf_docs": 5}
-TREES = [rr.LambdaMART, rr.MART, rr.McRank, rr.RankNetMART, rr.XENDCGMART]
+TREES = [rr.LambdaMART, rr.MART, rr.McRank, rr.QueryRMSEMART, rr.RankNetMART, rr.XENDCGMART]
 NETS = [rr.LambdaRank, rr.RankNet]
 #: What learns from values, not from bins.
 RAW = [*NETS, rr.LambdaBoost]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 X, Y, QID = rr.datasets.make_polynomial(num_queries=30, seed=3)
 X = X[:, :6]
-TREES = [rr.LambdaMART, rr.MART, rr.McRank, rr.RankNetMART, rr.XENDCGMART]
+TREES = [rr.LambdaMART, rr.MART, rr.McRank, rr.QueryRMSEMART, rr.RankNetMART, rr.XENDCGMART]
 NETS = [rr.LambdaRank, rr.RankNet]
 SMALL: dict[str, Any] = {"n_estimators": 4, "num_leaves": 4, "min_leaf_docs": 5}
 

@@ -7,6 +7,7 @@ import sys
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from rustrank._rustrank import measures
 from rustrank.cli.streams import PIPE, complain, require_output
 from rustrank.errors import ParamError
 from rustrank.exit_codes import USAGE
@@ -24,20 +25,13 @@ files:
   RUN      a TREC run, `qid Q0 docno rank score tag`
   A - stands for standard input.
 """
-METRICS = """\
+METRICS = f"""\
 metrics:
-  ndcg, dcg, err, map, mrr, precision, recall, pairwise; each with a cut (err@20) or without
+  {", ".join(measures())}; each with a cut (err@20) or without
 """
-#: Metrics as completion offers them.
-METRIC_NAMES = (
-    "ndcg@10",
-    "dcg@10",
-    "err@20",
-    "map",
-    "mrr",
-    "precision@10",
-    "recall@10",
-    "pairwise",
+#: Metrics as completion offers them: those without a parameter, which shells would have to quote.
+METRIC_NAMES = tuple(
+    f"{name}{cut}" for name in measures() if "(" not in name for cut in ("", "@10")
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rustrank._rustrank import objectives
 from rustrank.errors import ParamError, shown
 from rustrank.estimators._tree_options import MARTOptions, McRankOptions
 from rustrank.estimators.tree_ranker import TreeRanker
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MART", "McRank"]
 
-_POINTWISE = ("regression", "logistic", "balanced_logistic", "err_logistic")
+_POINTWISE = tuple(name for name, estimator, _ in objectives() if estimator == "MART")
 
 
 class MART(TreeRanker):

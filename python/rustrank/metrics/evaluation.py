@@ -276,9 +276,10 @@ def evaluate(
         Instead of ``qid``: the number of rows of each query, in row order. Without either all rows
         are one query.
     metrics : str or sequence of str, default ("ndcg@10",)
-        ``ndcg``, ``dcg``, ``err``, ``map``, ``mrr``, ``precision``, ``recall`` or ``pairwise``,
-        each with or without a cut, as in ``err@20``. Precision is divided by its cut, also where
-        fewer docs are retrieved; without a cut, by the number of retrieved docs.
+        ``ndcg``, ``dcg``, ``err``, ``map``, ``mrr``, ``precision``, ``recall``, ``pairwise`` or
+        rank-biased precision with its persistence, ``rbp(p=0.8)``, each with or without a cut, as in
+        ``err@20``. Precision is divided by its cut, also where fewer docs are retrieved; without a
+        cut, by the number of retrieved docs.
     query_weight : array-like or mapping, optional
         The weight of each query in the mean, in order of first appearance, or by id: a mapping, or
         a pandas Series with an index of its own.
@@ -292,7 +293,7 @@ def evaluate(
         Queries without a relevant document, or without two different labels: left out of the mean and
         counted as skipped, or with the value 0 or 1.
     relevant_from : float, default 1
-        The smallest label that is relevant to MAP, MRR, precision and recall.
+        The smallest label of a relevant doc, for metrics of relevant and irrelevant docs.
     max_label : float, optional
         The top of ERR's label scale; the largest label of the data by default.
     num_threads : int, optional

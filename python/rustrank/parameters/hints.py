@@ -5,6 +5,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from rustrank._rustrank import objectives
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -54,33 +56,10 @@ _OF_DATA = {
     "categorical_feature": "categorical",
 }
 #: The losses, and what others call them.
-OBJECTIVES = (
-    "lambdamart",
-    "ranknet",
-    "xendcg",
-    "regression",
-    "logistic",
-    "balanced_logistic",
-    "err_logistic",
-    "mcrank",
-    "mcrank_ordinal",
-)
+OBJECTIVES = tuple(name for name, _, _ in objectives())
 _LOSSES = {
-    "rank:ndcg": "lambdamart",
+    **{theirs: ours for ours, _, names in objectives() for theirs in names},
     "rank:map": "lambdamart with metric='map'",
-    "rank:pairwise": "ranknet",
-    "pairwise": "ranknet",
-    "PairLogit": "ranknet",
-    "YetiRank": "lambdamart",
-    "StochasticRank": "lambdamart",
-    "rank_xendcg": "xendcg",
-    "QueryRMSE": "regression",
-    "RMSE": "regression",
-    "reg:squarederror": "regression",
-    "squared_error": "regression",
-    "binary": "logistic",
-    "binary:logistic": "logistic",
-    "Logloss": "logistic",
 }
 
 

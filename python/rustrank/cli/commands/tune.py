@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from rustrank._rustrank import objectives
 from rustrank.cli.parsing import (
     METRIC_NAMES,
     add_json,
@@ -24,12 +25,19 @@ from rustrank.inputs.scalars import gain_of
 if TYPE_CHECKING:
     import argparse
 
-_EPILOG = """\
+_LEARNERS = (
+    *(estimator for _, estimator, _ in objectives()),
+    "LambdaRank",
+    "RankNet",
+    "LambdaBoost",
+)
+_RANKERS = {name.lower(): name for name in _LEARNERS}
+_EPILOG = f"""\
 Tries settings of a ranker, judges each on queries that it has not seen, by folds of DATA or by --valid, and
 saves a ranker with the best. With --records, a sweep that was interrupted goes on from there.
 
 rankers:
-  lambdamart, mart, mcrank, ranknetmart, xendcgmart, lambdarank, ranknet, lambdaboost
+  {", ".join(_RANKERS)}
 
 what is tried:
   --space NAME       of rustrank.grids: lambdamart, lambdarank, and the papers' lambdamart-2010,
@@ -43,16 +51,6 @@ examples:
   rustrank tune train.txt best.rrk --space lambdasmart-2009 --folds 3 --records sweep.jsonl
   rustrank tune train.txt net.rrk --ranker lambdarank --try learning_rate=1e-4..1e-2:log --trials 5
 """
-_RANKERS = {
-    "lambdamart": "LambdaMART",
-    "mart": "MART",
-    "mcrank": "McRank",
-    "ranknetmart": "RankNetMART",
-    "xendcgmart": "XENDCGMART",
-    "lambdarank": "LambdaRank",
-    "ranknet": "RankNet",
-    "lambdaboost": "LambdaBoost",
-}
 _RANGE = re.compile(r"(.+?)\.\.(.+?)(:log)?")
 
 

@@ -16,16 +16,55 @@
 //! such doc out; the blocks between two swapped docs scale by `q_new/q_old`. Sums over later blocks
 //! are kept from the end, so that dividing by a small q magnifies no rounding. Preparing costs one
 //! block evaluation per block and distinct label; a pair is O(1).
+//!
+//! Pair weights, of documents in a given order: with `A_r` the probability to get to rank r, over r, and
+//! `L_r` the sum of `R_t A_t` over t > r, the pair at i < j weighs `|R_i - R_j|` times
+//! `A_i - w_i L_i - w_i (A_j - L_j - R_j A_j)`, where `w_i = 1 / (1 - R_i)`.
 
-use crate::metric::delta::SwapTable;
-use crate::metric::ranking::{Block, Ranking};
+use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser, PairWeights};
+use crate::metric::pair_weights::{PairColumns, PairWeightTables, RankLimits};
+use crate::metric::prepared::{MetricScratch, PreparedMetric};
+use crate::metric::ranking::{Ranking, ScoreBlock};
+use crate::metric::swap_delta::{SwapQuery, SwapTable};
+
+#[derive(Debug)]
+pub(super) struct ExpectedReciprocalRank;
+
+impl MetricDefinition for ExpectedReciprocalRank {
+    fn name(&self) -> &'static str {
+        "err"
+    }
+
+    fn label_use(&self) -> LabelUse {
+        LabelUse::Satisfaction
+    }
+
+    fn normaliser(&self) -> Normaliser {
+        Normaliser::One
+    }
+
+    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
+        let cut = metric.cut();
+        let reciprocal = scratch.discounts.reciprocal(cut.min(ranking.retrieved()));
+        let stops = |label| metric.satisfaction(label);
+        err(ranking, stops, reciprocal, cut, &mut scratch.tied_products)
+    }
+
+    fn swap_table(&self) -> Box<dyn SwapTable> {
+        Box::new(StopSwaps::default())
+    }
+
+    fn pair_weights(&self) -> PairWeights<'_> {
+        PairWeights::Tables(self)
+    }
+}
 
 /// Mean products below this change no value's last bit.
 const UNSEEN: f64 = 1e-24;
 
 /// Buffers for the mean products of tied docs.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tied {
+pub(in crate::metric) struct TiedProducts {
     /// Mean product over `t` of the docs with R > 0.
     products: Vec<f64>,
     /// Probability that `t` of the docs drawn so far have R > 0.
@@ -34,7 +73,7 @@ pub(crate) struct Tied {
     means: Vec<f64>,
 }
 
-impl Tied {
+impl TiedProducts {
     /// Fills `means[p]` for p from 0 to `upto`: the mean over all `p` of `size` docs of the product
     /// of their q; `qs` are those of the docs with q < 1.
     fn fill(&mut self, qs: impl Iterator<Item = f64> + Clone, size: usize, upto: usize) {
@@ -120,18 +159,18 @@ impl Tied {
 }
 
 /// 1/rank of the block's ranks within the cut.
-fn inside<'a>(block: Block<'_>, reciprocal: &'a [f64], cut: usize) -> &'a [f64] {
+fn inside<'a>(block: ScoreBlock<'_>, reciprocal: &'a [f64], cut: usize) -> &'a [f64] {
     let end = (block.start + block.labels.len()).min(cut);
     reciprocal.get(block.start..end).unwrap_or_default()
 }
 
 /// The expected ERR of the ranked docs; `stops` is R of a label.
-pub(crate) fn err(
+fn err(
     ranking: &Ranking,
     stops: impl Fn(f32) -> f64,
     reciprocal: &[f64],
     cut: usize,
-    tied: &mut Tied,
+    tied: &mut TiedProducts,
 ) -> f64 {
     let (mut sum, mut reach) = (0.0, 1.0);
     for block in ranking.blocks().take_while(|block| block.start < cut) {
@@ -150,7 +189,7 @@ pub(crate) fn err(
 
 /// Deltas of ERR.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct StopTable {
+struct StopSwaps {
     /// Per doc: its block, its q, and the number of its (block, label) in `slopes`.
     block: Vec<u32>,
     q: Vec<f64>,
@@ -161,35 +200,16 @@ pub(crate) struct StopTable {
     reach: Vec<f64>,
     value: Vec<f64>,
     later: Vec<f64>,
-    tied: Tied,
+    tied: TiedProducts,
 }
 
-impl SwapTable for StopTable {
-    fn delta(&self, a: usize, b: usize) -> f64 {
-        let (a, b) = if self.block[a] <= self.block[b] { (a, b) } else { (b, a) };
-        let (i, j) = (self.block[a] as usize, self.block[b] as usize);
-        let (qa, qb) = (self.q[a], self.q[b]);
-        if i == j || qa == qb {
-            return 0.0;
-        }
-        let ratio = qb / qa;
-        let above = self.reach[i] * self.slopes[self.slot[a] as usize] * (qb - qa);
-        let between = (ratio - 1.0) * (self.later[i + 1] - self.later[j]);
-        let new = self.value[j] + self.slopes[self.slot[b] as usize] * (qa - qb);
-        above + between + self.reach[j] * (ratio * new - self.value[j])
-    }
-}
-
-impl StopTable {
-    pub(crate) fn fill(
-        &mut self,
-        ranking: &Ranking,
-        stops: impl Fn(f32) -> f64,
-        cut: usize,
-        reciprocal: &[f64],
-    ) {
+impl SwapTable for StopSwaps {
+    fn fill(&mut self, query: SwapQuery<'_>, scratch: &mut MetricScratch) {
+        let SwapQuery { metric, ranking, .. } = query;
+        let stops = |label| metric.satisfaction(label);
         let docs = ranking.docs();
-        let cut = cut.min(ranking.retrieved());
+        let cut = metric.cut().min(ranking.retrieved());
+        let reciprocal = scratch.discounts.reciprocal(cut);
         for table in [&mut self.slopes, &mut self.reach, &mut self.value, &mut self.later] {
             table.clear();
         }
@@ -226,6 +246,45 @@ impl StopTable {
         self.later.resize(self.reach.len() + 1, 0.0);
         for at in (0..self.reach.len()).rev() {
             self.later[at] = self.later[at + 1] + self.reach[at] * self.value[at];
+        }
+    }
+
+    fn delta(&self, a: usize, b: usize) -> f64 {
+        let (a, b) = if self.block[a] <= self.block[b] { (a, b) } else { (b, a) };
+        let (i, j) = (self.block[a] as usize, self.block[b] as usize);
+        let (qa, qb) = (self.q[a], self.q[b]);
+        if i == j || qa == qb {
+            return 0.0;
+        }
+        let ratio = qb / qa;
+        let above = self.reach[i] * self.slopes[self.slot[a] as usize] * (qb - qa);
+        let between = (ratio - 1.0) * (self.later[i + 1] - self.later[j]);
+        let new = self.value[j] + self.slopes[self.slot[b] as usize] * (qa - qb);
+        above + between + self.reach[j] * (ratio * new - self.value[j])
+    }
+}
+
+impl PairWeightTables for ExpectedReciprocalRank {
+    fn has_two_directions(&self) -> bool {
+        false
+    }
+
+    fn fill(&self, limits: RankLimits, gains: &[f32], columns: &mut PairColumns<'_>) {
+        let mut reach = 1.0;
+        for (rank, &stops) in gains.iter().enumerate().take(limits.cut) {
+            let arrives = reach / (rank + 1) as f64;
+            columns.set(0, rank, arrives);
+            reach *= 1.0 - f64::from(stops);
+        }
+        let mut later = 0.0;
+        for (rank, &stops) in gains.iter().enumerate().rev() {
+            let stops = f64::from(stops);
+            let arrives = f64::from(columns.above[0][rank]);
+            let share = (1.0 - stops).recip();
+            columns.above[0][rank] = (arrives - later * share) as f32;
+            later += stops * arrives;
+            columns.below[0][rank] = (arrives - later) as f32;
+            columns.share[rank] = share as f32;
         }
     }
 }

@@ -8,17 +8,36 @@
 //!
 //! A doc counts by its query's weight and its own. Cost: some ten nanoseconds a doc and class.
 
-use super::Target;
+use super::{BuiltLoss, LossDefinition, LossUses};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
+use crate::objective::Target;
 use rayon::prelude::*;
+
+pub(super) const DEFINITION: LossDefinition = LossDefinition {
+    name: "mcrank",
+    user_name: "mcrank",
+    estimator: "McRank",
+    other_names: &[],
+    uses: LossUses { gains: true, ..LossUses::NONE },
+    build: |_| Ok(BuiltLoss::Classes(ClassLink::Softmax)),
+};
+
+pub(super) const ORDINAL: LossDefinition = LossDefinition {
+    name: "mcrank_ordinal",
+    user_name: "mcrank_ordinal",
+    estimator: "McRank",
+    other_names: &[],
+    uses: LossUses { gains: true, ..LossUses::NONE },
+    build: |_| Ok(BuiltLoss::Classes(ClassLink::Ordinal)),
+};
 
 /// Docs a task takes.
 const DOCS_A_TASK: usize = 1 << 12;
-/// As many classes as there are at most.
+/// The most classes.
 const MOST: usize = 256;
-/// No start is further than this from the middle.
+/// The largest start, either way.
 const FURTHEST: f64 = 10.0;
 
 /// How margins become probabilities.
@@ -77,7 +96,7 @@ impl ClassLoss {
         }
     }
 
-    /// The margins that say of every doc how frequent each class is.
+    /// The constant margins that fit the frequencies of the classes.
     pub fn starts(&self) -> Vec<f64> {
         let mut counts = vec![0.0; self.labels.len()];
         for (doc, &class) in self.class_of.iter().enumerate() {

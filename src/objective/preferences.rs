@@ -1,4 +1,4 @@
-//! `RankNet` on preferences given pair by pair, instead of on labels.
+//! `RankNet` on preferences between pairs of docs instead of labels.
 //!
 //! A preference says that one doc is better than another, with a probability P that need not be 1;
 //! preferences may contradict each other, and labels play no part. With `o = sigma (s_a - s_b)` and
@@ -7,7 +7,7 @@
 //!
 //! Cost: O(pairs) a round.
 
-use super::tasks::{Query, for_each_query};
+use super::tasks::{GradientCall, Query, for_each_query};
 use super::{Objective, State, Target};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
@@ -23,7 +23,7 @@ pub struct Preference {
     pub worse: u32,
     /// The probability that `better` is better, from 0 to 1; below 1/2 it is rather the worse one.
     pub probability: f64,
-    /// What the pair counts, at least 0.
+    /// The weight of the pair, at least 0.
     pub weight: f64,
 }
 
@@ -110,7 +110,8 @@ impl Objective for PreferenceNet {
             self.query(sums, query, gradients)
         };
         let cost = |docs: usize| 100 * docs as u64;
-        for_each_query((target, &state), gradients, interrupt, cost, (Vec::new, one))
+        let call = GradientCall { target, state: &state, interrupt };
+        for_each_query(call, gradients, cost, Vec::new, one)
     }
 
     /// Labels play no part.
@@ -134,7 +135,7 @@ impl PreferenceNet {
         for preference in &self.preferences[pairs] {
             let [a, b] = [preference.better, preference.worse].map(|doc| doc as usize - start);
             let o = self.sigma * (query.scores[a] - query.scores[b]);
-            // From the side where nothing cancels.
+            // Without cancellation.
             let odds = (-o.abs()).exp();
             let (small, large) = (odds / (1.0 + odds), 1.0 / (1.0 + odds));
             let (q, rest) = if o < 0.0 { (small, large) } else { (large, small) };

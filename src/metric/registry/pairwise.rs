@@ -11,22 +11,58 @@
 //! levels for few levels, O(n L) to prepare and O(1) a pair, and for many from the counts of a wavelet
 //! matrix, O(n log L) to prepare and O(log L) a pair.
 
-use crate::metric::delta::SwapTable;
-use crate::metric::ranking::{Level, Ranking};
+use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser};
+use crate::metric::prepared::{MetricScratch, PreparedMetric};
+use crate::metric::ranking::{LabelLevel, Ranking};
+use crate::metric::swap_delta::{SwapQuery, SwapTable};
+
+#[derive(Debug)]
+pub(super) struct PairwiseAccuracy;
+
+impl MetricDefinition for PairwiseAccuracy {
+    fn name(&self) -> &'static str {
+        "pairwise"
+    }
+
+    fn label_use(&self) -> LabelUse {
+        LabelUse::Order
+    }
+
+    fn normaliser(&self) -> Normaliser {
+        Normaliser::Ideal
+    }
+
+    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
+        pairs(ranking, metric.cut(), &mut scratch.level_counter)
+    }
+
+    fn ideal(
+        &self,
+        metric: &PreparedMetric,
+        ranking: &Ranking,
+        _scratch: &mut MetricScratch,
+    ) -> f64 {
+        ideal(ranking, metric.cut())
+    }
+
+    fn swap_table(&self) -> Box<dyn SwapTable> {
+        Box::new(PairSwaps::default())
+    }
+}
 
 /// Up to this many levels the deltas come from a table: 8 bytes a block and level.
 const TABLE_LEVELS: usize = 32;
 
 /// How a block's pairs are weighted.
 #[derive(Debug, Clone, Copy)]
-struct Weights {
+struct BlockPairWeights {
     /// Against docs of later blocks.
     later: f64,
     /// Inside the block.
     inside: f64,
 }
 
-impl Weights {
+impl BlockPairWeights {
     fn new(size: usize, within_cut: usize) -> Self {
         let (m, k) = (size as f64, within_cut as f64);
         if within_cut == size {
@@ -37,12 +73,12 @@ impl Weights {
     }
 }
 
-fn level_of(levels: &[Level], label: f32) -> usize {
+fn level_of(levels: &[LabelLevel], label: f32) -> usize {
     levels.partition_point(|level| level.label > label)
 }
 
 /// The pairs of the ideal order.
-pub(crate) fn ideal(ranking: &Ranking, cut: usize) -> f64 {
+fn ideal(ranking: &Ranking, cut: usize) -> f64 {
     let total: usize = ranking.levels().iter().map(|level| level.count).sum();
     let (mut above, mut pairs) = (0usize, 0u64);
     for level in ranking.levels() {
@@ -55,13 +91,13 @@ pub(crate) fn ideal(ranking: &Ranking, cut: usize) -> f64 {
 
 /// Docs per level, as a binary indexed tree: counts up to a level in O(log L).
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Counter {
+pub(in crate::metric) struct LevelCounter {
     tree: Vec<usize>,
     total: usize,
 }
 
-impl Counter {
-    fn fill(&mut self, levels: &[Level]) {
+impl LevelCounter {
+    fn fill(&mut self, levels: &[LabelLevel]) {
         self.total = levels.iter().map(|level| level.count).sum();
         self.tree.clear();
         self.tree.push(0);
@@ -95,7 +131,7 @@ impl Counter {
 }
 
 /// The expected number of pairs ranked rightly, the better doc above the cut.
-pub(crate) fn pairs(ranking: &Ranking, cut: usize, counter: &mut Counter) -> f64 {
+fn pairs(ranking: &Ranking, cut: usize, counter: &mut LevelCounter) -> f64 {
     let levels = ranking.levels();
     counter.fill(levels);
     let mut sum = 0.0;
@@ -111,7 +147,7 @@ pub(crate) fn pairs(ranking: &Ranking, cut: usize, counter: &mut Counter) -> f64
             .map(|run| run.len() as u64 * counter.below(level_of(levels, run[0])) as u64)
             .sum();
         let inside = ((size as u64).pow(2) - same) / 2;
-        let weights = Weights::new(size, size.min(cut - block.start));
+        let weights = BlockPairWeights::new(size, size.min(cut - block.start));
         sum += weights.later * later as f64 + weights.inside * inside as f64;
     }
     sum
@@ -132,17 +168,44 @@ pub(crate) fn pairs(ranking: &Ranking, cut: usize, counter: &mut Counter) -> f64
 ///
 /// where the last three terms take out what the two docs count of each other and of themselves.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct PairTable {
+struct PairSwaps {
     /// Per doc: its block, its level, and the worth of its level in its block.
     block: Vec<u32>,
     level: Vec<u32>,
     own: Vec<f64>,
-    weights: Vec<Weights>,
-    worths: Worths,
+    weights: Vec<BlockPairWeights>,
+    worths: LevelWorths,
     per_pair: f64,
 }
 
-impl SwapTable for PairTable {
+impl SwapTable for PairSwaps {
+    fn fill(&mut self, query: SwapQuery<'_>, _scratch: &mut MetricScratch) {
+        let ranking = query.ranking;
+        let docs = ranking.docs();
+        let levels = ranking.levels();
+        let cut = query.metric.cut().min(ranking.retrieved());
+        self.per_pair = query.divisor.recip();
+        self.weights.clear();
+        self.block.clear();
+        self.block.resize(docs.len(), 0);
+        self.level.clear();
+        self.level.resize(docs.len(), 0);
+        for (number, block) in ranking.all_blocks().enumerate() {
+            let size = block.labels.len();
+            let within = size.min(cut.saturating_sub(block.start));
+            self.weights.push(BlockPairWeights::new(size, within));
+            for (&doc, &label) in docs[block.start..].iter().zip(block.labels) {
+                self.block[doc as usize] = number as u32;
+                self.level[doc as usize] = level_of(levels, label) as u32;
+            }
+        }
+        self.worths.fill(ranking, &self.weights, &self.level);
+        let places = self.block.iter().zip(&self.level);
+        self.own.clear();
+        self.own
+            .extend(places.map(|(&b, &l)| self.worths.of(&self.weights, b as usize, l as usize)));
+    }
+
     fn delta(&self, a: usize, b: usize) -> f64 {
         let (a, b) = if self.block[a] <= self.block[b] { (a, b) } else { (b, a) };
         let (i, j) = (self.block[a] as usize, self.block[b] as usize);
@@ -157,54 +220,26 @@ impl SwapTable for PairTable {
     }
 }
 
-impl PairTable {
-    pub(crate) fn fill(&mut self, ranking: &Ranking, cut: usize, ideal: f64) {
-        let docs = ranking.docs();
-        let levels = ranking.levels();
-        let cut = cut.min(ranking.retrieved());
-        self.per_pair = ideal.recip();
-        self.weights.clear();
-        self.block.clear();
-        self.block.resize(docs.len(), 0);
-        self.level.clear();
-        self.level.resize(docs.len(), 0);
-        for (number, block) in ranking.all_blocks().enumerate() {
-            let size = block.labels.len();
-            let within = size.min(cut.saturating_sub(block.start));
-            self.weights.push(Weights::new(size, within));
-            for (&doc, &label) in docs[block.start..].iter().zip(block.labels) {
-                self.block[doc as usize] = number as u32;
-                self.level[doc as usize] = level_of(levels, label) as u32;
-            }
-        }
-        self.worths.fill(ranking, &self.weights, &self.level);
-        let places = self.block.iter().zip(&self.level);
-        self.own.clear();
-        self.own
-            .extend(places.map(|(&b, &l)| self.worths.of(&self.weights, b as usize, l as usize)));
-    }
-}
-
 /// The worth of each level in each block.
 #[derive(Debug, Clone)]
-enum Worths {
+enum LevelWorths {
     /// For few levels: `[block][level]`.
-    Table(Table),
+    Table(WorthTable),
     /// For many: found by counting.
-    Counted(Counted),
+    Counted(WaveletWorths),
 }
 
-impl Default for Worths {
+impl Default for LevelWorths {
     fn default() -> Self {
-        Self::Table(Table::default())
+        Self::Table(WorthTable::default())
     }
 }
 
-impl Worths {
-    fn fill(&mut self, ranking: &Ranking, weights: &[Weights], level: &[u32]) {
+impl LevelWorths {
+    fn fill(&mut self, ranking: &Ranking, weights: &[BlockPairWeights], level: &[u32]) {
         let many = ranking.levels().len() > TABLE_LEVELS;
         if many != matches!(self, Self::Counted(_)) {
-            *self = if many { Self::Counted(Counted::default()) } else { Self::default() };
+            *self = if many { Self::Counted(WaveletWorths::default()) } else { Self::default() };
         }
         match self {
             Self::Table(table) => table.fill(ranking, weights, level),
@@ -212,7 +247,7 @@ impl Worths {
         }
     }
 
-    fn of(&self, weights: &[Weights], block: usize, level: usize) -> f64 {
+    fn of(&self, weights: &[BlockPairWeights], block: usize, level: usize) -> f64 {
         match self {
             Self::Table(table) => table.worths[block * table.num_levels + level],
             Self::Counted(counted) => counted.worth(weights, block, level),
@@ -221,7 +256,7 @@ impl Worths {
 }
 
 #[derive(Debug, Clone, Default)]
-struct Table {
+struct WorthTable {
     num_levels: usize,
     worths: Vec<f64>,
     /// By level, while filling: docs after the block, docs in it, weighted docs of better levels
@@ -231,8 +266,8 @@ struct Table {
     better: Vec<f64>,
 }
 
-impl Table {
-    fn fill(&mut self, ranking: &Ranking, weights: &[Weights], level: &[u32]) {
+impl WorthTable {
+    fn fill(&mut self, ranking: &Ranking, weights: &[BlockPairWeights], level: &[u32]) {
         let Self { num_levels, worths, after, here, better } = self;
         *num_levels = ranking.levels().len();
         worths.clear();
@@ -263,7 +298,7 @@ impl Table {
 }
 
 #[derive(Debug, Clone, Default)]
-struct Counted {
+struct WaveletWorths {
     wavelet: Wavelet,
     /// The docs before each block, and of all blocks.
     starts: Vec<u32>,
@@ -272,8 +307,8 @@ struct Counted {
     num_levels: usize,
 }
 
-impl Counted {
-    fn fill(&mut self, ranking: &Ranking, weights: &[Weights], level: &[u32]) {
+impl WaveletWorths {
+    fn fill(&mut self, ranking: &Ranking, weights: &[BlockPairWeights], level: &[u32]) {
         self.num_levels = ranking.levels().len();
         self.starts.clear();
         self.starts.extend(ranking.all_blocks().map(|block| block.start as u32));
@@ -283,9 +318,9 @@ impl Counted {
         self.wavelet.fill(by_rank, self.num_levels);
     }
 
-    fn worth(&self, weights: &[Weights], block: usize, level: usize) -> f64 {
+    fn worth(&self, weights: &[BlockPairWeights], block: usize, level: usize) -> f64 {
         let before = |block: usize, level| self.wavelet.before(self.starts[block], level);
-        let Weights { later, inside } = weights[block];
+        let BlockPairWeights { later, inside } = weights[block];
         let (from, to) = (before(block, level + 1), before(block + 1, level + 1));
         let better = before(block.min(self.whole), level);
         let here = (to - from) - (before(block + 1, level) - before(block, level));

@@ -7,13 +7,26 @@
 //! a diagonal, here `D = diag(rho (1 - rho))`; so that the quotient comes near `H⁻¹ g`, `grad` is `g` with two more
 //! terms of the series `D H⁻¹ g = g - O D⁻¹ g + O D⁻¹ O D⁻¹ g - ...`, where `O = H - D`.
 
-use super::augment::{self, Augment, Copied, with_copies};
-use super::tasks::{Query, for_each_query};
-use super::{Objective, State, Target};
+use super::{BuiltLoss, LossDefinition, LossUses};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
+use crate::objective::augment::{self, Augment, Copied, with_copies};
+use crate::objective::tasks::{GradientCall, Query, check, for_each_query};
+use crate::objective::{Objective, State, Target};
 use crate::random;
+
+pub(super) const DEFINITION: LossDefinition = LossDefinition {
+    name: "xendcg",
+    user_name: "xendcg",
+    estimator: "XENDCGMART",
+    other_names: &["rank_xendcg"],
+    uses: LossUses { copies: true, ..LossUses::NONE },
+    build: |options| {
+        let loss = XeNdcg::new(options.lambda.seed).augmented(options.lambda.augment)?;
+        Ok(BuiltLoss::Scores(Box::new(loss)))
+    },
+};
 
 /// Tells the draws of gamma from others under the same seed.
 const PURPOSE: u64 = u64::from_le_bytes(*b"rrxendcg");
@@ -48,16 +61,17 @@ impl Objective for XeNdcg {
         gradients: &mut [Gradient],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        super::tasks::check(target, &state, gradients)?;
+        check(target, &state, gradients)?;
         check_labels(target)?;
         let stream = random::start(self.seed ^ PURPOSE, state.round);
-        let one = |arena: &mut Arena, query: Query<'_>, gradients: &mut [Gradient]| {
-            arena.gradients(stream, query, gradients)
+        let one = |buffers: &mut XeNdcgBuffers, query: Query<'_>, gradients: &mut [Gradient]| {
+            buffers.gradients(stream, query, gradients)
         };
         let cost = |docs| augment::cost(self.augment, docs, |docs| 40 * docs as u64);
         let one = with_copies(self.augment, self.seed, one);
-        let arena = || (Arena::default(), Copied::default());
-        for_each_query((target, &state), gradients, interrupt, cost, (arena, one))
+        let buffers = || (XeNdcgBuffers::default(), Copied::default());
+        let call = GradientCall { target, state: &state, interrupt };
+        for_each_query(call, gradients, cost, buffers, one)
     }
 
     fn needs_pairs(&self) -> bool {
@@ -75,14 +89,14 @@ fn check_labels(target: &Target<'_>) -> Result<()> {
 }
 
 #[derive(Debug, Default)]
-struct Arena {
+struct XeNdcgBuffers {
     rho: Vec<f64>,
     grad: Vec<f64>,
     ratio: Vec<f64>,
     later: Vec<f64>,
 }
 
-impl Arena {
+impl XeNdcgBuffers {
     fn gradients(
         &mut self,
         stream: u64,

@@ -1,102 +1,102 @@
-//! Lambdas of the pairs of a query: what `LambdaRank` and `RankNet` share.
+//! Gradients from the pairs of docs of a query, for `LambdaRank` and `RankNet`.
 //!
-//! Scores are taken from the query's best one and rounded to 32 bits; docs whose scores are then
-//! equal are tied. Pair sums are of 32 bits, in an order given by ranks alone.
+//! The best score of a query is subtracted from its scores, which are then rounded to 32 bits; docs whose
+//! scores are then equal are tied. Sums over pairs have 32 bits and an order given by ranks alone.
 
 use super::augment::{self, Copied, with_copies};
 use super::kernel::{Column, GAP, Kernels, Pairs, SIGN, TWO, WIDE, WIDEST};
 use super::options::{LambdaOptions, PairNormaliser, QueryNormaliser, TiedPairs};
-use super::order::Order;
-use super::tasks::{Query, for_each_query};
-use super::ties;
-use super::values::{Labels, Values};
-use super::weight::{Ranks, Rule, Tables};
-use super::{State, Target};
+use super::pair_gains::{PairGains, PairLabels};
+use super::pair_weights::{PairTables, RankDiscounts, WeightRule};
+use super::ranks::RankedDocs;
+use super::tasks::{GradientCall, Query, for_each_query};
+use super::tied_pairs;
 use crate::error::Result;
 use crate::gradient::Gradient;
-use crate::interrupt::Interrupt;
-use crate::metric::{Judge, LabelFacts, SwapDelta};
+use crate::metric::{LabelFacts, PreparedMetric, SwapDelta};
 use crate::random;
 
-/// Tells the draws of lambdas from others under the same seed.
+/// Separates these random draws from others with the same seed.
 const PURPOSE: u64 = u64::from_le_bytes(*b"rrlambda");
 
-/// What is fixed for all queries of a call.
-#[derive(Debug)]
-struct Plan<'a> {
+/// What all queries of a call share.
+struct LambdaTask<'a> {
     options: &'a LambdaOptions,
     kernels: Kernels,
-    rule: Rule,
-    labels: Labels<'a>,
+    rule: WeightRule<'a>,
+    labels: PairLabels<'a>,
     swap: Option<SwapDelta>,
-    ranks: &'a Ranks,
-    /// Orders are drawn: no two docs but copies are tied.
+    ranks: &'a RankDiscounts,
+    /// Tied docs are put into a drawn order.
     drawn: bool,
 }
 
-/// The gradients of all docs; pairs weigh the same if `rule` is [`Rule::One`].
+/// The gradients of all docs; pairs weigh the same if `rule` is [`WeightRule::Equal`].
 pub(super) fn gradients(
-    (options, rule, kernels): (&LambdaOptions, Rule, Kernels),
-    (target, state): (&Target<'_>, &State<'_>),
+    options: &LambdaOptions,
+    rule: WeightRule<'_>,
+    kernels: Kernels,
+    call: GradientCall<'_>,
     gradients: &mut [Gradient],
-    interrupt: &Interrupt,
 ) -> Result<()> {
+    let target = call.target;
     let place = |error: crate::Error| match error.fault().and_then(|fault| fault.place.row) {
         Some(row) if row < target.queries.num_docs() => error.query(target.queries.of_doc(row)),
         _ => error,
     };
     let facts = LabelFacts::scan(target.labels).map_err(place)?;
-    let judge = match rule {
-        Rule::One => None,
-        _ => Some(Judge::new(&options.metric, target.labels, facts).map_err(place)?),
+    let metric = match rule {
+        WeightRule::Equal => None,
+        _ => Some(PreparedMetric::new(&options.metric, target.labels, facts).map_err(place)?),
     };
     let swap = match rule {
-        Rule::Swap => Some(options.metric.swap_delta(target.labels)?),
+        WeightRule::SwapDeltas => Some(options.metric.swap_delta(target.labels)?),
         _ => None,
     };
     let longest = target.queries.ranges().map(|docs| docs.len()).max().unwrap_or_default();
-    let ranks = Ranks::new(judge.as_ref(), options.pairs_to, longest);
-    let drawn =
-        options.noise.is_some() || options.ties == TiedPairs::Drawn || !rule.has_expectation();
+    let ranks = RankDiscounts::new(metric.as_ref(), options.pairs_to, longest);
+    let drawn = options.noise.is_some() || options.ties == TiedPairs::Drawn || !rule.expects_ties();
     let copies = options.noise.map_or(1, |noise| noise.copies) as u64;
-    let depth = ranks.depth;
+    let depth = ranks.limits.depth;
     let augment = options.augment;
     let alone = |docs: usize| docs as u64 * (copies * (20 + docs.min(depth) as u64 / 4));
     let cost = |docs: usize| augment::cost(augment, docs, alone);
-    let labels = Labels::new((judge.as_ref(), rule), &ranks, facts);
-    let plan = Plan { options, kernels, rule, labels, swap, ranks: &ranks, drawn };
-    let arena = || (Arena { swap: plan.swap.clone(), ..Arena::default() }, Copied::default());
-    let one = |arena: &mut Arena, query: Query<'_>, gradients: &mut [Gradient]| {
-        arena.gradients(&plan, query, gradients)
+    let labels = PairLabels::new((metric.as_ref(), rule), &ranks, facts);
+    let task = LambdaTask { options, kernels, rule, labels, swap, ranks: &ranks, drawn };
+    let buffers = || {
+        (LambdaBuffers { swap: task.swap.clone(), ..LambdaBuffers::default() }, Copied::default())
+    };
+    let one = |buffers: &mut LambdaBuffers, query: Query<'_>, gradients: &mut [Gradient]| {
+        buffers.gradients(&task, query, gradients)
     };
     let one = with_copies(augment, options.seed, one);
-    for_each_query((target, state), gradients, interrupt, cost, (arena, one))
+    for_each_query(call, gradients, cost, buffers, one)
 }
 
-/// What a thread keeps from query to query. Columns are by doc or by rank.
+/// The buffers of a thread. Columns are by doc or by rank.
 #[derive(Debug, Default)]
-struct Arena {
-    values: Values,
-    order: Order,
-    tables: Tables,
+struct LambdaBuffers {
+    gains: PairGains,
+    order: RankedDocs,
+    tables: PairTables,
     swap: Option<SwapDelta>,
     /// By doc: scores below the best one, their exponentials, and what ranks are from.
     clean: Column<f32>,
     exp: Column<f32>,
     perturbed: Column<f32>,
     /// By rank.
-    ranked: Ranked,
+    ranked: RankColumns,
     /// By doc, over all copies: grad and hess, but for the factor sigma.
     sums: Vec<[f32; 2]>,
     /// The sum of the magnitudes of all lambdas.
     total: f64,
-    /// For [`Rule::Swap`]: scores by rank and a row of deltas.
+    /// For [`WeightRule::SwapDeltas`]: scores by rank and a row of deltas.
     rank_scores: Vec<f64>,
     deltas: Vec<f64>,
 }
 
 #[derive(Debug, Default)]
-struct Ranked {
+struct RankColumns {
     score: Column<f32>,
     exp: Column<f32>,
     gain: Column<f32>,
@@ -104,50 +104,50 @@ struct Ranked {
     hess: Column<f32>,
 }
 
-impl Arena {
+impl LambdaBuffers {
     fn gradients(
         &mut self,
-        plan: &Plan<'_>,
+        task: &LambdaTask<'_>,
         query: Query<'_>,
         gradients: &mut [Gradient],
     ) -> Result<()> {
-        if !self.values.load(&plan.labels, query.labels) {
+        if !self.gains.load(&task.labels, query.labels) {
             gradients.fill(Gradient::default());
             return query.check_scores();
         }
-        let shape = self.shape(plan, query)?;
+        let shape = self.shape(task, query)?;
         self.sums.resize(query.scores.len(), [0.0; 2]);
         self.total = 0.0;
-        let copies = plan.options.noise.map_or(1, |noise| noise.copies);
+        let copies = task.options.noise.map_or(1, |noise| noise.copies);
         for copy in 0..copies as u64 {
-            self.rank(plan, query, copy);
-            self.weigh(plan, query)?;
-            self.add_pairs(plan, shape);
+            self.rank(task, query, copy);
+            self.weigh(task, query)?;
+            self.add_pairs(task, shape);
             self.collect(copy == 0);
         }
-        let sigma = plan.options.sigma;
+        let sigma = task.options.sigma;
         let mut scale = 1.0 / copies as f64;
-        if plan.options.query_normaliser == QueryNormaliser::LogSum {
+        if task.options.query_normaliser == QueryNormaliser::LogSum {
             let sum = 2.0 * sigma * self.total * scale;
             scale *= if sum > 0.0 { (1.0 + sum).log2() / sum } else { 1.0 };
         }
         query.write(&self.sums, [sigma * scale, sigma * sigma * scale], gradients)
     }
 
-    /// Takes in the scores; returns the shape of the pair loop.
-    fn shape(&mut self, plan: &Plan<'_>, query: Query<'_>) -> Result<usize> {
+    /// Reads the scores; returns which variant of the pair loop to run.
+    fn shape(&mut self, task: &LambdaTask<'_>, query: Query<'_>) -> Result<usize> {
         self.clean.reserve(query.scores.len());
-        let (worst, all_finite) = plan.kernels.shift(query.scores, &mut self.clean);
+        let (worst, all_finite) = task.kernels.shift(query.scores, &mut self.clean);
         if !all_finite {
             query.check_scores()?;
         }
-        let sigma = plan.options.sigma as f32;
-        let mut shape = match plan.rule {
-            Rule::One | Rule::Swap => SIGN,
-            Rule::Precisions | Rule::First => TWO,
-            Rule::Discount | Rule::Stop => 0,
+        let sigma = task.options.sigma as f32;
+        let mut shape = match task.rule {
+            WeightRule::Equal | WeightRule::SwapDeltas => SIGN,
+            WeightRule::Tables(tables) if tables.has_two_directions() => TWO,
+            WeightRule::Tables(_) | WeightRule::Discounts => 0,
         };
-        if plan.options.pair_normaliser == PairNormaliser::ScoreGap && worst < 0.0 {
+        if task.options.pair_normaliser == PairNormaliser::ScoreGap && worst < 0.0 {
             shape |= GAP;
         }
         self.exp.reserve(query.scores.len());
@@ -155,51 +155,51 @@ impl Arena {
             self.exp.reset(query.scores.len(), 1.0);
             shape |= WIDE;
         } else {
-            plan.kernels.exps(sigma, &self.clean, &mut self.exp);
+            task.kernels.exps(sigma, &self.clean, &mut self.exp);
         }
         Ok(shape)
     }
 
-    /// Ranks the docs of a copy.
-    fn rank(&mut self, plan: &Plan<'_>, query: Query<'_>, copy: u64) {
+    /// Ranks the docs by the scores of one copy.
+    fn rank(&mut self, task: &LambdaTask<'_>, query: Query<'_>, copy: u64) {
         let num_docs = query.scores.len();
-        let stream = random::start(plan.options.seed ^ PURPOSE, query.round << 8 | copy);
+        let stream = random::start(task.options.seed ^ PURPOSE, query.round << 8 | copy);
         let mut scores = &self.clean;
-        if let Some(noise) = plan.options.noise {
+        if let Some(noise) = task.options.noise {
             self.perturbed.reset_tail(num_docs, f32::NEG_INFINITY);
             let docs = (query.doc_hash, &self.clean[..num_docs]);
             let noise = (noise.scale as f32, stream);
-            plan.kernels.perturb(noise, docs, &mut self.perturbed[..num_docs]);
+            task.kernels.perturb(noise, docs, &mut self.perturbed[..num_docs]);
             scores = &self.perturbed;
         }
-        self.order.rank(plan.kernels, scores, num_docs);
-        if plan.drawn {
+        self.order.rank(task.kernels, scores, num_docs);
+        if task.drawn {
             let draw = |doc: u32| random::draw_in(stream, query.doc_hash[doc as usize]);
-            self.order.order_by_draw(&self.values.gain, draw);
+            self.order.order_by_draw(&self.gains.gain, draw);
         } else {
-            self.order.order_by_gain(&self.values.gain);
+            self.order.order_by_gain(&self.gains.gain);
         }
     }
 
-    /// Brings the docs into the order of their ranks and fills the tables.
-    fn weigh(&mut self, plan: &Plan<'_>, query: Query<'_>) -> Result<()> {
+    /// Copies the columns into the order of ranks and fills the pair weights.
+    fn weigh(&mut self, task: &LambdaTask<'_>, query: Query<'_>) -> Result<()> {
         let num_docs = query.scores.len();
-        let Ranked { score, exp, gain, grad, hess } = &mut self.ranked;
+        let RankColumns { score, exp, gain, grad, hess } = &mut self.ranked;
         score.reset_tail(num_docs, 0.0);
         exp.reset_tail(num_docs, 1.0);
         gain.reset_tail(num_docs, 0.0);
         grad.reset(num_docs, 0.0);
         hess.reset(num_docs, 0.0);
-        let from = (&self.clean[..num_docs], &self.exp[..num_docs], &self.values.gain[..num_docs]);
+        let from = (&self.clean[..num_docs], &self.exp[..num_docs], &self.gains.gain[..num_docs]);
         let into = score.iter_mut().zip(exp.iter_mut()).zip(gain.iter_mut());
         for (((score, exp), gain), &doc) in into.zip(&self.order.docs) {
             let doc = doc as usize;
             (*score, *exp, *gain) = (from.0[doc], from.1[doc], from.2[doc]);
         }
-        if plan.drawn {
-            self.tables.fill(plan.rule, plan.ranks, &gain[..num_docs]);
+        if task.drawn {
+            self.tables.fill(task.rule, task.ranks, &gain[..num_docs]);
         } else {
-            self.tables.expect(plan.rule, plan.ranks, (&gain[..num_docs], &self.order.blocks));
+            self.tables.expect(task.rule, task.ranks, (&gain[..num_docs], &self.order.blocks));
         }
         if let Some(swap) = &mut self.swap {
             self.rank_scores.clear();
@@ -210,28 +210,28 @@ impl Arena {
         Ok(())
     }
 
-    fn add_pairs(&mut self, plan: &Plan<'_>, shape: usize) {
+    fn add_pairs(&mut self, task: &LambdaTask<'_>, shape: usize) {
         let uppers = self.tables.uppers;
         if self.swap.is_some() {
             for rank in 0..uppers {
                 self.swap_row(rank);
-                self.add_rows(plan, shape, rank..rank + 1);
+                self.add_rows(task, shape, rank..rank + 1);
             }
             return;
         }
-        self.add_rows(plan, shape, 0..uppers);
-        if plan.drawn {
+        self.add_rows(task, shape, 0..uppers);
+        if task.drawn {
             return;
         }
         // Between docs of equal scores there is no gap.
-        let offset = plan.options.gap_offset;
+        let offset = task.options.gap_offset;
         let factor = if shape & GAP == 0 { 1.0 } else { 1.0 / offset };
         let blocks = self.order.blocks.iter().take_while(|block| block.start < uppers);
         for (block, inside) in blocks.zip(&self.tables.inside) {
             let factor = factor * inside;
             let gains = (&self.ranked.gain[..], shape & SIGN != 0);
             let sums = (&mut self.ranked.grad[..], &mut self.ranked.hess[..]);
-            self.total += ties::add(block, gains, factor, sums);
+            self.total += tied_pairs::add(block, gains, factor, sums);
         }
     }
 
@@ -246,14 +246,14 @@ impl Arena {
         }
     }
 
-    fn add_rows(&mut self, plan: &Plan<'_>, shape: usize, uppers: std::ops::Range<usize>) {
-        let Tables { above, below, share, lower_from, .. } = &self.tables;
-        let Ranked { score, exp, gain, grad, hess } = &mut self.ranked;
+    fn add_rows(&mut self, task: &LambdaTask<'_>, shape: usize, uppers: std::ops::Range<usize>) {
+        let PairTables { above, below, share, lower_from, .. } = &self.tables;
+        let RankColumns { score, exp, gain, grad, hess } = &mut self.ranked;
         let mut pairs = Pairs {
             uppers,
             num_docs: self.order.docs.len(),
-            sigma: plan.options.sigma as f32,
-            gap_offset: plan.options.gap_offset as f32,
+            sigma: task.options.sigma as f32,
+            gap_offset: task.options.gap_offset as f32,
             lower_from,
             score,
             exp,
@@ -264,12 +264,12 @@ impl Arena {
             grad,
             hess,
         };
-        self.total += f64::from(plan.kernels.pairs(shape, &mut pairs));
+        self.total += f64::from(task.kernels.pairs(shape, &mut pairs));
     }
 
     /// Adds the sums by rank to those by doc; docs that are alike share theirs.
     fn collect(&mut self, is_first: bool) {
-        let Ranked { grad, hess, .. } = &mut self.ranked;
+        let RankColumns { grad, hess, .. } = &mut self.ranked;
         for alike in &self.order.alike {
             for column in [&mut *grad, &mut *hess] {
                 let values = &mut column[alike.clone()];

@@ -1,30 +1,30 @@
-//! What the docs of a query are worth: the gains of the pair weights, over the metric's divisor.
+//! The gains of a query's docs over the metric's divisor, for pair weights.
 
 use super::kernel::Column;
-use super::weight::{Ranks, Rule};
-use crate::metric::{Judge, LabelFacts, Measure};
+use super::pair_weights::{RankDiscounts, WeightRule};
+use crate::metric::{LabelFacts, LabelUse, Normaliser, PreparedMetric};
 
-/// Up to this whole label, docs are counted by label and not sorted.
+/// Up to this label, whole labels are counted and not sorted.
 const COUNTED_TO: f32 = 31.0;
 
-/// The labels of all queries, made ready.
+/// How the labels of all queries are read.
 #[derive(Debug)]
-pub(super) struct Labels<'a> {
-    judge: Option<&'a Judge>,
-    ranks: &'a Ranks,
+pub(super) struct PairLabels<'a> {
+    metric: Option<&'a PreparedMetric>,
+    ranks: &'a RankDiscounts,
     /// The largest label, if docs are counted by label.
     counted_to: Option<usize>,
 }
 
-impl<'a> Labels<'a> {
+impl<'a> PairLabels<'a> {
     pub(super) fn new(
-        (judge, rule): (Option<&'a Judge>, Rule),
-        ranks: &'a Ranks,
+        (metric, rule): (Option<&'a PreparedMetric>, WeightRule<'_>),
+        ranks: &'a RankDiscounts,
         facts: LabelFacts,
     ) -> Self {
         let counted = facts.whole && facts.max <= COUNTED_TO;
         Self {
-            judge: judge.filter(|_| rule != Rule::Swap),
+            metric: metric.filter(|_| !matches!(rule, WeightRule::SwapDeltas)),
             ranks,
             counted_to: counted.then_some(facts.max as usize),
         }
@@ -32,50 +32,50 @@ impl<'a> Labels<'a> {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Values {
+pub(super) struct PairGains {
     /// The gain of each doc.
     pub(super) gain: Column<f32>,
     /// Labels to sort where they cannot be counted.
     sorted: Vec<f32>,
 }
 
-impl Values {
-    /// Reads the labels of a query; false if no pair of its docs can weigh anything.
-    pub(super) fn load(&mut self, all: &Labels<'_>, labels: &[f32]) -> bool {
+impl PairGains {
+    /// Reads the labels of a query; false if all pairs of its docs have weight 0.
+    pub(super) fn load(&mut self, all: &PairLabels<'_>, labels: &[f32]) -> bool {
         if all_equal(labels) {
             return false;
         }
         self.gain.reset_tail(labels.len(), 0.0);
-        let Some(judge) = all.judge else {
+        let Some(metric) = all.metric else {
             self.gain[..labels.len()].copy_from_slice(labels);
             return true;
         };
-        let from = judge.metric.convention().relevant_from;
-        let hits = || labels.iter().map(|label| u32::from(*label >= from)).sum::<u32>();
-        let divisor = match judge.metric.measure() {
-            Measure::Ndcg => self.ideal(all, judge, labels),
-            Measure::Precision => judge.metric.cut().unwrap_or(labels.len()) as f64,
-            Measure::Recall | Measure::Map => f64::from(hits().max(1)),
-            _ => 1.0,
+        let from = metric.relevant_from();
+        let relevant = || labels.iter().map(|label| u32::from(*label >= from)).sum::<u32>();
+        let divisor = match metric.definition().normaliser() {
+            Normaliser::Ideal => self.ideal(all, metric, labels),
+            Normaliser::Ranks => metric.metric.cut().unwrap_or(labels.len()) as f64,
+            Normaliser::RelevantDocs => f64::from(relevant().max(1)),
+            Normaliser::One => 1.0,
         };
         let scale = if divisor > 0.0 { divisor.recip() } else { 0.0 };
         let docs = self.gain.iter_mut().zip(labels);
-        match (judge.metric.measure(), all.counted_to) {
-            (Measure::Ndcg | Measure::Dcg, Some(top)) => {
+        match (metric.label_use(), all.counted_to) {
+            (LabelUse::Gain, Some(top)) => {
                 let mut gains = [0.0; COUNTED_TO as usize + 1];
                 for (label, gain) in gains[..=top].iter_mut().enumerate() {
-                    *gain = (judge.gains.of(label as f32) * scale) as f32;
+                    *gain = (metric.gains.of(label as f32) * scale) as f32;
                 }
                 // The low bits of a small whole number that is added to 2^23 are the number.
                 let at = |label: f32| (label + 8_388_608.0).to_bits() as usize % gains.len();
                 docs.for_each(|(gain, label)| *gain = gains[at(*label)]);
             }
-            (Measure::Ndcg | Measure::Dcg, None) => {
-                docs.for_each(|(gain, label)| *gain = (judge.gains.of(*label) * scale) as f32);
+            (LabelUse::Gain, None) => {
+                docs.for_each(|(gain, label)| *gain = (metric.gains.of(*label) * scale) as f32);
             }
-            // 1 would leave nobody to read on, and the tables divide by how many do.
-            (Measure::Err, _) => docs.for_each(|(gain, label)| {
-                *gain = (judge.stops(*label) as f32).min(1.0f32.next_down());
+            // Below 1: the tables divide by the probability that the reader goes on.
+            (LabelUse::Satisfaction, _) => docs.for_each(|(gain, label)| {
+                *gain = (metric.satisfaction(*label) as f32).min(1.0f32.next_down());
             }),
             _ => {
                 let hit = scale as f32;
@@ -85,11 +85,11 @@ impl Values {
         !all_equal(&self.gain[..labels.len()])
     }
 
-    /// The DCG of the ideal order.
-    fn ideal(&mut self, all: &Labels<'_>, judge: &Judge, labels: &[f32]) -> f64 {
+    /// The sum of gains times discounts of the ideal order.
+    fn ideal(&mut self, all: &PairLabels<'_>, metric: &PreparedMetric, labels: &[f32]) -> f64 {
         let (mut sum, mut start) = (0.0, 0);
         let mut add = |label: f32, count: usize| {
-            sum += judge.gains.of(label) * all.ranks.sum(start..start + count);
+            sum += metric.gain(label) * all.ranks.sum(start..start + count);
             start += count;
         };
         if let Some(top) = all.counted_to {

@@ -1,22 +1,22 @@
-//! The order of one query's docs, by rank.
+//! Ranks the docs of one query by score.
 //!
-//! Docs with equal scores make a *block*; in it they lie by a key of their content. Docs with equal
-//! keys too are *alike*: nothing tells them apart, and they are given the same gradient. Only blocks
-//! and groups of alike docs of more than one doc are listed.
+//! Docs with equal scores form a *block* and are sorted inside it by a key of their content. Docs whose keys
+//! are equal too are *alike* and get the same gradient. Only blocks and groups of more than one doc are
+//! listed.
 //!
-//! Ranks are counted in short queries, sixteen docs at a step, and come from a sort in long ones; where
-//! there is AVX-512, a network of comparisons in registers takes the place of counting.
+//! Short queries are ranked by counting the docs above each doc, sixteen at a time; with AVX-512 by a sorting
+//! network in registers. Long queries are sorted.
 
 use super::kernel::{Column, Kernels, LANES};
 use std::ops::Range;
 
-/// Queries of more docs are sorted: counting is quadratic.
+/// The longest query that is ranked by counting, which is quadratic.
 const COUNTED: usize = 256;
-/// Queries of fewer docs are counted sooner than they are sorted by a network.
+/// The shortest query for which the sorting network is faster than counting.
 const SORTED_IN_REGISTERS: usize = 33;
 
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(super) struct RankedDocs {
     /// Docs by rank.
     pub(super) docs: Vec<u32>,
     /// Ranks of tied docs.
@@ -35,7 +35,7 @@ pub(super) struct Order {
     drawn: Vec<u128>,
 }
 
-impl Order {
+impl RankedDocs {
     /// Ranks docs by falling score; `scores` is a column padded with -inf.
     pub(super) fn rank(&mut self, kernels: Kernels, scores: &[f32], num_docs: usize) {
         self.blocks.clear();
@@ -115,8 +115,8 @@ impl Order {
         tied != 0
     }
 
-    /// Orders the docs by a network and puts right what is out of order by bits that keys do not
-    /// hold; whether any docs are tied.
+    /// Sorts the docs by the network, then corrects the order by the bits that keys do not hold; returns
+    /// whether any docs are tied.
     fn sort_in_registers(&mut self, kernels: Kernels, scores: &[f32], num_docs: usize) -> bool {
         let steps = num_docs.div_ceil(LANES);
         self.coded.reserve(steps.next_power_of_two() * LANES);
@@ -132,7 +132,7 @@ impl Order {
                 before = score;
                 continue;
             }
-            // Moves up past lower scores: seldom, and not far.
+            // An insertion sort: few docs move, and not far.
             let lower = |&&above: &&u32| scores[above as usize] < score;
             let up = self.docs[..rank].iter().rev().take_while(lower).count();
             self.docs[rank - up..].rotate_right(1);
@@ -191,10 +191,10 @@ mod tests {
             let mut scores = Column::default();
             scores.reset(n as usize, f32::NEG_INFINITY);
             (0..n).for_each(|doc| scores[doc as usize] = draw(doc) * 0.1);
-            let mut sorted = Order::default();
+            let mut sorted = RankedDocs::default();
             sorted.sort(&scores[..n as usize]);
             for level in Level::available() {
-                let mut counted = Order::default();
+                let mut counted = RankedDocs::default();
                 let tied = counted.count(Kernels::new(level), &scores, n as usize);
                 assert_eq!(counted.docs, sorted.docs);
                 counted.docs.clear();
@@ -215,7 +215,7 @@ mod tests {
                     let bits = random::below(random::draw(6, 6, doc.into()), 300) as u32;
                     scores[doc as usize] = -f32::from_bits(2f32.to_bits() + bits);
                 }
-                let (mut order, mut sorted) = (Order::default(), Order::default());
+                let (mut order, mut sorted) = (RankedDocs::default(), RankedDocs::default());
                 sorted.sort(&scores[..n as usize]);
                 order.rank(Kernels::new(level), &scores, n as usize);
                 assert_eq!(order.docs, sorted.docs);
@@ -232,7 +232,7 @@ mod tests {
         let gains = [1.0, 0.0, 3.0, 0.5, 0.0, 0.0];
         let ranges =
             |list: &[Range<usize>]| list.iter().map(|r| (r.start, r.end)).collect::<Vec<_>>();
-        let mut order = Order::default();
+        let mut order = RankedDocs::default();
         order.rank(Kernels::new(Level::Portable), &scores, 6);
         order.order_by_gain(&gains);
         assert_eq!(order.docs, [2, 0, 3, 1, 4, 5]);

@@ -1,7 +1,7 @@
-//! The pairs inside blocks of tied docs, by expectation and without a loop over pairs.
+//! The expected lambdas of pairs inside blocks of tied docs, without a loop over pairs.
 //!
 //! The scores of such a pair are equal, so the worse doc is ahead with probability 1/2, and all pairs
-//! of a block share one factor (`weight.rs`). What is left is `sum over b of (gain_a - gain_b)` and
+//! of a block share one factor (`pair_weights.rs`). What is left is `sum over b of (gain_a - gain_b)` and
 //! `sum over b of |gain_a - gain_b|`, from sums over the docs with larger and with smaller gains.
 
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub(super) fn add(
         let (up, down) = if signs {
             (worse, better)
         } else {
-            // No gains are left where none are worse, whatever rounding says.
+            // Exactly 0 where no doc is worse, in spite of rounding.
             let sum_worse = if worse > 0.0 { all - sum_better - sum_run } else { 0.0 };
             ((gain * worse - sum_worse).max(0.0), (sum_better - gain * better).max(0.0))
         };

@@ -1,0 +1,147 @@
+//! The trait that each file in `registry/` implements: what the library asks of a metric.
+//!
+//! Only the name, the use of labels, the normaliser and the value are required. The other answers
+//! have defaults that are exact and slow, so that a new metric evaluates, compares, trains and
+//! combines as soon as its value is written; each fast answer can be added alone.
+//!
+//! | question | asked by | default |
+//! | --- | --- | --- |
+//! | value of a ranking | evaluation | required |
+//! | ideal value | normalisation | the value of the ranking by falling label |
+//! | swap deltas | `SwapDelta`, LambdaRank | evaluate after the swap minus before |
+//! | pair weights | LambdaRank | swap deltas, a row of pairs at a time |
+//! | discount of a rank | LambdaRank, the combiner's sweep | none: the sweep evaluates anew |
+//!
+//! None of these methods is called per pair of documents: a caller asks once a query or once a row of
+//! pairs, and the loops are inside.
+
+use super::pair_weights::PairWeightTables;
+use super::prepared::{MetricScratch, PreparedMetric};
+use super::ranking::Ranking;
+use super::swap_delta::{Reevaluation, SwapTable};
+use super::{Measure, Metric};
+use std::fmt::Debug;
+
+/// How a metric reads labels. It decides which labels are valid and in which queries nothing can be
+/// found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LabelUse {
+    /// As gains ([`Gain`](super::Gain)).
+    Gain,
+    /// As probabilities of satisfaction: gains relative to that of the largest label of the data.
+    Satisfaction,
+    /// As relevant or not, by [`Convention::relevant_from`](super::Convention::relevant_from).
+    Relevance,
+    /// By their order only.
+    Order,
+}
+
+/// What the sum over ranks is divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Normaliser {
+    /// The sum of the ideal order.
+    Ideal,
+    /// The number of relevant documents of the query.
+    RelevantDocs,
+    /// The cut; without one, the number of ranked documents.
+    Ranks,
+    /// Nothing.
+    One,
+}
+
+/// The parameter in a metric's name, such as `p` in `rbp(p=0.8)`; its value is above `low` and below
+/// `high`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MetricParameter {
+    pub(crate) name: &'static str,
+    pub(crate) value: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+/// How LambdaRank weighs a pair of documents by what their exchange changes the metric by.
+pub(crate) enum PairWeights<'a> {
+    /// The metric is a sum of gains times discounts: from [`MetricDefinition::discount`].
+    Discounts,
+    /// From tables that the metric fills for each query.
+    Tables(&'a dyn PairWeightTables),
+    /// From its swap deltas, a row of pairs at a time.
+    SwapDeltas,
+}
+
+/// A metric: its name, its value and the fast ways to update it.
+pub(crate) trait MetricDefinition: Debug + Send + Sync {
+    /// The name, without parameter and cut.
+    fn name(&self) -> &'static str;
+
+    /// What other tools call it, in lower case and without a cut.
+    fn other_names(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The parameter that the name contains, if it has one.
+    fn parameter(&self) -> Option<MetricParameter> {
+        None
+    }
+
+    /// The metric with another value of its parameter, which is in range.
+    fn with_parameter(&self, _value: f64) -> Option<Measure> {
+        None
+    }
+
+    /// How it reads labels.
+    fn label_use(&self) -> LabelUse;
+
+    /// What [`sum`](Self::sum) is divided by.
+    fn normaliser(&self) -> Normaliser;
+
+    /// The expected value of a ranking before normalisation, down to the cut.
+    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64;
+
+    /// The sum of the ideal order; only metrics with [`Normaliser::Ideal`] are asked.
+    fn ideal(
+        &self,
+        metric: &PreparedMetric,
+        ranking: &Ranking,
+        scratch: &mut MetricScratch,
+    ) -> f64 {
+        self.sum(metric, &ranking.ideal(), scratch)
+    }
+
+    /// A number that the value of a query with these labels never exceeds.
+    fn upper_bound(&self, _metric: &PreparedMetric, _labels: &[f32]) -> f64 {
+        1.0
+    }
+
+    /// For a sum of gains times discounts: the discount of a rank, counted from 0.
+    fn discount(&self, _rank: usize) -> Option<f64> {
+        None
+    }
+
+    /// An empty table of swap deltas.
+    fn swap_table(&self) -> Box<dyn SwapTable> {
+        Box::new(Reevaluation::default())
+    }
+
+    /// Whether its value means little without a cut, so that training by it keeps the cut.
+    fn needs_cut(&self) -> bool {
+        false
+    }
+
+    /// How LambdaRank weighs pairs.
+    fn pair_weights(&self) -> PairWeights<'_> {
+        if self.discount(0).is_some() { PairWeights::Discounts } else { PairWeights::SwapDeltas }
+    }
+}
+
+impl Metric {
+    /// The metric with the top of its label scale set to the largest label of the data, if it depends
+    /// on it and the convention does not give it: values of parts of the data are then on one scale.
+    pub(crate) fn with_largest_label(&self, largest: f32) -> crate::Result<Self> {
+        let mut convention = self.convention().clone();
+        if self.definition().label_use() == LabelUse::Satisfaction {
+            convention.max_label = convention.max_label.or(Some(largest));
+        }
+        self.with_convention(&convention)
+    }
+}

@@ -1,0 +1,118 @@
+//! A metric with its labels checked and its scales fixed, and its value for one ranking.
+
+use super::definition::{LabelUse, MetricDefinition, Normaliser};
+use super::discounts::Discounts;
+use super::gains::{Gains, LabelFacts, Satisfaction};
+use super::ranking::Ranking;
+use super::registry::{err, pairwise};
+use super::{Empty, Metric};
+use crate::error::Result;
+
+/// A metric whose labels are checked and whose scales are fixed.
+#[derive(Debug, Clone)]
+pub(crate) struct PreparedMetric {
+    pub(crate) metric: Metric,
+    pub(crate) gains: Gains,
+    label_use: LabelUse,
+    satisfaction: Option<Satisfaction>,
+}
+
+/// Buffers and tables for one thread.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MetricScratch {
+    pub(crate) discounts: Discounts,
+    pub(super) tied_products: err::TiedProducts,
+    pub(super) level_counter: pairwise::LevelCounter,
+}
+
+impl PreparedMetric {
+    /// Checks all labels of the data against the metric.
+    pub(crate) fn new(metric: &Metric, labels: &[f32], facts: LabelFacts) -> Result<Self> {
+        let convention = metric.convention();
+        let gains = Gains::new(&convention.gain);
+        let label_use = metric.definition().label_use();
+        if matches!(label_use, LabelUse::Gain | LabelUse::Satisfaction) {
+            gains.check(&convention.gain, labels, facts)?;
+        }
+        let satisfaction = match label_use {
+            LabelUse::Satisfaction => Some(Satisfaction::new(convention, &gains, labels, facts)?),
+            _ => None,
+        };
+        Ok(Self { metric: metric.clone(), gains, label_use, satisfaction })
+    }
+
+    /// The definition of the metric.
+    pub(crate) fn definition(&self) -> &dyn MetricDefinition {
+        self.metric.definition()
+    }
+
+    /// How the metric reads labels.
+    pub(crate) fn label_use(&self) -> LabelUse {
+        self.label_use
+    }
+
+    /// The number of ranks that count.
+    pub(crate) fn cut(&self) -> usize {
+        self.metric.cut().unwrap_or(usize::MAX)
+    }
+
+    /// The smallest label that is relevant.
+    pub(crate) fn relevant_from(&self) -> f32 {
+        self.metric.convention().relevant_from
+    }
+
+    /// The probability that a document with this label satisfies the user (ERR).
+    pub(crate) fn satisfaction(&self, label: f32) -> f64 {
+        self.satisfaction.map_or(0.0, |s| s.of(self.gains.of(label)))
+    }
+
+    /// What a document adds at a rank of discount 1, in a sum of gains times discounts.
+    pub(crate) fn gain(&self, label: f32) -> f64 {
+        match self.label_use {
+            LabelUse::Gain | LabelUse::Satisfaction => self.gains.of(label),
+            _ => f64::from(u8::from(label >= self.relevant_from())),
+        }
+    }
+
+    /// What the sum of the query is divided by; `None` if nothing can be found in it.
+    pub(crate) fn divisor(&self, ranking: &Ranking, scratch: &mut MetricScratch) -> Option<f64> {
+        let normaliser = self.definition().normaliser();
+        let relevant = || ranking.num_at_least(self.relevant_from()) as f64;
+        let divisor = match normaliser {
+            Normaliser::Ideal => self.definition().ideal(self, ranking, scratch),
+            Normaliser::RelevantDocs => relevant(),
+            Normaliser::Ranks => self.metric.cut().unwrap_or(ranking.retrieved()).max(1) as f64,
+            Normaliser::One => 1.0,
+        };
+        let found = match (normaliser, self.label_use) {
+            (Normaliser::Ideal, _) | (_, LabelUse::Order) => divisor,
+            (_, LabelUse::Relevance) => relevant(),
+            (_, LabelUse::Gain | LabelUse::Satisfaction) => {
+                self.gains.of(ranking.levels().first().map_or(0.0, |level| level.label))
+            }
+        };
+        (found > 0.0).then_some(divisor)
+    }
+
+    /// The value of the query; NaN if it is skipped.
+    pub(crate) fn value(&self, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
+        match self.divisor(ranking, scratch) {
+            Some(divisor) => self.definition().sum(self, ranking, scratch) / divisor,
+            None => self.metric.convention().empty_value(),
+        }
+    }
+
+    /// A number that the value of a query with these labels never exceeds; 0 for a query that does
+    /// not count.
+    pub(crate) fn upper_bound(&self, labels: &[f32]) -> f64 {
+        let can_be_found = match self.label_use {
+            LabelUse::Order => labels.iter().any(|label| *label != labels[0]),
+            _ => labels.iter().any(|&label| self.gain(label) > 0.0),
+        };
+        match (can_be_found, self.metric.convention().empty) {
+            (true, _) => self.definition().upper_bound(self, labels),
+            (false, Empty::One) => 1.0,
+            (false, _) => 0.0,
+        }
+    }
+}

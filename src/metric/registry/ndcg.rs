@@ -1,0 +1,45 @@
+//! NDCG: DCG divided by the DCG of the ideal order (Järvelin and Kekäläinen 2002).
+
+use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser};
+use crate::metric::discounted_sum::{self, DiscountSwaps};
+use crate::metric::prepared::{MetricScratch, PreparedMetric};
+use crate::metric::ranking::Ranking;
+use crate::metric::swap_delta::SwapTable;
+
+#[derive(Debug)]
+pub(super) struct Ndcg;
+
+impl MetricDefinition for Ndcg {
+    fn name(&self) -> &'static str {
+        "ndcg"
+    }
+
+    fn label_use(&self) -> LabelUse {
+        LabelUse::Gain
+    }
+
+    fn normaliser(&self) -> Normaliser {
+        Normaliser::Ideal
+    }
+
+    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
+        discounted_sum::sum(metric, ranking, scratch)
+    }
+
+    fn ideal(
+        &self,
+        metric: &PreparedMetric,
+        ranking: &Ranking,
+        scratch: &mut MetricScratch,
+    ) -> f64 {
+        discounted_sum::ideal(metric, ranking, scratch)
+    }
+
+    fn discount(&self, rank: usize) -> Option<f64> {
+        Some(super::dcg::discount(rank))
+    }
+
+    fn swap_table(&self) -> Box<dyn SwapTable> {
+        Box::new(DiscountSwaps::default())
+    }
+}

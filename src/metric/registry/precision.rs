@@ -1,0 +1,46 @@
+//! Precision: the relevant documents above the cut, divided by the cut; without a cut, by the number of
+//! ranked documents. As `trec_eval` computes it, in expectation over the orders of tied documents.
+
+use super::relevance;
+use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser};
+use crate::metric::discounted_sum::DiscountSwaps;
+use crate::metric::prepared::{MetricScratch, PreparedMetric};
+use crate::metric::ranking::Ranking;
+use crate::metric::swap_delta::SwapTable;
+
+#[derive(Debug)]
+pub(super) struct Precision;
+
+impl MetricDefinition for Precision {
+    fn name(&self) -> &'static str {
+        "precision"
+    }
+
+    fn other_names(&self) -> &'static [&'static str] {
+        &["p", "prec"]
+    }
+
+    fn label_use(&self) -> LabelUse {
+        LabelUse::Relevance
+    }
+
+    fn normaliser(&self) -> Normaliser {
+        Normaliser::Ranks
+    }
+
+    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, _scratch: &mut MetricScratch) -> f64 {
+        relevance::hits(ranking, metric.relevant_from(), metric.cut())
+    }
+
+    fn needs_cut(&self) -> bool {
+        true
+    }
+
+    fn discount(&self, _rank: usize) -> Option<f64> {
+        Some(1.0)
+    }
+
+    fn swap_table(&self) -> Box<dyn SwapTable> {
+        Box::new(DiscountSwaps::default())
+    }
+}

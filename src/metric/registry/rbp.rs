@@ -1,0 +1,85 @@
+//! RBP: rank-biased precision (Moffat and Zobel 2008), `(1 - p) sum over ranks i of g_i p^(i - 1)`.
+//!
+//! A user looks at the first document and goes on from each to the next with probability p, the
+//! *persistence*. Relevance is binary, by the convention's threshold, as in `ir_measures`. The sum is not
+//! normalised: what lies below the last relevant document could still have added to it, so that no
+//! ranking of finitely many documents has the value 1. At a cut it ends there.
+
+use super::Measure;
+use crate::error::{Error, Result};
+use crate::metric::definition::{LabelUse, MetricDefinition, MetricParameter, Normaliser};
+use crate::metric::discounted_sum::{self, DiscountSwaps};
+use crate::metric::prepared::{MetricScratch, PreparedMetric};
+use crate::metric::ranking::Ranking;
+use crate::metric::swap_delta::SwapTable;
+use std::hash::{Hash, Hasher};
+
+/// The parameter of rank-biased precision.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rbp {
+    persistence: f64,
+}
+
+impl Rbp {
+    /// A persistence of 0.8.
+    pub const DEFAULT: Self = Self { persistence: 0.8 };
+
+    /// With a persistence above 0 and below 1.
+    pub fn new(persistence: f64) -> Result<Self> {
+        if persistence > 0.0 && persistence < 1.0 {
+            return Ok(Self { persistence });
+        }
+        Err(Error::param("metric.parameter", "the persistence of rbp")
+            .got(persistence)
+            .expected("a number above 0 and below 1"))
+    }
+
+    /// The probability that a user goes on from a document to the next.
+    pub fn persistence(self) -> f64 {
+        self.persistence
+    }
+}
+
+// A persistence is never NaN and never -0.0: equal numbers have equal bits.
+impl Eq for Rbp {}
+
+impl Hash for Rbp {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.persistence.to_bits().hash(state);
+    }
+}
+
+impl MetricDefinition for Rbp {
+    fn name(&self) -> &'static str {
+        "rbp"
+    }
+
+    fn parameter(&self) -> Option<MetricParameter> {
+        Some(MetricParameter { name: "p", value: self.persistence, low: 0.0, high: 1.0 })
+    }
+
+    fn with_parameter(&self, value: f64) -> Option<Measure> {
+        Self::new(value).ok().map(Measure::Rbp)
+    }
+
+    fn label_use(&self) -> LabelUse {
+        LabelUse::Relevance
+    }
+
+    fn normaliser(&self) -> Normaliser {
+        Normaliser::One
+    }
+
+    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
+        discounted_sum::sum(metric, ranking, scratch)
+    }
+
+    fn discount(&self, rank: usize) -> Option<f64> {
+        let power = i32::try_from(rank).unwrap_or(i32::MAX);
+        Some((1.0 - self.persistence) * self.persistence.powi(power))
+    }
+
+    fn swap_table(&self) -> Box<dyn SwapTable> {
+        Box::new(DiscountSwaps::default())
+    }
+}

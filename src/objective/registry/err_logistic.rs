@@ -1,0 +1,75 @@
+//! Logistic regression on the probability of relevance that ERR sees in a label.
+
+use super::{BuiltLoss, LossDefinition, LossUses};
+use crate::Convention;
+use crate::error::Result;
+use crate::gradient::Gradient;
+use crate::interrupt::Interrupt;
+use crate::objective::pointwise::{derivatives, each_doc, log_odds, sums_of, weighted};
+use crate::objective::tasks::{GradientCall, check};
+use crate::objective::{Objective, State, Target};
+
+pub(super) const DEFINITION: LossDefinition = LossDefinition {
+    name: "err_logistic",
+    user_name: "err_logistic",
+    estimator: "MART",
+    other_names: &[],
+    uses: LossUses { gains: true, ..LossUses::NONE },
+    build: |options| {
+        let convention = options.lambda.metric.convention().clone();
+        Ok(BuiltLoss::Scores(Box::new(ErrLogistic::new(convention)?)))
+    },
+};
+
+/// Cross entropy with the probability of relevance that ERR sees in a label: `(2^l - 1) / 2^lmax`,
+/// or what another gain makes of it (Burges et al., *Learning to rank using an ensemble of
+/// lambda-gradient models*, 2011).
+#[derive(Debug, Clone)]
+pub struct ErrLogistic {
+    convention: Convention,
+}
+
+impl ErrLogistic {
+    /// By the convention's gain and largest label; without the latter, that of the training set.
+    pub fn new(convention: Convention) -> Result<Self> {
+        convention.check()?;
+        Ok(Self { convention })
+    }
+}
+
+impl Objective for ErrLogistic {
+    fn gradients(
+        &self,
+        target: &Target<'_>,
+        state: State<'_>,
+        gradients: &mut [Gradient],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        check(target, &state, gradients)?;
+        let satisfaction = self.convention.satisfaction(target.labels)?;
+        let call = GradientCall { target, state: &state, interrupt };
+        each_doc(call, gradients, |score, label| derivatives(score, satisfaction(label), 1.0))
+    }
+
+    /// That of the weighted mean.
+    fn start_of(&self, words: &[u64]) -> f64 {
+        log_odds(sums_of(words))
+    }
+
+    fn words(&self, target: &Target<'_>) -> Vec<u64> {
+        let Ok(satisfaction) = self.convention.satisfaction(target.labels) else {
+            // The call for gradients reports labels without a gain.
+            return weighted(target, |_| [0.0; 2]);
+        };
+        weighted(target, |label| [1.0 - satisfaction(label), satisfaction(label)])
+    }
+
+    fn of_part(&self, max_label: f32, _words: &[u64]) -> Option<Box<dyn Objective>> {
+        let max_label = self.convention.max_label.or(Some(max_label));
+        Some(Box::new(Self { convention: Convention { max_label, ..self.convention.clone() } }))
+    }
+
+    fn needs_pairs(&self) -> bool {
+        false
+    }
+}
