@@ -96,8 +96,8 @@ def plot_metric(ranker: Any, metric: str | None = None, *, ax: Any = None) -> An
         if best is not None and 1 <= best <= len(values):
             axes.plot([best], [values[best - 1]], look.marker, color=look.color, markersize=6)
     if booster.best_round is not None:
-        said = f"best round: {booster.best_round:,}"
-        axes.axvline(booster.best_round, color=NEUTRAL, linewidth=1, linestyle=":", label=said)
+        label = f"best round: {booster.best_round:,}"
+        axes.axvline(booster.best_round, color=NEUTRAL, linewidth=1, linestyle=":", label=label)
     tidy(axes)
     axes.set_xlabel("round")
     axes.set_ylabel(name)
@@ -180,8 +180,8 @@ def plot_importance(
     axes.set_xlabel(label)
     left_out = matter - len(order)
     if left_out:
-        said = f"{count(left_out, 'feature')} of less importance not shown"
-        axes.set_title(said, fontsize="small", loc="right")
+        label = f"{count(left_out, 'feature')} of less importance not shown"
+        axes.set_title(label, fontsize="small", loc="right")
     return axes
 
 
@@ -237,8 +237,8 @@ def _draw_split(axes: Any, placed: PlacedNode, names: Sequence[str]) -> None:
         width = 2.6 if placed.node["missing_left"] == is_left else 1.0
         axes.plot(x + ways, bend, color=NEUTRAL, linewidth=width, zorder=1)
     axes.plot([x], [y], "o", color=NEUTRAL, markersize=5)
-    said = plain(shortened(split_condition(placed.node, names), 34))
-    text = axes.annotate(said, (x, y), xytext=(4, 4), textcoords="offset points", fontsize="small")
+    label = plain(shortened(split_condition(placed.node, names), 34))
+    text = axes.annotate(label, (x, y), xytext=(4, 4), textcoords="offset points", fontsize="small")
     text.set_path_effects(on_background(axes))
 
 

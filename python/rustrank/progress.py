@@ -98,6 +98,6 @@ class _Lines:
             if self.count not in (1, self.total) and now - self.last < _SECONDS:
                 return
             self.last = now
-            said = f": {name}" if name else ""
-            sys.stderr.write(f"{self.what} {self.count} of {self.total}{said}\n")
+            suffix = f": {name}" if name else ""
+            sys.stderr.write(f"{self.what} {self.count} of {self.total}{suffix}\n")
             sys.stderr.flush()

@@ -559,9 +559,10 @@ _KILLED = """
     import rustrank as rr
     raw = rr.datasets.make_polynomial(num_queries=60, seed=1)
     train = rr.Dataset(raw.X, raw.y, qid=raw.qid)
+    grow = rr.train  # Imported here, and not in the time until the kill.
     print("ready", flush=True)
-    rr.train(train, num_trees=100000, num_leaves=7, checkpoint=sys.argv[1], checkpoint_every=1,
-             resume=True)
+    grow(train, num_trees=100000, num_leaves=7, checkpoint=sys.argv[1], checkpoint_every=1,
+         resume=True)
 """
 
 

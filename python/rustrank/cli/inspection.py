@@ -187,17 +187,19 @@ def model_inspection(path: str, facts: dict[str, Any], with_features: bool) -> s
 
 
 def _model_facts(facts: dict[str, Any]) -> list[str]:
-    said = [("intercept", f"{facts['intercept']:g}")]
+    facts_shown = [("intercept", f"{facts['intercept']:g}")]
     if facts["num_trees"]:
         used, whole = facts["num_used_features"], count(facts["num_features"], "feature")
-        said.append(("in splits", f"{used:,} of {whole}"))
+        facts_shown.append(("in splits", f"{used:,} of {whole}"))
     if facts["query_ranks"]:
-        said.append(("ranks", f"within queries, beside {facts['num_raw_features']:,} raw values"))
+        facts_shown.append(
+            ("ranks", f"within queries, beside {facts['num_raw_features']:,} raw values")
+        )
     if facts["classes"] is not None:
-        said.append(("classes", ", ".join(f"{label:g}" for label in facts["classes"])))
-    said += [(name, facts["params"][name]) for name in _TELLING if name in facts["params"]]
-    width = max(len(name) for name, _ in said)
-    return [f"{name.ljust(width)}  {value}" for name, value in said]
+        facts_shown.append(("classes", ", ".join(f"{label:g}" for label in facts["classes"])))
+    facts_shown += [(name, facts["params"][name]) for name in _TELLING if name in facts["params"]]
+    width = max(len(name) for name, _ in facts_shown)
+    return [f"{name.ljust(width)}  {value}" for name, value in facts_shown]
 
 
 def _model_features(shown: list[dict[str, Any]], facts: dict[str, Any]) -> str:

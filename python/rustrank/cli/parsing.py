@@ -104,9 +104,9 @@ def command(
     has_config : bool
         Whether options may come from a file.
     """
-    said = f"{says[0].upper()}{says[1:]}."
+    description = f"{says[0].upper()}{says[1:]}."
     usage = f"rustrank {name} {usage}"
-    parser = new_parser(commands.add_parser, name, said, epilog, help=says, usage=usage)
+    parser = new_parser(commands.add_parser, name, description, epilog, help=says, usage=usage)
     parser.set_defaults(run=run, parser=parser, reads=tuple(reads))
     if has_config:
         parser.add_argument(

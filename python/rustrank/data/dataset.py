@@ -275,8 +275,8 @@ class Dataset:
         if known is not None and known.names:
             message = "like: its categories are texts, and LETOR text holds numbers"
             raise ParamError(message, code="like")
-        said = None if like is None else categorical
-        more = {"buffer_bytes": buffer_bytes, "categorical": said}
+        refused = None if like is None else categorical
+        more = {"buffer_bytes": buffer_bytes, "categorical": refused}
         categories = Categories(numbers_of(categorical, names, None))
         bins = _bins(like, names, max_bins, sample_rows, query_ranks, categories, **more)
         most = whole("max_features", max_features, 1, 2**31)

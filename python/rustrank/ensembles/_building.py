@@ -312,8 +312,8 @@ class _Measurements:
         for name, some in subsets.items():
             mixture = MemberWeights(dict.fromkeys(some, 1.0))
             scores = mixture.score(held), mixture.score(valid)
-            said = f"{len(some)} members"
-            figures[name] = said, self._of(held, scores[0]), self._of(valid, scores[1])
+            description = f"{len(some)} members"
+            figures[name] = description, self._of(held, scores[0]), self._of(valid, scores[1])
         return figures
 
     def _of(self, scored: MemberScores, scores: Scores) -> Evaluation:
@@ -330,9 +330,9 @@ def rows_of(
     """Return a row for each name, compared with the best member."""
     drawing = Drawing.of(10_000, 0, num_threads)
     made = {}
-    for name, (said, held, valid) in figures.items():
+    for name, (description, held, valid) in figures.items():
         pair = Comparison.of(best, valid, ("the best member", name), drawing, level)
-        made[name] = Row(said, held, valid, next(iter(pair.values())))
+        made[name] = Row(description, held, valid, next(iter(pair.values())))
     return made
 
 

@@ -97,8 +97,8 @@ class MemberWeights:
         if len({round(share, 9) for share in shares.values()}) == 1:
             return f"{len(shares)} alike"
         first = sorted(shares, key=lambda name: -abs(shares[name]))[:3]
-        said = ", ".join(f"{name} {shares[name]:.0%}" for name in first)
-        return said if len(shares) <= len(first) else f"{said}, ..."
+        largest = ", ".join(f"{name} {shares[name]:.0%}" for name in first)
+        return largest if len(shares) <= len(first) else f"{largest}, ..."
 
 
 def weighted(scored: MemberScores, weights: Mapping[str, float]) -> Scores:

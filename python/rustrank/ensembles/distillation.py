@@ -65,15 +65,15 @@ class Distillation:
     @property
     def statements(self) -> list[str]:
         """The result in sentences."""
-        said = [
+        sentences = [
             f"the student's ranking has {number(self.fidelity)} [{interval(self.fidelity.interval)}] "
             "of the NDCG of the teacher's own"
         ]
         if self._trees is not None:
-            said.append(f"{self.booster.num_trees:,} trees in place of {self._trees:,}")
+            sentences.append(f"{self.booster.num_trees:,} trees in place of {self._trees:,}")
         if self.against is not None:
-            said.append(f"by labels, {self.against.statement}")
-        return said
+            sentences.append(f"by labels, {self.against.statement}")
+        return sentences
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         head = ["", "metric", "mean", "95% interval"]
@@ -163,7 +163,7 @@ def distill(
     """
     most = threads(num_threads)
     student = _student(ranker, most)
-    told = _targets(targets, student)
+    kind = _targets(targets, student)
     deep = whole("depth", depth, 1, 10_000)
     share = real("valid", valid)
     if not 0 < share < 1:
@@ -171,7 +171,7 @@ def distill(
         raise ParamError(message, code="valid")
     docs, scores = _docs(teacher, X, y, (qid, group), most)
     ranks = ranked(scores, docs, deep)
-    labels = ranks if told == "ranks" else (scores - scores.min()) / _spread(scores)
+    labels = ranks if kind == "ranks" else (scores - scores.min()) / _spread(scores)
     # What is held out must not depend on whether there are labels.
     as_told = replace(docs, y=ranks.astype(np.float32))
     kept, held = as_told.split_queries([1 - share, share], whole("seed", seed, 0, 2**31))

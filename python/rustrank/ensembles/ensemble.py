@@ -66,7 +66,7 @@ class EnsembleTables:
         """What the figures say."""
         row = self.combinations[self.chosen]
         first = self.metrics[0]
-        said = [
+        sentences = [
             f"{self.chosen}: {first} {number(row.valid[first])} "
             f"[{interval(row.valid[first].bootstrap(self.level))}] on docs that nothing has seen",
             _verdict(row.against),
@@ -75,12 +75,12 @@ class EnsembleTables:
         if others:
             best = max(others, key=lambda name: mean_of(self.combinations[name].held_out))
             theirs = self.combinations[best]
-            said.append(
+            sentences.append(
                 f"{best} is the best of the others: {number(theirs.held_out[first])} against "
                 f"{number(row.held_out[first])} on held-out docs, {number(theirs.valid[first])} "
                 f"against {number(row.valid[first])} on these"
             )
-        return said
+        return sentences
 
     def _tables(self) -> dict[str, tuple[list[str], list[list[str]]]]:
         """Return a table each for combinations, members and subsets, as the fifth paper has them."""
@@ -111,8 +111,8 @@ class EnsembleTables:
         return "\n\n".join([*tables, "\n".join(self.statements)])
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<p>{html.escape(statement)}</p>" for statement in self.statements)
-        return "".join(html_table(*table, left=2) for table in self._tables().values()) + said
+        sentences = "".join(f"<p>{html.escape(statement)}</p>" for statement in self.statements)
+        return "".join(html_table(*table, left=2) for table in self._tables().values()) + sentences
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""

@@ -72,12 +72,12 @@ class Member:
 
     def description(self) -> str:
         """Describe the member in one line."""
-        said = f"the models of {self.ranker}" if self.shared else repr(self.ranker)
+        description = f"the models of {self.ranker}" if self.shared else repr(self.ranker)
         if self.augment is not None:
-            said += f", {self.augment[1]} copies of {self.augment[0]:g} of the docs"
+            description += f", {self.augment[1]} copies of {self.augment[0]:g} of the docs"
         if self.stack:
-            said += f", on {', '.join(self.stack)}"
-        return said if self.normalise == "none" else f"{said}, as {self.normalise}"
+            description += f", on {', '.join(self.stack)}"
+        return description if self.normalise == "none" else f"{description}, as {self.normalise}"
 
 
 @dataclass(frozen=True)
@@ -140,8 +140,8 @@ def yahoo2010(
                 f"LambdaMART for {called}, MART scores as features",
             ),
         }
-        for name, (member, said) in rows.items():
-            members[name], says[name] = member, said
+        for name, (member, description) in rows.items():
+            members[name], says[name] = member, description
     for name, metric, called in (("M9", "err", "ERR"), ("M10", ndcg, "NDCG")):
         members[name] = Member(LambdaRank(hidden=(hidden,), epochs=epochs, metric=metric), 1)
         says[name] = f"LambdaRank for {called}"

@@ -57,16 +57,16 @@ def plot_combiner(combiner: Combiner, ax: Any = None) -> Any:
 def _plot_sweep(combiner: Combiner, curve: Curve, axes: Any) -> None:
     low, high = combiner.interval or (0.0, 0.0)
     alpha = combiner.alpha
-    said = f"best interval, {low:.6g} to {high:.6g}"
-    axes.axvspan(low, high, color=FIRST, alpha=FAINT, linewidth=0, label=said)
+    label = f"best interval, {low:.6g} to {high:.6g}"
+    axes.axvspan(low, high, color=FIRST, alpha=FAINT, linewidth=0, label=label)
     axes.axvline(alpha, color=NEUTRAL, linewidth=1)
     axes.plot(*_line(curve), color=FIRST, linewidth=1.4, label=f"fitted, {number(combiner.value)}")
     # A dot, since the best interval may be narrower than any line.
     axes.plot([alpha], [combiner.value], "o", color=FIRST, markersize=6)
     theirs, held_out = combiner.held_out_curve, combiner.held_out
     if theirs is not None and held_out is not None:
-        said = f"held out, {number(held_out)}"
-        axes.plot(*_line(theirs), color=SECOND, linewidth=1.4, label=said)
+        label = f"held out, {number(held_out)}"
+        axes.plot(*_line(theirs), color=SECOND, linewidth=1.4, label=label)
         axes.plot([alpha], [held_out], "o", color=SECOND, markersize=6)
     first, second = combiner.names
     start, end = combiner._options.alphas or (0.0, 1.0)
@@ -188,12 +188,12 @@ def plot_comparison(compared: MetricComparison, ax: Any = None) -> Any:
         there = np.where(chosen, differences, 0.0)
         axes.fill_between(places, there, step="mid", color=color, linewidth=0, label=label)
     low, high = compared.interval
-    said = (
+    label = (
         f"mean {number(compared.difference, '+')}, {percent(compared.level)} interval "
         f"{interval(compared.interval, '+')}"
     )
     axes.axhspan(low, high, color=FIRST, alpha=FAINT, linewidth=0)
-    axes.axhline(compared.difference, color=FIRST, linewidth=1.4, linestyle="--", label=said)
+    axes.axhline(compared.difference, color=FIRST, linewidth=1.4, linestyle="--", label=label)
     axes.axhline(0, color=NEUTRAL, linewidth=0.8)
     tidy(axes)
     axes.set_xlim(0.5, max(places[-1:], default=1) + 0.5)
@@ -234,8 +234,8 @@ def plot_ensemble(ensemble: EnsembleTables, ax: Any = None) -> Any:
     marked = {ensemble.chosen, ensemble.best_member}
     labels = [plain(f"{name} *" if name in marked else name) for name in names]
     axes.set_yticks(np.arange(len(names) - 1, -1, -1), labels, fontsize="small")
-    said = f"{metric} with {percent(ensemble.level)} intervals; dotted: {ensemble.best_member}"
-    axes.set_xlabel(said)
+    label = f"{metric} with {percent(ensemble.level)} intervals; dotted: {ensemble.best_member}"
+    axes.set_xlabel(label)
     tidy(axes, "x")
     legend_above(axes, 3)
     return axes
@@ -275,6 +275,6 @@ def _places(panel: Any, values: list[Any]) -> Any:
         if places.min() > 0 and places.max() / places.min() >= 10:
             panel.set_xscale("log")
         return places
-    said = list(dict.fromkeys(map(str, values)))
-    panel.set_xticks(range(len(said)), said, rotation=45)
-    return np.array([said.index(str(value)) for value in values])
+    label = list(dict.fromkeys(map(str, values)))
+    panel.set_xticks(range(len(label)), label, rotation=45)
+    return np.array([label.index(str(value)) for value in values])

@@ -47,7 +47,7 @@ class Axes:
     """The labels and axis scales of a line chart."""
 
     #: For those who do not see it.
-    said: str
+    label: str
     x_label: str
     y_label: str
     #: Vertical lines: where, and what they are.
@@ -125,9 +125,9 @@ def line_chart(lines: Sequence[Line], axes: Axes) -> Markup:
         x_ticks = [(at, _shown(at)) for at in _apart(sorted(round_ones), frame)]
     return tag(
         "div",
-        key([(one.name, one.place) for one in lines], [said for _, said in axes.marks]),
+        key([(one.name, one.place) for one in lines], [label for _, label in axes.marks]),
         tag("p", axes.y_label, class_="axis"),
-        _plot(joined(*drawn), frame, (x_ticks, ticks(*frame.y)), axes.said),
+        _plot(joined(*drawn), frame, (x_ticks, ticks(*frame.y)), axes.label),
         tag("p", axes.x_label, class_="axis under"),
         class_="chart",
     )
@@ -147,7 +147,7 @@ def key(names: Sequence[tuple[str, int]], marks: Sequence[str] = ()) -> Markup:
     items = [
         tag("li", _sample(place), " ", name, class_=f"{color(place)}") for name, place in names
     ]
-    items += [tag("li", tag("span", class_="upright"), " ", said) for said in marks]
+    items += [tag("li", tag("span", class_="upright"), " ", label) for label in marks]
     return tag("ul", *items, class_="key")
 
 
@@ -184,7 +184,7 @@ def _plot(
     drawn: Markup,
     frame: _Frame,
     numbers: tuple[Sequence[tuple[float, str]], Sequence[float]],
-    said: str,
+    label: str,
 ) -> Markup:
     """Add a grid and axis numbers to a drawing."""
     x_ticks, y_ticks = numbers
@@ -199,7 +199,7 @@ def _plot(
         viewBox=f"0 0 {_SIDE} {_SIDE}",
         preserveAspectRatio="none",
         role="img",
-        aria_label=said,
+        aria_label=label,
     )
     left = [tag("span", _shown(at), style=f"top:{100 * frame.down(at):.2f}%") for at in y_ticks]
     below = [
@@ -214,7 +214,7 @@ def _plot(
     )
 
 
-def fall_chart(differences: Floats, said: str) -> Markup:
+def fall_chart(differences: Floats, label: str) -> Markup:
     """Draw differences from the largest gain to the largest loss."""
     known = np.sort(differences[~np.isnan(differences)])[::-1]
     if len(known) > _BARS:
@@ -237,7 +237,9 @@ def fall_chart(differences: Floats, said: str) -> Markup:
             tag("path", d=f"{path}L{ends[1]:.1f} {zero:.1f}L{ends[0]:.1f} {zero:.1f}Z", class_=side)
         )
     bars.append(tag("line", x1=0, x2=_SIDE, y1=f"{zero:.1f}", y2=f"{zero:.1f}", class_="zero"))
-    return tag("div", _plot(joined(*bars), frame, ([], ticks(*frame.y)), said), class_="chart fall")
+    return tag(
+        "div", _plot(joined(*bars), frame, ([], ticks(*frame.y)), label), class_="chart fall"
+    )
 
 
 def interval_track(

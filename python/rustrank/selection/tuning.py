@@ -115,10 +115,10 @@ class Tuning:
     @property
     def statements(self) -> list[str]:
         """The result in sentences."""
-        said = ", ".join(f"{name}={value!r}" for name, value in self.best.items())
+        options = ", ".join(f"{name}={value!r}" for name, value in self.best.items())
         level = interval(self.choosing.interval)
         return [
-            f"best of {count(len(self.trials), 'setting')}: {said}",
+            f"best of {count(len(self.trials), 'setting')}: {options}",
             f"taking the best on other queries gives {self.metric} {number(self.choosing)} [{level}]",
         ]
 

@@ -83,8 +83,8 @@ def _known(commands: Any) -> Iterator[Command]:
 
 
 def _option(action: argparse.Action, offered: tuple[str, ...]) -> Option:
-    said = (action.help or "").replace("%%", "%")
-    return Option(tuple(action.option_strings), said, action.nargs != 0, tuple(offered))
+    description = (action.help or "").replace("%%", "%")
+    return Option(tuple(action.option_strings), description, action.nargs != 0, tuple(offered))
 
 
 def _bash(commands: list[Command]) -> str:

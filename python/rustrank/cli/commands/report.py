@@ -125,7 +125,7 @@ def _run(options: argparse.Namespace) -> int:
         made.save(options.out)
     stream = telling(options.out)
     if options.json:
-        told = {
+        summary = {
             "data": options.data,
             "out": options.out,
             "rankers": {name: one.to_dict() for name, one in made.evaluations.items()},
@@ -134,7 +134,7 @@ def _run(options: argparse.Namespace) -> int:
                 for (a, b), compared in made.comparisons.items()
             ],
         }
-        print_json(told, stream)
+        print_json(summary, stream)
     else:
         for compared in made.comparisons.values():
             stream.write(f"{compared.statements[0]}\n")

@@ -151,19 +151,19 @@ def _said_in_docstring() -> dict[str, tuple[str, str]]:
 def _run(options: argparse.Namespace) -> int:
     for output in (options.model, options.checkpoint):
         require_place(output, options.data, *(options.valid or ()))
-    told = _trained(options)
-    if not told:
+    summary = _trained(options)
+    if not summary:
         return 0
     stream = telling(options.model)
     if options.json:
-        print_json(told, stream)
+        print_json(summary, stream)
     else:
-        stream.write(f"{_table_of(told)}\n")
+        stream.write(f"{_table_of(summary)}\n")
     return 0
 
 
 def _trained(options: argparse.Namespace) -> dict[str, Any]:
-    """Train and save; return what can be said of it."""
+    """Train and save; return a summary of it."""
     from rustrank.data.dataset import Dataset
     from rustrank.distributed.mpi import launched_world_size
     from rustrank.training.train import train
@@ -219,7 +219,7 @@ def _trained_together(options: argparse.Namespace, given: dict[str, Any]) -> dic
 
 
 def _told(options: argparse.Namespace, booster: Booster) -> dict[str, Any]:
-    """Return what can be said of a training."""
+    """Return a summary of a training."""
     return {
         "model": options.model,
         "num_trees": booster.num_trees,
@@ -242,14 +242,14 @@ def _values(booster: Booster) -> dict[str, dict[str, float]]:
     }
 
 
-def _table_of(told: dict[str, Any]) -> str:
+def _table_of(summary: dict[str, Any]) -> str:
     """Show what was trained."""
-    trees, rounds = told["num_trees"], told["rounds"]
+    trees, rounds = summary["num_trees"], summary["rounds"]
     said = f"{trees} trees" if trees == rounds else f"{trees} trees, the best of {rounds}"
-    lines = [f"{told['model']}: {said}"]
+    lines = [f"{summary['model']}: {said}"]
     rows = [
         [name, metric, number(value)]
-        for name, metrics in told["valid"].items()
+        for name, metrics in summary["valid"].items()
         for metric, value in metrics.items()
     ]
     if rows:

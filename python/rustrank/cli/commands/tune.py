@@ -153,8 +153,8 @@ def _ranker(options: argparse.Namespace, gain: Any) -> Any:
         message = f"--ranker: got {options.ranker!r}{hint}"
         raise UnknownNameError(message, code="ranker")
     fixed = dict(_split("--set", one) for one in options.set or ())
-    told = {"metric": options.metric, "gain": gain, "random_state": options.seed}
-    ranker = getattr(rustrank, _RANKERS[options.ranker])(**told)
+    options_of_ranker = {"metric": options.metric, "gain": gain, "random_state": options.seed}
+    ranker = getattr(rustrank, _RANKERS[options.ranker])(**options_of_ranker)
     return ranker.set_params(**{name: _value(text) for name, text in fixed.items()})
 
 
