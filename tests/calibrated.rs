@@ -13,7 +13,7 @@ use rustrank::boosting::{
 };
 use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::model::{Calibrated, Component, Knot, Model, Normalisation, Part, Scorer};
-use rustrank::objective::{Kind, ObjectiveOptions};
+use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
 use rustrank::simd::Level;
 use rustrank::{Grouping, Interrupt};
 use std::sync::Arc;
@@ -160,7 +160,7 @@ fn dataset(cells: &[f32], base: Option<Vec<f64>>) -> Dataset {
 }
 
 fn plan(base: Option<BaseModel>) -> TrainingPlan {
-    let options = ObjectiveOptions::new(Kind::LambdaRank, "ndcg@5".parse().unwrap());
+    let options = ObjectiveOptions::new(ObjectiveKind::LambdaRank, "ndcg@5".parse().unwrap());
     TrainingPlan {
         params: BoostingParams { num_trees: 5, ..BoostingParams::default() },
         loss: TrainingLoss::new(&options).unwrap(),
