@@ -1,8 +1,9 @@
-//! Growth of one tree by ranks that all have all docs, each of which searches some of the features.
+//! Feature-parallel growth: each worker has all documents and searches some of the features.
 //!
-//! The columns of a tree are dealt out in runs. For each node, or two siblings, the ranks exchange the
-//! best splits that they have found, and all take the best of these: of equals that of the first feature,
-//! whoever found it, as one process would. Each rank then parts the docs itself.
+//! Each worker searches a contiguous part of the columns. For each node, or pair of siblings, the
+//! workers exchange the best splits they have found, and all take the best of these; of equal
+//! splits the one with the smallest slot, as a single process would. Each worker then partitions
+//! the documents itself.
 
 use super::grower::{Grower, TreeGrowth};
 use super::split_search::{SearchResult, SplitCandidate, SplitTest};
@@ -10,11 +11,11 @@ use crate::distributed::Collective;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 
-/// The words of what was found in a node.
+/// The number of words of a search result.
 const WORDS: usize = 7;
 
 impl Grower {
-    /// Leaves the columns that are this rank's to search.
+    /// Keeps only the columns that this worker searches.
     pub(super) fn keep_own_columns(&self, growth: &mut TreeGrowth<'_>) {
         if let Some(workers) = &self.feature_workers {
             let (len, rank, size) = (growth.positions.len(), workers.rank(), workers.size());
@@ -23,7 +24,8 @@ impl Grower {
         }
     }
 
-    /// An error if the work is to end; where others wait for this rank, they are told first.
+    /// Returns an error if the training was interrupted. If other workers wait for this one, the
+    /// error is kept until they have been told.
     pub(super) fn check_interrupt(
         &self,
         interrupt: &Interrupt,
@@ -38,7 +40,7 @@ impl Grower {
         Ok(())
     }
 
-    /// What all ranks together have found.
+    /// The best results of all workers.
     pub(super) fn joined(
         &self,
         found: [SearchResult; 2],
@@ -62,7 +64,7 @@ impl Grower {
             }
         }
         if !sends_unsplittable {
-            // What this rank has found to be dead it need not look at again.
+            // This worker need not search again what it knows to be unsplittable.
             let unsplittable = found.map(|found| found.unsplittable);
             joined
                 .iter_mut()
@@ -83,7 +85,7 @@ fn to_words(found: &SearchResult, sends_unsplittable: bool) -> Vec<u64> {
     let head = (unsplittable.len() as u64) << 1 | u64::from(found.best.is_some());
     words.push(head);
     if let Some(best) = &found.best {
-        // There are no categories where features are shared.
+        // Categorical features are not supported with shared features.
         let code = match best.test {
             SplitTest::UpTo(code) => code,
             SplitTest::In(_) => u8::MAX,

@@ -1,14 +1,15 @@
-//! Gradients as integers: two sums in one addition, the same in any order.
+//! Gradients as integers: one addition sums gradient and hessian, and sums have no rounding.
 //!
-//! A doc becomes one `u64`: its scaled gradient in the upper 32 bits, in two's complement, and its
-//! scaled hessian in the lower 32 (or a one, where splits are chosen by least squares).
+//! A document becomes one `u64`: its scaled gradient in the upper 32 bits, in two's complement, and
+//! its scaled hessian in the lower 32 bits (or a 1, if splits are chosen by least squares).
 //!
-//! The scales come from sums that are exact, so they do not depend on the order of docs, or on how
-//! they are dealt out to the ranks of a team. No sum can overflow, whatever the docs: the scales are such that, over all docs of a tree, the
-//! absolute gradients sum to less than 2³¹ and the hessians to less than 2³², with half a unit a doc
-//! left for rounding. So no carry ever leaves the lower half, and the sum over any set of docs is
-//! exact; subtracting a child from its parent is exact too. Where there are so many docs that half a
-//! unit each would take most of the room, values are cut towards zero instead of rounded.
+//! The scales come from exact sums, so they depend neither on the order of documents nor on how
+//! workers share them. No sum can overflow: the scales are such that, over all documents of a tree,
+//! the absolute gradients sum to less than 2³¹ and the hessians to less than 2³², with half a unit
+//! per document left for rounding. So no carry ever leaves the lower half, the sum over any set of
+//! documents is exact, and so is the difference between a parent and a child. With so many
+//! documents that half a unit each would take most of the range, values are truncated instead of
+//! rounded.
 
 use super::kernel::{self, Packing};
 use super::options::Criterion;

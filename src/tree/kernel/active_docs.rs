@@ -1,12 +1,13 @@
-//! Picking out the docs that are loud in a run.
+//! Selects the documents that are active in a sparse run.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
 use crate::simd::Level;
 
-/// More room than there are docs: whole vectors are written.
+/// Extra room in the output, because whole vectors are written.
 pub(crate) const ROOM: usize = 16;
 
-/// Some docs, the packed gradient of each, and the runs that it is loud in, as many of each.
+/// Documents with their packed gradients and the runs in which they are active, all of the same
+/// length.
 #[derive(Clone, Copy)]
 pub(crate) struct RunDocs<'a> {
     pub(crate) docs: &'a [u32],
@@ -14,8 +15,8 @@ pub(crate) struct RunDocs<'a> {
     pub(crate) active_runs: &'a [u32],
 }
 
-/// Moves the docs that are loud in a run, and their gradients, to the front of `docs` and `gradients`,
-/// which have [`ROOM`] beyond them; returns how many there are.
+/// Copies the documents that are active in a run, and their gradients, to the front of `docs` and
+/// `gradients`; returns their number. Both need [`ROOM`] more than the number of documents.
 ///
 /// # Panics
 /// If there is less room.
@@ -37,7 +38,7 @@ pub(crate) fn select_active(
         len = unsafe { avx512::select_active(crowd, run, docs, gradients) };
     }
     for ((&doc, &gradient), active_runs) in all.iter().zip(of_all).zip(active_runs).skip(at) {
-        // Without a branch: the next doc takes the place of a quiet one.
+        // Branch-free: the next document overwrites an inactive one.
         (docs[len], gradients[len]) = (doc, gradient);
         len += (active_runs >> run & 1) as usize;
     }
@@ -52,11 +53,11 @@ mod avx512 {
         _mm512_set1_epi32, _mm512_storeu_si512, _mm512_test_epi32_mask,
     };
 
-    /// Picks from the docs that fill whole vectors.
+    /// Selects from the documents that fill whole vectors.
     ///
     /// # Safety
-    /// There are as many docs, gradients and bits, and sixteen places more than these in `docs` and
-    /// `gradients`.
+    /// The three slices of `crowd` are equally long; `docs` and `gradients` are at least sixteen
+    /// longer.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,popcnt,bmi1,bmi2")]
     pub(super) unsafe fn select_active(
         crowd: RunDocs<'_>,

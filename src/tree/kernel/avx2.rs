@@ -1,4 +1,4 @@
-//! Searching histograms, four values a step.
+//! Histogram search with AVX2: four values per step.
 #![expect(unsafe_code, reason = "a kernel: AVX2 behind a run-time check")]
 
 use super::LevelReductions;

@@ -1,4 +1,5 @@
-//! Cutting docs in two, sixteen a step, and searching histograms, eight values a step.
+//! Partitioning with AVX-512, sixteen documents per step, and histogram search, eight values per
+//! step.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
 use super::LevelReductions;
@@ -17,7 +18,7 @@ use std::arch::x86_64::{
     _mm512_storeu_si512, _mm512_sub_epi32, _mm512_test_epi32_mask,
 };
 
-/// Whether all docs of a column can be told from each other by the 31 bits that a gather takes.
+/// Whether the 31-bit offsets of a gather reach all documents of the column.
 pub(super) fn fits(bytes: &[u8]) -> bool {
     bytes.len() <= 1 << 31
 }
@@ -30,7 +31,7 @@ pub(super) fn partition(
 ) -> usize {
     debug_assert!(Level::Avx512.is_available());
     assert!(docs.len() == right.len() && fits(bytes));
-    // Three bytes after that of a doc are read with it.
+    // A gather reads three bytes after that of a document.
     assert!(bytes.len() > 3);
     // SAFETY: `kernel::part` comes here only after `Level::Avx512.is_available()`, which checks the
     // features that `run` is compiled for; the column was checked just now.
@@ -54,7 +55,7 @@ unsafe fn run(bytes: &[u8], side: &LeftBytes, docs: &mut [u32], right: &mut [u32
         let sixteen = unsafe { _mm512_loadu_si512(docs.as_ptr().add(at).cast()) };
         let (first, end) = (docs[at], docs[at + 15]);
         let cells = match bytes.get(first as usize..).and_then(<[u8]>::first_chunk::<64>) {
-            // Docs are rising: these lie in one window, which is read at once.
+            // Documents are ascending, so these lie in one window, which is read at once.
             Some(window) if end.wrapping_sub(first) < 64 => {
                 // SAFETY: 64 bytes.
                 let window = unsafe { _mm512_loadu_si512(window.as_ptr().cast()) };
@@ -62,15 +63,15 @@ unsafe fn run(bytes: &[u8], side: &LeftBytes, docs: &mut [u32], right: &mut [u32
                 _mm512_permutexvar_epi8(positions, window)
             }
             _ => {
-                // No doc is outside of the table; what is not checked elsewhere costs less here than a
-                // pass.
+                // Documents are always inside of the table; clamping here is cheaper than checking
+                // them in a separate pass.
                 let positions = _mm512_min_epu32(sixteen, last);
                 // SAFETY: each place is an offset into `bytes` with three more bytes after it.
                 unsafe { _mm512_i32gather_epi32::<1>(positions, bytes.as_ptr().cast()) }
             }
         };
         let cells = _mm512_and_si512(cells, last_byte);
-        // The word of the byte is below eight: the upper half of the table is never looked at.
+        // The index of the word is below eight, so the upper half of the table is never used.
         let word = _mm512_permutexvar_epi32(_mm512_srli_epi32::<5>(cells), words);
         let bit = _mm512_srlv_epi32(word, _mm512_and_si512(cells, low));
         let goes = _mm512_test_epi32_mask(bit, one);
@@ -128,7 +129,7 @@ fn run_tally(columns: NodeColumns<'_>, tables: &mut SearchScratch, tally: &mut L
     tally.add_node(&Avx512Ops, columns, tables);
 }
 
-/// Sums eight at a time, splits sixteen at a time. Only for machines that have AVX-512.
+/// Sums eight at a time, filters splits sixteen at a time. Only for machines with AVX-512.
 pub(super) struct Avx512Ops;
 
 impl SearchOps for Avx512Ops {
@@ -151,9 +152,9 @@ impl SearchOps for Avx512Ops {
     }
 }
 
-/// The sums up to each of eight places, `before` what comes before; the sum of all after.
+/// The prefix sums of eight numbers, starting from `before`, which becomes the sum of all so far.
 ///
-/// The eight are summed up by themselves first, so that none waits long for those before.
+/// The eight are summed by themselves first, to shorten the dependency chain.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn add_eight(sums: &[u64; 8], before: &mut __m512i) -> __m512i {
@@ -210,7 +211,7 @@ fn filter_prefix(question: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2]
     seen.map(|lanes| lanes != 0)
 }
 
-/// A question in all lanes.
+/// A filter with its values in all lanes.
 struct BroadcastFilter {
     low: __m512i,
     high: __m512i,
@@ -238,7 +239,8 @@ impl BroadcastFilter {
         }
     }
 
-    /// Looks at the splits after sixteen places: those that beat the bar, those that are splits.
+    /// Checks the splits after sixteen codes: which may beat the threshold, and which are large
+    /// enough on both sides.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     fn look(&self, first: __m512i, second: __m512i, [beats, splits]: &mut [__mmask16; 2]) {

@@ -1,7 +1,6 @@
-//! The inner loops of tree growth: adding to histograms, searching them, and cutting the docs of a
-//! node in two.
+//! The inner loops of tree growth: summing histograms, searching them, and partitioning documents.
 //!
-//! All forms of a loop give the same result; which one runs is chosen once a call.
+//! All variants of a loop give the same result. The variant is chosen at each call.
 
 mod accumulate;
 mod active_docs;
@@ -26,7 +25,7 @@ pub(super) use sums::{add, subtract, total};
 use super::split_search::{NodeColumns, SearchResult};
 use crate::simd::Level;
 
-/// Searches columns at a level of instructions.
+/// Searches columns at a SIMD level.
 pub(super) fn search(
     level: Level,
     columns: NodeColumns<'_>,
@@ -42,7 +41,7 @@ pub(super) fn search(
     }
 }
 
-/// Adds a node to a tally, at the scanner's level of instructions.
+/// Adds the reductions of a node at the searcher's SIMD level.
 pub(super) fn add_node(
     columns: NodeColumns<'_>,
     tables: &mut SearchScratch,
@@ -67,7 +66,8 @@ mod tests {
 
     #[test]
     fn docs_are_cut_alike_at_every_level() {
-        // Some lie in one window of 64 cells, some in none, the last ones near the end of the column.
+        // Some lie in one window of 64 bytes, some in none, the last ones near the end of the
+        // column.
         let lens = [0u32, 1, 15, 16, 17, 31, 1000];
         for (len, apart) in
             lens.into_iter().flat_map(|len| [1, 3, 4, 5, 37].map(|apart| (len, apart)))
