@@ -188,11 +188,11 @@ impl ConstrainedSearch<'_> {
         }
         let Some(value) = self.value(node, left, 0) else { return };
         let valued = self.value_with(node, left, node.l2 + more_l2);
-        let [rank, score] = self.score(node, feature, valued, (false, code));
+        let [priority, score] = self.score(node, feature, valued, (false, code));
         if beats(score, feature.number, found.best.as_ref()) {
             let (slot, test) = (feature.number, SplitTest::In(codes));
             found.best =
-                Some(SplitCandidate { value, score, rank, slot, test, missing_left, left });
+                Some(SplitCandidate { value, score, priority, slot, test, missing_left, left });
         }
     }
 }

@@ -73,7 +73,7 @@ impl ConstrainedSearch<'_> {
                 left = left.wrapping_add(sum);
                 let direction = self.constraints.direction(of.searcher.slots, feature.number, code);
                 let Some(value) = self.value(of.node, left, direction) else { continue };
-                let [rank, score] = self.score(of.node, feature, value, (missing_left, code));
+                let [priority, score] = self.score(of.node, feature, value, (missing_left, code));
                 if !beats(score, feature.number, found.best.as_ref()) {
                     continue;
                 }
@@ -83,7 +83,7 @@ impl ConstrainedSearch<'_> {
                 let missing_left = if missing == 0 { is_most } else { missing_left };
                 let (slot, test) = (feature.number, SplitTest::UpTo(code));
                 found.best =
-                    Some(SplitCandidate { value, score, rank, slot, test, missing_left, left });
+                    Some(SplitCandidate { value, score, priority, slot, test, missing_left, left });
             }
         }
     }
@@ -122,7 +122,7 @@ impl ConstrainedSearch<'_> {
     /// The value of both sides of a split with this `l2`.
     pub(super) fn value_with(&self, node: &SearchNode<'_>, left: u64, l2: f64) -> f64 {
         let sides = [left, node.total.wrapping_sub(left)].map(GradientSums::of);
-        if self.bounds.are_tight() {
+        if self.bounds.is_bounded() {
             return sides.iter().map(|&sums| self.bounds.value(sums, l2)).sum();
         }
         // The same arithmetic as the kernels, to the bit.
@@ -135,7 +135,7 @@ impl ConstrainedSearch<'_> {
         (left_grad * left_grad * b + right_grad * right_grad * a) / (a * b)
     }
 
-    /// The rank that leaves are compared by, and the score that splits of a node are compared by;
+    /// The priority that leaves are compared by, and the score that splits of a node are compared by;
     /// minus infinity if the split reduces too little.
     pub(super) fn score(
         &self,
@@ -148,13 +148,13 @@ impl ConstrainedSearch<'_> {
             return [f64::NEG_INFINITY; 2];
         }
         let weight = self.constraints.weight(feature.number);
-        let rank = if weight == 1.0 {
+        let priority = if weight == 1.0 {
             value
         } else {
             node.unsplit_value + weight * (value - node.unsplit_value)
         };
         let id = (feature.slot.feature, left, code);
-        let moved = |noise: &SplitNoise| noise.moved(rank.max(0.0), id);
-        [rank, node.noise.as_ref().map_or(rank, moved)]
+        let noisy_root = |noise: &SplitNoise| noise.noisy_root(priority.max(0.0), id);
+        [priority, node.noise.as_ref().map_or(priority, noisy_root)]
     }
 }

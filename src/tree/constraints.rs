@@ -52,14 +52,14 @@ impl Constraints {
                 .got("criterion \"least_squares\"")
                 .expected("\"second_order\""));
         }
-        each_once("monotone", self.monotone.iter().map(|&(f, _)| f), num_features)?;
+        check_unique("monotone", self.monotone.iter().map(|&(f, _)| f), num_features)?;
         let categorical =
             |(feature, _): &&(u32, _)| binning.mappers()[*feature as usize].categories().is_some();
         if let Some((feature, _)) = self.monotone.iter().find(categorical) {
             let what = format!("monotone has feature {feature}, whose categories have no order");
             return Err(Error::param("monotone", what));
         }
-        each_once("feature_weight", self.feature_weight.iter().map(|&(f, _)| f), num_features)?;
+        check_unique("feature_weight", self.feature_weight.iter().map(|&(f, _)| f), num_features)?;
         for group in &self.interactions {
             check_known("interactions", group.iter().copied(), num_features)?;
             if group.is_empty() {
@@ -97,7 +97,7 @@ impl Constraints {
             ("interactions", groups.collect::<Vec<_>>().join(" ")),
             ("feature_weight", weights.collect::<Vec<_>>().join(" ")),
         ];
-        named.retain(|(_, said)| !said.is_empty());
+        named.retain(|(_, value)| !value.is_empty());
         named
     }
 
@@ -118,7 +118,7 @@ fn check_known(
     }
 }
 
-fn each_once(
+fn check_unique(
     name: &'static str,
     features: impl Iterator<Item = u32> + Clone,
     num_features: usize,
@@ -150,10 +150,10 @@ impl ActiveConstraints {
     /// `None` if the SIMD kernels can search all features.
     pub(super) fn of(options: &GrowOptions, slots: &FeatureSlots) -> Option<Self> {
         let limits = &options.limits;
-        let weighs = limits.feature_weight.iter().any(|&(_, weight)| weight != 1.0);
+        let has_weights = limits.feature_weight.iter().any(|&(_, weight)| weight != 1.0);
         let is_monotone = !limits.monotone.is_empty();
         let has_categories = slots.all().iter().any(|slot| slot.is_category);
-        if !weighs && !is_monotone && limits.interactions.is_empty() && !has_categories {
+        if !has_weights && !is_monotone && limits.interactions.is_empty() && !has_categories {
             return None;
         }
         let len = slots.len();
@@ -163,7 +163,7 @@ impl ActiveConstraints {
             weights: vec![1.0; len],
             groups: Vec::new(),
             // Weighted reductions can be compared only if all are computed the same way.
-            constrained: if weighs { FeatureSet::all(len) } else { FeatureSet::none(len) },
+            constrained: if has_weights { FeatureSet::all(len) } else { FeatureSet::none(len) },
             is_monotone,
             categories: options.categories.clone(),
         };
@@ -193,13 +193,18 @@ impl ActiveConstraints {
     }
 
     /// Removes the features whose weight is 0.
-    pub(super) fn leave_out(&self, features: &mut FeatureSet) {
+    pub(super) fn remove_weightless(&self, features: &mut FeatureSet) {
         let weightless = self.weights.iter().enumerate().filter(|(_, weight)| **weight == 0.0);
         weightless.for_each(|(slot, _)| features.remove(slot));
     }
 
     /// Extends a path by a feature: keeps the groups that contain it, and the features of these.
-    pub(super) fn narrow(&self, slot: usize, groups: &mut Vec<u32>, features: &mut FeatureSet) {
+    pub(super) fn extend_path(
+        &self,
+        slot: usize,
+        groups: &mut Vec<u32>,
+        features: &mut FeatureSet,
+    ) {
         if self.groups.is_empty() {
             return;
         }
@@ -213,16 +218,20 @@ impl ActiveConstraints {
     }
 
     /// The features that need the constrained search in a node with these bounds.
-    pub(super) fn constrained_of(&self, features: &FeatureSet, bounds: &ValueBounds) -> FeatureSet {
+    pub(super) fn constrained_features(
+        &self,
+        features: &FeatureSet,
+        bounds: &ValueBounds,
+    ) -> FeatureSet {
         let mut constrained = features.clone();
-        if !bounds.are_tight() {
+        if !bounds.is_bounded() {
             constrained.intersect(&self.constrained);
         }
         constrained
     }
 
     /// Gives both sides of a split their value bounds and their allowed features.
-    pub(super) fn bind(
+    pub(super) fn constrain_children(
         &self,
         slots: &FeatureSlots,
         choice: &SplitCandidate,
@@ -233,7 +242,7 @@ impl ActiveConstraints {
         let direction = self.direction_of(slots, choice);
         let sums = [left.total, right.total].map(GradientSums::of);
         [left.bounds, right.bounds] = left.bounds.below(direction, sums, l2);
-        self.narrow(choice.slot, &mut left.groups, &mut left.features);
+        self.extend_path(choice.slot, &mut left.groups, &mut left.features);
         right.groups.clone_from(&left.groups);
         right.features.clone_from(&left.features);
     }
@@ -273,7 +282,7 @@ impl Default for ValueBounds {
 
 impl ValueBounds {
     /// Whether the range is bounded on either side.
-    pub(super) fn are_tight(&self) -> bool {
+    pub(super) fn is_bounded(&self) -> bool {
         self.low > f64::NEG_INFINITY || self.high < f64::INFINITY
     }
 
@@ -293,7 +302,7 @@ impl ValueBounds {
     pub(super) fn value(&self, sums: GradientSums, l2: f64) -> f64 {
         let (grad, mass) = (f64::from(sums.grad), f64::from(sums.mass) + l2);
         let step = self.step(sums, l2);
-        if !self.are_tight() || step == -grad / mass {
+        if !self.is_bounded() || step == -grad / mass {
             return grad * grad / mass;
         }
         -step * (2.0 * grad + mass * step)
@@ -316,7 +325,7 @@ impl ValueBounds {
 
     /// Clips the value of a leaf to the bounds.
     pub(super) fn clip_value(&self, value: f64, scale: &GradientScale) -> f64 {
-        if !self.are_tight() {
+        if !self.is_bounded() {
             return value;
         }
         let unit = scale.grad / scale.mass;

@@ -32,7 +32,7 @@ struct NodeSummary {
 
 impl Grower {
     /// Returns an error for options that only a single process supports.
-    pub(super) fn check_team(&self) -> Result<()> {
+    pub(super) fn check_distributed(&self) -> Result<()> {
         if self.options.tree_shape != TreeShape::Leafwise {
             let what = "symmetric trees are not grown by a team";
             return Err(Error::param("tree_shape", what).expected("\"leafwise\""));
@@ -80,16 +80,16 @@ impl Grower {
         let Some(mut parent) = histogram else { return Ok(()) };
         let is_last = self.leaves.len() == self.options.num_leaves;
         if is_last || !children.iter().any(|&child| self.is_divisible(child)) {
-            self.pool.give(parent);
+            self.pool.release(parent);
             return Ok(());
         }
         let mass = |leaf: usize| GradientSums::of(self.leaves[leaf].total).mass;
         let [left, right] = children;
         let (small, large) = if mass(left) <= mass(right) { (left, right) } else { (right, left) };
-        let (mut own, summary) = self.sums_of(small, None, growth)?;
-        let whole = self.whole(&parent, growth);
+        let (mut own, summary) = self.reduced_histogram(small, None, growth)?;
+        let summary_in_gap = self.summary_in_gap(&parent, growth);
         self.leaves[small].count = summary.count as usize;
-        self.leaves[large].count = whole.count.wrapping_sub(summary.count) as usize;
+        self.leaves[large].count = summary_in_gap.count.wrapping_sub(summary.count) as usize;
         subtract(Level::best(), &mut parent, &own);
         for (leaf, sums) in [(small, &mut own), (large, &mut parent)] {
             self.search_sums(
@@ -112,7 +112,7 @@ impl Grower {
         }
         let is_sampled = self.options.rows_per_node < 1.0;
         let sample = is_sampled.then(|| self.sample(&self.leaves[at], growth));
-        let (mut sums, summary) = self.sums_of(at, sample.as_deref(), growth)?;
+        let (mut sums, summary) = self.reduced_histogram(at, sample.as_deref(), growth)?;
         let mut of = (summary.total, summary.count as usize);
         if !is_sampled {
             of.0 = self.leaves[at].total;
@@ -121,7 +121,7 @@ impl Grower {
             self.search_sums(at, &mut sums, of, growth);
         }
         let kept = if is_sampled {
-            self.pool.give(sums);
+            self.pool.release(sums);
             None
         } else {
             Some(sums)
@@ -156,13 +156,13 @@ impl Grower {
     }
 
     /// The histogram of a leaf's documents, or of a sample of them, over all workers.
-    fn sums_of(
+    fn reduced_histogram(
         &mut self,
         at: usize,
         sample: Option<&[u32]>,
         growth: &mut TreeGrowth<'_>,
     ) -> Result<(Box<[u64]>, NodeSummary)> {
-        let mut sums = self.pool.take_for(usize::MAX)?.ok_or_else(no_histogram)?;
+        let mut sums = self.pool.acquire_for(usize::MAX)?.ok_or_else(no_histogram)?;
         let len = growth.positions.len() * self.pool.shape().stride;
         let mut scratch = std::mem::take(&mut self.scratch);
         let docs = sample.unwrap_or_else(|| self.docs.get(self.leaves[at].docs.clone()));
@@ -170,18 +170,18 @@ impl Grower {
         let docs = NodeDocs::of(docs, self.doc_data(), &mut scratch.gathered);
         self.searcher(growth).fill(docs, &mut sums[..len], &mut scratch.spare);
         self.scratch = scratch;
-        let room = len - GAP..len - FRAME;
-        sums[room.clone()].fill(0);
-        sums[room.start] = own.count;
-        sums[room.start + 1] = own.total;
+        let gap = len - GAP..len - FRAME;
+        sums[gap.clone()].fill(0);
+        sums[gap.start] = own.count;
+        sums[gap.start + 1] = own.total;
         let call = Collective { what: "a histogram", round: growth.job.round };
         self.workers.sum_framed(call, take_error(&mut growth.pending_error), &mut sums[..len])?;
-        let summary = NodeSummary { count: sums[room.start], total: sums[room.start + 1] };
+        let summary = NodeSummary { count: sums[gap.start], total: sums[gap.start + 1] };
         Ok((sums, summary))
     }
 
     /// The summary that the message about a leaf contained; it is still in the gap.
-    fn whole(&self, sums: &[u64], growth: &TreeGrowth<'_>) -> NodeSummary {
+    fn summary_in_gap(&self, sums: &[u64], growth: &TreeGrowth<'_>) -> NodeSummary {
         let start = growth.positions.len() * self.pool.shape().stride - GAP;
         NodeSummary { count: sums[start], total: sums[start + 1] }
     }
@@ -202,9 +202,9 @@ impl Grower {
         let node = self.node(of, &self.leaves[at], (&features, &best_so_far), growth);
         // Without documents, the sibling's sums are the parent's.
         let nothing = NodeDocs::none();
-        let room = SumBuffers { own: None, parent: Some(sums), spare: &mut Vec::new() };
+        let gap = SumBuffers { own: None, parent: Some(sums), spare: &mut Vec::new() };
         let [_, found]: [SearchResult; 2] =
-            self.searcher(growth).scan([None, Some(node)], nothing, room);
+            self.searcher(growth).search_nodes([None, Some(node)], nothing, gap);
         self.record_result(at, found, of, growth);
     }
 }

@@ -41,7 +41,7 @@ impl Grower {
     }
 
     /// The best results of all workers.
-    pub(super) fn joined(
+    pub(super) fn best_of_workers(
         &self,
         found: [SearchResult; 2],
         own: Result<()>,
@@ -55,27 +55,27 @@ impl Grower {
             .flat_map(u64::to_le_bytes);
         let call = Collective { what: "the best splits", round };
         let all = workers.gather(call, own.map(|()| bytes.collect()))?;
-        let mut joined = <[SearchResult; 2]>::default();
+        let mut best_of_workers = <[SearchResult; 2]>::default();
         for bytes in all {
             let words: Vec<u64> = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
             let mut words = words.into_iter();
-            for joined in &mut joined {
-                *joined = std::mem::take(joined).join(of_words(&mut words).ok_or_else(cut)?);
+            for best_of_workers in &mut best_of_workers {
+                *best_of_workers = std::mem::take(best_of_workers)
+                    .join(of_words(&mut words).ok_or_else(truncated)?);
             }
         }
         if !sends_unsplittable {
             // This worker need not search again what it knows to be unsplittable.
             let unsplittable = found.map(|found| found.unsplittable);
-            joined
-                .iter_mut()
-                .zip(unsplittable)
-                .for_each(|(joined, unsplittable)| joined.unsplittable = unsplittable);
+            best_of_workers.iter_mut().zip(unsplittable).for_each(
+                |(best_of_workers, unsplittable)| best_of_workers.unsplittable = unsplittable,
+            );
         }
-        Ok(joined)
+        Ok(best_of_workers)
     }
 }
 
-fn cut() -> Error {
+fn truncated() -> Error {
     Error::comm("comm.damaged", "a split was cut off")
 }
 
@@ -94,7 +94,7 @@ fn to_words(found: &SearchResult, sends_unsplittable: bool) -> Vec<u64> {
         words.extend([
             best.value.to_bits(),
             best.score.to_bits(),
-            best.rank.to_bits(),
+            best.priority.to_bits(),
             best.slot as u64,
             position,
             best.left,
@@ -109,12 +109,12 @@ fn to_words(found: &SearchResult, sends_unsplittable: bool) -> Vec<u64> {
 fn of_words(words: &mut impl Iterator<Item = u64>) -> Option<SearchResult> {
     let head = words.next()?;
     let mut next = || words.next();
-    let [value, score, rank] = [next()?, next()?, next()?].map(f64::from_bits);
+    let [value, score, priority] = [next()?, next()?, next()?].map(f64::from_bits);
     let [slot, position, left] = [next()?, next()?, next()?];
     let choice = SplitCandidate {
         value,
         score,
-        rank,
+        priority,
         slot: slot as usize,
         test: SplitTest::UpTo((position >> 1) as u8),
         missing_left: position & 1 == 1,

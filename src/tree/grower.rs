@@ -152,7 +152,7 @@ impl Grower {
         // Histograms are summed position by position, so all workers need the same order of
         // columns.
         let mut grower = Self::on(table, options, ColumnStrips::plain)?;
-        grower.check_team()?;
+        grower.check_distributed()?;
         grower.workers = workers;
         Ok(grower)
     }
@@ -192,7 +192,7 @@ impl Grower {
     /// They exchange the best split of each node: some sixty bytes.
     pub fn with_shared_features(mut self, workers: WorkerGroup) -> Result<Self> {
         if !workers.is_alone() {
-            self.check_team()?;
+            self.check_distributed()?;
             self.feature_workers = Some(workers);
         }
         Ok(self)
@@ -261,7 +261,7 @@ impl Grower {
             TreeShape::Symmetric => self.grow_symmetric(&mut growth, interrupt)?,
         }
         for leaf in &mut self.leaves {
-            leaf.histogram.take().into_iter().for_each(|histogram| self.pool.give(histogram));
+            leaf.histogram.take().into_iter().for_each(|histogram| self.pool.release(histogram));
         }
         self.sets = std::mem::take(&mut growth.sets);
         self.finish(growth)
@@ -283,7 +283,7 @@ impl Grower {
         self.docs.start(growth.job.docs);
         self.rest.start(growth.job.rest);
         let mut all = FeatureSet::all(self.slots.len());
-        self.constraints.iter().for_each(|constraints| constraints.leave_out(&mut all));
+        self.constraints.iter().for_each(|constraints| constraints.remove_weightless(&mut all));
         let (part, seed) = (self.options.features_per_tree, self.options.seed);
         let features = all.sample(part, seed, draw(seed, TREE, growth.job.round), &self.slots);
         growth.positions = self.strips.positions(&self.slots.columns(&features));
@@ -316,7 +316,7 @@ impl Grower {
         while growth.queue.len() > self.options.num_leaves - self.leaves.len() {
             let Some((_, Reverse(leaf))) = growth.queue.pop_first() else { break };
             if let Some(histogram) = self.leaves[leaf].histogram.take() {
-                self.pool.give(histogram);
+                self.pool.release(histogram);
             }
         }
     }
@@ -359,7 +359,7 @@ impl Grower {
         (leaf.depth, leaf.number) = (right.depth, right.number - 1);
         let above = leaf.parent.replace((number, true));
         if let Some(constraints) = &self.constraints {
-            constraints.bind(&self.slots, &choice, l2, [leaf, &mut right]);
+            constraints.constrain_children(&self.slots, &choice, l2, [leaf, &mut right]);
         }
         self.leaves.push(right);
         let children = [at, self.leaves.len() - 1];
@@ -385,13 +385,13 @@ impl Grower {
         };
         let is_last = self.leaves.len() == self.options.num_leaves;
         if is_last || !children.iter().any(|&child| self.may_split(child)) {
-            self.pool.give(parent);
+            self.pool.release(parent);
             return Ok(());
         }
         let [left, right] = children;
         let is_left_smaller = self.leaves[left].docs.len() <= self.leaves[right].docs.len();
         let pair = if is_left_smaller { [left, right] } else { [right, left] };
-        let mut smaller = self.pool.take_for(self.leaves[pair[0]].docs.len())?;
+        let mut smaller = self.pool.acquire_for(self.leaves[pair[0]].docs.len())?;
         let docs = self.docs.get(self.leaves[pair[0]].docs.clone());
         let mut scratch = std::mem::take(&mut self.scratch);
         let sets = pair.map(|leaf| self.features_of(leaf, growth));
@@ -405,9 +405,10 @@ impl Grower {
         let docs = NodeDocs::of(docs, self.doc_data(), &mut scratch.gathered);
         let nodes = [node(0), node(1)];
         let (own, parent_sums) = (smaller.as_deref_mut(), Some(&mut parent[..]));
-        let room = SumBuffers { own, parent: parent_sums, spare: &mut scratch.spare };
-        let found = self.searcher(growth).scan(nodes, docs, room);
-        let found = self.joined(found, take_error(&mut growth.pending_error), growth.job.round)?;
+        let buffers = SumBuffers { own, parent: parent_sums, spare: &mut scratch.spare };
+        let found = self.searcher(growth).search_nodes(nodes, docs, buffers);
+        let found =
+            self.best_of_workers(found, take_error(&mut growth.pending_error), growth.job.round)?;
         self.scratch = scratch;
         for ((leaf, found), sums) in pair.into_iter().zip(found).zip([smaller, Some(parent)]) {
             let num_docs = self.leaves[leaf].docs.len();
@@ -430,16 +431,17 @@ impl Grower {
         let docs = if is_sampled { &sample } else { self.docs.get(leaf.docs.clone()) };
         let num_docs = docs.len();
         let total = if is_sampled { sum(&self.packed, docs) } else { leaf.total };
-        let mut sums = if is_sampled { None } else { self.pool.take_for(num_docs)? };
+        let mut sums = if is_sampled { None } else { self.pool.acquire_for(num_docs)? };
         let mut scratch = std::mem::take(&mut self.scratch);
         let features = self.features_of(at, growth);
         let best_so_far = BestSoFar::default();
         let node = self.node((total, num_docs), leaf, (&features, &best_so_far), growth);
         let docs = NodeDocs::of(docs, self.doc_data(), &mut scratch.gathered);
-        let room = SumBuffers { own: sums.as_deref_mut(), parent: None, spare: &mut scratch.spare };
-        let found = self.searcher(growth).scan([Some(node), None], docs, room);
+        let buffers =
+            SumBuffers { own: sums.as_deref_mut(), parent: None, spare: &mut scratch.spare };
+        let found = self.searcher(growth).search_nodes([Some(node), None], docs, buffers);
         let [found, _] =
-            self.joined(found, take_error(&mut growth.pending_error), growth.job.round)?;
+            self.best_of_workers(found, take_error(&mut growth.pending_error), growth.job.round)?;
         self.scratch = scratch;
         self.record_result(at, found, (total, num_docs), growth);
         self.keep(at, sums);
@@ -459,7 +461,7 @@ impl Grower {
             Some(sums) if leaf.best.is_some() && is_kept => {
                 leaf.histogram = Some(sums);
             }
-            Some(sums) => self.pool.give(sums),
+            Some(sums) => self.pool.release(sums),
             None => {}
         }
     }

@@ -74,7 +74,7 @@ impl HistogramPool {
     }
 
     /// A histogram with arbitrary content, if a node with this many documents keeps one.
-    pub(super) fn take_for(&mut self, num_docs: usize) -> Result<Option<Box<[u64]>>> {
+    pub(super) fn acquire_for(&mut self, num_docs: usize) -> Result<Option<Box<[u64]>>> {
         if !self.is_kept(num_docs) {
             return Ok(None);
         }
@@ -87,7 +87,7 @@ impl HistogramPool {
         Ok(Some(histogram))
     }
 
-    pub(super) fn give(&mut self, histogram: Box<[u64]>) {
+    pub(super) fn release(&mut self, histogram: Box<[u64]>) {
         self.free.push(histogram);
     }
 }
@@ -351,9 +351,9 @@ impl ActiveDocs {
     fn of(&mut self, level: Level, block: NodeDocs<'_>, run: usize) -> (&[u32], &[u64]) {
         if self.run.replace(run) != Some(run) {
             let NodeDocs { docs, doc_data: DocData { packed: gradients, active_runs } } = block;
-            let crowd = RunDocs { docs, gradients, active_runs };
+            let run_docs = RunDocs { docs, gradients, active_runs };
             self.len =
-                kernel::select_active(level, crowd, run, &mut self.docs, &mut self.gradients);
+                kernel::select_active(level, run_docs, run, &mut self.docs, &mut self.gradients);
         }
         (&self.docs[..self.len], &self.gradients[..self.len])
     }

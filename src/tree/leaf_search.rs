@@ -41,7 +41,7 @@ impl Grower {
         let constrained = self
             .constraints
             .as_ref()
-            .map(|constraints| constraints.constrained_of(&plain, &leaf.bounds));
+            .map(|constraints| constraints.constrained_features(&plain, &leaf.bounds));
         if let Some(constrained) = &constrained {
             plain.subtract(constrained);
         }
@@ -134,11 +134,11 @@ impl Grower {
     /// node's value by rounding only.
     pub(super) fn floor(&self, unsplit_value: f64, growth: &TreeGrowth<'_>) -> f64 {
         let rounded = unsplit_value * (1.0 + 1e-10);
-        rounded.max(unsplit_value + self.options.min_reduction / self.unit(growth))
+        rounded.max(unsplit_value + self.options.min_reduction / self.loss_per_unit(growth))
     }
 
     /// The loss reduction of one packed unit of value.
-    pub(super) fn unit(&self, growth: &TreeGrowth<'_>) -> f64 {
+    pub(super) fn loss_per_unit(&self, growth: &TreeGrowth<'_>) -> f64 {
         let half = match self.options.criterion {
             Criterion::SecondOrder => 0.5,
             Criterion::LeastSquares => 1.0,
@@ -161,12 +161,12 @@ impl Grower {
         let (none, best_so_far) = (EligibleFeatures::default(), BestSoFar::default());
         let unsplit_value =
             self.node((total, num_docs), leaf, (&none, &best_so_far), growth).unsplit_value;
-        let reduction = self.unit(growth) * (choice.value - unsplit_value);
+        let reduction = self.loss_per_unit(growth) * (choice.value - unsplit_value);
         // Splits that separate nothing differ from zero by rounding only.
         if choice.value > unsplit_value * (1.0 + 1e-10) && reduction > self.options.min_reduction {
             self.leaves[at].best = Some(BestSplit { choice, reduction });
-            let rank = self.unit(growth) * (choice.rank - unsplit_value);
-            growth.queue.insert((Reduction(rank), Reverse(at)));
+            let priority = self.loss_per_unit(growth) * (choice.priority - unsplit_value);
+            growth.queue.insert((Reduction(priority), Reverse(at)));
         }
     }
 }

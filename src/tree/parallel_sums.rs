@@ -6,7 +6,7 @@
 //! Sums are integers, so the result is the same.
 
 use super::histogram::{BLOCK, NodeDocs, StripColumns};
-use super::split_search::{SplitSearcher, cut};
+use super::split_search::{SplitSearcher, split_off};
 use rayon::prelude::*;
 
 /// The fewest documents of a part: adding up its sums then takes little of the total time.
@@ -57,7 +57,8 @@ impl SplitSearcher<'_> {
         for (docs, sums) in docs.chunks(each).zip(sums) {
             let mut rest = Some(sums);
             for (part, _) in self.by_strip(self.positions) {
-                let Some(sums) = cut(&mut rest, part.positions.len() * self.shape.stride) else {
+                let Some(sums) = split_off(&mut rest, part.positions.len() * self.shape.stride)
+                else {
                     break;
                 };
                 tasks.push(SumTask { part, docs, sums });
@@ -107,7 +108,7 @@ mod tests {
             let mut expected = vec![7; size];
             let mut rest = Some(&mut expected[..]);
             for (part, _) in searcher.by_strip(positions) {
-                let sums = cut(&mut rest, part.positions.len() * shape.stride).unwrap();
+                let sums = split_off(&mut rest, part.positions.len() * shape.stride).unwrap();
                 part.fill(docs, &shape, sums);
             }
             let mut spare = vec![3; 11];

@@ -228,7 +228,7 @@ impl<'a> DocSample<'a> {
             let draft = runs.swap_remove(b);
             self.join(&mut runs[a], &draft);
         }
-        runs.sort_by_key(RunDraft::rank);
+        runs.sort_by_key(RunDraft::sort_key);
         let num_runs = runs.iter().take(MAX_RUNS).take_while(|run| run.saved() > cost).count();
         others.extend(runs.drain(num_runs..));
         for draft in others {
@@ -264,7 +264,7 @@ impl<'a> DocSample<'a> {
         });
         let mut drafts: Vec<_> =
             drafts.filter(|draft| draft.num_inactive * MIN_INACTIVE > self.docs.len()).collect();
-        drafts.sort_by_key(RunDraft::rank);
+        drafts.sort_by_key(RunDraft::sort_key);
         drafts
     }
 
@@ -294,7 +294,7 @@ impl RunDraft {
     }
 
     /// A sort key: the largest saving first.
-    fn rank(&self) -> (usize, u32) {
+    fn sort_key(&self) -> (usize, u32) {
         (usize::MAX - self.saved(), self.columns[0])
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct SplitCandidate {
     /// What candidates of a node are compared by: the value, with noise if there is any.
     pub(super) score: f64,
     /// What leaves are compared by: the value, weighted by the feature's weight.
-    pub(super) rank: f64,
+    pub(super) priority: f64,
     /// The index of the feature in [`FeatureSlots`].
     pub(super) slot: usize,
     pub(super) test: SplitTest,
@@ -190,13 +190,13 @@ impl<'a> SplitSearcher<'a> {
 
     /// The best splits of two nodes: the one with the given documents, and its sibling. A node that
     /// is `None` will not be split.
-    pub(super) fn scan(
+    pub(super) fn search_nodes(
         &self,
         nodes: [Option<SearchNode<'_>>; 2],
         docs: NodeDocs<'_>,
-        room: SumBuffers<'_>,
+        buffers: SumBuffers<'_>,
     ) -> [SearchResult; 2] {
-        let SumBuffers { mut own, parent, spare } = room;
+        let SumBuffers { mut own, parent, spare } = buffers;
         let threads = self.threads(docs.len() + self.shape.stride);
         let join = |[a, b]: [SearchResult; 2], [c, d]: [SearchResult; 2]| [a.join(c), b.join(d)];
         if threads == 1 {
@@ -292,7 +292,7 @@ impl<'a> SplitSearcher<'a> {
                 let is_cold = first == 0 || num_docs > BLOCK && part > 0;
                 let next = next.filter(|_| part == 0);
                 let sums = first * self.shape.stride..(first + positions.len()) * self.shape.stride;
-                let [own, parent] = [&mut own, &mut parent].map(|all| cut(all, sums.len()));
+                let [own, parent] = [&mut own, &mut parent].map(|all| split_off(all, sums.len()));
                 let more = more.iter().map(|more| &more[sums.clone()]).collect();
                 let part = StripColumns { positions, is_cold, next, ..strip };
                 tasks.push(SearchTask { first, part, own, parent, more });
@@ -317,7 +317,7 @@ impl<'a> SplitSearcher<'a> {
         scratch: &mut Vec<u64>,
     ) -> [SearchResult; 2] {
         let mut found = [SearchResult::default(), SearchResult::default()];
-        let tables = &mut SearchScratch::new();
+        let search_scratch = &mut SearchScratch::new();
         let size = task.part.positions.len() * self.shape.stride;
         let own = task.own.unwrap_or_else(|| {
             scratch.resize(size, 0);
@@ -334,12 +334,12 @@ impl<'a> SplitSearcher<'a> {
                 kernel::add(self.level, own, &more[i * group..][..own.len()]);
             }
             if let Some(node) = &nodes[0] {
-                self.search((first, own), node, tables, &mut found[0]);
+                self.search((first, own), node, search_scratch, &mut found[0]);
             }
             let Some(parent) = parent.as_mut().and_then(Iterator::next) else { continue };
             kernel::subtract(self.level, parent, own);
             if let Some(node) = &nodes[1] {
-                self.search((first, parent), node, tables, &mut found[1]);
+                self.search((first, parent), node, search_scratch, &mut found[1]);
             }
         }
         found
@@ -350,11 +350,11 @@ impl<'a> SplitSearcher<'a> {
         &self,
         (first, sums): (usize, &[u64]),
         node: &SearchNode<'_>,
-        tables: &mut SearchScratch,
+        search_scratch: &mut SearchScratch,
         found: &mut SearchResult,
     ) {
         let columns = NodeColumns { searcher: self, node, first, sums };
-        kernel::search(self.level, columns, tables, found);
+        kernel::search(self.level, columns, search_scratch, found);
         if let Some(constrained) = &node.constrained {
             constrained.search(columns, found);
         }
@@ -362,7 +362,10 @@ impl<'a> SplitSearcher<'a> {
 }
 
 /// Splits off the first `size` of some sums.
-pub(super) fn cut<'s>(sums: &mut Option<&'s mut [u64]>, size: usize) -> Option<&'s mut [u64]> {
+pub(super) fn split_off<'s>(
+    sums: &mut Option<&'s mut [u64]>,
+    size: usize,
+) -> Option<&'s mut [u64]> {
     let (first, rest) = sums.take()?.split_at_mut(size);
     *sums = Some(rest);
     Some(first)
@@ -457,12 +460,13 @@ mod tests {
                     SplitSearcher { level, slots, positions: columns, strips, shape, constraints };
                 // No documents: the sibling's sums are those of the parent.
                 let (parent, spare) = (&mut sums.clone()[..], &mut Vec::new());
-                let room = SumBuffers { own: None, parent: Some(parent), spare };
-                let found = searcher.scan([None, Some(node)], docs, room);
+                let buffers = SumBuffers { own: None, parent: Some(parent), spare };
+                let found = searcher.search_nodes([None, Some(node)], docs, buffers);
                 assert_eq!(found[0].best, None);
                 let mut sums = sums.clone();
                 let nodes = [None, Some(node)];
-                let pair = |parent| SiblingPair { docs, own: None, parent, nodes, is_made: false };
+                let pair =
+                    |parent| SiblingPair { docs, own: None, parent, nodes, is_summed: false };
                 // Two equal nodes.
                 let (first, second) = sums.split_at_mut(size / 2);
                 let searcher = SplitSearcher { positions: &columns[..width / 2], ..searcher };
@@ -513,11 +517,11 @@ mod tests {
                     let score = noise.score(value, id);
                     let to_beat = best.map_or(f64::NEG_INFINITY, |best| best.score);
                     if ml.min(mr) >= node.least && score > to_beat {
-                        let (rank, slot) = (value, number);
+                        let (priority, slot) = (value, number);
                         best = Some(SplitCandidate {
                             value,
                             score,
-                            rank,
+                            priority,
                             slot,
                             test,
                             missing_left,
@@ -572,8 +576,8 @@ mod tests {
             let doc_data = DocData { packed: &gradients, active_runs: &[] };
             let docs = NodeDocs { docs: &order, doc_data };
             let level = Level::best();
-            let room = SumBuffers { own: Some(&mut sums), parent: None, spare: &mut Vec::new() };
-            let [found, _] = searcher(level).scan([Some(node), None], docs, room);
+            let buffers = SumBuffers { own: Some(&mut sums), parent: None, spare: &mut Vec::new() };
+            let [found, _] = searcher(level).search_nodes([Some(node), None], docs, buffers);
             let best = luckiest(slots, &sums, &node, &noise).unwrap();
             let found = found.best.unwrap();
             // Which side missing cells go to where there are none, others say.

@@ -57,7 +57,7 @@ impl Grower {
             if let Some(constraints) = &self.constraints {
                 // All paths have the same splits.
                 let OpenLeaf { groups, features, .. } = &mut self.leaves[0];
-                constraints.narrow(chosen.slot, groups, features);
+                constraints.extend_path(chosen.slot, groups, features);
             }
         }
         Ok(())
@@ -77,7 +77,7 @@ impl Grower {
     ) -> Result<Option<LevelSplit>> {
         let mut jobs = self.jobs(growth)?;
         let mut scratch = std::mem::take(&mut self.scratch);
-        let chosen = self.ask(&mut jobs, &mut scratch, features, growth);
+        let chosen = self.search_jobs(&mut jobs, &mut scratch, features, growth);
         self.scratch = scratch;
         for job in jobs {
             for (leaf, sums) in [(Some(job.leaf), job.own), (job.sibling, job.parent)] {
@@ -87,7 +87,7 @@ impl Grower {
                 };
                 match leaf.filter(keeps) {
                     Some(leaf) if chosen.is_some() => self.leaves[leaf].histogram = Some(sums),
-                    _ => self.pool.give(sums),
+                    _ => self.pool.release(sums),
                 }
             }
         }
@@ -110,24 +110,24 @@ impl Grower {
             if let (Some(_), &[left, right], false) = (&parent, &pair[..], may_split.is_empty()) {
                 let is_left_smaller = self.leaves[left].docs.len() <= self.leaves[right].docs.len();
                 let (leaf, sibling) = if is_left_smaller { (left, right) } else { (right, left) };
-                let own = self.pool.take_for(self.leaves[leaf].docs.len())?;
+                let own = self.pool.acquire_for(self.leaves[leaf].docs.len())?;
                 jobs.push(HistogramJob { leaf, sibling: Some(sibling), sample: None, own, parent });
                 continue;
             }
             if let Some(parent) = parent {
-                self.pool.give(parent);
+                self.pool.release(parent);
             }
             for leaf in may_split {
                 let sample = is_sampled.then(|| self.sample(&self.leaves[leaf], growth));
                 let num_docs = self.leaves[leaf].docs.len();
-                let own = if is_sampled { None } else { self.pool.take_for(num_docs)? };
+                let own = if is_sampled { None } else { self.pool.acquire_for(num_docs)? };
                 jobs.push(HistogramJob { leaf, sibling: None, sample, own, parent: None });
             }
         }
         Ok(jobs)
     }
 
-    fn ask<'s>(
+    fn search_jobs<'s>(
         &'s self,
         jobs: &'s mut [HistogramJob],
         scratch: &'s mut HistogramScratch,
@@ -163,7 +163,7 @@ impl Grower {
                 own: own.as_deref_mut(),
                 parent: parent.as_deref_mut(),
                 nodes: [of(*leaf), sibling.and_then(of)],
-                is_made: false,
+                is_summed: false,
             });
         }
         let base = (0..self.leaves.len())
@@ -226,14 +226,14 @@ impl Grower {
             let choice = SplitCandidate {
                 value: 0.0,
                 score: 0.0,
-                rank: 0.0,
+                priority: 0.0,
                 slot: chosen.slot,
                 test,
                 missing_left,
                 left,
             };
             let middles = [middles[leaf], rest_middles[leaf]];
-            self.split_one((leaf, half + leaf), middles, &choice, growth);
+            self.split_leaf((leaf, half + leaf), middles, &choice, growth);
         }
     }
 
@@ -263,7 +263,7 @@ impl Grower {
         left.fold(0, |sum, &doc| sum.wrapping_add(self.packed[doc as usize]))
     }
 
-    fn split_one(
+    fn split_leaf(
         &mut self,
         (at, right_at): (usize, usize),
         [middle, rest_middle]: [usize; 2],
@@ -271,7 +271,7 @@ impl Grower {
         growth: &mut TreeGrowth<'_>,
     ) {
         let slot = self.slots.all()[choice.slot];
-        let SplitOutcome { reduction, inherits, bounds } = self.divided(at, choice, growth);
+        let SplitOutcome { reduction, inherits, bounds } = self.split_outcome(at, choice, growth);
         let number = growth.splits.len();
         let leaf = &mut self.leaves[at];
         let right = OpenLeaf {
@@ -301,7 +301,12 @@ impl Grower {
     }
 
     /// The effect of a split on a leaf.
-    fn divided(&self, at: usize, choice: &SplitCandidate, growth: &TreeGrowth<'_>) -> SplitOutcome {
+    fn split_outcome(
+        &self,
+        at: usize,
+        choice: &SplitCandidate,
+        growth: &TreeGrowth<'_>,
+    ) -> SplitOutcome {
         let leaf = &self.leaves[at];
         let none = SplitOutcome { reduction: 0.0, inherits: [true; 2], bounds: [leaf.bounds; 2] };
         if leaf.inherits_from.is_some() || leaf.docs.is_empty() {
@@ -325,7 +330,7 @@ impl Grower {
         let bounds = leaf.bounds.below(direction, sides, node.l2);
         let value = |sums: GradientSums| leaf.bounds.value(sums, node.l2);
         let reduction =
-            self.unit(growth) * (value(sides[0]) + value(sides[1]) - node.unsplit_value);
+            self.loss_per_unit(growth) * (value(sides[0]) + value(sides[1]) - node.unsplit_value);
         SplitOutcome { reduction, inherits, bounds }
     }
 }

@@ -9,7 +9,7 @@ use super::features::FeatureSet;
 use super::histogram::{BLOCK, NodeDocs, StripColumns};
 use super::kernel::{self, LevelReductions, LevelSplit, SearchScratch};
 use super::split_noise::SplitNoise;
-use super::split_search::{FEW, GROUP, NodeColumns, SearchNode, SplitSearcher, cut};
+use super::split_search::{FEW, GROUP, NodeColumns, SearchNode, SplitSearcher, split_off};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub(super) struct SiblingPair<'a> {
     /// The node and its sibling; `None` if it may not be split.
     pub(super) nodes: [Option<SearchNode<'a>>; 2],
     /// Whether the sums are complete already.
-    pub(super) is_made: bool,
+    pub(super) is_summed: bool,
 }
 
 /// The conditions for a split, besides the nodes.
@@ -61,7 +61,7 @@ impl SplitSearcher<'_> {
             let is_large = self.num_parts(pair.docs.len(), threads) > 1;
             if let Some(own) = pair.own.as_deref_mut().filter(|_| is_large) {
                 self.fill(pair.docs, own, spare);
-                pair.is_made = true;
+                pair.is_summed = true;
             }
         }
         let tasks = self.level_tasks(pairs, threads);
@@ -96,8 +96,8 @@ impl SplitSearcher<'_> {
                 let columns = start + len * part / num_parts..start + len * (part + 1) / num_parts;
                 let size = columns.len() * self.shape.stride;
                 let part = |pair: &mut SiblingPair<'s>| SiblingPair {
-                    own: cut(&mut pair.own, size),
-                    parent: cut(&mut pair.parent, size),
+                    own: split_off(&mut pair.own, size),
+                    parent: split_off(&mut pair.parent, size),
                     ..*pair
                 };
                 let pairs = pairs.iter_mut().map(part).collect();
@@ -114,8 +114,8 @@ impl SplitSearcher<'_> {
         terms: LevelCriteria<'_>,
         scratch: &mut Vec<u64>,
     ) -> Option<LevelSplit> {
-        let mut tally = LevelReductions::new(self, task.columns.clone(), terms.features);
-        let tables = &mut SearchScratch::new();
+        let mut reductions = LevelReductions::new(self, task.columns.clone(), terms.features);
+        let search_scratch = &mut SearchScratch::new();
         for mut pair in task.pairs {
             // The sums of few documents are searched while they are in the first-level cache.
             let is_small = pair.docs.len() <= BLOCK;
@@ -123,7 +123,8 @@ impl SplitSearcher<'_> {
             for first in task.columns.clone().step_by(most) {
                 let columns = first..task.columns.end.min(first + most);
                 let size = columns.len() * self.shape.stride;
-                let (own, parent) = (cut(&mut pair.own, size), cut(&mut pair.parent, size));
+                let (own, parent) =
+                    (split_off(&mut pair.own, size), split_off(&mut pair.parent, size));
                 let own = own.unwrap_or_else(|| {
                     scratch.resize(size, 0);
                     scratch
@@ -132,13 +133,13 @@ impl SplitSearcher<'_> {
                 let (strip, positions) = (task.strip, &self.positions[columns]);
                 let (level, runs) = (self.level, self.strips.sparse_runs().runs());
                 let part = StripColumns { strip, positions, level, runs, is_cold, next: None };
-                if !pair.is_made {
+                if !pair.is_summed {
                     part.fill(pair.docs, &self.shape, own);
                 }
-                self.add_pair((first, own, parent), &pair.nodes, tables, &mut tally);
+                self.add_pair((first, own, parent), &pair.nodes, search_scratch, &mut reductions);
             }
         }
-        tally.best(self, &terms)
+        reductions.best(self, &terms)
     }
 
     /// Adds the reductions of a node, computes the histogram of its sibling, and adds that one's.
@@ -146,12 +147,16 @@ impl SplitSearcher<'_> {
         &self,
         (first, own, parent): (usize, &[u64], Option<&mut [u64]>),
         nodes: &[Option<SearchNode<'_>>; 2],
-        tables: &mut SearchScratch,
-        tally: &mut LevelReductions,
+        search_scratch: &mut SearchScratch,
+        reductions: &mut LevelReductions,
     ) {
         let mut add = |node: &Option<SearchNode<'_>>, first: usize, sums: &[u64]| {
             if let Some(node) = node {
-                kernel::add_node(NodeColumns { searcher: self, node, first, sums }, tables, tally);
+                kernel::add_node(
+                    NodeColumns { searcher: self, node, first, sums },
+                    search_scratch,
+                    reductions,
+                );
             }
         };
         let group = GROUP * self.shape.stride;

@@ -1,8 +1,8 @@
-//! Adding the gradients of docs to the sums of their cells.
+//! Adds the gradients of documents to the sums of their cells.
 //!
-//! Scalar on purpose: one addition to memory a cell, 1.1 cycles, where gathering and scattering
-//! vectors takes twice as long. The number of columns is known to the compiler, so that the loop over
-//! them disappears, and the sums of a column are an array that a byte cannot leave.
+//! Scalar on purpose: one addition to memory per cell takes 1.1 cycles; gathering and scattering
+//! vectors takes twice as long. The number of columns is a compile-time constant, so the loop over
+//! them is unrolled, and the sums of a column are an array that a byte index cannot leave.
 #![expect(unsafe_code, reason = "a kernel: asks for rows before they are needed")]
 
 use crate::tree::column_strips::Strip;

@@ -81,52 +81,60 @@ unsafe fn run(bytes: &[u8], side: &LeftBytes, docs: &mut [u32], right: &mut [u32
             let kept = _mm512_maskz_compress_epi32(goes, sixteen);
             _mm512_storeu_si512(docs.as_mut_ptr().add(left).cast(), kept);
         }
-        let moved = at - left;
-        // SAFETY: `moved <= at`, so sixteen docs from there on are in `right`.
+        let num_right = at - left;
+        // SAFETY: `num_right <= at`, so sixteen docs from there on are in `right`.
         unsafe {
             let kept = _mm512_maskz_compress_epi32(!goes, sixteen);
-            _mm512_storeu_si512(right.as_mut_ptr().add(moved).cast(), kept);
+            _mm512_storeu_si512(right.as_mut_ptr().add(num_right).cast(), kept);
         }
         left += goes.count_ones() as usize;
         at += 16;
     }
-    let moved = whole - left;
+    let num_right = whole - left;
     let tail = &mut docs[whole..];
-    let more = plain(|doc| bytes[doc as usize], side, tail, &mut right[moved..]);
+    let more = plain(|doc| bytes[doc as usize], side, tail, &mut right[num_right..]);
     docs.copy_within(whole..whole + more, left);
     left + more
 }
 
 pub(super) fn search(
     columns: NodeColumns<'_>,
-    tables: &mut SearchScratch,
+    search_scratch: &mut SearchScratch,
     found: &mut SearchResult,
 ) {
     debug_assert!(Level::Avx512.is_available());
     // SAFETY: `kernel::search` comes here only after `Level::Avx512.is_available()`, which checks
     // the features that `run_search` is compiled for.
-    unsafe { run_search(columns, tables, found) }
+    unsafe { run_search(columns, search_scratch, found) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt,bmi1,bmi2")]
-fn run_search(columns: NodeColumns<'_>, tables: &mut SearchScratch, found: &mut SearchResult) {
-    columns.run(&Avx512Ops, tables, found);
+fn run_search(
+    columns: NodeColumns<'_>,
+    search_scratch: &mut SearchScratch,
+    found: &mut SearchResult,
+) {
+    columns.run(&Avx512Ops, search_scratch, found);
 }
 
 pub(super) fn add_node(
     columns: NodeColumns<'_>,
-    tables: &mut SearchScratch,
-    tally: &mut LevelReductions,
+    search_scratch: &mut SearchScratch,
+    reductions: &mut LevelReductions,
 ) {
     debug_assert!(Level::Avx512.is_available());
     // SAFETY: `kernel::add_node` comes here only after `Level::Avx512.is_available()`, which checks
-    // the features that `run_tally` is compiled for.
-    unsafe { run_tally(columns, tables, tally) }
+    // the features that `run_level` is compiled for.
+    unsafe { run_level(columns, search_scratch, reductions) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt,bmi1,bmi2")]
-fn run_tally(columns: NodeColumns<'_>, tables: &mut SearchScratch, tally: &mut LevelReductions) {
-    tally.add_node(&Avx512Ops, columns, tables);
+fn run_level(
+    columns: NodeColumns<'_>,
+    search_scratch: &mut SearchScratch,
+    reductions: &mut LevelReductions,
+) {
+    reductions.add_node(&Avx512Ops, columns, search_scratch);
 }
 
 /// Sums eight at a time, filters splits sixteen at a time. Only for machines with AVX-512.
@@ -140,15 +148,15 @@ impl SearchOps for Avx512Ops {
     }
 
     #[inline]
-    fn filter_prefix(&self, question: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
+    fn filter_prefix(&self, split_filter: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
         // SAFETY: `Avx512Ops` is used below `search` alone, whose caller has checked the features.
-        unsafe { filter_prefix(question, prefix, more) }
+        unsafe { filter_prefix(split_filter, prefix, more) }
     }
 
     #[inline]
-    fn filter_sums(&self, question: &SplitFilter, sums: &[u64]) -> [bool; 2] {
+    fn filter_sums(&self, split_filter: &SplitFilter, sums: &[u64]) -> [bool; 2] {
         // SAFETY: `Avx512Ops` is used below `search` alone, whose caller has checked the features.
-        unsafe { filter_sums(question, sums) }
+        unsafe { filter_sums(split_filter, sums) }
     }
 }
 
@@ -181,9 +189,9 @@ fn prefix_sums(sums: &[u64], to: &mut [u64; 256]) {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn filter_sums(question: &SplitFilter, sums: &[u64]) -> [bool; 2] {
+fn filter_sums(split_filter: &SplitFilter, sums: &[u64]) -> [bool; 2] {
     let mut before = _mm512_setzero_si512();
-    let filter = BroadcastFilter::of(question);
+    let filter = BroadcastFilter::of(split_filter);
     let mut seen = [0; 2];
     for pair in sums.as_chunks::<8>().0.as_chunks::<2>().0 {
         let first = add_eight(&pair[0], &mut before);
@@ -195,9 +203,9 @@ fn filter_sums(question: &SplitFilter, sums: &[u64]) -> [bool; 2] {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn filter_prefix(question: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
+fn filter_prefix(split_filter: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
     let more = _mm512_set1_epi64(more.cast_signed());
-    let filter = BroadcastFilter::of(question);
+    let filter = BroadcastFilter::of(split_filter);
     let mut seen = [0; 2];
     for prefix in prefix.as_chunks::<FILTER_LANES>().0 {
         // SAFETY: sixteen words are the 128 bytes that are read.
@@ -225,8 +233,8 @@ struct BroadcastFilter {
 impl BroadcastFilter {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    fn of(question: &SplitFilter) -> Self {
-        let &SplitFilter { total, least, l2, threshold } = question;
+    fn of(split_filter: &SplitFilter) -> Self {
+        let &SplitFilter { total, least, l2, threshold } = split_filter;
         let low = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
         Self {
             low,

@@ -80,9 +80,9 @@ impl LevelReductions {
     #[inline(always)]
     pub(super) fn add_node(
         &mut self,
-        kit: &impl SearchOps,
+        ops: &impl SearchOps,
         columns: NodeColumns<'_>,
-        tables: &mut SearchScratch,
+        search_scratch: &mut SearchScratch,
     ) {
         let NodeColumns { searcher, first, sums, .. } = columns;
         let of_column = &self.of_column[first - self.first..];
@@ -92,11 +92,17 @@ impl LevelReductions {
                 let codes = usize::from(slot.codes);
                 let values = &mut self.values[feature.start..feature.start + 2 * feature.len];
                 if slot.is_whole {
-                    add_feature(kit, columns, (sums, codes), (feature, values), tables);
+                    add_feature(ops, columns, (sums, codes), (feature, values), search_scratch);
                 } else {
                     let mut slot_sums = [0; 256];
                     feature_sums(sums, slot, &mut slot_sums[..codes]);
-                    add_feature(kit, columns, (&slot_sums, codes), (feature, values), tables);
+                    add_feature(
+                        ops,
+                        columns,
+                        (&slot_sums, codes),
+                        (feature, values),
+                        search_scratch,
+                    );
                 }
             }
         }
@@ -156,11 +162,11 @@ impl LevelReductions {
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
 #[inline(always)]
 fn add_feature(
-    kit: &impl SearchOps,
+    ops: &impl SearchOps,
     columns: NodeColumns<'_>,
     (sums, codes): (&[u64], usize),
     (feature, values): (&mut FeatureReductions, &mut [f64]),
-    tables: &mut SearchScratch,
+    search_scratch: &mut SearchScratch,
 ) {
     let NodeColumns { searcher, node, .. } = columns;
     let missing = sums[codes - 1];
@@ -174,11 +180,11 @@ fn add_feature(
     // A single category is separated from the rest. The code of all others cannot be named.
     let num_splits = codes - 1 - usize::from(is_category);
     if is_category {
-        tables.prefix[..num_splits].copy_from_slice(&sums[..num_splits]);
+        search_scratch.prefix[..num_splits].copy_from_slice(&sums[..num_splits]);
     } else {
-        kit.prefix_sums(&sums[..feature.len], &mut tables.prefix);
+        ops.prefix_sums(&sums[..feature.len], &mut search_scratch.prefix);
     }
-    let prefix = &mut tables.prefix[..feature.len];
+    let prefix = &mut search_scratch.prefix[..feature.len];
     for (values, more) in [(right, 0), (left, missing)] {
         // Padding: nothing remains on the right.
         prefix[num_splits..].fill(node.total.wrapping_sub(more));

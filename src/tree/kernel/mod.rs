@@ -29,30 +29,34 @@ use crate::simd::Level;
 pub(super) fn search(
     level: Level,
     columns: NodeColumns<'_>,
-    tables: &mut SearchScratch,
+    search_scratch: &mut SearchScratch,
     found: &mut SearchResult,
 ) {
     match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if level.is_available() => avx512::search(columns, tables, found),
+        Level::Avx512 if level.is_available() => avx512::search(columns, search_scratch, found),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 if level.is_available() => avx2::search(columns, tables, found),
-        _ => columns.run(&search::PortableOps, tables, found),
+        Level::Avx2 if level.is_available() => avx2::search(columns, search_scratch, found),
+        _ => columns.run(&search::PortableOps, search_scratch, found),
     }
 }
 
 /// Adds the reductions of a node at the searcher's SIMD level.
 pub(super) fn add_node(
     columns: NodeColumns<'_>,
-    tables: &mut SearchScratch,
-    tally: &mut LevelReductions,
+    search_scratch: &mut SearchScratch,
+    reductions: &mut LevelReductions,
 ) {
     match columns.searcher.level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if Level::Avx512.is_available() => avx512::add_node(columns, tables, tally),
+        Level::Avx512 if Level::Avx512.is_available() => {
+            avx512::add_node(columns, search_scratch, reductions)
+        }
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 if Level::Avx2.is_available() => avx2::add_node(columns, tables, tally),
-        _ => tally.add_node(&search::PortableOps, columns, tables),
+        Level::Avx2 if Level::Avx2.is_available() => {
+            avx2::add_node(columns, search_scratch, reductions)
+        }
+        _ => reductions.add_node(&search::PortableOps, columns, search_scratch),
     }
 }
 
@@ -118,14 +122,14 @@ mod tests {
             let threshold = (size * (draw(seed, 3, 0) % 1000) as f64 / 1e4) as f32;
             let least = 1 + (draw(seed, 4, 0) % u64::from(total.mass + 2)) as u32 / 2;
             for more in [0, more] {
-                let question = SplitFilter { total, least, l2: 0.5, threshold };
-                let plain = PortableOps.filter_prefix(&question, &prefix[0][..len], more);
-                let wide = avx512::Avx512Ops.filter_prefix(&question, &prefix[0][..len], more);
+                let split_filter = SplitFilter { total, least, l2: 0.5, threshold };
+                let plain = PortableOps.filter_prefix(&split_filter, &prefix[0][..len], more);
+                let wide = avx512::Avx512Ops.filter_prefix(&split_filter, &prefix[0][..len], more);
                 assert_eq!(plain, wide, "{seed}");
                 if more == 0 {
                     let sums = &sums[..len];
-                    assert_eq!(PortableOps.filter_sums(&question, sums), plain);
-                    assert_eq!(avx512::Avx512Ops.filter_sums(&question, sums), plain);
+                    assert_eq!(PortableOps.filter_sums(&split_filter, sums), plain);
+                    assert_eq!(avx512::Avx512Ops.filter_sums(&split_filter, sums), plain);
                 }
                 seen[usize::from(plain[0]) + 2 * usize::from(plain[1])] += 1;
             }

@@ -36,8 +36,8 @@ impl NodeColumns<'_> {
     #[inline(always)]
     pub(super) fn run(
         self,
-        kit: &impl SearchOps,
-        tables: &mut SearchScratch,
+        ops: &impl SearchOps,
+        search_scratch: &mut SearchScratch,
         found: &mut SearchResult,
     ) {
         let stride = self.searcher.shape.stride;
@@ -49,11 +49,11 @@ impl NodeColumns<'_> {
                 }
                 let codes = usize::from(slot.codes);
                 if slot.is_whole {
-                    self.search(kit, (number, sums, codes), tables, found);
+                    self.search(ops, (number, sums, codes), search_scratch, found);
                 } else {
                     let mut slot_sums = [0; 256];
                     feature_sums(sums, slot, &mut slot_sums[..codes]);
-                    self.search(kit, (number, &slot_sums, codes), tables, found);
+                    self.search(ops, (number, &slot_sums, codes), search_scratch, found);
                 }
             }
         }
@@ -64,28 +64,29 @@ impl NodeColumns<'_> {
     #[inline(always)]
     fn search(
         &self,
-        kit: &impl SearchOps,
+        ops: &impl SearchOps,
         (number, sums, codes): (usize, &[u64], usize),
-        tables: &mut SearchScratch,
+        search_scratch: &mut SearchScratch,
         found: &mut SearchResult,
     ) {
         let Some(&missing) = sums.get(codes.wrapping_sub(1)) else { return };
         // Without missing values, a split after the last code leaves nothing on the right.
         let num_splits = codes - 1 - usize::from(missing == 0);
         let padded = padded(num_splits);
-        let question = self.question();
+        let split_filter = self.split_filter();
         let ways = [(false, 0), (true, missing)];
         let ways = &ways[..=usize::from(missing != 0)];
         let [mut may_beat, mut is_split] = [false; 2];
         if missing == 0 {
             // Nothing follows the last code: its padding leaves nothing on the right.
-            [may_beat, is_split] = kit.filter_sums(&question, &sums[..padded]);
+            [may_beat, is_split] = ops.filter_sums(&split_filter, &sums[..padded]);
         } else {
-            kit.prefix_sums(&sums[..padded], &mut tables.prefix);
+            ops.prefix_sums(&sums[..padded], &mut search_scratch.prefix);
             for &(_, more) in ways {
                 // Padding: nothing remains on the right.
-                tables.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
-                let [beats, splits] = kit.filter_prefix(&question, &tables.prefix[..padded], more);
+                search_scratch.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
+                let [beats, splits] =
+                    ops.filter_prefix(&split_filter, &search_scratch.prefix[..padded], more);
                 may_beat |= beats;
                 is_split |= splits;
             }
@@ -98,10 +99,11 @@ impl NodeColumns<'_> {
         if !may_beat && self.node.l2 <= LARGE {
             return;
         }
-        kit.prefix_sums(&sums[..padded], &mut tables.prefix);
+        ops.prefix_sums(&sums[..padded], &mut search_scratch.prefix);
         for &(missing_left, more) in ways {
-            tables.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
-            let (prefix, values) = (&tables.prefix[..padded], &mut tables.values[..padded]);
+            search_scratch.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
+            let (prefix, values) =
+                (&search_scratch.prefix[..padded], &mut search_scratch.values[..padded]);
             let mut most = self.value_all(prefix, more, values);
             if let Some(noise) = &self.node.noise {
                 let feature = self.searcher.slots.all()[number].feature;
@@ -116,15 +118,16 @@ impl NodeColumns<'_> {
                     >= u64::from(GradientSums::of(self.node.total).mass);
                 // Values that are missing only in other data go where most documents go.
                 let missing_left = if missing == 0 { most_left } else { missing_left };
-                let (value, rank, score, slot) = (most, most, most, number);
-                let choice = SplitCandidate { value, score, rank, slot, test, missing_left, left };
+                let (value, priority, score, slot) = (most, most, most, number);
+                let choice =
+                    SplitCandidate { value, score, priority, slot, test, missing_left, left };
                 found.best = Some(choice);
                 if let Some(noise) = &self.node.noise {
                     // The value has been overwritten by its score: compute it again, in eight equal
                     // lanes.
                     let lanes = [prefix[at]; LANES];
                     let value = self.value_all(&lanes, more, &mut [0.0; LANES]);
-                    found.best = Some(SplitCandidate { value, rank: value, ..choice });
+                    found.best = Some(SplitCandidate { value, priority: value, ..choice });
                     self.node.best_so_far.raise(noise.value_bound(most));
                 } else {
                     self.node.best_so_far.raise(most);
@@ -135,7 +138,7 @@ impl NodeColumns<'_> {
 
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    fn question(&self) -> SplitFilter {
+    fn split_filter(&self) -> SplitFilter {
         let SearchNode { total, least, l2, best_so_far, .. } = self.node;
         SplitFilter {
             total: GradientSums::of(*total),
@@ -216,10 +219,10 @@ pub(super) trait SearchOps {
 
     /// Whether one of the splits may beat the threshold, and whether one of them is large enough on
     /// both sides. The splits fill whole steps.
-    fn filter_prefix(&self, question: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2];
+    fn filter_prefix(&self, split_filter: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2];
 
     /// [`filter_prefix`](Self::filter_prefix) of sums whose prefix sums are not known.
-    fn filter_sums(&self, question: &SplitFilter, sums: &[u64]) -> [bool; 2];
+    fn filter_sums(&self, split_filter: &SplitFilter, sums: &[u64]) -> [bool; 2];
 }
 
 /// The portable loops.
@@ -237,8 +240,8 @@ impl SearchOps for PortableOps {
 
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    fn filter_prefix(&self, question: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
-        let &SplitFilter { total, least, l2, threshold } = question;
+    fn filter_prefix(&self, split_filter: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
+        let &SplitFilter { total, least, l2, threshold } = split_filter;
         let [mut beats, mut splits] = [[0u32; LANES]; 2];
         for prefix in prefix.as_chunks::<LANES>().0 {
             for lane in 0..LANES {
@@ -258,10 +261,10 @@ impl SearchOps for PortableOps {
 
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    fn filter_sums(&self, question: &SplitFilter, sums: &[u64]) -> [bool; 2] {
+    fn filter_sums(&self, split_filter: &SplitFilter, sums: &[u64]) -> [bool; 2] {
         let mut prefix = [0; 256];
         self.prefix_sums(sums, &mut prefix);
-        self.filter_prefix(question, &prefix[..sums.len()], 0)
+        self.filter_prefix(split_filter, &prefix[..sums.len()], 0)
     }
 }
 
