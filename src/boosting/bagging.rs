@@ -1,9 +1,9 @@
-//! Which docs a tree is grown from.
+//! Chooses the documents that a tree is fitted to.
 //!
-//! The docs of a round fall into three parts: those a tree is grown from, those that are only sent
-//! down it (out of the bag, or without a gradient) and those that no tree ever sees, because their
-//! query has none of the pairs that the loss lives on. Draws depend on the content of a query or doc
-//! and on the round alone.
+//! The documents of a round fall into three parts: those the tree is fitted to; those that are only
+//! routed to its leaves (out of the bag, or without a gradient); and those of queries without
+//! pairs, which no tree needs if the loss is about pairs. Draws depend on the content of a query or
+//! document and on the round only.
 
 use super::doc_sampling::{DocDraws, thin};
 use super::{BoostingParams, DocSampling};
@@ -15,31 +15,32 @@ use crate::random::{draw, start};
 use crate::tree::Criterion;
 use rayon::prelude::*;
 
-/// Queries a task takes at a time.
+/// Queries per task.
 const QUERIES_A_TASK: usize = 1024;
-/// Keep the draws of queries and of docs apart from each other and from all others.
+/// Separate the draws of queries and of documents from all other draws.
 const OF_QUERIES: u64 = 0x71_75_65_72_69_65_73;
 const OF_DOCS: u64 = 0x64_6f_63_73;
 
-/// The parts of the docs, rising, of the latest round.
+/// The documents of the latest round, ascending.
 #[derive(Debug)]
 pub(super) struct Bagging {
     queries: Vec<u32>,
     seed: u64,
     query_share: u64,
     doc_share: u64,
-    /// Unless docs are drawn uniformly: how, and the share that is kept.
+    /// How documents are sampled by their gradients, and the share that is kept; `None` for uniform
+    /// sampling.
     thinning: Option<(DocSampling, f64)>,
-    /// Whether docs without a gradient count as docs: least squares fits them too.
+    /// Whether documents without a gradient are kept: least squares fits them too.
     keeps_still: bool,
-    /// What the tree is grown from.
+    /// The documents that the tree is fitted to.
     pub(super) docs: Vec<u32>,
-    /// What is only sent down it.
+    /// The documents that are only routed.
     pub(super) rest: Vec<u32>,
 }
 
 impl Bagging {
-    /// A sampler of all queries, or of those with two different labels.
+    /// Bagging of all queries, or only of those with two different labels.
     pub(super) fn new(dataset: &Dataset, params: &BoostingParams, only_pairs: bool) -> Self {
         let labels = dataset.labels();
         let keep = |docs: std::ops::Range<usize>| {
@@ -63,9 +64,11 @@ impl Bagging {
         }
     }
 
-    /// Splits the docs for a round. Where docs count for others, their gradients are made to say so.
+    /// Chooses the documents of a round. Gradients of sampled documents are scaled to stand for the
+    /// others.
     ///
-    /// `made` is how the gradients were made; returns how many docs the bags of all ranks hold.
+    /// `made` is the outcome of computing the gradients. Returns the number of chosen documents
+    /// over all workers.
     pub(super) fn draw(
         &mut self,
         dataset: &Dataset,
@@ -79,7 +82,7 @@ impl Bagging {
         let everything = u64::MAX;
         let bagged = (self.query_share, self.doc_share) != (everything, everything);
         if num_docs == [0] && bagged {
-            // Of few queries a bag may hold none: then it holds all.
+            // A bag of few queries may be empty; then all documents are used.
             let shares = (self.query_share, self.doc_share);
             (self.query_share, self.doc_share) = (everything, everything);
             self.split(dataset, gradients, round);
@@ -126,7 +129,7 @@ impl Bagging {
                 continue;
             }
             let of_query = &gradients[range.clone()];
-            // Zero, of either sign, in both: without a branch, since nearly always none is.
+            // Zero of either sign in both; without a branch, since hardly any gradient is zero.
             let bits = |g: &Gradient| (g.grad.to_bits() | g.hess.to_bits()) << 1;
             let is_still = |gradient: &Gradient| !self.keeps_still && bits(gradient) == 0;
             let any_still = of_query.iter().fold(false, |any, gradient| any | is_still(gradient));
@@ -146,6 +149,6 @@ impl Bagging {
 
 /// The largest draw that is in the bag.
 fn share(of: f64) -> u64 {
-    // Saturates where all are.
+    // Saturates for a share of 1.
     (of * 2f64.powi(64)) as u64
 }

@@ -1,10 +1,10 @@
-//! Scores of docs that are binned already.
+//! Scores binned documents.
 //!
-//! The sums are those of the scorer, in its order: a model whose thresholds are all among those of
-//! the bins scores a dataset to the same bits as the raw rows that it was made of.
+//! The sums are those of the scorer, in its order. A model whose thresholds are all among those of
+//! the bins scores a data set to the same bits as the raw rows.
 
 use super::initial_model::{
-    ScoreOrigin, check_features, is_native_forest, is_plain, score_cache, start_scores,
+    ScoreOrigin, check_features, compute_scores, is_native_forest, is_plain, start_scores,
 };
 use super::score_cache::ScoreCache;
 use crate::Interrupt;
@@ -16,12 +16,12 @@ use crate::model::{Classes, Component, Forest, Model, Part, Tree};
 use crate::tree::BinnedTree;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The trees of a model in the codes of a binning, those of models inside it too, forest by forest.
+/// All trees of a model, including nested models, as binned trees, forest by forest.
 #[derive(Debug)]
 pub(super) struct BinnedForests(Vec<BinnedTree>);
 
 impl BinnedForests {
-    /// `None` if binned docs are not enough to score with the model.
+    /// `None` if the model cannot score binned documents.
     pub(super) fn of(model: &Model, binning: &Binning) -> Option<Self> {
         let forests = native_forests(model).ok()?;
         let trees = forests.iter().flat_map(|forest| {
@@ -30,7 +30,7 @@ impl BinnedForests {
         trees.collect::<Option<_>>().map(Self)
     }
 
-    /// Adds the model, the same as that of [`of`](Self::of), to sums of the docs of a dataset.
+    /// Adds the scores of the model, the one that was given to [`of`](Self::of), to `sums`.
     pub(super) fn add(
         &self,
         model: &Model,
@@ -41,7 +41,7 @@ impl BinnedForests {
         model.add_binned(&mut self.on(dataset, interrupt), sums)
     }
 
-    /// The margins and scores of the docs of a dataset by a model of classes alone.
+    /// The margins and scores by a model of classes.
     pub(super) fn classes(
         &self,
         classes: &Classes,
@@ -58,9 +58,10 @@ impl BinnedForests {
     }
 }
 
-/// The score of each doc of a dataset, its base score included: the sums that the scorer makes.
+/// The score of each document of a data set, including its base score.
 ///
-/// A sum of models scores docs without base scores only: nothing says whose part those would be.
+/// Models other than sums of trees need data sets without base scores, because it is unknown which
+/// part of the model these would stand for.
 pub fn score_dataset(model: &Model, dataset: &Dataset, interrupt: &Interrupt) -> Result<Vec<f64>> {
     check_features(model, dataset)?;
     let coded = BinnedForests::of(model, dataset.binning()).ok_or_else(no_bins)?;
@@ -73,8 +74,8 @@ pub fn score_dataset(model: &Model, dataset: &Dataset, interrupt: &Interrupt) ->
     Ok(scores)
 }
 
-/// The score of each doc of a dataset whose base scores are those of `base`, by a model that training
-/// made of that base: of any base, since only the trees after it are asked.
+/// The score of each document of a data set whose base scores are those of `base`, by a model that
+/// was trained on that base. Any base will do, because only the later trees are evaluated.
 pub fn score_above(
     model: &Model,
     base: &Model,
@@ -86,11 +87,12 @@ pub fn score_above(
         let what = "the dataset was made for the trees of another base";
         return Err(Error::data("base", what).hint("score the raw features"));
     }
-    let score_cache = score_cache(model, ScoreOrigin::Trees(base.num_trees()), dataset, interrupt)?;
+    let score_cache =
+        compute_scores(model, ScoreOrigin::Trees(base.num_trees()), dataset, interrupt)?;
     Ok(score_cache.scores().to_vec())
 }
 
-/// Whether a model is another with more trees.
+/// Whether a model is another model plus trees.
 fn goes_on_from(model: &Model, base: &Model) -> bool {
     let same = model.num_features() == base.num_features()
         && model.ranks_features() == base.ranks_features()
@@ -117,7 +119,7 @@ fn goes_on_from(model: &Model, base: &Model) -> bool {
 /// Adds the trees of a model to sums of the docs of a dataset, forest by forest in order.
 struct BinnedForestScorer<'a> {
     dataset: &'a Dataset,
-    /// All trees that are left, in order.
+    /// The remaining trees, in order.
     trees: std::slice::Iter<'a, BinnedTree>,
     interrupt: &'a Interrupt,
 }
@@ -150,7 +152,7 @@ fn native_forests(model: &Model) -> Result<Vec<&Forest>> {
     Ok(gathered.0)
 }
 
-/// The bins between the thresholds of a model: what data are binned with to be scored by it.
+/// The bins between the thresholds of a model, for data that it should score.
 pub fn binning_of(model: &Model) -> Result<Binning> {
     let forests = native_forests(model)?;
     let mut thresholds: Vec<Option<Vec<f32>>> = vec![None; model.num_features()];
@@ -165,7 +167,7 @@ pub fn binning_of(model: &Model) -> Result<Binning> {
             continue;
         }
         let of_feature = thresholds[split.feature as usize].get_or_insert_default();
-        // At the largest number only missing cells are told from others.
+        // This threshold separates only missing values from all others.
         if split.threshold < f64::from(f32::MAX) {
             of_feature.push(split.threshold as f32);
         }

@@ -1,54 +1,57 @@
-//! Which docs of a bag a tree is grown from, and how much each counts for.
+//! Samples documents by the size of their gradients.
 //!
-//! Docs with large gradients decide splits; of the others a few are enough, if those count for the
-//! rest. A doc is kept with a *probability*, and if it is kept, its gradient is divided by that: so
-//! all sums have the expectation that they would have without thinning.
+//! Documents with large gradients decide the splits. A few of the others suffice, if these stand
+//! for the rest: a document is kept with some *probability*, and its gradient is then divided by
+//! it. So all sums have the same expectation as without sampling.
 //!
-//! - *One-sided* (GOSS, Ke et al. 2017): the docs with the largest gradients are kept, the others with
-//!   one probability for all.
+//! - *One-sided* (GOSS, Ke et al. 2017): the documents with the largest gradients are kept, the
+//!   others with one probability for all.
 //! - *By importance* (minimal variance sampling, Ibragimov and Gusev 2019): the probability is
-//!   `min(1, size / mu)`, where the size of a gradient is `sqrt(grad^2 + hess^2)`, and mu is such that
-//!   the asked-for share is kept. A doc that is kept by chance then counts for exactly mu.
+//!   `min(1, size / mu)`, where the size of a gradient is `sqrt(grad^2 + hess^2)`, and mu is chosen
+//!   such that the requested share is kept. The scaled gradient of a document that was kept by
+//!   chance then has exactly size mu.
 //!
-//! Sizes are integers beside the largest, and sums over docs are sums of integers: neither threads nor
-//! the order of docs can change what is kept. Whether a doc is kept is a draw of its content and the
-//! round.
+//! Sizes are integers relative to the largest, and sums over documents are sums of integers, so
+//! neither threads nor the order of documents matter. Whether a document is kept depends on its
+//! content and the round.
 //!
-//! Cost: three passes over the docs of the bag.
+//! Cost: three passes over the documents of the bag.
 
 use crate::Gradient;
 use crate::error::{Error, Result};
 use crate::random::draw_in;
 use rayon::prelude::*;
 
-/// Docs a task takes.
+/// Documents per task.
 const DOCS_A_TASK: usize = 1 << 16;
 /// The largest size.
 const LARGEST: u32 = 1 << 24;
-/// Sizes below this have a bucket each; larger ones share it with those that agree in nine bits.
+/// Sizes below this have a bucket each; larger ones share a bucket if their leading nine bits
+/// agree.
 const SMALL: u32 = 1 << 8;
 const NUM_BUCKETS: usize = bucket_of(LARGEST) + 1;
 
-/// How the docs are chosen that a tree is grown from.
+/// How the documents that a tree is fitted to are sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum DocSampling {
     /// Each with the same probability.
     #[default]
     Uniform,
-    /// Some of the share because their gradients are the largest, and others by chance.
+    /// Those with the largest gradients, and others by chance.
     OneSided {
-        /// The share of the docs that is kept for its gradients: above 0, below the whole share.
+        /// The share of the documents that is kept for their gradients: above 0, below the whole
+        /// share.
         top: f64,
     },
-    /// By the size of their gradients.
+    /// With a probability in proportion to the size of the gradient.
     Importance,
 }
 
 impl DocSampling {
-    /// Refuses what is out of range.
+    /// Returns an error if an option is out of range.
     pub(super) fn check(self, share: f64) -> Result<()> {
         let Self::OneSided { top } = self else { return Ok(()) };
-        // Written so that NaN is refused too.
+        // Written so that NaN is an error too.
         if top > 0.0 && top < share {
             return Ok(());
         }
@@ -57,7 +60,7 @@ impl DocSampling {
             .expected(format!("a number above 0, below docs_per_tree, which is {share}")))
     }
 
-    /// All that a tree depends on.
+    /// The method as text, for models and checkpoints.
     pub(super) fn named(self) -> String {
         match self {
             Self::Uniform => "uniform".to_owned(),
@@ -66,7 +69,7 @@ impl DocSampling {
         }
     }
 
-    /// The probabilities with which docs of these sizes are kept, a share of them altogether.
+    /// The probabilities that keep this share of the documents.
     fn rule(self, sizes: &SizeHistogram, share: f64) -> KeepRule {
         let target = share * sizes.count() as f64;
         match self {
@@ -85,12 +88,12 @@ impl DocSampling {
     }
 }
 
-/// Whether a doc of a given size is kept.
+/// The probability with which a document is kept, by the size of its gradient.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct KeepRule {
-    /// From this size on all are.
+    /// Documents of at least this size are always kept.
     sure: f64,
-    /// Below, with this probability; or with their size over `sure`.
+    /// The probability of smaller ones; `None` for their size over `sure`.
     by_chance: Option<f64>,
 }
 
@@ -115,17 +118,17 @@ impl KeepRule {
     }
 }
 
-/// How docs are drawn in a round.
+/// The random draws of a round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DocDraws<'a> {
-    /// What each draw begins with.
+    /// The state that all draws share.
     pub(super) start: u64,
-    /// The content of each doc.
+    /// A hash of the content of each document.
     pub(super) doc_hash: &'a [u64],
 }
 
-/// Keeps a share of `docs` and moves the others to `rest`, both rising; the gradients of those kept
-/// are divided by the probability.
+/// Keeps a share of `docs` and moves the others to `rest`, both ascending. Divides the gradients of
+/// kept documents by their probability.
 pub(super) fn thin(
     sampling: DocSampling,
     share: f64,
@@ -140,7 +143,7 @@ pub(super) fn thin(
         return;
     }
     let (inverse, largest) = (1.0 / most, f64::from(LARGEST));
-    // Never 0: what is never kept cannot be made up for.
+    // Never 0, because the probability must be positive.
     let size =
         |square: &f64| (((square * inverse).sqrt() * largest).ceil() as u32).clamp(1, LARGEST);
     let sizes: Vec<u32> = squares.par_iter().map(size).collect();
@@ -163,14 +166,14 @@ pub(super) fn thin(
     *rest = merged(rest, &others);
 }
 
-/// What becomes of some docs.
+/// The result of sampling.
 struct SampledDocs {
-    /// Those that are kept, with the probability of it.
+    /// The kept documents with their probabilities.
     kept: Vec<(u32, f64)>,
     others: Vec<u32>,
 }
 
-/// Two rising lists as one.
+/// Merges two ascending lists.
 fn merged(a: &[u32], b: &[u32]) -> Vec<u32> {
     let (mut merged, mut a) = (Vec::with_capacity(a.len() + b.len()), a.iter().copied().peekable());
     for &next in b {
@@ -200,7 +203,7 @@ fn least_of(bucket: usize) -> f64 {
     ((leading as u64 + u64::from(SMALL)) << above) as f64
 }
 
-/// How many docs are of about each size, and their sizes together.
+/// The number of documents and the sum of sizes in each bucket.
 #[derive(Debug, Clone)]
 struct SizeHistogram {
     counts: Vec<u64>,
@@ -234,7 +237,8 @@ impl SizeHistogram {
         self.counts.iter().sum()
     }
 
-    /// Sure down to the bucket that would make them more than `top`.
+    /// The rule that always keeps the largest documents, at most `top`, and others with one
+    /// probability.
     fn one_sided(&self, top: f64, target: f64) -> KeepRule {
         let (mut above, mut sure) = (0, f64::from(LARGEST) + 1.0);
         for (bucket, &count) in self.counts.iter().enumerate().rev() {
@@ -248,7 +252,8 @@ impl SizeHistogram {
         KeepRule { sure, by_chance: Some(((target - above as f64) / others).clamp(0.0, 1.0)) }
     }
 
-    /// The threshold by which as many are expected as the target says.
+    /// The rule that keeps `target` documents in expectation, with a probability in proportion to
+    /// the size.
     fn by_importance(&self, target: f64) -> KeepRule {
         let mut below: u64 = self.sums.iter().sum();
         let mut above = 0;
@@ -256,7 +261,7 @@ impl SizeHistogram {
             let least = least_of(bucket);
             let at_least = (above + count) as f64 + (below - sum) as f64 / least;
             if count > 0 && at_least >= target {
-                // The threshold is in this bucket or above it: its docs are kept by their size.
+                // The threshold is in this bucket or above it.
                 let sure = below as f64 / (target - above as f64).max(f64::MIN_POSITIVE);
                 return KeepRule { sure: sure.max(least), by_chance: None };
             }
@@ -357,7 +362,7 @@ mod tests {
         assert!(sizes.len() > 200);
         let most = sizes.iter().copied().fold(0.0, f64::max);
         assert!(sizes.iter().all(|&size| size > 0.95 * most), "but for whole sizes");
-        // The slow way to the threshold: halving.
+        // Bisection finds the threshold, slowly.
         let expected = |mu: f64| all.iter().map(|&g| (size(g) / mu).min(1.0)).sum::<f64>();
         let (mut low, mut high) = (0.0, 1e6);
         for _ in 0..200 {

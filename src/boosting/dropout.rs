@@ -1,23 +1,22 @@
 //! Dropout of trees (DART: Rashmi and Gilad-Bachrach 2015).
 //!
 //! Before a tree is grown, some of the trees so far are *dropped*: the new tree is fitted to the
-//! scores without them. Then it and they share the work: all are weighed down so that together they
-//! move the scores no further than the dropped ones did.
+//! scores without them. Then the new tree and the dropped ones are scaled down, so that together
+//! they move the scores no further than the dropped ones did.
 //!
-//! Trees that are taken out and put back must leave no rounding errors behind: scores would then
-//! depend on the way to a model, and not on the model alone. So under dropout all leaf values are
-//! multiples of a *unit*, a power of two that is small beside the scores. Sums of such numbers are
-//! exact, in any order.
+//! Removing trees and adding them back must leave no rounding errors; otherwise scores would depend
+//! on the history of the model. So with dropout all leaf values are multiples of a *unit*, a power
+//! of two that is small beside the scores. Sums of such numbers are exact, in any order.
 //!
-//! Which trees a round drops is a hash of the seed, the round and the tree. So the leaf values at any
-//! round follow from those that each tree had when it was new: rounds are taken back, and the best
-//! one is found again after later ones have changed its trees, by working them out.
+//! The trees that a round drops are a hash of the seed, the round and the tree. So the leaf values
+//! at any round follow from the initial values of each tree, which makes it possible to undo rounds
+//! and to restore the best round.
 //!
-//! Cost: two walks down each dropped tree for all docs, a round.
+//! Cost: in each round, all documents are routed twice through each dropped tree.
 
 use super::BoostingParams;
 use super::initial_model::{
-    InitialModel, ScoreOrigin, bins_mismatch, is_native_forest, score_cache,
+    InitialModel, ScoreOrigin, bins_mismatch, compute_scores, is_native_forest,
 };
 use super::score_cache::ScoreCache;
 use crate::Interrupt;
@@ -29,32 +28,35 @@ use crate::tree::BinnedTree;
 use std::fmt;
 use std::str::FromStr;
 
-/// Keep the draws of rounds and of trees apart from each other and from all others.
+/// Separate the draws of rounds and of trees from all other draws.
 const OF_ROUNDS: u64 = 0x64_72_6f_70_70_69_6e_67;
 const OF_TREES: u64 = 0x74_72_65_65_73;
-/// Units in the largest starting score, as a power of two; sums are exact up to 2^15 times that.
+/// The number of units in the largest initial score, as a power of two. Sums are exact up to 2^15
+/// times that score.
 const UNIT_BITS: i32 = 38;
 
-/// How trees are dropped.
+/// Options of dropout.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dropout {
     /// The share of the trees that a round drops: above 0, up to 1.
     pub rate: f64,
-    /// The share of the rounds that drop none: 0 to 1.
+    /// The share of the rounds that drop no tree: 0 to 1.
     pub skip: f64,
     /// The most trees that a round drops.
     pub most: Option<usize>,
-    /// How the new tree and the dropped ones are weighed afterwards.
+    /// How the new tree and the dropped ones are scaled.
     pub normaliser: DropoutNormaliser,
 }
 
-/// What the new tree weighs beside the `k` dropped ones, with a learning rate of `eta`.
+/// The weight of the new tree beside `k` dropped ones, with learning rate `eta`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DropoutNormaliser {
-    /// As much as each of them: `1 / (k + eta)`, and they keep `k / (k + eta)`.
+    /// The weight of each dropped tree: `1 / (k + eta)`; the dropped ones are multiplied by `k / (k
+    /// + eta)`.
     #[default]
     Tree,
-    /// As much as all of them: `1 / (1 + eta)`, and they keep `1 / (1 + eta)`.
+    /// The weight of all dropped trees together: `1 / (1 + eta)`; the dropped ones are multiplied
+    /// by `1 / (1 + eta)`.
     Forest,
 }
 
@@ -82,9 +84,9 @@ impl FromStr for DropoutNormaliser {
 }
 
 impl Dropout {
-    /// Refuses what is out of range.
+    /// Returns an error if an option is out of range.
     pub(super) fn check(&self) -> Result<()> {
-        // Written so that NaN is refused too.
+        // Written so that NaN is an error too.
         if !(self.rate > 0.0 && self.rate <= 1.0) {
             return Err(Error::param("dropout", "dropout is out of range")
                 .got(self.rate)
@@ -103,13 +105,13 @@ impl Dropout {
         Ok(())
     }
 
-    /// All that a tree depends on.
+    /// The options as text, for models and checkpoints.
     pub(super) fn named(&self) -> String {
         let most = self.most.map_or_else(|| "any number".to_owned(), |most| most.to_string());
         format!("{} but {}, up to {most}, by {}", self.rate, self.skip, self.normaliser)
     }
 
-    /// What the new tree and `count` dropped ones are multiplied by.
+    /// The factors for the new tree and for `count` dropped ones.
     fn factors(&self, count: usize, rate: f64) -> (f64, f64) {
         let count = count as f64;
         match self.normaliser {
@@ -119,7 +121,7 @@ impl Dropout {
         }
     }
 
-    /// The rounds of `from..round` whose trees are dropped before that one, rising.
+    /// The rounds of `from..round` whose trees are dropped before round `round`, ascending.
     fn drawn(&self, seed: u64, from: usize, round: usize) -> Vec<usize> {
         let is_in = |bits: u64, share: f64| bits < (share * 2f64.powi(64)) as u64;
         if is_in(draw(seed ^ OF_ROUNDS, round as u64, 0), self.skip) {
@@ -142,7 +144,7 @@ impl Dropout {
     }
 }
 
-/// Rounds with dropout, and the leaf values that follow from them.
+/// The state of dropout during training.
 #[derive(Debug)]
 pub(super) struct DropoutState {
     options: Dropout,
@@ -152,18 +154,17 @@ pub(super) struct DropoutState {
     from: ScoreOrigin,
     /// The first round whose trees may be dropped.
     first_round: usize,
-    /// The place of the first of its trees in the model.
+    /// The index of that round's first tree in the model.
     first_tree: usize,
     /// The first round with dropout.
     num_before: usize,
     unit: f64,
-    /// The leaf values of each tree from `first_tree` on as they were when it was new, or when
-    /// training began.
+    /// The leaf values of each tree from `first_tree` on when it was new, or when training began.
     initial_values: Vec<Vec<f64>>,
 }
 
 impl DropoutState {
-    /// Dropout that goes on from a model, if there is to be any; it rounds the model.
+    /// The state at the start of training, if dropout is used. Rounds the values of the model.
     pub(super) fn new(
         params: &BoostingParams,
         start: &mut InitialModel,
@@ -173,7 +174,7 @@ impl DropoutState {
     ) -> Result<Option<Self>> {
         let Some(options) = params.dropout.clone() else { return Ok(None) };
         let (model, from) = (&mut start.model, start.origin);
-        // The trees that stand last: no other term is summed after them.
+        // The trees at the end of the model: no other component is added after them.
         let last = model.components().iter().rev().take_while(|part| is_native_forest(part));
         let rounds = match from {
             ScoreOrigin::Trees(_) => 0,
@@ -212,7 +213,7 @@ impl DropoutState {
         Ok(Some(dropout_state))
     }
 
-    /// What docs score without the trees that may be dropped.
+    /// The scores without the trees that may be dropped.
     fn before(
         &self,
         model: &Model,
@@ -221,11 +222,11 @@ impl DropoutState {
     ) -> Result<ScoreCache> {
         let mut before = model.clone();
         before.truncate(self.first_round);
-        score_cache(&before, self.from, dataset, interrupt)
+        compute_scores(&before, self.from, dataset, interrupt)
     }
 
-    /// What docs score, by sums that are exact.
-    pub(super) fn score_cache(
+    /// The scores of a data set, by exact sums.
+    pub(super) fn compute_scores(
         &self,
         model: &Model,
         dataset: &Dataset,
@@ -244,8 +245,7 @@ impl DropoutState {
         Ok(score_cache)
     }
 
-    /// What new trees, and dropped ones, are multiplied by besides the learning rate, and which are
-    /// dropped: their places in the model.
+    /// The trees that a round drops, and the factors for new and dropped trees.
     pub(super) fn round(&self, round: usize) -> RoundDropout {
         let rounds = self.options.drawn(self.seed, self.first_round, round);
         let (new, old) = self.options.factors(rounds.len(), self.learning_rate);
@@ -278,18 +278,18 @@ impl DropoutState {
         Tree::new(tree.splits().to_vec(), leaves)
     }
 
-    /// Notes new trees down.
+    /// Records the values of new trees.
     pub(super) fn record_trees<'a>(&mut self, trees: impl Iterator<Item = &'a Tree>) {
         self.initial_values.extend(trees.map(values_of));
     }
 
-    /// Forgets the trees after the first `rounds` rounds.
+    /// Removes the values of the trees after the first `rounds` rounds.
     pub(super) fn forget(&mut self, rounds: usize) {
         let most = rounds.saturating_sub(self.first_round) * self.trees_a_round;
         self.initial_values.truncate(most);
     }
 
-    /// A model of at least so many rounds as it was after that many.
+    /// The model as it was after `rounds` rounds.
     pub(super) fn at(&self, model: &Model, rounds: usize) -> Result<Model> {
         let mut model = model.clone();
         model.truncate(rounds);
@@ -309,7 +309,7 @@ impl DropoutState {
         Ok(model)
     }
 
-    /// Refuses scores that may have become so large that their sums are not exact.
+    /// Returns an error if scores may be too large for exact sums.
     pub(super) fn check_scores(&self, model: &Model, trees: &[Tree]) -> Result<()> {
         let most = |tree: &Tree| tree.leaves().iter().fold(0.0, |m, leaf| leaf.value.abs().max(m));
         let new = model.trees().skip(self.first_tree).chain(trees);
@@ -333,7 +333,7 @@ impl DropoutState {
         text
     }
 
-    /// Takes up the leaf values of a checkpoint; `false` if they are not those of its model.
+    /// Restores the leaf values of a checkpoint; `false` if they do not fit its model.
     pub(super) fn restore(&mut self, text: &str, model: &Model) -> bool {
         let values = |tree: &str| tree.split(' ').map(|value| value.parse().ok()).collect();
         let initial_values: Option<Vec<Vec<f64>>> =
@@ -352,24 +352,24 @@ impl DropoutState {
 /// What a round drops.
 #[derive(Debug, Default)]
 pub(super) struct RoundDropout {
-    /// What the new tree is multiplied by, besides the learning rate.
+    /// The factor for the new tree, besides the learning rate.
     pub(super) new: f64,
-    /// What the dropped trees are multiplied by.
+    /// The factor for the dropped trees.
     pub(super) old: f64,
-    /// Their places in the model.
+    /// The indices of the dropped trees in the model.
     pub(super) trees: Vec<usize>,
 }
 
 /// A dropped tree.
 #[derive(Debug)]
 pub(super) struct DroppedTree {
-    /// Its place in the model.
+    /// Its index in the model.
     pub(super) place: usize,
-    /// Its place among those of its round.
+    /// Its index among the trees of its round.
     pub(super) at: usize,
-    /// What takes it out.
+    /// The tree that removes it from the scores.
     pub(super) out: Tree,
-    /// What puts it back.
+    /// The tree that adds it back, scaled.
     pub(super) back: Tree,
 }
 
@@ -377,14 +377,15 @@ fn values_of(tree: &Tree) -> Vec<f64> {
     tree.leaves().iter().map(|leaf| leaf.value).collect()
 }
 
-/// The unit of scores up to `most`.
+/// The unit for scores up to `most`.
 pub(super) fn unit(most: f64) -> f64 {
     let power = most.max(1.0).log2().ceil();
-    // Larger powers are of no use: trees are refused soon after.
+    // With larger scores, trees are refused soon after.
     2f64.powi((power as i32).min(900) - UNIT_BITS)
 }
 
-/// The nearest multiple of the unit: exact but for that, since the unit is a power of two.
+/// The nearest multiple of the unit. The rounding is the only error, since the unit is a power of
+/// two.
 pub(super) fn rounded(value: f64, unit: f64) -> f64 {
     (value / unit).round() * unit
 }

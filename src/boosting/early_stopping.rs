@@ -1,33 +1,34 @@
-//! When training ends, and which round was the best: both follow from the history alone.
+//! Early stopping: when training ends, and which round was the best. Both follow from the history
+//! alone.
 
 use crate::model::Tree;
 
-/// Rounds without a split, one after the other, after which nothing more is expected.
+/// Training ends after this many consecutive rounds without a split.
 const FRUITLESS: usize = 20;
 
 /// Ends training when a value has not risen for some rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EarlyStopping {
-    /// How many rounds without a new best value are waited for: at least 1.
+    /// The number of rounds without a new best value: at least 1.
     pub rounds: usize,
-    /// Which of the watched sets.
+    /// The index of the evaluation set.
     pub set: usize,
-    /// Which of the metrics.
+    /// The index of the metric.
     pub metric: usize,
 }
 
-/// Why there is no further round.
+/// Why training has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
     /// All trees are grown.
     Done,
-    /// The value that was watched has not risen for long enough.
+    /// The value has not risen for long enough.
     EarlyStopping,
-    /// Many rounds in a row found no split.
+    /// Many consecutive rounds found no split.
     Nothing,
 }
 
-/// The first round of the largest value, counted from 0; NaN is never the largest.
+/// The first round with the largest value, counted from 0; NaN is never the largest.
 pub(super) fn best(history: &[Vec<f64>], value: usize) -> Option<usize> {
     let mut best: Option<(usize, f64)> = None;
     for (round, values) in history.iter().enumerate() {
@@ -39,7 +40,7 @@ pub(super) fn best(history: &[Vec<f64>], value: usize) -> Option<usize> {
     best.map(|(round, _)| round)
 }
 
-/// Whether the latest trees split nothing; of classes, those of all classes.
+/// Whether the latest rounds all have trees without splits.
 pub(super) fn is_fruitless<'a>(
     trees: impl Iterator<Item = &'a Tree>,
     trees_a_round: usize,

@@ -1,4 +1,4 @@
-//! What is looked at after each round: metrics on datasets.
+//! Evaluation sets: the data sets and metrics that are evaluated after each round.
 
 use super::EarlyStopping;
 use super::score_cache::ScoreCache;
@@ -12,12 +12,12 @@ use crate::{Convention, Grouping, Interrupt, Queries};
 use std::fmt;
 use std::sync::Arc;
 
-/// A metric that is not ours. Larger values are better.
+/// A metric of the caller. Larger values are better.
 pub trait CustomMetric: Send + Sync + fmt::Debug {
-    /// What it is called in the history.
+    /// Its name in the history.
     fn name(&self) -> &str;
 
-    /// The value of each query; NaN leaves a query out of the mean.
+    /// The value of each query. NaN leaves a query out of the mean.
     fn per_query(
         &self,
         dataset: &Dataset,
@@ -26,17 +26,17 @@ pub trait CustomMetric: Send + Sync + fmt::Debug {
     ) -> Result<Vec<f64>>;
 }
 
-/// A metric of ours or of somebody else's.
+/// A metric of this library or of the caller.
 #[derive(Debug, Clone)]
 pub enum EvaluationMetric {
-    /// One of ours.
+    /// A metric of this library.
     Metric(Metric),
-    /// Another.
+    /// A metric of the caller.
     Other(Arc<dyn CustomMetric>),
 }
 
 impl EvaluationMetric {
-    /// The metric for labels up to `max`, of which a set may have only a part.
+    /// The same metric for labels up to `max`: a worker may not have the largest label.
     fn up_to(&self, max: f32) -> Result<Self> {
         match self {
             Self::Metric(metric) if max > 0.0 => {
@@ -59,38 +59,39 @@ impl fmt::Display for EvaluationMetric {
     }
 }
 
-/// A dataset to evaluate on; the training set itself is one like any other.
+/// A data set to evaluate on. The training set may be one.
 #[derive(Debug, Clone)]
 pub struct EvaluationSet {
-    /// What it is called in the history.
+    /// Its name in the history.
     pub name: String,
-    /// Its docs, binned like the training set.
+    /// Its documents, binned like the training set.
     pub dataset: Arc<Dataset>,
 }
 
-/// Datasets with their scores, and the metrics.
+/// The evaluation sets with their scores, and the metrics.
 #[derive(Debug)]
 pub(super) struct EvaluationSets {
     sets: Vec<ScoredSet>,
     metrics: Vec<EvaluationMetric>,
-    /// How a part of the training set is evaluated where trees are selected: the metric, and the
-    /// largest query weight of all parts.
+    /// The metric that selects between trees of several workers, and the largest query weight over
+    /// all workers.
     selecting: Option<(EvaluationMetric, f64)>,
 }
 
 #[derive(Debug)]
 struct ScoredSet {
     set: EvaluationSet,
-    /// The metrics, where what they mean depends on the docs of other ranks too.
+    /// The metrics, if they depend on the labels of other workers.
     metrics: Option<Vec<EvaluationMetric>>,
-    /// The largest query weight, on all ranks.
+    /// The largest query weight over all workers.
     largest: f64,
     /// `None` for the training set, whose scores the trainer has.
     score_cache: Option<ScoreCache>,
 }
 
 impl EvaluationSets {
-    /// Refuses sets that training on `train` cannot score, and two of one name.
+    /// Returns an error for sets with other bins than the training set, and for two sets of one
+    /// name.
     pub(super) fn new(
         sets: Vec<EvaluationSet>,
         metrics: Vec<EvaluationMetric>,
@@ -109,14 +110,14 @@ impl EvaluationSets {
         Ok(Self { sets, metrics, selecting: None })
     }
 
-    /// The names of all values, set by set.
+    /// The set and the metric of each value, set by set.
     pub(super) fn names(&self) -> impl Iterator<Item = (&str, String)> {
         self.sets.iter().flat_map(|set| {
             self.metrics.iter().map(|metric| (set.set.name.as_str(), metric.to_string()))
         })
     }
 
-    /// What each metric is and means.
+    /// The name and convention of each metric.
     pub(super) fn described(&self) -> impl Iterator<Item = String> {
         self.metrics.iter().map(|metric| match metric {
             EvaluationMetric::Metric(metric) => format!("{metric} {:?}", metric.convention()),
@@ -124,12 +125,12 @@ impl EvaluationSets {
         })
     }
 
-    /// The place of a metric on a set among the values.
+    /// The index of a metric on a set among the values.
     pub(super) fn index(&self, set: usize, metric: usize) -> usize {
         set * self.metrics.len() + metric
     }
 
-    /// Refuses to wait for what is not watched.
+    /// Returns an error if early stopping refers to a set or metric that is not evaluated.
     pub(super) fn check(&self, patience: &EarlyStopping) -> Result<()> {
         if patience.rounds == 0 {
             return Err(Error::param("early_stopping", "early_stopping is out of range")
@@ -142,7 +143,7 @@ impl EvaluationSets {
         Err(Error::param("early_stopping", "early stopping has no such set or metric to look at"))
     }
 
-    /// Refuses to step by a set that is not watched.
+    /// Returns an error if the exact step refers to a set that is not evaluated.
     pub(super) fn check_step(&self, set: usize) -> Result<()> {
         if set < self.sets.len() {
             return Ok(());
@@ -150,23 +151,23 @@ impl EvaluationSets {
         Err(Error::param("step", "the exact step has no such set to look at"))
     }
 
-    /// A set that is not the training set, with its scores.
+    /// A set other than the training set, with its scores.
     pub(super) fn scored(&self, set: usize) -> Option<(&Dataset, &[f64])> {
         let ScoredSet { set, score_cache, .. } = &self.sets[set];
         Some((&set.dataset, score_cache.as_ref()?.scores()))
     }
 
-    /// The datasets.
+    /// The data sets.
     pub(super) fn sets(&self) -> impl Iterator<Item = &EvaluationSet> {
         self.sets.iter().map(|set| &set.set)
     }
 
-    /// Whether the training set is evaluated, and so the score of each of its docs is looked at.
+    /// Whether the training set is evaluated, which needs the scores of all its documents.
     pub(super) fn sees_train(&self) -> bool {
         self.sets.iter().any(|set| set.score_cache.is_none())
     }
 
-    /// Sets what the docs of all sets but the training set score.
+    /// Computes the scores of all sets but the training set.
     pub(super) fn start(&mut self, of: impl Fn(&Dataset) -> Result<ScoreCache>) -> Result<()> {
         for set in &mut self.sets {
             if let Some(score_cache) = &mut set.score_cache {
@@ -176,7 +177,7 @@ impl EvaluationSets {
         Ok(())
     }
 
-    /// Adds tree `at` of a round to the sums of all sets but the training set.
+    /// Adds tree `at` of a round to the scores of all sets but the training set.
     pub(super) fn add(
         &mut self,
         at: usize,
@@ -191,7 +192,7 @@ impl EvaluationSets {
         Ok(())
     }
 
-    /// Makes scores from the margins of classes.
+    /// Computes scores from the margins of classes.
     pub(super) fn settle(&mut self, expectation: &Expectation) {
         for set in &mut self.sets {
             if let Some(score_cache) = &mut set.score_cache {
@@ -200,9 +201,8 @@ impl EvaluationSets {
         }
     }
 
-    /// The mean of each metric on each set, in the order of [`names`](Self::names).
-    ///
-    /// The docs of a team are those of all its ranks.
+    /// The mean of each metric on each set, in the order of [`names`](Self::names), over the
+    /// documents of all workers.
     pub(super) fn values(
         &self,
         train_scores: &[f64],
@@ -226,7 +226,7 @@ impl EvaluationSets {
         Ok(words.chunks_exact(Mean::WORDS).map(|words| Mean::of_words(words).value).collect())
     }
 
-    /// The first metric on some docs with these scores, as words to be summed.
+    /// The first metric on the training set with these scores, as words to be summed over workers.
     pub(super) fn words_of(
         &self,
         dataset: &Arc<Dataset>,
@@ -241,8 +241,8 @@ impl EvaluationSets {
         set.words(std::slice::from_ref(metric), scores, interrupt)
     }
 
-    /// What all ranks know of the training set and of each set: its largest label, on which a metric's
-    /// scale may end, and its largest weight.
+    /// Takes the largest label and query weight of the training set and of each set over all
+    /// workers.
     pub(super) fn settle_scales(&mut self, max_labels: &[f32], largest: &[f64]) -> Result<()> {
         let first = self.metrics.first().map(|metric| metric.up_to(max_labels[0])).transpose()?;
         self.selecting = first.map(|metric| (metric, largest[0]));
@@ -262,7 +262,7 @@ impl ScoredSet {
         Self { score_cache, set, metrics: None, largest }
     }
 
-    /// What the mean of each metric is made of.
+    /// The parts of the mean of each metric, as words to be summed over workers.
     fn words(
         &self,
         metrics: &[EvaluationMetric],
@@ -295,7 +295,7 @@ impl ScoredSet {
     }
 }
 
-/// Evaluates in the caller's order, so that a fault names the caller's row and query.
+/// Evaluates in the caller's order of rows, so that an error names the caller's row and query.
 fn by_rows(
     dataset: &Dataset,
     metrics: &[Metric],
@@ -319,7 +319,7 @@ fn check_number(values: &[f64], queries: &Queries, name: &str) -> Result<()> {
     Err(Error::data("metric.values", what).got(values.len()).expected(queries.len()))
 }
 
-/// Trees split between the bins of the training set, so a set needs the same.
+/// Returns an error if a set has other bins than the training set.
 fn check_bins(set: &EvaluationSet, train: &Arc<Dataset>) -> Result<()> {
     let (ours, theirs) = (train.binning(), set.dataset.binning());
     let name = &set.name;

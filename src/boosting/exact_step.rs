@@ -1,12 +1,12 @@
-//! How far a tree moves the scores.
+//! The step size of a tree: a Newton step, or the exact optimum for a metric.
 //!
-//! A *Newton step* adds leaf values as they are. An *exact step* multiplies them by the alpha that is
-//! best for a metric, found by a [sweep](crate::combine::sweep) between the scores so far and the
-//! tree's outputs (Wu, Burges, Svore and Gao 2008, section 3). The learning rate shrinks either.
-//! Where a Newton step is as good as the best there is, it is taken: on the first tree, whose order of
-//! docs no alpha changes, any other step would be arbitrary.
+//! A *Newton step* adds the leaf values as they are. An *exact step* multiplies them by the factor
+//! alpha that maximises a metric, found by a [sweep](crate::combine::sweep) between the scores so
+//! far and the tree's outputs (Wu, Burges, Svore and Gao 2008, section 3). The learning rate
+//! applies to both. If the Newton step is as good as the optimum, it is taken: for the first tree,
+//! no alpha changes the order of documents, so any other step would be arbitrary.
 //!
-//! Cost of an exact step: a sweep over all docs, of the order of growing the tree.
+//! Cost of an exact step: a sweep over all documents, comparable to growing the tree.
 
 use crate::combine::{AlphaInterval, AlphaRange, JudgedQueries, SweepOptions, sweep};
 use crate::data::Dataset;
@@ -14,26 +14,26 @@ use crate::error::{Error, Result};
 use crate::metric::Metric;
 use crate::{Convention, Interrupt};
 
-/// What leaf values are multiplied by, besides the learning rate.
+/// The factor for leaf values, besides the learning rate.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum StepRule {
-    /// Nothing.
+    /// A factor of 1.
     #[default]
     Newton,
-    /// The best alpha for a metric, one a tree.
+    /// The best alpha for a metric, computed for each tree.
     Exact(ExactStep),
 }
 
-/// Which alpha is best, and where it is looked for.
+/// Options of the exact step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExactStep {
-    /// What should be as high as possible.
+    /// The metric to maximise.
     pub metric: Metric,
-    /// The least alpha: from 0.
+    /// The smallest alpha: from 0.
     pub from: f64,
-    /// The largest.
+    /// The largest alpha.
     pub to: f64,
-    /// The watched set whose docs decide; the training set if there is none.
+    /// The evaluation set on which the metric is computed; `None` for the training set.
     pub set: Option<usize>,
 }
 
@@ -43,7 +43,7 @@ impl ExactStep {
         Self { metric, from: 0.1, to: 100.0, set: None }
     }
 
-    /// The best alpha between the scores of docs and what the tree says of them.
+    /// The best alpha for the outputs of a tree.
     pub(super) fn alpha(
         &self,
         dataset: &Dataset,
@@ -71,7 +71,7 @@ impl StepRule {
         }
     }
 
-    /// All that a tree depends on.
+    /// The rule as text, for models and checkpoints.
     pub(super) fn named(&self) -> String {
         let Self::Exact(ExactStep { metric, from, to, set }) = self else {
             return "newton".to_owned();
@@ -85,7 +85,7 @@ impl StepRule {
     }
 }
 
-/// Refuses a range that is empty or holds numbers below 0.
+/// Returns an error for an empty range or one with negative numbers.
 pub(super) fn check_bounds(name: &'static str, from: f64, to: f64) -> Result<()> {
     if from >= 0.0 && from < to && to.is_finite() {
         return Ok(());
@@ -95,7 +95,7 @@ pub(super) fn check_bounds(name: &'static str, from: f64, to: f64) -> Result<()>
         .expected("two finite numbers from 0, the smaller one first"))
 }
 
-/// What the docs of a dataset are judged by.
+/// The labels, queries and weights of a data set.
 pub(super) fn judged(dataset: &Dataset) -> JudgedQueries<'_> {
     JudgedQueries {
         labels: dataset.labels(),

@@ -1,9 +1,8 @@
-//! Training by a team: what its ranks must know of each other before the first round.
+//! Facts about the data of all workers, exchanged before the first round.
 //!
-//! Each rank has the whole queries of its part. Gradients are made query by query and so at home;
-//! what is asked of all docs together, such as the mean of a metric, the start of the scores and the
-//! scale of the gradients, is summed as integers. So the model is that of one process which has all
-//! the docs, byte for byte.
+//! Each worker has whole queries, so it computes gradients by itself. Everything that concerns all
+//! documents, such as the mean of a metric, the initial score and the scale of gradients, is summed
+//! as integers. So the model equals, byte for byte, that of a single process with all documents.
 
 use super::evaluation::EvaluationSets;
 use super::initial_model::target;
@@ -15,23 +14,23 @@ use crate::distributed::{Collective, WorkerGroup};
 use crate::error::{Error, Result};
 use crate::metric::largest;
 
-/// What is known of the docs of all ranks.
+/// Facts about the documents of all workers.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct GlobalData {
-    /// The fingerprints of the training set and of each watched set.
+    /// The fingerprints of the training set and of each evaluation set.
     pub(super) fingerprints: Vec<u64>,
     /// Whether some query of the training set has two different labels.
     pub(super) has_pairs: bool,
-    /// How many docs each rank has.
+    /// The number of documents of each worker.
     pub(super) sizes: Vec<u64>,
-    /// The largest label of the training set and of each watched set.
+    /// The largest label of the training set and of each evaluation set.
     max_labels: Vec<f32>,
-    /// The largest query weight of the training set and of each watched set.
+    /// The largest query weight of the training set and of each evaluation set.
     weights: Vec<f64>,
 }
 
 impl GlobalData {
-    /// Meets the other ranks, which must be about to do the same.
+    /// Exchanges the facts, after checking that all workers train the same.
     pub(super) fn new(
         (workers, mode): (&WorkerGroup, WorkerMode),
         dataset: &Dataset,
@@ -59,7 +58,7 @@ impl GlobalData {
         Ok(global_data)
     }
 
-    /// Where every rank has all docs.
+    /// The facts if every worker has all documents.
     fn of_alike(workers: &WorkerGroup, sets: &[&Dataset]) -> Result<Self> {
         let fingerprints: Vec<u64> = sets.iter().map(|set| set.fingerprint()).collect();
         for &fingerprint in &fingerprints {
@@ -111,7 +110,7 @@ impl GlobalData {
     }
 }
 
-/// Refuses what only one process can do.
+/// Returns an error for options that only a single process supports.
 fn allowed(
     mode: WorkerMode,
     dataset: &Dataset,
@@ -138,7 +137,7 @@ fn allowed(
     Ok(())
 }
 
-/// An error on all ranks that names what differs, unless all are about to train the same.
+/// Returns an error on all workers, naming the difference, unless all have the same plan.
 fn agree_on_plan(
     workers: &WorkerGroup,
     mode: WorkerMode,
@@ -179,7 +178,7 @@ fn agree_on_plan(
     Ok(())
 }
 
-/// Tells a loss what it must know of the docs of all ranks.
+/// Tells the objective the facts it needs about the labels of all workers.
 fn settle_loss(
     workers: &WorkerGroup,
     plan: &mut TrainingPlan,
@@ -199,7 +198,7 @@ fn settle_loss(
     Ok(())
 }
 
-/// The error of a rank without a split, in the words of the rank with most docs.
+/// The error of a worker without a split, in the words of the worker with most documents.
 pub(super) fn error_of_largest(workers: &WorkerGroup, num_docs: usize, own: Error) -> Error {
     if workers.is_alone() {
         return own;

@@ -1,4 +1,4 @@
-//! How much each feature matters to a metric: what is lost when its values are shuffled.
+//! Permutation importance: the loss of a metric when the values of a feature are shuffled.
 
 use super::binned_scoring::score_dataset;
 use crate::Interrupt;
@@ -11,10 +11,10 @@ use crate::model::{Model, Set, Split, Tree};
 use crate::random::draw;
 use crate::tree::BinnedTree;
 
-/// What the mean of a metric loses when the values of a feature are shuffled among all docs, for
-/// each feature; 0 for one that the model does not look at.
+/// The loss in the mean of a metric when the values of a feature are shuffled over all documents,
+/// for each feature; 0 for a feature that the model does not use.
 ///
-/// Only the order by which docs exchange values is drawn, from their contents.
+/// The shuffle depends on the seed and the content of the documents.
 pub fn permutation_importance(
     model: &Model,
     dataset: &Dataset,
@@ -50,7 +50,7 @@ pub fn permutation_importance(
         for (doc, &other) in shuffle(dataset, mix(seed ^ feature as u64)).iter().enumerate() {
             shuffled.set_code(doc, place, matrix.code(other as usize, place));
         }
-        // Trees that do not look at the feature say what they said.
+        // Trees without the feature do not change.
         let mut now = vec![0.0; dataset.num_docs()];
         let mut then = vec![0.0; dataset.num_docs()];
         for tree in &trees {
@@ -64,7 +64,7 @@ pub fn permutation_importance(
     Ok(losses)
 }
 
-/// The docs in an order that is drawn.
+/// The documents in random order.
 fn shuffle(dataset: &Dataset, seed: u64) -> Vec<u32> {
     let mut docs: Vec<u32> = (0..dataset.num_docs() as u32).collect();
     let hashes = dataset.doc_hash();

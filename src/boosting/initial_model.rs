@@ -1,4 +1,4 @@
-//! Where training starts: from nothing, from scores, or from a model.
+//! The model that training starts from: an empty one, or a base model.
 
 use super::BaseModel;
 use super::binned_scoring::BinnedForests;
@@ -19,14 +19,15 @@ pub(super) struct InitialModel {
     pub(super) origin: ScoreOrigin,
 }
 
-/// What scores follow from.
+/// How the scores of documents follow from the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScoreOrigin {
-    /// The base scores of the docs, or 0, and the whole model.
+    /// The base scores of the documents (or 0) plus the whole model.
     Model,
-    /// The whole model, which is one of classes alone.
+    /// The whole model, which has classes only.
     Classes,
-    /// The base scores of the docs, which are those of the base, and the trees after so many.
+    /// The base scores of the documents, which are those of the base model, plus the trees after
+    /// this many.
     Trees(usize),
 }
 
@@ -73,7 +74,8 @@ impl InitialModel {
         let model = base.model.clone();
         let is_scored = all.iter().all(|dataset| dataset.base_score().is_some());
         let any_scored = all.iter().any(|dataset| dataset.base_score().is_some());
-        // Base scores beside a sum of trees are what it was trained on; of any other model, its own.
+        // Base scores that accompany a sum of trees are those it was trained on; with any other
+        // model they are its own scores.
         let can_follow = !base.is_scored && (is_plain(&model) || !any_scored);
         if can_follow && BinnedForests::of(&model, dataset.binning()).is_some() {
             return Ok(Self { model, origin });
@@ -85,7 +87,7 @@ impl InitialModel {
     }
 }
 
-/// A model without parts for the docs of a dataset.
+/// An empty model for the documents of a data set.
 fn empty(dataset: &Dataset) -> Result<Model> {
     let mut model = Model::new(dataset.num_features());
     if dataset.query_ranks() {
@@ -94,7 +96,7 @@ fn empty(dataset: &Dataset) -> Result<Model> {
     Ok(model)
 }
 
-/// A model of classes without trees, or the base if it goes on from the same classes.
+/// A model of classes without trees, or the base model if it has the same classes.
 fn start_of_classes(
     plan: &TrainingPlan,
     class_target: &ClassTarget,
@@ -120,8 +122,8 @@ fn start_of_classes(
     Ok(base.model.clone())
 }
 
-/// What the docs of a dataset score by a model: by the same sums in the same order as round by round.
-pub(super) fn score_cache(
+/// The scores of a data set by a model: the same sums in the same order as in training.
+pub(super) fn compute_scores(
     model: &Model,
     origin: ScoreOrigin,
     dataset: &Dataset,
@@ -147,17 +149,17 @@ pub(super) fn score_cache(
     Ok(ScoreCache::of_scores(scores))
 }
 
-/// Whether a model is a sum of trees of our own.
+/// Whether a model is a sum of native trees only.
 pub(super) fn is_plain(model: &Model) -> bool {
     model.components().iter().all(is_native_forest)
 }
 
-/// Whether a component is trees of our own, summed one by one.
+/// Whether a component is a native forest that is added without weight or normalisation.
 pub(super) fn is_native_forest(component: &Component) -> bool {
     component.is_plain() && matches!(&component.part, Part::Forest(f) if f.is_native())
 }
 
-/// Refuses a dataset of other features than a model's.
+/// Returns an error if a data set has other features than a model.
 pub(super) fn check_features(model: &Model, dataset: &Dataset) -> Result<()> {
     if model.num_features() != dataset.num_features() {
         let what = "the dataset has another number of features than the model";
@@ -168,7 +170,7 @@ pub(super) fn check_features(model: &Model, dataset: &Dataset) -> Result<()> {
     check_ranks(model, dataset)
 }
 
-/// Refuses categories whose names have other numbers than a model knows them by.
+/// Returns an error if a data set numbers the categories of a feature differently than a model.
 fn check_categories(model: &Model, dataset: &Dataset) -> Result<()> {
     let (theirs, own) = (model.category_names(), dataset.binning().category_names());
     match theirs.iter().find(|(feature, names)| own.get(feature) != Some(names)) {
@@ -184,7 +186,7 @@ fn check_categories(model: &Model, dataset: &Dataset) -> Result<()> {
     }
 }
 
-/// Refuses ranks within queries where only one of two has them.
+/// Returns an error if only one of model and data set has ranks within queries.
 fn check_ranks(model: &Model, dataset: &Dataset) -> Result<()> {
     if model.ranks_features() == dataset.query_ranks() {
         return Ok(());
@@ -196,7 +198,7 @@ fn check_ranks(model: &Model, dataset: &Dataset) -> Result<()> {
         .hint("make the dataset with like=, from the model or its training set"))
 }
 
-/// What an objective may know of a dataset.
+/// The view of a data set that objectives get.
 pub(super) fn target(dataset: &Dataset) -> Target<'_> {
     Target {
         labels: dataset.labels(),
@@ -207,7 +209,7 @@ pub(super) fn target(dataset: &Dataset) -> Target<'_> {
     }
 }
 
-/// The scores that trees are added to.
+/// The scores before any tree.
 pub(super) fn start_scores(dataset: &Dataset, offset: f64) -> Vec<f64> {
     match dataset.base_score() {
         Some(base) => base.iter().map(|score| score + offset).collect(),

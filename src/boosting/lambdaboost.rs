@@ -1,20 +1,20 @@
-//! One feature a round (`LambdaBoost`): a sparse linear model, and the order in which features were
-//! worth choosing.
+//! LambdaBoost: a sparse linear model, built from one feature per round.
 //!
-//! A round fits the loss's downhill direction `y` of each doc by a single feature `x` times a
-//! *coefficient*: least squares are `sum y x / sum x x`, which leave `sum y y - (sum y x)² / sum x x`
-//! (Gao et al., *Model adaptation via model interpolation and boosting*, 2009; equation 8 there lacks
-//! the square that equation 9 has, and that setting the derivative to 0 gives). The feature that
-//! leaves least is added with its coefficient times the learning rate. Docs count by their weights,
-//! a missing value as 0. The *path* is the features and what was added of them, round by round.
+//! Let `y` be the negative gradient of each document. A round fits `y` by a single feature `x` times a
+//! *coefficient*. The least-squares coefficient is `sum y x / sum x x`, and the remaining error is
+//! `sum y y - (sum y x)² / sum x x` (Gao et al., *Model adaptation via model interpolation and
+//! boosting*, 2009; equation 8 there lacks the square that equation 9 has, and that setting the
+//! derivative to 0 gives). The feature with the smallest error is added with its coefficient times the
+//! learning rate. Documents count by their weights; a missing value is 0. The *path* is the list of
+//! features and added weights, round by round.
 //!
-//! A base is any model: it scores the values themselves. Going on from a model of before is going on:
-//! ten rounds and ten more are twenty, to the bit.
+//! Any model can be the base; it is scored on the raw values. Continuing a model equals training
+//! without a pause: ten rounds and ten more are twenty, to the bit.
 //!
-//! Invariants: sums go over docs in blocks of a fixed size, in the order of their content: threads and
-//! the order of rows do not matter; of features that leave the same the first is taken.
+//! Invariants: sums go over documents in blocks of a fixed size, in the order of their content, so
+//! neither threads nor the order of rows matter. Of features with equal errors the first is taken.
 //!
-//! Cost: a round takes a quarter of a nanosecond a cell, beside the gradients and the metrics.
+//! Cost: a round takes a quarter of a nanosecond per cell, beside the gradients and the metrics.
 
 use super::early_stopping::best;
 use super::{EarlyStopping, StopReason, TrainingLoss};
@@ -26,7 +26,7 @@ use crate::objective::{State, Target};
 use crate::{Gradient, Interrupt};
 use rayon::prelude::*;
 
-/// Docs of a block of sums.
+/// Documents per block of a sum.
 const BLOCK: usize = 1 << 12;
 
 /// What to train, besides the data.
@@ -34,38 +34,38 @@ const BLOCK: usize = 1 << 12;
 pub struct LambdaBoostPlan {
     /// The most features to add; the same one may be added again.
     pub num_rounds: usize,
-    /// What coefficients are multiplied by: above 0, up to 10.
+    /// The factor for coefficients: above 0, up to 10.
     pub learning_rate: f64,
-    /// The loss: one with a gradient a doc.
+    /// The loss: one with a gradient per document.
     pub loss: TrainingLoss,
-    /// What is evaluated after each round, by name.
+    /// The sets that are evaluated after each round, by name.
     pub evaluation_sets: Vec<(String, RawDataset)>,
-    /// By which metrics.
+    /// The metrics that are evaluated.
     pub metrics: Vec<Metric>,
-    /// When to end early.
+    /// When to stop early.
     pub patience: Option<EarlyStopping>,
-    /// What features are added to: any model.
+    /// The model that features are added to: any model.
     pub base: Option<Model>,
 }
 
-/// What a round has brought.
+/// The result of a round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LambdaBoostRound {
-    /// The number of rounds so far, those of the base not counted.
+    /// The number of rounds so far, without those of the base model.
     pub number: usize,
-    /// The feature.
+    /// The feature that was added.
     pub feature: u32,
-    /// Its least-squares coefficient: the learning rate's share of it was added.
+    /// Its least-squares coefficient, before the learning rate.
     pub coefficient: f64,
-    /// The mean of each metric on each watched set, set by set.
+    /// The mean of each metric on each evaluation set, set by set.
     pub values: Vec<f64>,
-    /// Whether the value that early stopping looks at is the best so far.
+    /// Whether the value of early stopping is the best so far.
     pub is_best: bool,
 }
 
-/// Training by single features as a sequence of rounds.
+/// Training of a linear model, one feature per round.
 ///
-/// A round that fails, or is interrupted, leaves no trace.
+/// A round that fails or is interrupted has no effect.
 #[derive(Debug)]
 pub struct LambdaBoostTrainer {
     train: ScoredDocs,
@@ -77,11 +77,11 @@ pub struct LambdaBoostTrainer {
     path: Vec<(u32, f64)>,
     history: Vec<Vec<f64>>,
     gradients: Vec<Gradient>,
-    /// Whether no feature fits anything any more.
+    /// Whether no feature reduces the loss any more.
     is_spent: bool,
 }
 
-/// Docs, missing values as 0, with their scores.
+/// Documents with their scores; missing values are 0.
 #[derive(Debug)]
 struct ScoredDocs {
     data: RawDataset,
@@ -103,7 +103,7 @@ impl ScoredDocs {
         Ok(Self { data, scores })
     }
 
-    /// The scores with a feature added, as a model with one more term has them.
+    /// The scores with a feature added, computed as by a model with one more term.
     fn moved(&self, feature: u32, weight: f64) -> Vec<f64> {
         let rows = self.data.cells().par_chunks_exact(self.data.stride());
         let scores = self.scores.par_iter().zip(rows);
@@ -162,7 +162,7 @@ impl ScoredDocs {
     }
 }
 
-/// What a model says of each doc.
+/// The scores of a model.
 fn scores(model: &Model, data: &RawDataset, interrupt: &Interrupt) -> Result<Vec<f64>> {
     let (width, stride) = (data.num_features(), data.stride());
     let compact = |cells: &[f32]| -> Vec<f32> {
@@ -184,14 +184,14 @@ fn scores(model: &Model, data: &RawDataset, interrupt: &Interrupt) -> Result<Vec
 }
 
 impl LambdaBoostTrainer {
-    /// Checks everything that can be checked before a feature is chosen.
+    /// A trainer, after all checks that need no round.
     pub fn new(data: RawDataset, mut plan: LambdaBoostPlan, interrupt: &Interrupt) -> Result<Self> {
         if !(1..=1 << 20).contains(&plan.num_rounds) {
             return Err(Error::param("num_rounds", "the number of rounds is out of range")
                 .got(plan.num_rounds)
                 .expected("1 to 2^20"));
         }
-        // Written so that NaN is refused too.
+        // Written so that NaN is an error too.
         if !(plan.learning_rate > 0.0 && plan.learning_rate <= 10.0) {
             return Err(Error::param("learning_rate", "learning_rate is out of range")
                 .got(plan.learning_rate)
@@ -232,7 +232,7 @@ impl LambdaBoostTrainer {
         Ok(Self { train, evaluation_sets, plan, base, squares, path, history, gradients, is_spent })
     }
 
-    /// The next round; `None` once training has ended.
+    /// The next round; `None` if training has ended.
     pub fn next_round(&mut self, interrupt: &Interrupt) -> Result<Option<LambdaBoostRound>> {
         if self.end().is_some() {
             return Ok(None);
@@ -273,7 +273,7 @@ impl LambdaBoostTrainer {
         Ok(Some(LambdaBoostRound { number, feature, coefficient, values, is_best }))
     }
 
-    /// The feature that leaves least, with its coefficient.
+    /// The feature with the largest reduction, and its coefficient.
     fn fit(&self, products: &[f64]) -> Option<(u32, f64)> {
         let mut found = None;
         let mut most = 0.0;
@@ -287,7 +287,7 @@ impl LambdaBoostTrainer {
         found
     }
 
-    /// Why there is no further round, if there is none.
+    /// Why training has ended, if it has.
     pub fn end(&self) -> Option<StopReason> {
         let waited = self.best_round().map_or(0, |best| self.path.len() - best);
         if self.plan.patience.is_some_and(|patience| waited >= patience.rounds) {
@@ -299,7 +299,7 @@ impl LambdaBoostTrainer {
         }
     }
 
-    /// The number of rounds at which the value that early stopping looks at was best.
+    /// The number of rounds with the best value of early stopping.
     pub fn best_round(&self) -> Option<usize> {
         let patience = self.plan.patience.as_ref()?;
         let value = patience.set * self.plan.metrics.len() + patience.metric;
@@ -323,7 +323,7 @@ impl LambdaBoostTrainer {
         &self.path
     }
 
-    /// The base and the features of the first rounds.
+    /// The base model and the features of the first rounds.
     pub fn model(&self, rounds: usize) -> Result<Model> {
         let mut model = self.base.clone();
         for &(feature, weight) in &self.path[..rounds.min(self.path.len())] {
@@ -333,14 +333,14 @@ impl LambdaBoostTrainer {
     }
 }
 
-/// A model without features, which starts where the loss wants to.
+/// A model without features, with the intercept of the loss.
 fn start(plan: &LambdaBoostPlan, train: &ScoredDocs) -> Result<Model> {
     let mut model = Model::new(train.data.num_features());
     model.set_intercept(plan.loss.of_scores()?.start(&train.target()))?;
     Ok(model)
 }
 
-/// The weight of each doc: its query's times its own.
+/// The weight of each document: its query's times its own.
 fn weights(set: &ScoredDocs) -> impl Fn(usize) -> f64 + Sync + use<> {
     let mut weights = vec![1.0; set.data.num_docs()];
     for (query, docs) in set.data.queries().ranges().enumerate() {

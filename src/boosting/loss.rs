@@ -1,4 +1,4 @@
-//! The loss of a training, with what is said of it.
+//! The loss of a training, and its description in models.
 
 use super::dropout::{rounded, unit};
 use super::initial_model::target;
@@ -11,25 +11,26 @@ use crate::objective::{
     BuiltLoss, ClassLink, ClassLoss, Objective, ObjectiveOptions, Preference, PreferenceNet,
 };
 
-/// An objective, and the name and options that it is known by.
+/// An objective with its name and options.
 ///
-/// These are noted down in the model, and compared when training is resumed.
+/// These are written into the model, and compared when training is resumed.
 #[derive(Debug)]
 pub struct TrainingLoss {
     pub(super) loss_target: LossTarget,
     pub(super) notes: Vec<(&'static str, String)>,
-    /// The score that training starts from, where the training set alone does not tell.
+    /// The initial score, if it does not follow from this worker's training set alone.
     pub(super) start: Option<f64>,
-    /// Whether its errors name docs of the dataset; another's name the caller's rows already.
+    /// Whether errors refer to documents of the data set; errors of a caller's objective refer to
+    /// the caller's rows.
     is_ours: bool,
 }
 
-/// What trees are grown for.
+/// What the trees learn.
 #[derive(Debug)]
 pub(super) enum LossTarget {
-    /// The score: a tree a round.
+    /// The score, with one tree per round.
     Scores(Box<dyn Objective>),
-    /// The margins of classes: a tree a class and round.
+    /// The margins of classes, with one tree per class and round.
     Classes(ClassLink, Convention),
 }
 
@@ -45,7 +46,7 @@ impl ClassTarget {
     fn new(link: ClassLink, convention: &Convention, dataset: &Dataset) -> Result<Self> {
         let loss = ClassLoss::new(link, &target(dataset))?;
         let gains = convention.gains_of(loss.labels()).map_err(|error| {
-            // It names one of the labels that there are: the first row that has it.
+            // The error refers to a distinct label; replace that by the first row with this label.
             let by_row = dataset.by_row(dataset.labels());
             let first = |label: &f32| by_row.iter().position(|of_row| of_row == label);
             let rows = loss.labels().iter().map(|label| first(label).unwrap_or_default() as u32);
@@ -60,7 +61,7 @@ impl ClassTarget {
         Ok(Self { classes: labels.zip(gains).map(class).collect(), loss, link })
     }
 
-    /// The classes before the first round; under dropout, whose sums are exact, rounded.
+    /// The classes before the first round. With dropout they are rounded to make sums exact.
     pub(super) fn start(&self, num_features: usize, dropout: bool) -> Result<Classes> {
         let mut starts = self.loss.starts();
         if dropout {
@@ -80,7 +81,7 @@ impl ClassTarget {
 }
 
 impl TrainingLoss {
-    /// One of ours.
+    /// A loss of this library.
     pub fn new(options: &ObjectiveOptions) -> Result<Self> {
         let loss_target = match options.build_any()? {
             BuiltLoss::Scores(objective) => LossTarget::Scores(objective),
@@ -91,7 +92,7 @@ impl TrainingLoss {
         Ok(Self { loss_target, notes: options.notes(), start: None, is_ours: true })
     }
 
-    /// What a training on this dataset is to learn of classes, if it is about classes.
+    /// The classes to learn on this data set, if the loss is about classes.
     pub(super) fn classes(&self, dataset: &Dataset) -> Result<Option<ClassTarget>> {
         match &self.loss_target {
             LossTarget::Classes(link, convention) => {
@@ -101,8 +102,7 @@ impl TrainingLoss {
         }
     }
 
-    /// What the objective says of a dataset: where it is one of ours, its errors name docs and queries of
-    /// the dataset, and here the caller's, `rows` and `query_of`.
+    /// Makes the error of an objective refer to the caller's rows and queries.
     pub(super) fn told<T>(&self, rows: &[u32], query_of: &[u32], result: Result<T>) -> Result<T> {
         if self.is_ours {
             result.map_err(|error| error.with_caller_rows(rows, query_of))
@@ -111,7 +111,7 @@ impl TrainingLoss {
         }
     }
 
-    /// The objective of the score, for what can learn nothing else.
+    /// The objective of scores; an error if the loss is about classes.
     pub(super) fn of_scores(&self) -> Result<&dyn Objective> {
         match &self.loss_target {
             LossTarget::Scores(objective) => Ok(&**objective),
@@ -122,12 +122,12 @@ impl TrainingLoss {
         }
     }
 
-    /// Whether a query whose labels are all equal has no gradient at any scores.
+    /// Whether a query whose labels are all equal never has a gradient.
     pub(super) fn needs_pairs(&self) -> bool {
         matches!(&self.loss_target, LossTarget::Scores(objective) if objective.needs_pairs())
     }
 
-    /// [`PreferenceNet`] on preferences between the caller's rows.
+    /// The loss [`PreferenceNet`] for preferences between the caller's rows.
     pub fn of_preferences(by_row: &[Preference], dataset: &Dataset, sigma: f64) -> Result<Self> {
         let mut doc_of = vec![0u32; dataset.num_docs()];
         for (doc, &row) in dataset.rows().iter().enumerate() {
@@ -156,14 +156,14 @@ impl TrainingLoss {
         Ok(Self { loss_target, notes, start: None, is_ours: true })
     }
 
-    /// Somebody else's; the name must tell it from any other.
+    /// A loss of the caller. The name must distinguish it from any other.
     pub fn other(name: impl Into<String>, objective: Box<dyn Objective>) -> Self {
         let notes = vec![("objective", name.into())];
         Self { loss_target: LossTarget::Scores(objective), notes, start: None, is_ours: false }
     }
 }
 
-/// The preference between docs that rows are, if they are two rows of one query.
+/// A preference between documents, from one between rows of a query.
 fn of_docs(
     at: usize,
     preference: &Preference,

@@ -1,13 +1,12 @@
-//! One model of several: a weighted sum that is still made of trees where that changes no bit.
+//! Merges models into one weighted sum.
 
 use crate::error::{Error, Result};
 use crate::model::{Component, Model, Normalisation, Part};
 
-/// The weighted sum of models as one model: each with its weight, and what is done to its scores
-/// before.
+/// The weighted sum of models as one model. Each has a weight and a normalisation of its scores.
 ///
-/// A model that is nothing but a part taken as it is, as most are that training makes, becomes a
-/// component of the sum, so that its trees are trees of the whole; any other stands inside as a model.
+/// A model that is a single unweighted component becomes a component of the sum, so its trees
+/// become trees of the sum. Any other model is nested.
 pub fn merged(parts: Vec<(f64, Model, Normalisation)>) -> Result<Model> {
     let models: Vec<&Model> = parts.iter().map(|(_, model, _)| model).collect();
     let mut sum = Model::around(&models);

@@ -1,20 +1,19 @@
-//! Boosting: rounds of gradients, a tree and a step, until a rule says stop.
+//! Gradient boosting: each round computes gradients, grows trees from them and updates the scores.
 //!
-//! A [`BoostingTrainer`] is a sequence of rounds: [`next_round`](BoostingTrainer::next_round) asks the objective for
-//! gradients at the current scores, grows a tree from them, adds its leaf values times the learning
-//! rate to the scores of all docs, and evaluates. Callers loop, and do between rounds what they like.
+//! A [`BoostingTrainer`] runs the rounds: [`next_round`](BoostingTrainer::next_round) asks the objective
+//! for gradients at the current scores, grows a tree, adds its leaf values times the learning rate to
+//! the scores of all documents, and evaluates. The caller loops, and may do anything between rounds.
 //!
-//! A *round* is one such step and adds one tree, or a tree for each class; its *number* is the number
-//! of rounds of the model after it, those of a base model included. A set is *watched* if it is evaluated after each round.
-//! *Patience* is how many rounds without a better value are waited for.
+//! A *round* adds one tree, or one tree per class. Its *number* is the number of rounds of the model
+//! after it, including those of a base model. An *evaluation set* is evaluated after each round.
 //!
-//! Invariants: nothing depends on threads or on the order of rows; a round that fails leaves no
-//! trace; scores are the starting point plus the leaf values in the order of the trees, so that
-//! training goes on from a model, or from a checkpoint, as if it had never stopped. Dropout, which
-//! takes trees out and puts them back, makes those sums exact, so that their order is none.
+//! Invariants: nothing depends on threads or on the order of rows. A round that fails has no effect.
+//! Scores are the initial scores plus the leaf values in the order of the trees, so training can
+//! continue from a model or a checkpoint as if it had never stopped. Dropout, which removes trees and
+//! adds them back, makes these sums exact, so that their order does not matter.
 //!
-//! Cost: beside gradients and tree, a round takes some nanoseconds a doc, and for each doc of a
-//! watched set a walk down one tree and its share of the metrics.
+//! Cost: beside gradients and trees, a round takes some nanoseconds per document; each document of an
+//! evaluation set is routed through one tree and takes part in the metrics.
 //!
 //! ```
 //! use rustrank::binning::BinOptions;

@@ -1,4 +1,4 @@
-//! Why a first tree has no split.
+//! Explains why the first tree has no split.
 
 use super::BoostingParams;
 use crate::Gradient;
@@ -6,7 +6,7 @@ use crate::data::Dataset;
 use crate::error::Error;
 use crate::tree::Criterion;
 
-/// What keeps the docs of a first round from being split, as far as can be told.
+/// The error for a first round without a split, with the likely reason.
 pub(super) fn of_no_split(
     dataset: &Dataset,
     params: &BoostingParams,

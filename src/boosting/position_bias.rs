@@ -1,17 +1,17 @@
-//! Position bias: what clicks say of the place of a doc, and not of the doc.
+//! Position bias: separates the effect of a document's position on clicks from its relevance.
 //!
-//! Labels that are clicks say what was relevant *and looked at*. So the loss is that of the scores
-//! plus a *bias* a shown position, `s + b[position]`, and both are learned together: a tree from the
-//! gradients, a Newton step on each bias from their sums over the docs of its position. The model
-//! keeps the scores alone; the biases go with it as a note.
+//! Click labels say what was relevant *and looked at*. So the loss is computed on scores plus a
+//! *bias* per displayed position, `s + b[position]`, and both are learned together: a tree from the
+//! gradients, and a Newton step on each bias from the sum of the gradients at its position. The
+//! model contains the scores only; the biases are stored as an attribute.
 //!
-//! Why a sum: let a doc be clicked with probability `theta[position] * relevance`. Of two docs, one of
-//! them clicked, the odds that it is the first are `theta_i r_i (1 - theta_j r_j)` to
-//! `theta_j r_j (1 - theta_i r_i)`. Where clicks are rare that is `exp` of the difference of
-//! `log theta + log r`, and pair losses, as the logistic loss, are about differences of sums like
-//! that. So a bias is the logarithm of how much more often its position is looked at than others.
+//! Why a sum: let a document be clicked with probability `theta[position] * relevance`. Of two
+//! documents of which one was clicked, the odds that it is the first are `theta_i r_i (1 - theta_j
+//! r_j)` to `theta_j r_j (1 - theta_i r_i)`. If clicks are rare, the log odds are the difference of
+//! `log theta + log r`, and pairwise and logistic losses depend on differences of such sums. So a
+//! bias is the logarithm of how often its position is looked at, relative to others.
 //!
-//! Sums over docs are sums of integers, so that neither threads nor the order of docs matter.
+//! Sums over documents are sums of integers, so neither threads nor the order of documents matter.
 
 use super::{BoostingParams, StepRule};
 use crate::Gradient;
@@ -20,31 +20,32 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use rayon::prelude::*;
 
-/// The note of a model that has the biases.
+/// The model attribute with the biases.
 pub(super) const NOTE: &str = "position_bias";
-/// Docs a task takes.
+/// Documents per task.
 const DOCS_A_TASK: usize = 1 << 16;
-/// The largest step, as a share of Newton's: a step on each bias alone may go twice too far for all
-/// together.
+/// The largest step, as a share of a Newton step: steps on all biases at once may overshoot
+/// twofold.
 const LONGEST: f64 = 0.5;
 
-/// Biases, round by round.
+/// The biases after each round.
 #[derive(Debug)]
 pub(super) struct PositionBias {
-    /// The position of each doc, from 0.
+    /// The position of each document, from 0.
     position: Vec<u32>,
     rate: f64,
     l2: f64,
-    /// At the start, and after each round.
+    /// The biases at the start, and after each round.
     rounds: Vec<Vec<f64>>,
-    /// After the round that is under way.
+    /// The biases after the current round.
     next: Vec<f64>,
-    /// What docs score where they were shown.
+    /// The scores with biases.
     scores: Vec<f64>,
 }
 
 impl PositionBias {
-    /// The biases that a model has, or none, if the dataset has positions.
+    /// The biases at the start, from the model if it has some; `None` if the data set has no
+    /// positions.
     pub(super) fn new(
         params: &BoostingParams,
         is_of_scores: bool,
@@ -80,7 +81,7 @@ impl PositionBias {
         }))
     }
 
-    /// What docs score where they were shown.
+    /// The scores with biases.
     pub(super) fn shifted(&mut self, scores: &[f64]) -> &[f64] {
         let values = &self.rounds[self.rounds.len() - 1];
         let parts = self.scores.par_chunks_mut(DOCS_A_TASK);
@@ -93,12 +94,12 @@ impl PositionBias {
         &self.scores
     }
 
-    /// Works the biases out that follow from the gradients of a round.
+    /// Computes the biases that follow from the gradients of a round.
     pub(super) fn step(&mut self, gradients: &[Gradient]) {
         let values = &self.rounds[self.rounds.len() - 1];
         let most = |of: fn(&Gradient) -> f32| {
             let most = gradients.par_iter().map(|g| of(g).abs()).reduce(|| 0.0, f32::max);
-            // Sums of 2^32 docs stay below 2^63.
+            // Sums of 2^32 documents stay below 2^63.
             2f64.powi(30 - f64::from(most.max(f32::MIN_POSITIVE)).log2().ceil() as i32)
         };
         let scales = [most(|g| g.grad), most(|g| g.hess)];
@@ -126,18 +127,18 @@ impl PositionBias {
         self.next = values.iter().zip(&sums).map(step).collect();
     }
 
-    /// Makes them those of a round that is whole.
+    /// Commits the biases of a completed round.
     pub(super) fn keep(&mut self, model: &mut Model) {
         model.set_attribute(NOTE, text(&self.next));
         self.rounds.push(self.next.clone());
     }
 
-    /// Forgets the latest round.
+    /// Undoes the latest round.
     pub(super) fn pop(&mut self) {
         self.rounds.pop();
     }
 
-    /// Notes the biases after so many rounds of this training down.
+    /// Stores the biases after this many rounds of this training in a model.
     pub(super) fn note(&self, rounds: usize, model: &mut Model) {
         let at = rounds.min(self.rounds.len() - 1);
         model.set_attribute(NOTE, text(&self.rounds[at]));
@@ -148,7 +149,7 @@ impl PositionBias {
         self.rounds.iter().map(|values| text(values) + ";").collect()
     }
 
-    /// Takes up those of a checkpoint; `false` if they are not those of so many rounds.
+    /// Restores the biases of a checkpoint; `false` if they do not fit the number of rounds.
     pub(super) fn restore(&mut self, given: &str, rounds: usize) -> bool {
         let given: Option<Vec<Vec<f64>>> = given.split_terminator(';').map(numbers).collect();
         let Some(given) = given else { return false };

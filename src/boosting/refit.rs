@@ -1,21 +1,21 @@
-//! The leaf values of all trees, fitted anew to other docs: the splits stay.
+//! Refits the leaf values of all trees to other documents; the splits stay.
 //!
-//! Tree after tree, as in training: the gradients at the scores of the trees before, refitted ones,
-//! give each leaf its Newton step times a learning rate. What the leaf was worth before is kept in a
-//! share that the caller chooses, and that is larger where few docs say otherwise: with a *prior* of
-//! `p` docs and a *decay* of `d`, a leaf with `n` docs becomes
+//! As in training, tree after tree: the gradients at the scores of the refitted trees so far give
+//! each leaf a Newton step times a learning rate. Part of the old value is kept, more of it in
+//! leaves with few documents. With a *prior* of `p` documents and a *decay* of `d`, a leaf with `n`
+//! documents becomes
 //!
 //! ```text
 //! kept * before + (1 - kept) * rate * (-sum grad / (sum hess + l2))
 //! kept = d + (1 - d) * p / (n + p)
 //! ```
 //!
-//! A leaf without docs, or without hessians, stays as it is. So a decay of 1 changes nothing.
+//! A leaf without documents or hessians keeps its value. A decay of 1 changes nothing.
 //!
-//! Invariants: gradients are summed in blocks of docs in the dataset's own order, and blocks in theirs,
-//! so that neither threads nor the order of rows can matter.
+//! Invariants: gradients are summed in blocks of documents in the data set's own order, so neither
+//! threads nor the order of rows matter.
 //!
-//! Cost: a tree takes what gradients take, and two walks of all docs.
+//! Cost: per tree, the gradients and two routings of all documents.
 
 use super::TrainingLoss;
 use super::initial_model::{bins_mismatch, check_features, is_plain, start_scores, target};
@@ -27,17 +27,17 @@ use crate::tree::BinnedTree;
 use crate::{Gradient, Interrupt};
 use rayon::prelude::*;
 
-/// Docs whose gradients are summed by one task; more where a tree has many leaves.
+/// Documents whose gradients one task sums; more if a tree has many leaves.
 const BLOCK: usize = 4096;
 
-/// How leaf values are fitted anew.
+/// Options of refitting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RefitOptions {
-    /// What a Newton step is multiplied by: above 0, up to 10.
+    /// The factor for Newton steps: above 0, up to 10.
     pub learning_rate: f64,
     /// The share of the old value that each leaf keeps: 0 to 1.
     pub decay: f64,
-    /// As many docs stand for the old value of each leaf: from 0.
+    /// The number of documents that the old value of a leaf counts for: from 0.
     pub prior_docs: f64,
     /// Added to the hessians of a leaf: from 0.
     pub l2: f64,
@@ -50,9 +50,9 @@ impl Default for RefitOptions {
 }
 
 impl RefitOptions {
-    /// Refuses what is out of range.
+    /// Returns an error if an option is out of range.
     pub fn check(&self) -> Result<()> {
-        // Written so that NaN is refused too.
+        // Written so that NaN is an error too.
         let refused = |name, got: f64, expected| {
             Err(Error::param(name, format!("{name} is out of range")).got(got).expected(expected))
         };
@@ -71,7 +71,7 @@ impl RefitOptions {
         Ok(())
     }
 
-    /// What a leaf is worth after its docs have been looked at.
+    /// The new value of a leaf.
     fn refitted(&self, leaf: &Leaf, sums: LeafSums) -> f64 {
         let hess = sums.hess + self.l2;
         if sums.docs == 0 || hess <= 0.0 {
@@ -88,11 +88,11 @@ impl RefitOptions {
     }
 }
 
-/// Fits the leaf values of all trees anew, by the gradients of a loss on a dataset.
+/// Refits the leaf values of all trees by the gradients of a loss on a data set.
 ///
-/// The model must be made of trees alone that split between the bins of the dataset. Docs start from
-/// their base scores, if there are some. How many docs its splits and leaves note is left as it was:
-/// explanations go on to be about the docs that the trees were grown from.
+/// The model must consist of native trees whose thresholds are those of the data set's bins. Scores
+/// start from the base scores, if there are any. The document counts of splits and leaves stay as
+/// they were, so explanations still refer to the documents that the trees were grown from.
 pub fn refit(
     model: &Model,
     dataset: &Dataset,
@@ -149,14 +149,14 @@ pub fn refit(
     Ok(made)
 }
 
-/// The number of the leaf that each doc falls into.
+/// The index of the leaf of each document.
 fn leaves_of(
     tree: &Tree,
     sets: &[Set],
     dataset: &Dataset,
     interrupt: &Interrupt,
 ) -> Result<Vec<f64>> {
-    // A tree whose leaves are worth their own numbers, which a float holds exactly.
+    // A tree whose leaf values are their own indices, which floats hold exactly.
     let leaves = tree.leaves().iter().enumerate();
     let leaves = leaves.map(|(at, leaf)| Leaf { value: at as f64, ..leaf.clone() }).collect();
     let numbered = Tree::new(tree.splits().to_vec(), leaves);
@@ -166,7 +166,7 @@ fn leaves_of(
     Ok(leaf_of)
 }
 
-/// What the docs of a leaf say.
+/// The sums of the documents of a leaf.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct LeafSums {
     grad: f64,
@@ -183,7 +183,7 @@ impl LeafSums {
 }
 
 fn sums_of(gradients: &[Gradient], leaf_of: &[f64], num_leaves: usize) -> Vec<LeafSums> {
-    // A block holds sums for all leaves: not more of these than docs.
+    // Each block holds sums of all leaves: no more of these than documents.
     let block = BLOCK.max(num_leaves);
     let blocks: Vec<Vec<LeafSums>> = gradients
         .par_chunks(block)

@@ -1,4 +1,4 @@
-//! Rounds: gradients, a tree or one a class, new scores, metrics.
+//! The trainer: each round computes gradients, grows trees, updates scores and evaluates metrics.
 
 mod setup;
 
@@ -7,7 +7,7 @@ use super::dropout::{DropoutState, DroppedTree, RoundDropout};
 use super::early_stopping::{best, is_fruitless};
 use super::evaluation::{EvaluationMetric, EvaluationSet, EvaluationSets};
 use super::global_data::{GlobalData, error_of_largest};
-use super::initial_model::{ScoreOrigin, bins_mismatch, score_cache, target};
+use super::initial_model::{ScoreOrigin, bins_mismatch, compute_scores, target};
 use super::loss::{ClassTarget, LossTarget};
 use super::notes::{self, CheckpointContext};
 use super::position_bias::PositionBias;
@@ -27,34 +27,35 @@ use rayon::prelude::*;
 use std::fmt;
 use std::sync::Arc;
 
-/// Docs whose scores are updated by one task.
+/// Documents whose scores one task updates.
 const DOCS_A_TASK: usize = 1 << 15;
 
 /// What to train, besides the data.
 #[derive(Debug)]
 pub struct TrainingPlan {
-    /// Bounds and rates.
+    /// The parameters.
     pub params: BoostingParams,
     /// The loss.
     pub loss: TrainingLoss,
-    /// What is evaluated after each round; the training set may be among them.
+    /// The sets that are evaluated after each round; the training set may be one.
     pub evaluation_sets: Vec<EvaluationSet>,
-    /// By which metrics.
+    /// The metrics that are evaluated.
     pub metrics: Vec<EvaluationMetric>,
-    /// When to end early.
+    /// When to stop early.
     pub patience: Option<EarlyStopping>,
-    /// What the new trees are added to.
+    /// The model that new trees are added to.
     pub base: Option<BaseModel>,
 }
 
-/// A model that training goes on from.
+/// A model that training continues.
 #[derive(Debug, Clone)]
 pub struct BaseModel {
-    /// One whose trees split at thresholds of the dataset's bins, or any whose scores all datasets
-    /// have as their base scores.
+    /// A model whose thresholds are those of the data set's bins, or any model if all data sets
+    /// have its scores as their base scores.
     pub model: Model,
-    /// Whether the base scores are the model's. If not said they are, unless the model is a sum of
-    /// trees that can score the datasets: then it was trained on the base scores too.
+    /// Whether the base scores are those of the model. If `false`, they are so only if the model is
+    /// not a sum of trees that can score the data sets; such a model was trained on the base scores
+    /// itself.
     pub is_scored: bool,
 }
 
@@ -64,24 +65,23 @@ impl From<Model> for BaseModel {
     }
 }
 
-/// What a round has brought.
+/// The result of a round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundResult {
-    /// The number of rounds of the model after this one, those of the base included: the number of
-    /// its trees, or of those of each class.
+    /// The number of rounds of the model after this one, including those of the base model.
     pub number: usize,
-    /// The mean of each metric on each watched set, set by set.
+    /// The mean of each metric on each evaluation set, set by set.
     pub values: Vec<f64>,
-    /// Whether the value that early stopping looks at is the best so far.
+    /// Whether the value of early stopping is the best so far.
     pub is_best: bool,
-    /// The number of leaves of the new tree, or trees.
+    /// The number of leaves of the new trees.
     pub num_leaves: usize,
 }
 
 /// Training as a sequence of rounds.
 ///
-/// A round that fails, or is interrupted, leaves no trace: the model is that of the rounds before,
-/// and the next call grows the same tree again.
+/// A round that fails or is interrupted has no effect: the model is that of the rounds before, and
+/// the next call grows the same trees again.
 pub struct BoostingTrainer {
     dataset: Arc<Dataset>,
     plan: TrainingPlan,
@@ -91,27 +91,27 @@ pub struct BoostingTrainer {
     model: Model,
     dropout_state: Option<DropoutState>,
     bias: Option<PositionBias>,
-    /// Of classes, if they are learned.
+    /// The classes, if the loss is about classes.
     class_target: Option<ClassTarget>,
-    /// How many of its rounds are the base's.
+    /// The number of rounds of the base model.
     num_before: usize,
     origin: ScoreOrigin,
     history: Vec<Vec<f64>>,
     score_cache: ScoreCache,
-    /// For each tree of a round, those of all docs.
+    /// For each tree of a round, the gradients of all documents.
     gradients: Vec<Vec<Gradient>>,
-    /// Whether what docs score is not what the model says.
+    /// Whether the cached scores differ from those of the model.
     is_stale: bool,
     workers: WorkerGroup,
     mode: WorkerMode,
     global_data: GlobalData,
-    /// Those that have the docs of this training set, and of the watched sets, together.
+    /// The workers that share the documents of the training set, and of the evaluation sets.
     of_docs: WorkerGroup,
     of_sets: WorkerGroup,
 }
 
 impl BoostingTrainer {
-    /// The model so far with all that is needed to [`resume`](Self::resume).
+    /// The model so far, with all that [`resume`](Self::resume) needs.
     pub fn checkpoint(&self) -> Model {
         let mut model = notes::checkpoint(&self.model, &self.context(), &self.history);
         if let Some(dropout_state) = &self.dropout_state {
@@ -133,7 +133,7 @@ impl BoostingTrainer {
         }
     }
 
-    /// The next round; `None` once training has ended.
+    /// The next round; `None` if training has ended.
     pub fn next_round(&mut self, interrupt: &Interrupt) -> Result<Option<RoundResult>> {
         if self.end().is_some() {
             return Ok(None);
@@ -157,7 +157,7 @@ impl BoostingTrainer {
         }))
     }
 
-    /// Adds the trees of a round to the model, and weighs down the dropped ones.
+    /// Adds the trees of a round to the model, and rescales the dropped ones.
     fn keep(&mut self, trees: Vec<Tree>, dropped: &[DroppedTree]) -> Result<()> {
         if let Some(dropout_state) = &mut self.dropout_state {
             dropout_state.check_scores(&self.model, &trees)?;
@@ -177,8 +177,8 @@ impl BoostingTrainer {
         trees.into_iter().try_for_each(|tree| self.model.push_with(tree, sets))
     }
 
-    /// The trees that this round drops, taken out of all scores, and what the new ones are
-    /// multiplied by.
+    /// Subtracts the trees that this round drops from all scores. Returns them, and the factor for
+    /// the new trees.
     fn drop(&mut self, interrupt: &Interrupt) -> Result<(f64, Vec<DroppedTree>)> {
         let Some(dropout_state) = &self.dropout_state else { return Ok((1.0, Vec::new())) };
         let drop: RoundDropout = dropout_state.round(self.model.num_rounds());
@@ -190,8 +190,8 @@ impl BoostingTrainer {
         Ok((drop.new, dropped))
     }
 
-    /// Adds a tree, as tree `at` of a round, to the sums of all docs; at that place in the model is
-    /// one like it.
+    /// Adds a tree to the scores of all documents, as tree `at` of a round. The tree at `place` of
+    /// the model has the same category sets.
     fn add(
         &mut self,
         (at, place): (usize, usize),
@@ -205,8 +205,8 @@ impl BoostingTrainer {
         self.evaluation.add(at, &coded, interrupt)
     }
 
-    /// The trees of a round, with the rate in their leaves, and those that it dropped: all sums and
-    /// scores have them already.
+    /// Grows the trees of a round, scaled by the learning rate, and adds them to all scores. Also
+    /// returns the dropped trees, which are added back.
     fn grow_round(&mut self, interrupt: &Interrupt) -> Result<(Vec<Tree>, Vec<DroppedTree>)> {
         let (weight, dropped) = self.drop(interrupt)?;
         let mut made = self.set_gradients(interrupt);
@@ -252,7 +252,7 @@ impl BoostingTrainer {
         Ok((trees, dropped))
     }
 
-    /// Takes the latest round back, as if it had never been.
+    /// Undoes the latest round.
     pub fn take_back(&mut self) -> Result<()> {
         if self.history.is_empty() {
             return Ok(());
@@ -270,10 +270,10 @@ impl BoostingTrainer {
         Ok(())
     }
 
-    /// The model as it was after so many rounds, those of the base counted.
+    /// The model as it was after this many rounds, including those of the base model.
     ///
-    /// Under dropout that is not the first so many rounds of the model: later ones weigh the trees
-    /// of earlier ones down.
+    /// With dropout this is more than a truncated model, because later rounds rescale earlier
+    /// trees.
     pub fn model_at(&self, rounds: usize) -> Result<Model> {
         let mut model = match &self.dropout_state {
             Some(dropout_state) => dropout_state.at(&self.model, rounds)?,
@@ -286,7 +286,7 @@ impl BoostingTrainer {
         Ok(model)
     }
 
-    /// Why there is no further round, if there is none.
+    /// Why training has ended, if it has.
     pub fn end(&self) -> Option<StopReason> {
         let waited = self.best_round().map_or(0, |best| self.num_rounds() - best);
         if self.plan.patience.is_some_and(|patience| waited >= patience.rounds) {
@@ -307,8 +307,7 @@ impl BoostingTrainer {
         is_fruitless(new, trees_a_round)
     }
 
-    /// The number of rounds at which the value that early stopping looks at was best; without early
-    /// stopping there is none.
+    /// The number of rounds with the best value of early stopping; `None` without early stopping.
     pub fn best_round(&self) -> Option<usize> {
         let patience = self.plan.patience.as_ref()?;
         let round = best(&self.history, self.evaluation.index(patience.set, patience.metric))?;
@@ -325,28 +324,26 @@ impl BoostingTrainer {
         self.evaluation.names()
     }
 
-    /// The base and all trees so far.
+    /// The base model and all trees so far.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// The number of rounds of the model so far, those of the base included: of its trees, or of
-    /// those of each class.
+    /// The number of rounds of the model so far, including those of the base model.
     pub fn num_rounds(&self) -> usize {
         self.model.num_rounds()
     }
 
-    /// The number of rounds that were there at the start.
+    /// The number of rounds of the base model.
     pub fn num_before(&self) -> usize {
         self.num_before
     }
 
-    /// The scores of the starting point and all trees, from the beginning: the same sums in the
-    /// same order as round by round.
+    /// Recomputes all scores from the model: the same sums in the same order as in training.
     fn replay(&mut self, interrupt: &Interrupt) -> Result<()> {
         let of = |dataset: &Dataset| match &self.dropout_state {
-            Some(dropout_state) => dropout_state.score_cache(&self.model, dataset, interrupt),
-            None => score_cache(&self.model, self.origin, dataset, interrupt),
+            Some(dropout_state) => dropout_state.compute_scores(&self.model, dataset, interrupt),
+            None => compute_scores(&self.model, self.origin, dataset, interrupt),
         };
         self.score_cache = of(&self.dataset)?;
         self.evaluation.start(of)?;
@@ -354,7 +351,7 @@ impl BoostingTrainer {
         Ok(())
     }
 
-    /// Evaluates once before the first round: labels that a metric cannot use are told at once.
+    /// Evaluates once before the first round, to report labels that a metric cannot use.
     fn check_values(&self, interrupt: &Interrupt) -> Result<()> {
         let workers = (&self.of_sets, 0);
         let values = self.evaluation.values(self.score_cache.scores(), workers, interrupt)?;
@@ -371,7 +368,7 @@ impl BoostingTrainer {
         Err(Error::data("metric.nan", what))
     }
 
-    /// The gradients of this round.
+    /// Computes the gradients of this round.
     fn set_gradients(&mut self, interrupt: &Interrupt) -> Result<()> {
         let result = self.ask_gradients(interrupt);
         self.plan.loss.told(self.dataset.rows(), self.dataset.query_of(), result)
@@ -400,9 +397,7 @@ impl BoostingTrainer {
         }
     }
 
-    /// Tree `at` of this round.
-    ///
-    /// `made` is how its gradients were made.
+    /// Grows tree `at` of this round. `made` is the outcome of computing its gradients.
     fn grow(&mut self, at: usize, made: Result<()>, interrupt: &Interrupt) -> Result<Tree> {
         let (dataset, round) = (&*self.dataset, self.model.num_rounds() as u64);
         let gradients = &mut self.gradients[at][..];
@@ -418,17 +413,17 @@ impl BoostingTrainer {
             return Ok(Tree::new(Vec::new(), vec![Leaf { value: 0.0, cover: 0.0, docs: 0 }]));
         }
         let (docs, rest) = (&self.bagging.docs, &self.bagging.rest);
-        // What is drawn for a tree is drawn anew for that of each class.
+        // Trees of different classes have different random draws.
         let round = round * self.gradients.len() as u64 + at as u64;
         self.grower.grow(table(dataset), TreeJob { gradients, docs, rest, round }, interrupt)
     }
 
-    /// Whether trees of ranks compete; one rank alone has nothing to select from.
+    /// Whether the workers grow competing trees.
     fn selects(&self) -> bool {
         self.mode.selects() && !self.workers.is_alone()
     }
 
-    /// The tree of this round that the ranks take, each of which may have grown one.
+    /// The tree of this round that the workers select.
     fn select(&mut self, at: usize, made: Result<()>, interrupt: &Interrupt) -> Result<Tree> {
         let (workers, sizes) = (self.workers.clone(), self.global_data.sizes.clone());
         let (seed, round) = (self.plan.params.grow.seed, self.model.num_rounds() as u64);
@@ -448,7 +443,7 @@ impl BoostingTrainer {
         selection.select(own, &docs, interrupt)
     }
 
-    /// Where ranks exchange nothing but splits, an error of one is told once it is over.
+    /// With shared features, an error of one worker is reported after the tree.
     fn agreed(&self, tree: Result<Tree>) -> Result<Tree> {
         let round = self.model.num_rounds() as u64;
         match self.mode {
@@ -457,13 +452,13 @@ impl BoostingTrainer {
         }
     }
 
-    /// An error on all ranks if they have not all grown the same tree.
+    /// Returns an error on all workers unless all have the same tree.
     fn check_same(&self, tree: &Tree) -> Result<()> {
         let call = Collective { what: "the tree", round: self.model.num_rounds() as u64 };
         self.workers.same(call, "tree", Ok(fingerprint(tree)))
     }
 
-    /// What the grown tree is multiplied by, besides the learning rate.
+    /// The factor for the new tree besides the learning rate.
     fn alpha(&self, tree: &Tree, interrupt: &Interrupt) -> Result<f64> {
         let StepRule::Exact(step) = &self.plan.params.step else { return Ok(1.0) };
         if tree.splits().is_empty() {
@@ -484,9 +479,9 @@ impl BoostingTrainer {
     }
 }
 
-/// Adds the values of the tree that was grown last: which docs are in which leaf, the grower knows.
+/// Adds the values of the tree that was grown last, using the grower's documents of each leaf.
 fn add_leaves(grower: &Grower, tree: &Tree, scores: &mut [f64]) {
-    // A tree from no docs has one leaf that the grower does not know.
+    // A tree without documents has one leaf that the grower does not know.
     if tree.splits().is_empty() && tree.leaves().iter().all(|leaf| leaf.value == 0.0) {
         return;
     }
@@ -515,7 +510,7 @@ fn table(dataset: &Dataset) -> TrainingTable<'_> {
 }
 
 impl fmt::Debug for BoostingTrainer {
-    /// In short: a training set may be large.
+    /// Short, because a training set may be large.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Trainer");
         shown.field("plan", &self.plan).field("num_rounds", &self.num_rounds());
@@ -523,7 +518,7 @@ impl fmt::Debug for BoostingTrainer {
     }
 }
 
-/// The tree as it is added: leaf values times the rate, in the precision of model files.
+/// The tree with its leaf values multiplied by a rate, in the precision of model files.
 pub(super) fn scaled_tree(tree: &Tree, rate: f64) -> Result<Tree> {
     let leaves = tree.leaves().iter();
     let step = |leaf: &Leaf| Leaf { value: f64::from((rate * leaf.value) as f32), ..leaf.clone() };

@@ -1,10 +1,10 @@
-//! Trees of which one is taken: each rank of a team grows its own, from its part of the docs.
+//! Selects one of the trees that several workers grow, each from its part of the documents.
 //!
-//! Either all trees are evaluated by all ranks on their docs, by the first metric, and the best is
-//! taken (of equals that of the first rank); or a rank is drawn, by the seed and the round, and only
-//! that one grows a tree. Ranks without docs have none to offer. What is exchanged are trees and sums
-//! of a metric, whatever the number of docs (Svore and Burges, *Large-scale learning to rank using
-//! boosted decision trees*, 2012).
+//! Either all workers evaluate all trees on their documents by the first metric, and the best tree
+//! is selected (of equals that of the smallest rank). Or a random worker is drawn for the round,
+//! and only that one grows a tree. Workers without documents grow none. The messages are trees and
+//! sums of a metric, whatever the number of documents (Svore and Burges, *Large-scale learning to
+//! rank using boosted decision trees*, 2012).
 
 use super::WorkerMode;
 use super::evaluation::EvaluationSets;
@@ -19,21 +19,21 @@ use crate::random::{below, draw};
 use crate::tree::BinnedTree;
 use std::sync::Arc;
 
-/// Keeps the draws of ranks apart from all others.
+/// Separates the draws of ranks from all other draws.
 const OF_RANKS: u64 = 0x72_61_6e_6b_73;
 
-/// A round in which a tree is selected.
+/// The selection of a tree in one round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TreeSelection<'a> {
     pub(super) workers: &'a WorkerGroup,
     pub(super) mode: WorkerMode,
     pub(super) seed: u64,
     pub(super) round: u64,
-    /// How many docs each rank has.
+    /// The number of documents of each worker.
     pub(super) sizes: &'a [u64],
 }
 
-/// What candidates are evaluated on.
+/// The documents on which trees are evaluated.
 pub(super) struct SelectionDocs<'a> {
     pub(super) dataset: &'a Arc<Dataset>,
     pub(super) scores: &'a [f64],
@@ -41,14 +41,14 @@ pub(super) struct SelectionDocs<'a> {
     pub(super) learning_rate: f64,
 }
 
-/// The rank that is drawn in a round, of those with docs.
+/// The rank that is drawn in a round, among workers with documents.
 pub(super) fn drawn(seed: u64, round: u64, sizes: &[u64]) -> usize {
     let able: Vec<usize> = (0..sizes.len()).filter(|&rank| sizes[rank] > 0).collect();
     able[below(draw(seed ^ OF_RANKS, round, 0), able.len() as u64) as usize]
 }
 
 impl TreeSelection<'_> {
-    /// Whether this rank grows a tree.
+    /// Whether this worker grows a tree.
     pub(super) fn grows(&self) -> bool {
         match self.mode {
             WorkerMode::SampleSelection => {
@@ -58,7 +58,7 @@ impl TreeSelection<'_> {
         }
     }
 
-    /// The tree that is taken; `own` is this rank's, if it has grown one.
+    /// The selected tree; `own` is this worker's tree, if it has grown one.
     pub(super) fn select(
         &self,
         own: Result<Option<Tree>>,
@@ -88,7 +88,7 @@ impl TreeSelection<'_> {
 }
 
 impl SelectionDocs<'_> {
-    /// What the scores are worth with each tree.
+    /// Evaluates the metric with each tree added.
     fn evaluate(&self, trees: &[Tree], words: &mut [u64], interrupt: &Interrupt) -> Result<()> {
         for (tree, words) in trees.iter().zip(words.chunks_exact_mut(Mean::WORDS)) {
             let tree = scaled_tree(tree, self.learning_rate)?;
@@ -102,7 +102,7 @@ impl SelectionDocs<'_> {
     }
 }
 
-/// A tree as the text of a model: whoever reads it checks it.
+/// A tree as a model file, which the receiver checks as it reads it.
 fn to_bytes(tree: Tree, num_features: usize) -> Result<Vec<u8>> {
     let mut model = Model::new(num_features);
     model.push(tree)?;
@@ -115,7 +115,7 @@ fn from_bytes(bytes: &[u8]) -> Result<Tree> {
     tree.ok_or_else(|| Error::comm("comm.damaged", "a tree without a tree"))
 }
 
-/// A number for all that a tree does.
+/// A hash of the tree's splits and values.
 pub(super) fn fingerprint(tree: &Tree) -> u64 {
     let splits = tree.splits().iter().flat_map(|split| {
         let question = u64::from(split.feature) << 1 | u64::from(split.missing_left);

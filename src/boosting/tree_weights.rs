@@ -1,11 +1,11 @@
-//! The weights of all trees, each set in turn to the best for a metric.
+//! Optimises the weight of each tree for a metric, one tree after the other.
 //!
-//! The coordinate sweeps of the [combiner](crate::combine), with trees as rankers: what one tree says
-//! is made when it is needed, so that memory is that of two rankers. A pass that has not raised the
-//! metric of the whole model, summed from the beginning as it will score, is taken back and is the
-//! last; so the metric never falls.
+//! These are the coordinate sweeps of the [combiner](crate::combine) with trees as rankers. The
+//! outputs of a tree are computed when they are needed, so memory is that of two rankers. After
+//! each pass the metric of the whole model is computed from scratch; a pass that has not raised it
+//! is undone and is the last, so the metric never falls.
 //!
-//! Cost: a pass is a sweep and two walks of all docs a tree.
+//! Cost: per pass and tree, a sweep and two routings of all documents.
 
 use super::exact_step::{check_bounds, judged};
 use super::initial_model::{bins_mismatch, check_features, is_plain, start_scores};
@@ -18,46 +18,46 @@ use crate::metric::Metric;
 use crate::model::{Model, Set, Tree};
 use crate::tree::BinnedTree;
 
-/// A rise below this share of the value is rounding.
+/// A relative rise below this is rounding.
 const LEAST_RISE: f64 = 1e-12;
 
-/// How the weights of trees are looked for.
+/// Options of reweighing.
 #[derive(Debug, Clone)]
 pub struct ReweighOptions {
-    /// What should be as high as possible.
+    /// The metric to maximise.
     pub metric: Metric,
-    /// The least weight of a tree, in weights it has: from 0, which drops it.
+    /// The smallest factor for a tree: from 0, which removes it.
     pub from: f64,
-    /// The largest.
+    /// The largest factor.
     pub to: f64,
-    /// An end to passes, should each still raise the metric.
+    /// The most passes.
     pub most_passes: usize,
 }
 
-/// A model with other weights.
+/// A model with new weights.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reweighed {
-    /// The model: leaf values times weights.
+    /// The model, with its leaf values multiplied by the weights.
     pub model: Model,
-    /// What each tree is multiplied by.
+    /// The factor of each tree.
     pub weights: Vec<f64>,
-    /// The metric before the first pass and after each: rising.
+    /// The metric before the first pass and after each, ascending.
     pub history: Vec<f64>,
-    /// The same on the held-out set; the model is that of its first highest value.
+    /// The same on the held-out set; the model is that of its first largest value.
     pub held_out: Vec<f64>,
 }
 
 impl ReweighOptions {
-    /// Weights of 0 to 10, at most 20 passes.
+    /// Factors from 0 to 10, at most 20 passes.
     pub fn new(metric: Metric) -> Self {
         Self { metric, from: 0.0, to: 10.0, most_passes: 20 }
     }
 }
 
-/// Sets the weight of one tree after the other to the best there is, until nothing raises the metric,
-/// on the held-out set if there is one.
+/// Sets the weight of each tree in turn to the best one, until no pass raises the metric (on the
+/// held-out set, if there is one).
 ///
-/// The model must be made of trees alone that split between the bins of the datasets.
+/// The model must consist of native trees whose thresholds are those of the data sets' bins.
 pub fn reweigh(
     model: &Model,
     dataset: &Dataset,
@@ -115,7 +115,7 @@ struct ReweighJob<'a> {
 }
 
 impl ReweighJob<'_> {
-    /// What a tree of this weight says of each doc.
+    /// The outputs of a tree with this weight.
     fn outputs(&self, dataset: &Dataset, tree: usize, weight: f64) -> Result<Vec<f64>> {
         let mut outputs = vec![0.0; dataset.num_docs()];
         self.add(dataset, tree, weight, &mut outputs)?;
@@ -130,7 +130,7 @@ impl ReweighJob<'_> {
         coded.add_to(dataset.matrix(), to, self.interrupt)
     }
 
-    /// The scores of the whole model, from the beginning.
+    /// The scores of the whole model, from scratch.
     fn scores(&self, dataset: &Dataset, weights: &[f64]) -> Result<Vec<f64>> {
         let mut scores = start_scores(dataset, self.offset);
         for (tree, &weight) in weights.iter().enumerate() {
@@ -148,7 +148,7 @@ impl ReweighJob<'_> {
         Ok(values(&[scores], judged, &self.options.metric, &alone, self.interrupt)?[0])
     }
 
-    /// One weight after the other.
+    /// One pass over all trees.
     fn pass(&self, dataset: &Dataset, weights: &[f64]) -> Result<Vec<f64>> {
         let judged = judged(dataset);
         let (from, to) = (self.options.from, self.options.to);

@@ -1,21 +1,23 @@
-//! How the ranks of a team divide the work.
+//! How several workers divide the training.
 
 use crate::error::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
-/// What each rank of a team has, and does.
+/// The data that each worker has, and its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum WorkerMode {
-    /// Each has a part of the queries; histograms are summed. The model is that of one process.
+    /// Each worker has a part of the queries, and histograms are summed. The model is that of a
+    /// single process.
     #[default]
     Histogram,
-    /// Each has all docs, and searches its share of the features. The model is that of one process.
+    /// Each worker has all documents and searches a share of the features. The model is that of a
+    /// single process.
     Features,
-    /// Each grows a tree on its part; the tree that is best for all parts is taken.
+    /// Each worker grows a tree from its part; the tree that is best for all parts is selected.
     FullSelection,
-    /// Each grows a tree on its part; one that is drawn is taken.
+    /// One worker, drawn at random, grows a tree from its part.
     SampleSelection,
 }
 
@@ -27,7 +29,7 @@ const MODES: &[(&str, WorkerMode)] = &[
 ];
 
 impl WorkerMode {
-    /// Whether each rank grows a tree of its own.
+    /// Whether workers grow trees of their own.
     pub(super) fn selects(self) -> bool {
         matches!(self, Self::FullSelection | Self::SampleSelection)
     }

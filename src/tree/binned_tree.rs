@@ -1,4 +1,4 @@
-//! A tree in the codes of a binning: for tables that are binned already.
+//! A tree that scores binned documents.
 
 use super::features::{FeatureSlot, FeatureSlots};
 use super::kernel::LeftBytes;
@@ -9,19 +9,19 @@ use crate::interrupt::Interrupt;
 use crate::model::{Child, Set, Split, Tree};
 use rayon::prelude::*;
 
-/// Docs that go down a tree together: their cells of a column are a few cache lines.
+/// Documents that are routed together: their cells of a column are a few cache lines.
 const BLOCK: usize = 4096;
 
-/// A tree whose splits look at bytes of binned rows.
+/// A tree whose splits test the bytes of binned rows.
 ///
-/// Exact: a byte holds all that the tree can ask of a cell.
+/// Exact: a byte determines the outcome of every split.
 #[derive(Debug, Clone)]
 pub struct BinnedTree {
     splits: Vec<BinnedSplit>,
     values: Vec<f64>,
 }
 
-/// The codes up to a threshold.
+/// The test for codes up to a threshold.
 fn threshold_test(split: &Split, mapper: &BinMapper) -> Option<SplitTest> {
     let thresholds = mapper.thresholds();
     let code = if mapper.categories().is_some() {
@@ -34,7 +34,7 @@ fn threshold_test(split: &Split, mapper: &BinMapper) -> Option<SplitTest> {
     Some(SplitTest::UpTo(code as u8))
 }
 
-/// The codes of a set, each of whose categories must have a bin.
+/// The test for a set of categories, each of which must have a bin.
 fn category_test(set: &Set, split: &Split, mapper: &BinMapper) -> Option<SplitTest> {
     let known = mapper.categories()?;
     if !(0.0..1.0).contains(&split.threshold) {
@@ -57,9 +57,9 @@ struct BinnedSplit {
 }
 
 impl BinnedTree {
-    /// The tree in the codes of `binning`; `None` where a threshold is none of its thresholds, or
-    /// the feature none of its features. A split on set `i` of `sets` looks at feature
-    /// `num_features + i`.
+    /// The tree in the codes of `binning`; `None` if one of its thresholds, categories or features
+    /// is not in the binning. A split on set `i` of `sets` has the feature number `num_features +
+    /// i`.
     pub fn new(tree: &Tree, sets: &[Set], binning: &Binning) -> Option<Self> {
         let slots = FeatureSlots::of(binning);
         let binned = |split: &Split| {
@@ -99,7 +99,7 @@ impl BinnedTree {
         })
     }
 
-    /// Cuts the rows of a block in two at each split, as in training.
+    /// Partitions the rows of a block at each split, as in training.
     fn add_to_block(&self, matrix: &BinnedMatrix, first: usize, scores: &mut [f64]) {
         let mut rows = [0u16; BLOCK];
         for (to, row) in rows.iter_mut().zip(0..scores.len() as u16) {

@@ -1,15 +1,16 @@
-//! Splits on categories: which of them go left.
+//! Splits on categories: which categories go left.
 //!
-//! Of all ways to part categories in two, the one that takes most off a second-order loss keeps them in
-//! the order of their mean gradients over hessians (Fisher, *On grouping for maximum homogeneity*,
-//! 1958): so the categories of a node are put into that order, and all cuts of it are tried. With many
-//! categories of few docs, chance alone makes such a cut look good; hence `smooth` docs of the node's
-//! average stand beside each category in the order, and weightless ones beside each side when a cut is
-//! valued.
+//! Of all ways to divide categories in two, the one that reduces a second-order loss most keeps
+//! them in the order of their mean gradient over hessian (Fisher, *On grouping for maximum
+//! homogeneity*, 1958). So the categories of a node are sorted by that, and all cuts of the order
+//! are tried. With many categories of few documents, some cut looks good by chance. Against that,
+//! `smooth` average documents of the node are added to each category before sorting, and as many
+//! documents without gradient to each side before a cut is valued.
 //!
-//! The *pool* is the other bin, and the categories with too few docs: it goes as one, and to the side
-//! that categories go to which the node has never seen. That is the right one, or the left one's
-//! complement: a split names the categories that go left, and no others.
+//! The *pool* is the bin of all other categories together with those that have too few documents in
+//! the node. It moves as one, to the side of the categories that the node has never seen. That is
+//! the right side, or the complement of the left one: a split names the categories that go left,
+//! and no others.
 
 use super::constrained_search::{ConstrainedSearch, FeatureHistogram};
 use super::packed_gradients::GradientSums;
@@ -19,16 +20,17 @@ use crate::error::{Error, Result};
 /// How splits on categories are chosen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CategoryOptions {
-    /// As many docs of the node's average stand beside each category when they are ordered, and as
-    /// many without a gradient beside each side when a cut is valued.
+    /// The number of average documents of the node that are added to each category before sorting,
+    /// and the number of documents without gradient that are added to each side before a cut is
+    /// valued.
     pub smooth: f64,
-    /// A category with fewer docs in a node goes where unknown ones go. A doc counts by its hessian, as
-    /// for `min_leaf_docs`.
+    /// A category with fewer documents in a node goes where unknown ones go. Documents count by
+    /// their hessians, as for `min_leaf_docs`.
     pub min_docs: u32,
     /// The most categories that a split may name.
     pub most: usize,
-    /// Up to so many categories in a node, only one of them is parted from the rest at a time, and
-    /// nothing is smoothed.
+    /// A node with at most this many categories separates a single one from the rest, without
+    /// smoothing.
     pub one_by_one: usize,
 }
 
@@ -39,7 +41,7 @@ impl Default for CategoryOptions {
 }
 
 impl CategoryOptions {
-    /// Refuses what is out of range.
+    /// Returns an error if an option is out of range.
     pub(super) fn check(&self) -> Result<()> {
         if !(self.smooth.is_finite() && self.smooth >= 0.0) {
             return Err(Error::param("category_smooth", "category_smooth is out of range")
@@ -54,7 +56,7 @@ impl CategoryOptions {
         Ok(())
     }
 
-    /// The options that are not what they are by default, by name.
+    /// The options that differ from their defaults, by parameter name.
     pub(crate) fn named(&self) -> Vec<(&'static str, String)> {
         let (default, all) = (Self::default().facts(), self.facts());
         all.into_iter().zip(default).filter(|(own, of)| own != of).map(|(own, _)| own).collect()
@@ -69,12 +71,12 @@ impl CategoryOptions {
         ]
     }
 
-    /// The names that [`named`](Self::named) can have.
+    /// The names that [`named`](Self::named) can return.
     pub(crate) const NAMES: [&'static str; 4] =
         ["category_smooth", "min_category_docs", "max_categories", "category_one_by_one"];
 }
 
-/// What moves from side to side as one.
+/// Categories that go to the same side.
 #[derive(Debug, Clone, Copy)]
 struct CategoryGroup {
     ratio: f64,
@@ -90,7 +92,7 @@ enum GroupKind {
 }
 
 impl ConstrainedSearch<'_> {
-    /// Searches a feature that holds categories.
+    /// Searches a categorical feature.
     pub(super) fn search_categories(
         &self,
         node: &SearchNode<'_>,
@@ -114,7 +116,7 @@ impl ConstrainedSearch<'_> {
         }
     }
 
-    /// The categories of a node with what they are ordered by, in the order of their codes.
+    /// The categories of a node with their sort keys, by code.
     fn groups(
         &self,
         node: &SearchNode<'_>,
@@ -127,7 +129,7 @@ impl ConstrainedSearch<'_> {
         let group = |sum: u64, what: GroupKind| {
             let GradientSums { grad, mass } = GradientSums::of(sum);
             let ratio = (f64::from(grad) + smooth * mean) / (f64::from(mass) + smooth);
-            // Docs without hessians say nothing.
+            // Without hessians a category says nothing about its order.
             CategoryGroup { ratio: if ratio.is_finite() { ratio } else { mean }, sum, what }
         };
         let (missing, rest) = (feature.sums.len() - 1, feature.sums.len() - 2);
@@ -147,7 +149,7 @@ impl ConstrainedSearch<'_> {
         groups
     }
 
-    /// Tries the split between the first of some pieces and the others.
+    /// Tries the split between the first `cut` groups and the others.
     fn try_cut(
         &self,
         node: &SearchNode<'_>,
@@ -161,7 +163,7 @@ impl ConstrainedSearch<'_> {
         let has_pool = |side: &[CategoryGroup]| {
             side.iter().any(|group| group.what == GroupKind::HistogramPool)
         };
-        // Unknown categories go where most docs go, unless there is something like them.
+        // Unknown categories go where most documents go, unless the node has a pool.
         let is_light = 2 * u64::from(GradientSums::of(of_first).mass)
             <= u64::from(GradientSums::of(node.total).mass);
         let named_first = if has_pool(second) { true } else { !has_pool(first) && is_light };
@@ -186,11 +188,11 @@ impl ConstrainedSearch<'_> {
         }
         let Some(value) = self.value(node, left, 0) else { return };
         let valued = self.value_with(node, left, node.l2 + more_l2);
-        let [rank, score] = self.score(node, feature, valued, (false, code));
+        let [priority, score] = self.score(node, feature, valued, (false, code));
         if beats(score, feature.number, found.best.as_ref()) {
             let (slot, test) = (feature.number, SplitTest::In(codes));
             found.best =
-                Some(SplitCandidate { value, score, rank, slot, test, missing_left, left });
+                Some(SplitCandidate { value, score, priority, slot, test, missing_left, left });
         }
     }
 }

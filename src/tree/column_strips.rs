@@ -1,11 +1,11 @@
-//! The table by strips of columns, for sums.
+//! A copy of the binned table in strips of 64 columns, from which histograms are summed.
 //!
-//! A *strip* is up to 64 columns; a doc's cells of it lie in one cache line. So sums that
-//! are made strip by strip ask for no line twice and for nothing beside what they need, while the
-//! sums themselves stay in the second-level cache: those of a whole row of many columns do not.
+//! The bytes of a document in one strip lie in one cache line. Summing strip by strip reads each
+//! line once and nothing else, while the sums of a strip stay in the second-level cache; the sums
+//! of a whole wide row would not.
 //!
-//! The columns may lie in another order than in the table: *places* are counted as they lie here, and those
-//! of a [run](super::quiet) are neighbours.
+//! The columns of the copy may have another order than those of the table. A *position* is the
+//! index of a column in the copy. The columns of a [sparse run](super::sparse_runs) are neighbours.
 
 use super::GROWING;
 use super::sparse_runs::{RunPlan, SparseRuns};
@@ -16,15 +16,15 @@ use crate::simd::Level;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The bytes of a cache line, and of half of one.
+/// The number of bytes in a cache line, and in half of one.
 const LINE: usize = 64;
 const HALF: usize = LINE / 2;
-/// Docs that one task copies.
+/// Documents that one task copies.
 const DOCS_A_TASK: usize = 1 << 14;
-/// Columns below which a tile is narrow.
+/// A tile with fewer columns than this is too narrow to be efficient.
 const NARROW: usize = 12;
 
-/// Where a doc's cells in some places are: `bytes[doc * pitch + position - first]`.
+/// The bytes of a strip: `bytes[doc * pitch + position - first]`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Strip<'a> {
     pub(super) bytes: &'a [u8],
@@ -32,29 +32,30 @@ pub(super) struct Strip<'a> {
     pub(super) first: u32,
 }
 
-/// A copy of the table by strips.
+/// The table in strips.
 ///
-/// A doc has a cache line of each strip; of the last, if that is narrow, half a line or less.
+/// A document has a full cache line in each strip but the last, which may be narrower.
 #[derive(Debug)]
 pub(super) struct ColumnStrips {
     /// Strip after strip.
     bytes: HugePageVec<u8>,
     num_rows: usize,
-    /// The first place of each strip, and the end of the last.
+    /// The first position of each strip, and the end of the last.
     firsts: Vec<u32>,
-    /// The column that lies in each place, and the place of each column.
+    /// The column at each position, and the position of each column.
     order: Vec<u32>,
     positions: Vec<u32>,
     sparse_runs: SparseRuns,
 }
 
 impl ColumnStrips {
-    /// Copies a table, its columns in an order in which those of a run are neighbours.
+    /// Copies a table with the columns of each sparse run side by side.
     pub(super) fn of(matrix: &BinnedMatrix) -> Result<Self> {
         Self::planned(matrix, &SparseRuns::plan(matrix))
     }
 
-    /// Copies a table as it is, for ranks whose tables are different but whose places must not be.
+    /// Copies a table in its own column order: distributed workers have different documents and
+    /// must agree on the positions.
     pub(super) fn plain(matrix: &BinnedMatrix) -> Result<Self> {
         Self::planned(matrix, &RunPlan::plain(matrix.width()))
     }
@@ -75,7 +76,7 @@ impl ColumnStrips {
         Ok(strips)
     }
 
-    /// Copies the cells of a table to where they lie here.
+    /// Copies the bytes of a table to their positions.
     fn copy(&mut self, matrix: &BinnedMatrix) -> Result<()> {
         let row: usize = (0..self.num_strips()).map(|strip| self.pitch(strip)).sum();
         let mut bytes = HugePageVec::zeros(GROWING, self.num_rows.saturating_mul(row))?;
@@ -98,17 +99,17 @@ impl ColumnStrips {
         &self.sparse_runs
     }
 
-    /// The column that lies in a place.
+    /// The column at a position.
     pub(super) fn column(&self, position: u32) -> usize {
         self.order[position as usize] as usize
     }
 
-    /// The place of a column.
+    /// The position of a column.
     pub(super) fn position(&self, column: u32) -> u32 {
         self.positions[column as usize]
     }
 
-    /// The places of some columns, rising.
+    /// The positions of some columns, ascending.
     pub(super) fn positions(&self, columns: &[u32]) -> Vec<u32> {
         let mut positions: Vec<u32> = columns.iter().map(|&column| self.position(column)).collect();
         positions.sort_unstable();
@@ -119,12 +120,12 @@ impl ColumnStrips {
         self.firsts.len() - 1
     }
 
-    /// The strip that a place lies in.
+    /// The number of the strip that holds a position.
     fn number(&self, position: u32) -> usize {
         self.firsts.partition_point(|&first| first <= position) - 1
     }
 
-    /// How far apart the cells of neighbouring docs are in a strip: all but the last take whole lines.
+    /// The distance in bytes between neighbouring documents of a strip.
     fn pitch(&self, strip: usize) -> usize {
         if strip + 1 < self.num_strips() {
             return LINE;
@@ -132,7 +133,7 @@ impl ColumnStrips {
         ((self.firsts[strip + 1] - self.firsts[strip]) as usize).next_power_of_two()
     }
 
-    /// The cells of a doc in some places, as far as they lie in one strip.
+    /// The bytes of a document at some positions, as far as they lie in one strip.
     fn cells(&self, doc: usize, positions: Range<u32>) -> &[u8] {
         let number = self.number(positions.start);
         let at = number * LINE * self.num_rows + doc * self.pitch(number);
@@ -141,7 +142,7 @@ impl ColumnStrips {
         &self.bytes[first..end]
     }
 
-    /// The strip of a place, and its places.
+    /// The strip that holds a position, and the positions of that strip.
     pub(super) fn strip(&self, position: u32) -> (Strip<'_>, Range<u32>) {
         let number = self.number(position);
         let (first, end) = (self.firsts[number], self.firsts[number + 1]);
@@ -152,19 +153,20 @@ impl ColumnStrips {
     }
 }
 
-/// Where columns lie.
+/// The order of the columns.
 struct StripLayout {
-    /// The column in each place.
+    /// The column at each position.
     order: Vec<u32>,
-    /// The first place of each strip, and the end of the last.
+    /// The first position of each strip, and the end of the last.
     firsts: Vec<u32>,
-    /// The places of each run.
+    /// The positions of each run.
     runs: Vec<Range<u32>>,
 }
 
 impl StripLayout {
-    /// Puts runs one after another, full lines as far as no run gets a narrow slice by it, for a tile
-    /// takes as long as a wider one; then the rest, in lines that are full or all about as full.
+    /// Places the runs one after another in full cache lines, unless that would leave a narrow
+    /// slice of a run in a line (a narrow tile takes as long as a wider one). The remaining columns
+    /// follow, in lines that are full or about equally full.
     fn of(plan: &RunPlan) -> Self {
         let mut layout = Self { order: Vec::new(), firsts: vec![0], runs: Vec::new() };
         let mut rest = &plan.rest[..];
@@ -186,19 +188,19 @@ impl StripLayout {
         layout
     }
 
-    /// Whether so many columns have no narrow slice if they go on where the last line is.
+    /// Whether this many columns, continued in the current line, leave no narrow slice.
     fn cuts_well(&self, num_columns: usize) -> bool {
         let gap = self.gap();
         let slice = num_columns.saturating_sub(gap) % LINE;
         num_columns <= gap || gap >= NARROW && (slice == 0 || slice >= NARROW)
     }
 
-    /// What is free of the last line.
+    /// The free bytes of the current line.
     fn gap(&self) -> usize {
         LINE - (self.order.len() - self.firsts[self.firsts.len() - 1] as usize)
     }
 
-    /// Adds columns, so many to a line.
+    /// Adds columns, at most `width` per line.
     fn add(&mut self, columns: &[u32], width: usize) {
         for &column in columns {
             if self.gap() <= LINE - width {
@@ -208,8 +210,8 @@ impl StripLayout {
         }
     }
 
-    /// Ends a line that has something in it, with some of the rest if they fill a tile; returns the
-    /// others.
+    /// Completes the current line with some of the remaining columns if they fill a tile; returns
+    /// the others.
     fn fill<'r>(&mut self, rest: &'r [u32]) -> &'r [u32] {
         let gap = self.gap();
         if gap == LINE {
@@ -222,7 +224,8 @@ impl StripLayout {
     }
 }
 
-/// Lines of about the same width: they cost as much, and their tiles fit better.
+/// The width of lines of about equal width: these cost the same as fewer full ones, and their tiles
+/// fit better.
 fn even(num_columns: usize) -> usize {
     num_columns.div_ceil(num_columns.div_ceil(LINE).max(1))
 }

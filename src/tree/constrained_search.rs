@@ -1,7 +1,9 @@
-//! The search of features that something must be heeded on: slow and plain, beside the kernels.
+//! Split search for features with monotone, interaction or weight constraints, and for categorical
+//! features.
 //!
-//! It finds what the kernels would find, but for what is heeded. Where both search a node, of equal
-//! scores the first wins, by the number of the feature in [`FeatureSlots`](super::features::FeatureSlots).
+//! A plain scalar loop; the SIMD kernels search the unconstrained numeric features. Apart from the
+//! constraints it finds what the kernels would find. If both search a node and find equal scores,
+//! the smaller slot in [`FeatureSlots`](super::features::FeatureSlots) wins.
 
 use super::constraints::{ActiveConstraints, ValueBounds};
 use super::features::{FeatureSet, FeatureSlot, FeatureSlots};
@@ -12,16 +14,16 @@ use super::split_search::{
     NodeColumns, SearchNode, SearchResult, SplitCandidate, SplitSearcher, SplitTest, beats,
 };
 
-/// What to heed in a node.
+/// The constraints of a node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ConstrainedSearch<'a> {
     pub(super) constraints: &'a ActiveConstraints,
     /// The features to search this way.
     pub(super) features: &'a FeatureSet,
     pub(super) bounds: ValueBounds,
-    /// What the value of a split must be above.
+    /// The value that a split must exceed.
     pub(super) floor: f64,
-    /// The mass of a doc, on the average of the node.
+    /// The average mass of a document of the node.
     pub(super) doc_mass: f64,
 }
 
@@ -71,22 +73,22 @@ impl ConstrainedSearch<'_> {
                 left = left.wrapping_add(sum);
                 let direction = self.constraints.direction(of.searcher.slots, feature.number, code);
                 let Some(value) = self.value(of.node, left, direction) else { continue };
-                let [rank, score] = self.score(of.node, feature, value, (missing_left, code));
+                let [priority, score] = self.score(of.node, feature, value, (missing_left, code));
                 if !beats(score, feature.number, found.best.as_ref()) {
                     continue;
                 }
                 let is_most = 2 * u64::from(GradientSums::of(left).mass)
                     >= u64::from(GradientSums::of(of.node.total).mass);
-                // Cells that may be missing one day go where most docs go.
+                // Values that are missing only in other data go where most documents go.
                 let missing_left = if missing == 0 { is_most } else { missing_left };
                 let (slot, test) = (feature.number, SplitTest::UpTo(code));
                 found.best =
-                    Some(SplitCandidate { value, score, rank, slot, test, missing_left, left });
+                    Some(SplitCandidate { value, score, priority, slot, test, missing_left, left });
             }
         }
     }
 
-    /// Adds what a split after each code takes off, which is nothing where it may not be made.
+    /// Adds the reduction of a split after each code, or nothing if the split is not allowed.
     pub(super) fn add_values(
         &self,
         (slots, node): (&FeatureSlots, &SearchNode<'_>),
@@ -102,7 +104,7 @@ impl ConstrainedSearch<'_> {
         }
     }
 
-    /// What both sides of a split are worth; `None` where it may not be made.
+    /// The value of both sides of a split; `None` if the split is not allowed.
     pub(super) fn value(&self, node: &SearchNode<'_>, left: u64, direction: i8) -> Option<f64> {
         let sides = [left, node.total.wrapping_sub(left)].map(GradientSums::of);
         if sides.iter().any(|sums| f64::from(sums.mass) < node.least) {
@@ -117,13 +119,13 @@ impl ConstrainedSearch<'_> {
         (!runs_against).then(|| self.value_with(node, left, node.l2))
     }
 
-    /// What both sides of a split are worth with some `l2`.
+    /// The value of both sides of a split with this `l2`.
     pub(super) fn value_with(&self, node: &SearchNode<'_>, left: u64, l2: f64) -> f64 {
         let sides = [left, node.total.wrapping_sub(left)].map(GradientSums::of);
-        if self.bounds.are_tight() {
+        if self.bounds.is_bounded() {
             return sides.iter().map(|&sums| self.bounds.value(sums, l2)).sum();
         }
-        // As in the kernels, to the bit.
+        // The same arithmetic as the kernels, to the bit.
         let total = GradientSums::of(node.total);
         let [left, _] = sides;
         let (left_grad, left_mass) = (f64::from(left.grad), f64::from(left.mass));
@@ -133,8 +135,8 @@ impl ConstrainedSearch<'_> {
         (left_grad * left_grad * b + right_grad * right_grad * a) / (a * b)
     }
 
-    /// What leaves are compared by, and what a split is chosen by: minus infinity where it brings too
-    /// little.
+    /// The priority that leaves are compared by, and the score that splits of a node are compared by;
+    /// minus infinity if the split reduces too little.
     pub(super) fn score(
         &self,
         node: &SearchNode<'_>,
@@ -146,13 +148,13 @@ impl ConstrainedSearch<'_> {
             return [f64::NEG_INFINITY; 2];
         }
         let weight = self.constraints.weight(feature.number);
-        let rank = if weight == 1.0 {
+        let priority = if weight == 1.0 {
             value
         } else {
             node.unsplit_value + weight * (value - node.unsplit_value)
         };
         let id = (feature.slot.feature, left, code);
-        let moved = |noise: &SplitNoise| noise.moved(rank.max(0.0), id);
-        [rank, node.noise.as_ref().map_or(rank, moved)]
+        let noisy_root = |noise: &SplitNoise| noise.noisy_root(priority.max(0.0), id);
+        [priority, node.noise.as_ref().map_or(priority, noisy_root)]
     }
 }

@@ -1,13 +1,13 @@
-//! What trees may not do, and what they should rather not.
+//! Constraints on the features of trees: monotone directions, interactions and weights.
 //!
-//! A *direction* of a feature is the way in which scores may move as it grows. Each leaf has *bounds*:
-//! a split on such a feature puts one between its sides, half way between what they are worth, which
-//! no leaf below may cross. So a doc whose feature is raised, all else being equal, meets no smaller
-//! leaf value (if that is the direction), in any tree and in any sum of them. Missing cells have no
-//! place in the order of a feature: a split between them and all others heeds no direction.
+//! A *monotone direction* says how scores may change as a feature grows. A split on such a feature
+//! bounds the values of all leaves below its sides by the mean of the two sides' values. So raising
+//! the feature of a document, all else equal, never moves it to a smaller leaf value (for a rising
+//! direction), in any tree or sum of trees. Missing values have no place in the order of a feature:
+//! a split between missing and all other values has no direction.
 //!
-//! *Interactions* are groups of features; the features on a path from the root must lie in one of
-//! them. A feature of no group is a group of its own.
+//! *Interactions* are groups of features. The features on a path from the root must lie in one of
+//! the groups. A feature of no group is a group of its own.
 
 use super::categorical::CategoryOptions;
 use super::features::{FeatureSet, FeatureSlots};
@@ -19,30 +19,31 @@ use crate::binning::Binning;
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 
-/// The way in which scores may move as a feature grows.
+/// How scores may change as a feature grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MonotoneDirection {
-    /// Up or not at all.
+    /// Scores may not fall.
     Rising,
-    /// Down or not at all.
+    /// Scores may not rise.
     Falling,
 }
 
-/// What bounds the use of features; by default, nothing.
+/// Constraints on the use of features; none by default.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Constraints {
-    /// The features that have a direction. Needs [`Criterion::SecondOrder`], under which a split is
-    /// chosen by the values that its leaves will have.
+    /// Monotone features. They need [`Criterion::SecondOrder`], which chooses splits by the values
+    /// of their leaves.
     pub monotone: Vec<(u32, MonotoneDirection)>,
-    /// Groups of features: those on a path lie in one of them. No groups for no limit.
+    /// Groups of features: the features on a path from the root must lie in one of them. No groups
+    /// mean no constraint.
     pub interactions: Vec<Vec<u32>>,
-    /// What the reductions of splits on a feature are multiplied by when splits are compared, where it
-    /// is not 1: from 0, which leaves the feature out.
+    /// Factors for the reductions of splits on a feature, where not 1. A weight of 0 excludes the
+    /// feature.
     pub feature_weight: Vec<(u32, f64)>,
 }
 
 impl Constraints {
-    /// Refuses what makes no sense with a table.
+    /// Returns an error if the constraints do not fit the options or the table.
     pub(super) fn check(&self, options: &GrowOptions, binning: &Binning) -> Result<()> {
         let num_features = binning.num_features();
         if !self.monotone.is_empty() && options.criterion == Criterion::LeastSquares {
@@ -51,14 +52,14 @@ impl Constraints {
                 .got("criterion \"least_squares\"")
                 .expected("\"second_order\""));
         }
-        each_once("monotone", self.monotone.iter().map(|&(f, _)| f), num_features)?;
+        check_unique("monotone", self.monotone.iter().map(|&(f, _)| f), num_features)?;
         let categorical =
             |(feature, _): &&(u32, _)| binning.mappers()[*feature as usize].categories().is_some();
         if let Some((feature, _)) = self.monotone.iter().find(categorical) {
             let what = format!("monotone has feature {feature}, whose categories have no order");
             return Err(Error::param("monotone", what));
         }
-        each_once("feature_weight", self.feature_weight.iter().map(|&(f, _)| f), num_features)?;
+        check_unique("feature_weight", self.feature_weight.iter().map(|&(f, _)| f), num_features)?;
         for group in &self.interactions {
             check_known("interactions", group.iter().copied(), num_features)?;
             if group.is_empty() {
@@ -79,7 +80,7 @@ impl Constraints {
         Ok(())
     }
 
-    /// The limits that are used, by name.
+    /// The constraints in use, by parameter name.
     pub(crate) fn named(&self) -> Vec<(&'static str, String)> {
         let monotone = self.monotone.iter().map(|(feature, direction)| match direction {
             MonotoneDirection::Rising => format!("{feature}:+1"),
@@ -96,11 +97,11 @@ impl Constraints {
             ("interactions", groups.collect::<Vec<_>>().join(" ")),
             ("feature_weight", weights.collect::<Vec<_>>().join(" ")),
         ];
-        named.retain(|(_, said)| !said.is_empty());
+        named.retain(|(_, value)| !value.is_empty());
         named
     }
 
-    /// The names that [`named`](Self::named) can have.
+    /// The names that [`named`](Self::named) can return.
     pub(crate) const NAMES: [&'static str; 3] = ["monotone", "interactions", "feature_weight"];
 }
 
@@ -117,7 +118,7 @@ fn check_known(
     }
 }
 
-fn each_once(
+fn check_unique(
     name: &'static str,
     features: impl Iterator<Item = u32> + Clone,
     num_features: usize,
@@ -130,29 +131,29 @@ fn each_once(
     }
 }
 
-/// The limits of a table, by the numbers of [`FeatureSlots`].
+/// The constraints of a table, by slot index.
 #[derive(Debug)]
 pub(super) struct ActiveConstraints {
-    /// 1, -1, or 0 for none.
+    /// 1 for rising, -1 for falling, 0 for unconstrained.
     directions: Vec<i8>,
     weights: Vec<f64>,
     groups: Vec<FeatureSet>,
-    /// What must be searched with care in every node.
+    /// The features that need the constrained search in every node.
     constrained: FeatureSet,
-    /// Whether leaves have bounds.
+    /// Whether leaf values are bounded.
     pub(super) is_monotone: bool,
-    /// How categories are parted.
+    /// How splits on categories are chosen.
     pub(super) categories: CategoryOptions,
 }
 
 impl ActiveConstraints {
-    /// `None` where nothing is limited.
+    /// `None` if the SIMD kernels can search all features.
     pub(super) fn of(options: &GrowOptions, slots: &FeatureSlots) -> Option<Self> {
         let limits = &options.limits;
-        let weighs = limits.feature_weight.iter().any(|&(_, weight)| weight != 1.0);
+        let has_weights = limits.feature_weight.iter().any(|&(_, weight)| weight != 1.0);
         let is_monotone = !limits.monotone.is_empty();
         let has_categories = slots.all().iter().any(|slot| slot.is_category);
-        if !weighs && !is_monotone && limits.interactions.is_empty() && !has_categories {
+        if !has_weights && !is_monotone && limits.interactions.is_empty() && !has_categories {
             return None;
         }
         let len = slots.len();
@@ -161,8 +162,8 @@ impl ActiveConstraints {
             directions: vec![0; len],
             weights: vec![1.0; len],
             groups: Vec::new(),
-            // Reductions that are compared must all be weighed.
-            constrained: if weighs { FeatureSet::all(len) } else { FeatureSet::none(len) },
+            // Weighted reductions can be compared only if all are computed the same way.
+            constrained: if has_weights { FeatureSet::all(len) } else { FeatureSet::none(len) },
             is_monotone,
             categories: options.categories.clone(),
         };
@@ -186,19 +187,24 @@ impl ActiveConstraints {
         Some(constraints)
     }
 
-    /// The groups that a path without splits lies in.
+    /// The interaction groups that contain the empty path: all of them.
     pub(super) fn all_groups(&self) -> Vec<u32> {
         (0..self.groups.len() as u32).collect()
     }
 
-    /// Leaves out the features that weigh nothing.
-    pub(super) fn leave_out(&self, features: &mut FeatureSet) {
+    /// Removes the features whose weight is 0.
+    pub(super) fn remove_weightless(&self, features: &mut FeatureSet) {
         let weightless = self.weights.iter().enumerate().filter(|(_, weight)| **weight == 0.0);
         weightless.for_each(|(slot, _)| features.remove(slot));
     }
 
-    /// Lengthens a path by a feature: the groups it still lies in, and what may follow.
-    pub(super) fn narrow(&self, slot: usize, groups: &mut Vec<u32>, features: &mut FeatureSet) {
+    /// Extends a path by a feature: keeps the groups that contain it, and the features of these.
+    pub(super) fn extend_path(
+        &self,
+        slot: usize,
+        groups: &mut Vec<u32>,
+        features: &mut FeatureSet,
+    ) {
         if self.groups.is_empty() {
             return;
         }
@@ -211,17 +217,21 @@ impl ActiveConstraints {
         features.intersect(&may);
     }
 
-    /// The features that must be searched with care in a node of these bounds.
-    pub(super) fn constrained_of(&self, features: &FeatureSet, bounds: &ValueBounds) -> FeatureSet {
+    /// The features that need the constrained search in a node with these bounds.
+    pub(super) fn constrained_features(
+        &self,
+        features: &FeatureSet,
+        bounds: &ValueBounds,
+    ) -> FeatureSet {
         let mut constrained = features.clone();
-        if !bounds.are_tight() {
+        if !bounds.is_bounded() {
             constrained.intersect(&self.constrained);
         }
         constrained
     }
 
-    /// Binds the sides of a split by it, which have the bounds of their parent.
-    pub(super) fn bind(
+    /// Gives both sides of a split their value bounds and their allowed features.
+    pub(super) fn constrain_children(
         &self,
         slots: &FeatureSlots,
         choice: &SplitCandidate,
@@ -232,12 +242,12 @@ impl ActiveConstraints {
         let direction = self.direction_of(slots, choice);
         let sums = [left.total, right.total].map(GradientSums::of);
         [left.bounds, right.bounds] = left.bounds.below(direction, sums, l2);
-        self.narrow(choice.slot, &mut left.groups, &mut left.features);
+        self.extend_path(choice.slot, &mut left.groups, &mut left.features);
         right.groups.clone_from(&left.groups);
         right.features.clone_from(&left.features);
     }
 
-    /// What the reductions on a feature count for.
+    /// The factor for reductions of splits on a feature.
     pub(super) fn weight(&self, slot: usize) -> f64 {
         self.weights[slot]
     }
@@ -250,14 +260,14 @@ impl ActiveConstraints {
         }
     }
 
-    /// The direction of a split: 0 where there is none, or where missing cells alone go right.
+    /// The direction of a split; 0 if unconstrained, or if only missing values go right.
     pub(super) fn direction(&self, slots: &FeatureSlots, slot: usize, code: u8) -> i8 {
         let is_of_missing = u16::from(code) + 2 == slots.all()[slot].codes;
         if is_of_missing { 0 } else { self.directions[slot] }
     }
 }
 
-/// Between what the values of a leaf must lie, in packed units.
+/// The range of a leaf's values, in packed units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ValueBounds {
     low: f64,
@@ -271,15 +281,15 @@ impl Default for ValueBounds {
 }
 
 impl ValueBounds {
-    /// Whether there is a bound.
-    pub(super) fn are_tight(&self) -> bool {
+    /// Whether the range is bounded on either side.
+    pub(super) fn is_bounded(&self) -> bool {
         self.low > f64::NEG_INFINITY || self.high < f64::INFINITY
     }
 
-    /// The step of a leaf of these sums, in packed units.
+    /// The Newton step of a leaf with these sums, clipped to the bounds, in packed units.
     pub(super) fn step(&self, sums: GradientSums, l2: f64) -> f64 {
         let step = -f64::from(sums.grad) / (f64::from(sums.mass) + l2);
-        // Without docs and `l2` there is no step.
+        // 0 / 0: no documents and no `l2`.
         if step.is_nan() { self.clip(0.0) } else { self.clip(step) }
     }
 
@@ -287,17 +297,18 @@ impl ValueBounds {
         step.max(self.low).min(self.high)
     }
 
-    /// What the step of a leaf takes off, in packed units: `G² / (H + l2)` where no bound is met.
+    /// The loss reduction of a leaf's step, in packed units: `G² / (H + l2)` unless the step was
+    /// clipped.
     pub(super) fn value(&self, sums: GradientSums, l2: f64) -> f64 {
         let (grad, mass) = (f64::from(sums.grad), f64::from(sums.mass) + l2);
         let step = self.step(sums, l2);
-        if !self.are_tight() || step == -grad / mass {
+        if !self.is_bounded() || step == -grad / mass {
             return grad * grad / mass;
         }
         -step * (2.0 * grad + mass * step)
     }
 
-    /// The bounds of the sides of a split of some direction.
+    /// The bounds of both sides of a split with this direction.
     pub(super) fn below(
         &self,
         direction: i8,
@@ -312,9 +323,9 @@ impl ValueBounds {
         if direction > 0 { [lower, upper] } else { [upper, lower] }
     }
 
-    /// Puts the value of a leaf between the bounds.
+    /// Clips the value of a leaf to the bounds.
     pub(super) fn clip_value(&self, value: f64, scale: &GradientScale) -> f64 {
-        if !self.are_tight() {
+        if !self.is_bounded() {
             return value;
         }
         let unit = scale.grad / scale.mass;

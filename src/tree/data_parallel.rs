@@ -1,11 +1,12 @@
-//! Growth of one tree by all ranks of a team, each of which has a part of the docs.
+//! Data-parallel growth: each worker has a part of the documents, and histograms are summed over
+//! all.
 //!
-//! Each rank sums its docs of a node, and the histograms are added up: they are integers, so every
-//! rank then has what one process would have, chooses the same split, and parts its own docs by it.
-//! Of two siblings only one is summed from docs, the one of less mass; how many docs the nodes have,
-//! on all ranks, travels in the gap behind the last column, with the frame.
+//! Histograms are integers, so after the sum every worker has what a single process would have,
+//! chooses the same split, and partitions its own documents by it. Of two siblings only the one
+//! with less mass is summed from documents. The number of documents of a node travels in the gap
+//! after the last column of its histogram.
 //!
-//! A histogram of all columns takes eight bytes a column and byte, whatever the number of docs.
+//! A message takes eight bytes per column and byte value, whatever the number of documents.
 
 use super::grower::sum;
 use super::grower::{Grower, TreeGrowth};
@@ -20,18 +21,18 @@ use crate::interrupt::Interrupt;
 use crate::simd::Level;
 use std::cmp::Reverse;
 
-/// What a message about a node says besides its sums.
+/// What a message about a node contains besides its histogram.
 #[derive(Debug, Clone, Copy, Default)]
 struct NodeSummary {
-    /// Its docs.
+    /// The number of its documents.
     count: u64,
     /// Their packed sums.
     total: u64,
 }
 
 impl Grower {
-    /// Refuses what only one process can grow.
-    pub(super) fn check_team(&self) -> Result<()> {
+    /// Returns an error for options that only a single process supports.
+    pub(super) fn check_distributed(&self) -> Result<()> {
         if self.options.tree_shape != TreeShape::Leafwise {
             let what = "symmetric trees are not grown by a team";
             return Err(Error::param("tree_shape", what).expected("\"leafwise\""));
@@ -61,11 +62,12 @@ impl Grower {
             self.split(leaf, growth)?;
             self.release_histograms(growth);
         }
-        // Trouble that nobody has heard of is told with the docs of leaves.
+        // An error that is still pending is sent with the leaf sums.
         Ok(())
     }
 
-    /// Finds the best splits of two new leaves, whose docs are not counted yet but on this rank.
+    /// Finds the best splits of two new leaves, whose documents have been counted on this worker
+    /// only.
     pub(super) fn search_children_data_parallel(
         &mut self,
         children: [usize; 2],
@@ -78,16 +80,16 @@ impl Grower {
         let Some(mut parent) = histogram else { return Ok(()) };
         let is_last = self.leaves.len() == self.options.num_leaves;
         if is_last || !children.iter().any(|&child| self.is_divisible(child)) {
-            self.pool.give(parent);
+            self.pool.release(parent);
             return Ok(());
         }
         let mass = |leaf: usize| GradientSums::of(self.leaves[leaf].total).mass;
         let [left, right] = children;
         let (small, large) = if mass(left) <= mass(right) { (left, right) } else { (right, left) };
-        let (mut own, summary) = self.sums_of(small, None, growth)?;
-        let whole = self.whole(&parent, growth);
+        let (mut own, summary) = self.reduced_histogram(small, None, growth)?;
+        let summary_in_gap = self.summary_in_gap(&parent, growth);
         self.leaves[small].count = summary.count as usize;
-        self.leaves[large].count = whole.count.wrapping_sub(summary.count) as usize;
+        self.leaves[large].count = summary_in_gap.count.wrapping_sub(summary.count) as usize;
         subtract(Level::best(), &mut parent, &own);
         for (leaf, sums) in [(small, &mut own), (large, &mut parent)] {
             self.search_sums(
@@ -102,7 +104,7 @@ impl Grower {
         Ok(())
     }
 
-    /// Finds the best split of a leaf from its docs.
+    /// Finds the best split of a leaf from its documents.
     fn search_leaf_data_parallel(&mut self, at: usize, growth: &mut TreeGrowth<'_>) -> Result<()> {
         let is_last = self.leaves.len() == self.options.num_leaves;
         if is_last || !self.may_split(at) || growth.positions.is_empty() {
@@ -110,7 +112,7 @@ impl Grower {
         }
         let is_sampled = self.options.rows_per_node < 1.0;
         let sample = is_sampled.then(|| self.sample(&self.leaves[at], growth));
-        let (mut sums, summary) = self.sums_of(at, sample.as_deref(), growth)?;
+        let (mut sums, summary) = self.reduced_histogram(at, sample.as_deref(), growth)?;
         let mut of = (summary.total, summary.count as usize);
         if !is_sampled {
             of.0 = self.leaves[at].total;
@@ -119,7 +121,7 @@ impl Grower {
             self.search_sums(at, &mut sums, of, growth);
         }
         let kept = if is_sampled {
-            self.pool.give(sums);
+            self.pool.release(sums);
             None
         } else {
             Some(sums)
@@ -128,7 +130,7 @@ impl Grower {
         Ok(())
     }
 
-    /// Where splits are chosen by a part of the docs, nothing of one leaf follows from another's.
+    /// With sampled documents, the histogram of one child does not follow from the other's.
     fn search_samples(&mut self, children: [usize; 2], growth: &mut TreeGrowth<'_>) -> Result<()> {
         let mut words: Vec<u64> = Vec::new();
         for &child in &children {
@@ -146,21 +148,21 @@ impl Grower {
         children.into_iter().try_for_each(|child| self.search_leaf_data_parallel(child, growth))
     }
 
-    /// Whether a leaf may be split, as far as can be told without its number of docs.
+    /// Whether a leaf could be split, without knowing its number of documents.
     fn is_divisible(&self, at: usize) -> bool {
         let leaf = &self.leaves[at];
         self.options.max_depth.is_none_or(|most| leaf.depth < most)
             && GradientSums::of(leaf.total).mass >= 2
     }
 
-    /// The sums over the docs of a leaf, or some of them, on all ranks.
-    fn sums_of(
+    /// The histogram of a leaf's documents, or of a sample of them, over all workers.
+    fn reduced_histogram(
         &mut self,
         at: usize,
         sample: Option<&[u32]>,
         growth: &mut TreeGrowth<'_>,
     ) -> Result<(Box<[u64]>, NodeSummary)> {
-        let mut sums = self.pool.take_for(usize::MAX)?.ok_or_else(no_histogram)?;
+        let mut sums = self.pool.acquire_for(usize::MAX)?.ok_or_else(no_histogram)?;
         let len = growth.positions.len() * self.pool.shape().stride;
         let mut scratch = std::mem::take(&mut self.scratch);
         let docs = sample.unwrap_or_else(|| self.docs.get(self.leaves[at].docs.clone()));
@@ -168,23 +170,23 @@ impl Grower {
         let docs = NodeDocs::of(docs, self.doc_data(), &mut scratch.gathered);
         self.searcher(growth).fill(docs, &mut sums[..len], &mut scratch.spare);
         self.scratch = scratch;
-        let room = len - GAP..len - FRAME;
-        sums[room.clone()].fill(0);
-        sums[room.start] = own.count;
-        sums[room.start + 1] = own.total;
+        let gap = len - GAP..len - FRAME;
+        sums[gap.clone()].fill(0);
+        sums[gap.start] = own.count;
+        sums[gap.start + 1] = own.total;
         let call = Collective { what: "a histogram", round: growth.job.round };
         self.workers.sum_framed(call, take_error(&mut growth.pending_error), &mut sums[..len])?;
-        let summary = NodeSummary { count: sums[room.start], total: sums[room.start + 1] };
+        let summary = NodeSummary { count: sums[gap.start], total: sums[gap.start + 1] };
         Ok((sums, summary))
     }
 
-    /// What the message about a leaf has said of it: it is still there.
-    fn whole(&self, sums: &[u64], growth: &TreeGrowth<'_>) -> NodeSummary {
+    /// The summary that the message about a leaf contained; it is still in the gap.
+    fn summary_in_gap(&self, sums: &[u64], growth: &TreeGrowth<'_>) -> NodeSummary {
         let start = growth.positions.len() * self.pool.shape().stride - GAP;
         NodeSummary { count: sums[start], total: sums[start + 1] }
     }
 
-    /// Finds the best split of a leaf in its sums.
+    /// Finds the best split of a leaf in its histogram.
     fn search_sums(
         &mut self,
         at: usize,
@@ -198,16 +200,16 @@ impl Grower {
         let features = self.features_of(at, growth);
         let best_so_far = BestSoFar::default();
         let node = self.node(of, &self.leaves[at], (&features, &best_so_far), growth);
-        // Of no docs: the sums of the sibling are all.
+        // Without documents, the sibling's sums are the parent's.
         let nothing = NodeDocs::none();
-        let room = SumBuffers { own: None, parent: Some(sums), spare: &mut Vec::new() };
+        let gap = SumBuffers { own: None, parent: Some(sums), spare: &mut Vec::new() };
         let [_, found]: [SearchResult; 2] =
-            self.searcher(growth).scan([None, Some(node)], nothing, room);
+            self.searcher(growth).search_nodes([None, Some(node)], nothing, gap);
         self.record_result(at, found, of, growth);
     }
 }
 
-/// What is told, and is trouble no more.
+/// Takes the pending error, which the caller will send.
 pub(super) fn take_error(pending_error: &mut Result<()>) -> Result<()> {
     std::mem::replace(pending_error, Ok(()))
 }

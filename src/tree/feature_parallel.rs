@@ -1,8 +1,9 @@
-//! Growth of one tree by ranks that all have all docs, each of which searches some of the features.
+//! Feature-parallel growth: each worker has all documents and searches some of the features.
 //!
-//! The columns of a tree are dealt out in runs. For each node, or two siblings, the ranks exchange the
-//! best splits that they have found, and all take the best of these: of equals that of the first feature,
-//! whoever found it, as one process would. Each rank then parts the docs itself.
+//! Each worker searches a contiguous part of the columns. For each node, or pair of siblings, the
+//! workers exchange the best splits they have found, and all take the best of these; of equal
+//! splits the one with the smallest slot, as a single process would. Each worker then partitions
+//! the documents itself.
 
 use super::grower::{Grower, TreeGrowth};
 use super::split_search::{SearchResult, SplitCandidate, SplitTest};
@@ -10,11 +11,11 @@ use crate::distributed::Collective;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 
-/// The words of what was found in a node.
+/// The number of words of a search result.
 const WORDS: usize = 7;
 
 impl Grower {
-    /// Leaves the columns that are this rank's to search.
+    /// Keeps only the columns that this worker searches.
     pub(super) fn keep_own_columns(&self, growth: &mut TreeGrowth<'_>) {
         if let Some(workers) = &self.feature_workers {
             let (len, rank, size) = (growth.positions.len(), workers.rank(), workers.size());
@@ -23,7 +24,8 @@ impl Grower {
         }
     }
 
-    /// An error if the work is to end; where others wait for this rank, they are told first.
+    /// Returns an error if the training was interrupted. If other workers wait for this one, the
+    /// error is kept until they have been told.
     pub(super) fn check_interrupt(
         &self,
         interrupt: &Interrupt,
@@ -38,8 +40,8 @@ impl Grower {
         Ok(())
     }
 
-    /// What all ranks together have found.
-    pub(super) fn joined(
+    /// The best results of all workers.
+    pub(super) fn best_of_workers(
         &self,
         found: [SearchResult; 2],
         own: Result<()>,
@@ -53,27 +55,27 @@ impl Grower {
             .flat_map(u64::to_le_bytes);
         let call = Collective { what: "the best splits", round };
         let all = workers.gather(call, own.map(|()| bytes.collect()))?;
-        let mut joined = <[SearchResult; 2]>::default();
+        let mut best_of_workers = <[SearchResult; 2]>::default();
         for bytes in all {
             let words: Vec<u64> = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
             let mut words = words.into_iter();
-            for joined in &mut joined {
-                *joined = std::mem::take(joined).join(of_words(&mut words).ok_or_else(cut)?);
+            for best_of_workers in &mut best_of_workers {
+                *best_of_workers = std::mem::take(best_of_workers)
+                    .join(of_words(&mut words).ok_or_else(truncated)?);
             }
         }
         if !sends_unsplittable {
-            // What this rank has found to be dead it need not look at again.
+            // This worker need not search again what it knows to be unsplittable.
             let unsplittable = found.map(|found| found.unsplittable);
-            joined
-                .iter_mut()
-                .zip(unsplittable)
-                .for_each(|(joined, unsplittable)| joined.unsplittable = unsplittable);
+            best_of_workers.iter_mut().zip(unsplittable).for_each(
+                |(best_of_workers, unsplittable)| best_of_workers.unsplittable = unsplittable,
+            );
         }
-        Ok(joined)
+        Ok(best_of_workers)
     }
 }
 
-fn cut() -> Error {
+fn truncated() -> Error {
     Error::comm("comm.damaged", "a split was cut off")
 }
 
@@ -83,7 +85,7 @@ fn to_words(found: &SearchResult, sends_unsplittable: bool) -> Vec<u64> {
     let head = (unsplittable.len() as u64) << 1 | u64::from(found.best.is_some());
     words.push(head);
     if let Some(best) = &found.best {
-        // There are no categories where features are shared.
+        // Categorical features are not supported with shared features.
         let code = match best.test {
             SplitTest::UpTo(code) => code,
             SplitTest::In(_) => u8::MAX,
@@ -92,7 +94,7 @@ fn to_words(found: &SearchResult, sends_unsplittable: bool) -> Vec<u64> {
         words.extend([
             best.value.to_bits(),
             best.score.to_bits(),
-            best.rank.to_bits(),
+            best.priority.to_bits(),
             best.slot as u64,
             position,
             best.left,
@@ -107,12 +109,12 @@ fn to_words(found: &SearchResult, sends_unsplittable: bool) -> Vec<u64> {
 fn of_words(words: &mut impl Iterator<Item = u64>) -> Option<SearchResult> {
     let head = words.next()?;
     let mut next = || words.next();
-    let [value, score, rank] = [next()?, next()?, next()?].map(f64::from_bits);
+    let [value, score, priority] = [next()?, next()?, next()?].map(f64::from_bits);
     let [slot, position, left] = [next()?, next()?, next()?];
     let choice = SplitCandidate {
         value,
         score,
-        rank,
+        priority,
         slot: slot as usize,
         test: SplitTest::UpTo((position >> 1) as u8),
         missing_left: position & 1 == 1,

@@ -1,4 +1,4 @@
-//! Which features a node may split on, and where their codes are.
+//! The features of the binned table: where their codes are stored, and sets of them.
 
 use super::kernel::{self, LeftBytes};
 use super::split_search::SplitTest;
@@ -6,28 +6,28 @@ use crate::binning::Binning;
 use crate::random::draw;
 use std::ops::Range;
 
-/// A feature that has a place in the table.
+/// A feature that has codes in the binned table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FeatureSlot {
     pub(super) feature: u32,
     pub(super) column: u32,
     pub(super) stride: u16,
-    /// The number of codes, that of missing cells included: it is the last.
+    /// The number of codes, including that of missing values, which is the last.
     pub(super) codes: u16,
-    /// Whether the feature has its column alone.
+    /// Whether no other feature shares the column.
     pub(super) is_whole: bool,
-    /// Whether it holds categories: the code before that of missing cells is of all others.
+    /// Whether the feature is categorical. The code before that of missing values then stands for
+    /// all other categories.
     pub(super) is_category: bool,
 }
 
 impl FeatureSlot {
-    /// What a code stands for in the questions of a level.
+    /// The split test for a code in symmetric trees.
     pub(super) fn test(&self, code: u8) -> SplitTest {
         if self.is_category { SplitTest::only(code) } else { SplitTest::UpTo(code) }
     }
 
-    /// The bytes of the column that go left: those of the codes asked for, and of missing cells or
-    /// not.
+    /// The bytes of the column that go left under a split.
     pub(super) fn side(&self, test: &SplitTest, missing_left: bool) -> LeftBytes {
         let mut side = LeftBytes::default();
         for byte in 0..=u8::MAX {
@@ -41,7 +41,7 @@ impl FeatureSlot {
     }
 }
 
-/// All features that have a place, in the order of columns, and of features within a column.
+/// All features with a slot, by column and then by feature.
 #[derive(Debug)]
 pub(super) struct FeatureSlots {
     list: Vec<FeatureSlot>,
@@ -80,21 +80,21 @@ impl FeatureSlots {
         &self.list
     }
 
-    /// The features of a column, with their numbers in the list.
+    /// The features of a column, with their slot indices.
     pub(super) fn of_column(&self, column: usize) -> impl Iterator<Item = (usize, &FeatureSlot)> {
         let range = self.of_column[column].clone();
         range.clone().zip(&self.list[range])
     }
 
-    /// The columns of a set of features, rising.
+    /// The columns of a set of features, ascending.
     pub(super) fn columns(&self, features: &FeatureSet) -> Vec<u32> {
         let is_used = |slots: &Range<usize>| slots.clone().any(|slot| features.contains(slot));
         let columns = (0..).zip(&self.of_column).filter(|(_, slots)| is_used(slots));
         columns.map(|(column, _)| column).collect()
     }
 
-    /// The sums of a column: the least power of two, 32 or more, that all bytes of the table stay
-    /// below, and a gap.
+    /// The number of sums per column: the smallest power of two, at least 32, above all bytes of
+    /// the table, plus a gap.
     pub(super) fn stride(&self) -> usize {
         let top = |slots: &Range<usize>| {
             let codes = self.list[slots.clone()].iter().map(|slot| usize::from(slot.codes));
@@ -105,7 +105,7 @@ impl FeatureSlots {
     }
 }
 
-/// A set of features, by their numbers in [`FeatureSlots`].
+/// A set of features, by slot index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FeatureSet(Vec<u64>);
 
@@ -128,17 +128,17 @@ impl FeatureSet {
         self.0[i / 64] &= !(1 << (i % 64));
     }
 
-    /// Adds another set of the same room.
+    /// Adds the features of a set of the same size.
     pub(super) fn unite(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own |= other);
     }
 
-    /// Keeps what is in another set of the same room, too.
+    /// Keeps only the features that are also in a set of the same size.
     pub(super) fn intersect(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own &= other);
     }
 
-    /// Takes out what is in another set of the same room.
+    /// Removes the features of a set of the same size.
     pub(super) fn subtract(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own &= !other);
     }
@@ -147,8 +147,8 @@ impl FeatureSet {
         self.0[i / 64] >> (i % 64) & 1 == 1
     }
 
-    /// The part of the set with the smallest draws, at least one; each set of that size is as
-    /// likely as any other.
+    /// A random subset with this share of the features, but at least one; all subsets of that size
+    /// are equally likely.
     pub(super) fn sample(&self, part: f64, seed: u64, stream: u64, slots: &FeatureSlots) -> Self {
         if part >= 1.0 {
             return self.clone();

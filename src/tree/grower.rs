@@ -1,4 +1,4 @@
-//! Best-first growth of one tree.
+//! Leaf-wise (best-first) growth of one tree.
 
 use super::GROWING;
 use super::column_strips::ColumnStrips;
@@ -26,33 +26,33 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// What trees are grown on.
+/// The data that trees are grown on.
 #[derive(Debug, Clone, Copy)]
 pub struct TrainingTable<'a> {
     /// The binned cells.
     pub matrix: &'a BinnedMatrix,
-    /// What the bytes of the matrix mean.
+    /// How the bytes of the matrix encode features.
     pub binning: &'a Binning,
-    /// The content of each doc, its identity for everything random.
+    /// A hash of the content of each document, used for everything random.
     pub doc_hash: &'a [u64],
 }
 
 /// One tree to grow.
 #[derive(Debug, Clone, Copy)]
 pub struct TreeJob<'a> {
-    /// The gradient of each doc of the table.
+    /// The gradient of each document of the table.
     pub gradients: &'a [Gradient],
-    /// The docs that the tree is grown from, rising.
+    /// The documents that the tree is fitted to, ascending.
     pub docs: &'a [u32],
-    /// Docs that are only sent down the tree, rising; none of them is in `docs`.
+    /// Documents that are only routed to leaves, ascending; none of them is in `docs`.
     pub rest: &'a [u32],
-    /// The round: what is drawn at random is drawn anew in each.
+    /// The number of the round, which random draws depend on.
     pub round: u64,
 }
 
 /// Grows trees on one table.
 ///
-/// Holds what trees have in common: a copy of the table by strips of columns, histograms, lists of docs.
+/// Keeps what the trees share: a copy of the table in strips, histograms, and lists of documents.
 #[derive(Debug)]
 pub struct Grower {
     pub(super) options: GrowOptions,
@@ -66,82 +66,81 @@ pub struct Grower {
     pub(super) leaves: Vec<OpenLeaf>,
     pub(super) constraints: Option<ActiveConstraints>,
     pub(super) workers: WorkerGroup,
-    /// Those with whom the features are shared, if they are.
+    /// The workers that share the features, if features are shared.
     pub(super) feature_workers: Option<WorkerGroup>,
-    /// Those of the last tree.
+    /// The category sets of the last tree.
     sets: Vec<CategorySet>,
 }
 
-/// A leaf of the tree so far.
+/// A leaf of the unfinished tree.
 #[derive(Debug)]
 pub(super) struct OpenLeaf {
     pub(super) docs: Range<usize>,
     pub(super) rest: Range<usize>,
-    /// How many docs it has, on all ranks.
+    /// The number of its documents, over all workers.
     pub(super) count: usize,
-    /// The packed sums of its docs, on all ranks.
+    /// The packed sums of its documents, over all workers.
     pub(super) total: u64,
     pub(super) depth: u32,
-    /// Its number among all nodes of the tree: for what is drawn at random.
+    /// Its number among all nodes of the tree, which random draws depend on.
     pub(super) number: u64,
-    /// The split above it, and whether it lies on its left.
+    /// The split above it, and whether it is the left child.
     pub(super) parent: Option<(usize, bool)>,
-    /// What it may be split on.
+    /// The features that it may be split on.
     pub(super) features: FeatureSet,
     pub(super) histogram: Option<Box<[u64]>>,
     pub(super) best: Option<BestSplit>,
-    /// The split whose value it takes, being too small for its own.
+    /// The split whose value it inherits because it is too small for its own.
     pub(super) inherits_from: Option<usize>,
     pub(super) bounds: ValueBounds,
-    /// The groups of features that the splits above it lie in.
+    /// The interaction groups that contain all features of its path.
     pub(super) groups: Vec<u32>,
 }
 
-/// The best split of a leaf, and what it takes off the loss.
+/// The best split of a leaf, and its reduction of the loss.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BestSplit {
     pub(super) choice: SplitCandidate,
     pub(super) reduction: f64,
 }
 
-/// One tree on its way.
+/// A tree that is being grown.
 pub(super) struct TreeGrowth<'a> {
     pub(super) table: TrainingTable<'a>,
     pub(super) job: TreeJob<'a>,
     pub(super) scale: GradientScale,
-    /// What has gone wrong on this rank, and is to be told to the others.
+    /// An error of this worker that the others have not been told yet.
     pub(super) pending_error: Result<()>,
-    /// How far chance moves the root of a split's value, in packed units.
+    /// The standard deviation of the split noise, in packed units of the root of a value.
     pub(super) deviation: f64,
     pub(super) splits: Vec<Split>,
-    /// The categories that splits ask for.
+    /// The category sets that splits refer to.
     pub(super) sets: Vec<CategorySet>,
-    /// The places of the columns that the tree may look at, rising.
+    /// The positions of the columns that the tree may use, ascending.
     pub(super) positions: Vec<u32>,
-    /// The leaves that can be split, by what that takes off the loss, then the oldest.
+    /// The leaves that can be split, by reduction, then the oldest first.
     pub(super) queue: BTreeSet<(Reduction, Reverse<usize>)>,
 }
 
-/// Docs that are summed up by one task.
+/// Documents that one task sums.
 const DOCS_A_TASK: usize = 1 << 15;
 
-/// Streams of draws.
+/// The streams of random draws.
 const TREE: u64 = 1;
 pub(super) const NODE: u64 = 2;
 pub(super) const ROWS: u64 = 3;
 pub(super) const NOISE: u64 = 4;
 
 impl Grower {
-    /// Makes ready to grow trees on a table.
+    /// A grower for one table.
     pub fn new(table: TrainingTable<'_>, options: GrowOptions) -> Result<Self> {
         Self::on(table, options, ColumnStrips::of)
     }
 
-    /// Makes ready to grow trees on the docs of all ranks of a team, of which the table has this
-    /// rank's part.
+    /// A grower for the documents of all workers, of which the table has this worker's part.
     ///
-    /// All ranks grow the same trees; what they exchange depends on the number of leaves, columns and
-    /// bins, and not on that of docs.
+    /// All workers grow the same trees. The size of their messages depends on the number of leaves,
+    /// columns and bins, not of documents.
     pub fn with_workers(
         table: TrainingTable<'_>,
         options: GrowOptions,
@@ -150,9 +149,10 @@ impl Grower {
         if workers.is_alone() {
             return Self::new(table, options);
         }
-        // Sums are exchanged as they lie, and each rank would lay out its own docs.
+        // Histograms are summed position by position, so all workers need the same order of
+        // columns.
         let mut grower = Self::on(table, options, ColumnStrips::plain)?;
-        grower.check_team()?;
+        grower.check_distributed()?;
         grower.workers = workers;
         Ok(grower)
     }
@@ -167,7 +167,7 @@ impl Grower {
         let slots = FeatureSlots::of(table.binning);
         let shape = HistogramShape { stride: slots.stride(), width: table.matrix.width() };
         let num_docs = table.matrix.num_rows();
-        // No two leaves have a doc in common; a split needs two histograms.
+        // No two leaves share a document; a split needs two histograms.
         let most_kept = options.num_leaves.min(num_docs / shape.least_kept() + 2) as u64;
         room_for(GROWING, 8 * shape.len() as u64 * most_kept + 32 * num_docs as u64)?;
         Ok(Self {
@@ -187,23 +187,22 @@ impl Grower {
         })
     }
 
-    /// Grows trees together with other ranks that have the same table, each of which searches its
-    /// share of the features.
+    /// Divides the features among workers that all have the same table.
     ///
-    /// What they exchange is the best split of each node: some sixty bytes.
+    /// They exchange the best split of each node: some sixty bytes.
     pub fn with_shared_features(mut self, workers: WorkerGroup) -> Result<Self> {
         if !workers.is_alone() {
-            self.check_team()?;
+            self.check_distributed()?;
             self.feature_workers = Some(workers);
         }
         Ok(self)
     }
 
-    /// Grows a tree; its leaves hold the whole Newton step. Where nothing can be split, it is one
-    /// leaf.
+    /// Grows a tree whose leaf values are full Newton steps. It is a single leaf if nothing can be
+    /// split.
     ///
     /// # Panics
-    /// If the table is another than the grower was made for.
+    /// If the table is not the one that the grower was made for.
     pub fn grow(
         &mut self,
         table: TrainingTable<'_>,
@@ -211,17 +210,19 @@ impl Grower {
         interrupt: &Interrupt,
     ) -> Result<Tree> {
         assert_eq!(self.packed.len(), table.matrix.num_rows(), "the table of `Grower::new`");
-        // From outside a pool, each step would be handed over to it by itself.
+        // Enters the thread pool once; from outside, each parallel step would be handed to it
+        // separately.
         rayon::scope(|_| self.grow_in_pool(table, job, interrupt))
     }
 
-    /// The categories that splits of the last tree ask for: one on set `i` looks at feature
-    /// `num_features + i`.
+    /// The category sets of the last tree. A split on set `i` has the feature number `num_features
+    /// + i`.
     pub fn sets(&self) -> &[CategorySet] {
         &self.sets
     }
 
-    /// The docs in a leaf of the last tree: of those it was grown from, and of the rest.
+    /// The documents in a leaf of the last tree: those it was fitted to, and those that were only
+    /// routed.
     pub fn docs_of(&self, leaf: usize) -> [&[u32]; 2] {
         let leaf = &self.leaves[leaf];
         [self.docs.get(leaf.docs.clone()), self.rest.get(leaf.rest.clone())]
@@ -260,7 +261,7 @@ impl Grower {
             TreeShape::Symmetric => self.grow_symmetric(&mut growth, interrupt)?,
         }
         for leaf in &mut self.leaves {
-            leaf.histogram.take().into_iter().for_each(|histogram| self.pool.give(histogram));
+            leaf.histogram.take().into_iter().for_each(|histogram| self.pool.release(histogram));
         }
         self.sets = std::mem::take(&mut growth.sets);
         self.finish(growth)
@@ -277,12 +278,12 @@ impl Grower {
         Ok(())
     }
 
-    /// Puts all docs at the root.
+    /// Puts all documents into the root.
     fn start(&mut self, growth: &mut TreeGrowth<'_>, num_docs: usize) {
         self.docs.start(growth.job.docs);
         self.rest.start(growth.job.rest);
         let mut all = FeatureSet::all(self.slots.len());
-        self.constraints.iter().for_each(|constraints| constraints.leave_out(&mut all));
+        self.constraints.iter().for_each(|constraints| constraints.remove_weightless(&mut all));
         let (part, seed) = (self.options.features_per_tree, self.options.seed);
         let features = all.sample(part, seed, draw(seed, TREE, growth.job.round), &self.slots);
         growth.positions = self.strips.positions(&self.slots.columns(&features));
@@ -304,23 +305,23 @@ impl Grower {
         });
     }
 
-    /// What is known of each doc of the table.
+    /// The data of each document of the table.
     pub(super) fn doc_data(&self) -> DocData<'_> {
         DocData { packed: &self.packed, active_runs: self.strips.sparse_runs().active_runs() }
     }
 
-    /// Gives back the histograms of leaves that will not be split any more: there are as many better
-    /// ones as splits left, and each split takes one of them or of their children.
+    /// Releases the histograms of leaves that will not be split: there are as many better leaves as
+    /// splits left, and each split takes one of these or of their children.
     pub(super) fn release_histograms(&mut self, growth: &mut TreeGrowth<'_>) {
         while growth.queue.len() > self.options.num_leaves - self.leaves.len() {
             let Some((_, Reverse(leaf))) = growth.queue.pop_first() else { break };
             if let Some(histogram) = self.leaves[leaf].histogram.take() {
-                self.pool.give(histogram);
+                self.pool.release(histogram);
             }
         }
     }
 
-    /// Splits a leaf: its left child takes its place, the right one comes last.
+    /// Splits a leaf. The left child replaces it; the right child is appended.
     pub(super) fn split(&mut self, at: usize, growth: &mut TreeGrowth<'_>) -> Result<()> {
         let Some(best) = self.leaves[at].best.take() else { return Ok(()) };
         let choice = best.choice;
@@ -358,7 +359,7 @@ impl Grower {
         (leaf.depth, leaf.number) = (right.depth, right.number - 1);
         let above = leaf.parent.replace((number, true));
         if let Some(constraints) = &self.constraints {
-            constraints.bind(&self.slots, &choice, l2, [leaf, &mut right]);
+            constraints.constrain_children(&self.slots, &choice, l2, [leaf, &mut right]);
         }
         self.leaves.push(right);
         let children = [at, self.leaves.len() - 1];
@@ -384,13 +385,13 @@ impl Grower {
         };
         let is_last = self.leaves.len() == self.options.num_leaves;
         if is_last || !children.iter().any(|&child| self.may_split(child)) {
-            self.pool.give(parent);
+            self.pool.release(parent);
             return Ok(());
         }
         let [left, right] = children;
         let is_left_smaller = self.leaves[left].docs.len() <= self.leaves[right].docs.len();
         let pair = if is_left_smaller { [left, right] } else { [right, left] };
-        let mut smaller = self.pool.take_for(self.leaves[pair[0]].docs.len())?;
+        let mut smaller = self.pool.acquire_for(self.leaves[pair[0]].docs.len())?;
         let docs = self.docs.get(self.leaves[pair[0]].docs.clone());
         let mut scratch = std::mem::take(&mut self.scratch);
         let sets = pair.map(|leaf| self.features_of(leaf, growth));
@@ -404,9 +405,10 @@ impl Grower {
         let docs = NodeDocs::of(docs, self.doc_data(), &mut scratch.gathered);
         let nodes = [node(0), node(1)];
         let (own, parent_sums) = (smaller.as_deref_mut(), Some(&mut parent[..]));
-        let room = SumBuffers { own, parent: parent_sums, spare: &mut scratch.spare };
-        let found = self.searcher(growth).scan(nodes, docs, room);
-        let found = self.joined(found, take_error(&mut growth.pending_error), growth.job.round)?;
+        let buffers = SumBuffers { own, parent: parent_sums, spare: &mut scratch.spare };
+        let found = self.searcher(growth).search_nodes(nodes, docs, buffers);
+        let found =
+            self.best_of_workers(found, take_error(&mut growth.pending_error), growth.job.round)?;
         self.scratch = scratch;
         for ((leaf, found), sums) in pair.into_iter().zip(found).zip([smaller, Some(parent)]) {
             let num_docs = self.leaves[leaf].docs.len();
@@ -417,7 +419,7 @@ impl Grower {
         Ok(())
     }
 
-    /// Finds the best split of a leaf whose histogram cannot be had from its parent's.
+    /// Finds the best split of a leaf by summing its documents.
     fn search_leaf(&mut self, at: usize, growth: &mut TreeGrowth<'_>) -> Result<()> {
         let is_last = self.leaves.len() == self.options.num_leaves;
         if is_last || !self.may_split(at) {
@@ -429,28 +431,29 @@ impl Grower {
         let docs = if is_sampled { &sample } else { self.docs.get(leaf.docs.clone()) };
         let num_docs = docs.len();
         let total = if is_sampled { sum(&self.packed, docs) } else { leaf.total };
-        let mut sums = if is_sampled { None } else { self.pool.take_for(num_docs)? };
+        let mut sums = if is_sampled { None } else { self.pool.acquire_for(num_docs)? };
         let mut scratch = std::mem::take(&mut self.scratch);
         let features = self.features_of(at, growth);
         let best_so_far = BestSoFar::default();
         let node = self.node((total, num_docs), leaf, (&features, &best_so_far), growth);
         let docs = NodeDocs::of(docs, self.doc_data(), &mut scratch.gathered);
-        let room = SumBuffers { own: sums.as_deref_mut(), parent: None, spare: &mut scratch.spare };
-        let found = self.searcher(growth).scan([Some(node), None], docs, room);
+        let buffers =
+            SumBuffers { own: sums.as_deref_mut(), parent: None, spare: &mut scratch.spare };
+        let found = self.searcher(growth).search_nodes([Some(node), None], docs, buffers);
         let [found, _] =
-            self.joined(found, take_error(&mut growth.pending_error), growth.job.round)?;
+            self.best_of_workers(found, take_error(&mut growth.pending_error), growth.job.round)?;
         self.scratch = scratch;
         self.record_result(at, found, (total, num_docs), growth);
         self.keep(at, sums);
         Ok(())
     }
 
-    /// In a team, sums that are there are cheaper than those that others must be asked for.
+    /// With several workers, keeping a histogram is always cheaper than exchanging it again.
     fn is_kept(&self, num_docs: usize) -> bool {
         !self.workers.is_alone() || self.pool.is_kept(num_docs)
     }
 
-    /// Keeps the histogram of a leaf that will be split, if it is large.
+    /// Keeps the histogram of a leaf that can be split and is large enough.
     pub(super) fn keep(&mut self, at: usize, sums: Option<Box<[u64]>>) {
         let is_kept = self.is_kept(self.leaves[at].docs.len());
         let leaf = &mut self.leaves[at];
@@ -458,14 +461,14 @@ impl Grower {
             Some(sums) if leaf.best.is_some() && is_kept => {
                 leaf.histogram = Some(sums);
             }
-            Some(sums) => self.pool.give(sums),
+            Some(sums) => self.pool.release(sums),
             None => {}
         }
     }
 }
 
 impl TreeGrowth<'_> {
-    /// Writes down the split of the leaf that `above` points to.
+    /// Adds a split in place of the leaf that `above` points to.
     pub(super) fn add_split(
         &mut self,
         above: Option<(usize, bool)>,
@@ -476,12 +479,12 @@ impl TreeGrowth<'_> {
         let mapper = &self.table.binning.mappers()[slot.feature as usize];
         let BestSplit { choice, reduction } = *best;
         let (feature, threshold) = match choice.test {
-            // After the last threshold, all cells that are not missing go left.
+            // After the last threshold, all values that are not missing go left.
             SplitTest::UpTo(code) => {
                 let threshold = mapper.thresholds().get(usize::from(code)).copied();
                 (slot.feature, f64::from(threshold.unwrap_or(f32::MAX)))
             }
-            // A value in a set counts as 0, another as 1.
+            // The derived feature is 0 for values in the set and 1 for others.
             SplitTest::In(_) => (self.number_of(slot.feature, &choice.test), 0.5),
         };
         let number = self.splits.len() as u32;
@@ -497,7 +500,7 @@ impl TreeGrowth<'_> {
             left,
             right,
             reduction,
-            // Known when the leaves are.
+            // Set when the leaves are final.
             cover: 0.0,
             docs: 0,
         });
@@ -505,7 +508,7 @@ impl TreeGrowth<'_> {
 }
 
 impl TreeGrowth<'_> {
-    /// The number of a set of categories, among features.
+    /// The feature number of a set of categories.
     fn number_of(&mut self, feature: u32, test: &SplitTest) -> u32 {
         let binning = self.table.binning;
         let categories = binning.mappers()[feature as usize].categories();
@@ -522,7 +525,7 @@ impl TreeGrowth<'_> {
     }
 }
 
-/// What a split takes off the loss: a number above zero.
+/// The reduction of the loss by a split: a positive number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Reduction(pub(super) f64);
 
@@ -540,10 +543,10 @@ impl PartialOrd for Reduction {
     }
 }
 
-/// The packed sums of docs.
+/// The packed sums of some documents.
 pub(super) fn sum(packed: &[u64], docs: &[u32]) -> u64 {
     if docs.len() == packed.len() {
-        // All docs.
+        // All documents.
         let parts = packed.par_chunks(DOCS_A_TASK).map(|part| kernel::total(Level::best(), part));
         return parts.reduce(|| 0, u64::wrapping_add);
     }

@@ -1,13 +1,13 @@
-//! Histograms: the sums of gradients by column and byte, over the docs of a node.
+//! Histograms: sums of packed gradients by column and byte value, over the documents of a node.
 //!
-//! A histogram has `stride` sums for each column, place after place, `stride` being the least
-//! power of two that all bytes of the table stay below, and a gap. Sums are packed integers, so that neither
-//! the order of docs nor the cut into parts can be seen in them, and `parent - child` is exactly
-//! the sibling.
+//! A histogram has `stride` sums for each column, position after position. `stride` is the smallest
+//! power of two above all bytes of the table, plus a gap. Sums are integers, so they depend neither
+//! on the order of documents nor on how they are divided, and `parent - child` is exactly the
+//! sibling.
 //!
-//! Docs are taken in blocks and the columns of a strip in tiles whose sums stay in the first-level
-//! cache: cells are read once, and each addition is one instruction on one cache line. In a
-//! [run](super::quiet) of columns only the loud docs are added.
+//! Documents are added in blocks, and the columns of a strip in tiles whose sums stay in the
+//! first-level cache: each cell is read once, and each addition is one instruction on one cache
+//! line. In a [sparse run](super::sparse_runs) only the active documents are added.
 
 use super::column_strips::Strip;
 use super::kernel::{self, ROOM, RunDocs, StripBlock};
@@ -17,17 +17,17 @@ use crate::simd::Level;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Docs of a block: their cells of a strip stay in the first-level cache, or near it.
+/// Documents per block: their bytes of a strip stay in or near the first-level cache.
 pub(super) const BLOCK: usize = 512;
 
-/// Docs below which one thread is faster than waking another.
+/// With fewer documents, one thread is faster than waking another.
 const FEW: usize = 1 << 14;
-/// Docs that are looked up by one task.
+/// Documents whose data one task gathers.
 const DOCS_A_TASK: usize = 1 << 12;
-/// Docs below which it takes longer to find out what quiet docs add than to add it.
+/// With fewer documents, adding the inactive ones is faster than computing their sum.
 pub(super) const MIN_DOCS_FOR_RUNS: usize = 512;
 
-/// How the columns of a table are summed.
+/// The size of a table's histograms.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HistogramShape {
     pub(super) stride: usize,
@@ -35,23 +35,23 @@ pub(super) struct HistogramShape {
 }
 
 impl HistogramShape {
-    /// The sums of one histogram.
+    /// The number of sums in a histogram.
     pub(super) fn len(&self) -> usize {
         self.stride * self.width
     }
 
-    /// The fewest docs whose histogram is kept.
+    /// The fewest documents of a node whose histogram is kept.
     pub(super) fn least_kept(&self) -> usize {
         2 * self.stride
     }
 
-    /// The columns of a tile: as many as fit the first-level cache.
+    /// The number of columns in a tile: as many as fit the first-level cache.
     pub(super) fn tile(&self) -> usize {
         (kernel::TILE_SUMS / self.stride).min(kernel::MOST_COLUMNS)
     }
 }
 
-/// Histograms that are handed out and given back: memory is taken once.
+/// Reuses the memory of histograms.
 #[derive(Debug)]
 pub(super) struct HistogramPool {
     shape: HistogramShape,
@@ -67,14 +67,14 @@ impl HistogramPool {
         self.shape
     }
 
-    /// Whether the histogram of so many docs is worth its memory: else it takes less time to make
-    /// those of both children from their docs.
+    /// Whether a node with this many documents keeps its histogram. For smaller nodes it is faster
+    /// to sum both children from their documents.
     pub(super) fn is_kept(&self, num_docs: usize) -> bool {
         num_docs >= self.shape.least_kept()
     }
 
-    /// A histogram that holds anything, for docs that are enough.
-    pub(super) fn take_for(&mut self, num_docs: usize) -> Result<Option<Box<[u64]>>> {
+    /// A histogram with arbitrary content, if a node with this many documents keeps one.
+    pub(super) fn acquire_for(&mut self, num_docs: usize) -> Result<Option<Box<[u64]>>> {
         if !self.is_kept(num_docs) {
             return Ok(None);
         }
@@ -87,28 +87,28 @@ impl HistogramPool {
         Ok(Some(histogram))
     }
 
-    pub(super) fn give(&mut self, histogram: Box<[u64]>) {
+    pub(super) fn release(&mut self, histogram: Box<[u64]>) {
         self.free.push(histogram);
     }
 }
 
-/// The docs of a node and what is known of each.
+/// The documents of a node with their data.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NodeDocs<'a> {
     pub(super) docs: &'a [u32],
     pub(super) doc_data: DocData<'a>,
 }
 
-/// What is known of each of some docs.
+/// The gradients and active runs of documents, in the order of the documents.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DocData<'a> {
-    /// Its packed gradient.
+    /// The packed gradient of each document.
     pub(super) packed: &'a [u64],
-    /// The runs that it is loud in; empty where no doc is quiet in any.
+    /// The runs in which each document is active; empty if runs are not used.
     pub(super) active_runs: &'a [u32],
 }
 
-/// What is known of the docs of some nodes, one after another.
+/// Buffers for the data of the documents of some nodes, one node after another.
 #[derive(Debug, Default)]
 pub(super) struct GatheredDocs {
     gradients: Vec<u64>,
@@ -116,7 +116,7 @@ pub(super) struct GatheredDocs {
 }
 
 impl GatheredDocs {
-    /// Looks up what is known of the docs of some nodes.
+    /// Copies the data of the documents of some nodes.
     pub(super) fn look_up(&mut self, lists: &[&[u32]], doc_data: DocData<'_>) -> DocData<'_> {
         let packed = look_up(lists, doc_data.packed, &mut self.gradients);
         let all_active = doc_data.active_runs.is_empty();
@@ -129,15 +129,15 @@ impl GatheredDocs {
     }
 }
 
-/// What is kept from node to node, to take no memory anew.
+/// Buffers that are reused from node to node.
 #[derive(Debug, Default)]
 pub(super) struct HistogramScratch {
     pub(super) gathered: GatheredDocs,
-    /// Sums that are not kept.
+    /// For sums that are not kept.
     pub(super) spare: Vec<u64>,
 }
 
-/// What is at the places of the docs of some lists, one list after another.
+/// Copies the elements of `from` for the documents of some lists, one list after another.
 fn look_up<'t, T: Copy + Default + Send + Sync>(
     lists: &[&[u32]],
     from: &[T],
@@ -166,7 +166,7 @@ fn look_up<'t, T: Copy + Default + Send + Sync>(
 }
 
 impl DocData<'_> {
-    /// What is known of the first docs, and of those after.
+    /// The data of the first documents, and of the rest.
     pub(super) fn split(self, num_docs: usize) -> (Self, Self) {
         let (packed, rest_packed) = self.packed.split_at(num_docs);
         let (active_runs, rest_active) =
@@ -176,18 +176,18 @@ impl DocData<'_> {
 }
 
 impl<'a> NodeDocs<'a> {
-    /// Looks up what is known of some docs; `to` has room for it.
+    /// Copies the data of some documents to `to`.
     pub(super) fn of(docs: &'a [u32], doc_data: DocData<'a>, to: &'a mut GatheredDocs) -> Self {
         if docs.len() == doc_data.packed.len() {
-            // All docs, and they are rising.
+            // All documents, in ascending order.
             return Self { docs, doc_data };
         }
-        // Of few docs all are added.
+        // For few documents, runs are not used.
         let active_runs = if docs.len() < MIN_DOCS_FOR_RUNS { &[] } else { doc_data.active_runs };
         Self { docs, doc_data: to.look_up(&[docs], DocData { active_runs, ..doc_data }) }
     }
 
-    /// Of no docs the sums are none.
+    /// No documents; their sums are zero.
     pub(super) fn none() -> Self {
         Self { docs: &[], doc_data: DocData { packed: &[], active_runs: &[] } }
     }
@@ -200,7 +200,7 @@ impl<'a> NodeDocs<'a> {
         self.chunks(BLOCK)
     }
 
-    /// So many docs at a time; fewer at the end.
+    /// Chunks of this many documents; the last may be smaller.
     pub(super) fn chunks(self, num_docs: usize) -> impl Iterator<Item = NodeDocs<'a>> {
         let mut rest = self.doc_data;
         self.docs.chunks(num_docs).map(move |docs| {
@@ -211,32 +211,32 @@ impl<'a> NodeDocs<'a> {
     }
 }
 
-/// Some columns of a strip.
+/// Some columns of one strip.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StripColumns<'a> {
     pub(super) strip: Strip<'a>,
-    /// Their places, rising.
+    /// The positions of the columns, ascending.
     pub(super) positions: &'a [u32],
     pub(super) level: Level,
-    /// The runs that they may belong to.
+    /// The sparse runs of the table.
     pub(super) runs: &'a [SparseRun],
-    /// Whether these cells have not been asked for.
+    /// Whether the cells have not been prefetched.
     pub(super) is_cold: bool,
-    /// Where the cells are that are needed next.
+    /// The strip whose cells are needed next.
     pub(super) next: Option<Strip<'a>>,
 }
 
-/// Columns that are added to together.
+/// Columns that are summed together.
 #[derive(Debug, Clone)]
 struct ColumnTile {
-    /// Among those of the part.
+    /// Indices among the columns of the part.
     columns: Range<usize>,
-    /// The run that they belong to, if only its loud docs are added.
+    /// The run of the columns, if only its active documents are added.
     run: Option<usize>,
 }
 
 impl StripColumns<'_> {
-    /// Sums up its columns, block after block of docs, tile after tile.
+    /// Sums the documents, block after block and tile after tile.
     pub(super) fn fill(&self, docs: NodeDocs<'_>, shape: &HistogramShape, sums: &mut [u64]) {
         let &Self { strip, positions, is_cold, next, .. } = self;
         if docs.docs.is_empty() {
@@ -251,7 +251,7 @@ impl StripColumns<'_> {
         let mut is_first = true;
         let mut blocks = docs.blocks().peekable();
         while let Some(block) = blocks.next() {
-            // The first tile asks for the cells of the next block, or of the next strip.
+            // The first tile prefetches the cells of the next block, or of the next strip.
             let (mut ahead, next_strip) = match (blocks.peek(), next) {
                 (Some(next), _) => (next.docs, strip),
                 (None, Some(next)) => (first, next),
@@ -263,7 +263,7 @@ impl StripColumns<'_> {
                 let (sums, after) = rest.split_at_mut(tile.columns.len() * shape.stride);
                 rest = after;
                 if is_first {
-                    // Not before: they are still in the cache when they are added to.
+                    // Cleared only now, so that they are still in the cache when they are added to.
                     sums.fill(0);
                 }
                 let (docs, gradients) = match tile.run {
@@ -281,7 +281,7 @@ impl StripColumns<'_> {
         self.add_inactive(docs, &tiles, shape, sums);
     }
 
-    /// Cuts the columns into tiles, those of a run apart where that pays.
+    /// Divides the columns into tiles, with tiles of their own for runs that save time.
     fn tiles(&self, docs: NodeDocs<'_>, shape: &HistogramShape) -> Vec<ColumnTile> {
         let mut tiles = Vec::new();
         let mut cut = |columns: Range<usize>, run: Option<usize>| {
@@ -306,7 +306,7 @@ impl StripColumns<'_> {
         tiles
     }
 
-    /// Adds what the quiet docs of runs have in the commonest bytes: what is missing from the sum.
+    /// Adds the inactive documents of each run to the dominant bytes.
     fn add_inactive(
         &self,
         docs: NodeDocs<'_>,
@@ -331,7 +331,7 @@ impl StripColumns<'_> {
     }
 }
 
-/// The loud docs of a block in one run.
+/// The active documents of a block in one run.
 #[derive(Debug)]
 struct ActiveDocs {
     run: Option<usize>,
@@ -347,13 +347,13 @@ impl Default for ActiveDocs {
 }
 
 impl ActiveDocs {
-    /// Picks them out, but for the first tile of a run only.
+    /// Selects them for the first tile of a run, and reuses them for the others.
     fn of(&mut self, level: Level, block: NodeDocs<'_>, run: usize) -> (&[u32], &[u64]) {
         if self.run.replace(run) != Some(run) {
             let NodeDocs { docs, doc_data: DocData { packed: gradients, active_runs } } = block;
-            let crowd = RunDocs { docs, gradients, active_runs };
+            let run_docs = RunDocs { docs, gradients, active_runs };
             self.len =
-                kernel::select_active(level, crowd, run, &mut self.docs, &mut self.gradients);
+                kernel::select_active(level, run_docs, run, &mut self.docs, &mut self.gradients);
         }
         (&self.docs[..self.len], &self.gradients[..self.len])
     }

@@ -1,4 +1,4 @@
-//! What a leaf is worth to the search, and what becomes of what the search finds.
+//! Prepares the split search of a leaf from the options, and records its result.
 
 use super::constrained_search::ConstrainedSearch;
 use super::features::FeatureSet;
@@ -11,16 +11,16 @@ use crate::random::{draw, start};
 use crate::simd::Level;
 use std::cmp::Reverse;
 
-/// The features that a split may be chosen from.
+/// The features that a split may use.
 #[derive(Debug, Default)]
 pub(super) struct EligibleFeatures {
     pub(super) plain: FeatureSet,
-    /// Those that need care, where some may.
+    /// Those that need the constrained search; `None` if there are no constraints.
     pub(super) constrained: Option<FeatureSet>,
 }
 
 impl Grower {
-    /// The part of a leaf's docs that its split is chosen by.
+    /// The sampled documents of a leaf from which its split is chosen (`rows_per_node`).
     pub(super) fn sample(&self, leaf: &OpenLeaf, growth: &TreeGrowth<'_>) -> Vec<u32> {
         let stream = draw(self.options.seed, growth.job.round ^ ROWS << 60, leaf.number);
         let below = (self.options.rows_per_node * 2f64.powi(64)) as u64;
@@ -31,7 +31,7 @@ impl Grower {
         docs.filter(is_drawn).collect()
     }
 
-    /// The features that the split of a leaf may be chosen from.
+    /// The features that the split of a leaf may use.
     pub(super) fn features_of(&self, at: usize, growth: &TreeGrowth<'_>) -> EligibleFeatures {
         let leaf = &self.leaves[at];
         let seed = self.options.seed;
@@ -41,7 +41,7 @@ impl Grower {
         let constrained = self
             .constraints
             .as_ref()
-            .map(|constraints| constraints.constrained_of(&plain, &leaf.bounds));
+            .map(|constraints| constraints.constrained_features(&plain, &leaf.bounds));
         if let Some(constrained) = &constrained {
             plain.subtract(constrained);
         }
@@ -63,7 +63,7 @@ impl Grower {
             && GradientSums::of(leaf.total).mass >= 2
     }
 
-    /// A node as the search wants it: everything in packed units.
+    /// The search's view of a leaf, with everything in packed units.
     pub(super) fn node<'s>(
         &'s self,
         (total, num_docs): (u64, usize),
@@ -106,7 +106,7 @@ impl Grower {
         }
     }
 
-    /// What draws leaf values to zero, in packed units.
+    /// The L2 regularisation in packed units.
     pub(super) fn l2(&self, growth: &TreeGrowth<'_>) -> f64 {
         match self.options.criterion {
             Criterion::SecondOrder => self.options.l2 / growth.scale.mass,
@@ -114,7 +114,7 @@ impl Grower {
         }
     }
 
-    /// The noise on the choice of a split, the value of what it splits being `unsplit_value`.
+    /// The noise on the splits of a node with this value.
     pub(super) fn noise(
         &self,
         unsplit_value: f64,
@@ -130,15 +130,15 @@ impl Grower {
         (growth.deviation > 0.0).then(noise)
     }
 
-    /// What the value of splits must be above, that of what they split being `unsplit_value`. Splits that
-    /// separate nothing differ from it by rounding alone.
+    /// The value that splits of a node must exceed. Splits that separate nothing differ from the
+    /// node's value by rounding only.
     pub(super) fn floor(&self, unsplit_value: f64, growth: &TreeGrowth<'_>) -> f64 {
         let rounded = unsplit_value * (1.0 + 1e-10);
-        rounded.max(unsplit_value + self.options.min_reduction / self.unit(growth))
+        rounded.max(unsplit_value + self.options.min_reduction / self.loss_per_unit(growth))
     }
 
-    /// What a packed unit of value takes off the loss.
-    pub(super) fn unit(&self, growth: &TreeGrowth<'_>) -> f64 {
+    /// The loss reduction of one packed unit of value.
+    pub(super) fn loss_per_unit(&self, growth: &TreeGrowth<'_>) -> f64 {
         let half = match self.options.criterion {
             Criterion::SecondOrder => 0.5,
             Criterion::LeastSquares => 1.0,
@@ -146,7 +146,7 @@ impl Grower {
         half * (growth.scale.grad * growth.scale.grad / growth.scale.mass)
     }
 
-    /// Takes what the search found for a leaf, if it is worth a split.
+    /// Records the best split of a leaf, if it reduces the loss enough.
     pub(super) fn record_result(
         &mut self,
         at: usize,
@@ -161,12 +161,12 @@ impl Grower {
         let (none, best_so_far) = (EligibleFeatures::default(), BestSoFar::default());
         let unsplit_value =
             self.node((total, num_docs), leaf, (&none, &best_so_far), growth).unsplit_value;
-        let reduction = self.unit(growth) * (choice.value - unsplit_value);
-        // Splits that separate nothing differ from zero by rounding alone.
+        let reduction = self.loss_per_unit(growth) * (choice.value - unsplit_value);
+        // Splits that separate nothing differ from zero by rounding only.
         if choice.value > unsplit_value * (1.0 + 1e-10) && reduction > self.options.min_reduction {
             self.leaves[at].best = Some(BestSplit { choice, reduction });
-            let rank = self.unit(growth) * (choice.rank - unsplit_value);
-            growth.queue.insert((Reduction(rank), Reverse(at)));
+            let priority = self.loss_per_unit(growth) * (choice.priority - unsplit_value);
+            growth.queue.insert((Reduction(priority), Reverse(at)));
         }
     }
 }

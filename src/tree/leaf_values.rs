@@ -1,4 +1,4 @@
-//! The values of a tree that has been grown.
+//! Computes the leaf values of a grown tree.
 
 use super::constraints::ValueBounds;
 use super::data_parallel::take_error;
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::exact_sum::{ExactSum, WORDS};
 use crate::model::{Child, Leaf, Tree};
 
-/// What the value of a node comes from.
+/// The sums that the value of a node is computed from.
 #[derive(Debug, Clone, Copy, Default)]
 struct LeafTotals {
     /// In packed units.
@@ -20,7 +20,7 @@ struct LeafTotals {
 }
 
 impl Grower {
-    /// The tree, its leaves valued.
+    /// The finished tree.
     pub(super) fn finish(&self, mut growth: TreeGrowth<'_>) -> Result<Tree> {
         let of_leaf = self.sums_of_leaves(&mut growth)?;
         let mut splits = growth.splits;
@@ -50,7 +50,7 @@ impl Grower {
         Ok(Tree::new(splits, leaves))
     }
 
-    /// What the values of leaves come from: of all ranks.
+    /// The sums of each leaf, over all workers.
     fn sums_of_leaves(&self, growth: &mut TreeGrowth<'_>) -> Result<Vec<LeafTotals>> {
         let by_squares = self.options.criterion == Criterion::LeastSquares;
         let mut words: Vec<u64> = self.leaves.iter().map(|open| open.docs.len() as u64).collect();

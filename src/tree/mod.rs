@@ -1,19 +1,22 @@
-//! Trees from bins and gradients. Knows no labels, no queries and no loss.
+//! Growth of one regression tree from binned features and gradients.
 //!
-//! A *packed* gradient is a doc's gradient and hessian as integers in one `u64`; a *histogram* holds
-//! their sums by column and byte; a *side* is a set of bytes that go left.
+//! This module knows no labels, queries or losses. A *packed gradient* holds the gradient and the
+//! hessian of a document as two integers in one `u64`. A *histogram* holds the sums of packed
+//! gradients for each column and byte value. A *slot* is the place of a feature in the binned
+//! table: several features with few codes share a column.
 //!
 //! ```text
-//! gradients --pack--> histogram of the root --scan--> best split --part--> two runs of docs
-//!                        histogram of the smaller, parent - smaller --scan--> best splits --> ...
+//! gradients --pack--> histogram of the root --search--> best split --partition--> documents of two children
+//!                        histogram of the smaller child, parent - smaller --search--> best splits --> ...
 //! ```
 //!
-//! Invariants: sums are integers that cannot overflow, so that a tree does not depend on the order of
-//! docs or on threads; all levels of instructions choose the same splits.
+//! Invariants: sums are integers that cannot overflow, so a tree depends neither on the order of
+//! the documents nor on the number of threads. All SIMD levels choose the same splits.
 //!
-//! Cost: a quarter of a nanosecond a doc and column for each histogram that is summed from docs,
-//! which is the smaller child's of each split, and both children's where they are small; a nanosecond
-//! a doc for each split above it; a quarter of a nanosecond a bin and feature for each new node.
+//! Cost: a quarter of a nanosecond per document and column for each histogram that is summed from
+//! documents (the smaller child of each split; both children if they are small); a nanosecond per
+//! document for each split above it; a quarter of a nanosecond per bin and feature for each new
+//! node.
 
 mod binned_tree;
 mod categorical;
@@ -38,7 +41,7 @@ mod split_search;
 mod symmetric;
 mod symmetric_search;
 
-/// What the memory is for.
+/// What memory is requested for, in error messages.
 const GROWING: &str = "growing trees";
 
 pub use binned_tree::BinnedTree;

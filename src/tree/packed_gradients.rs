@@ -1,14 +1,15 @@
-//! Gradients as integers: two sums in one addition, the same in any order.
+//! Gradients as integers: one addition sums gradient and hessian, and sums have no rounding.
 //!
-//! A doc becomes one `u64`: its scaled gradient in the upper 32 bits, in two's complement, and its
-//! scaled hessian in the lower 32 (or a one, where splits are chosen by least squares).
+//! A document becomes one `u64`: its scaled gradient in the upper 32 bits, in two's complement, and
+//! its scaled hessian in the lower 32 bits (or a 1, if splits are chosen by least squares).
 //!
-//! The scales come from sums that are exact, so they do not depend on the order of docs, or on how
-//! they are dealt out to the ranks of a team. No sum can overflow, whatever the docs: the scales are such that, over all docs of a tree, the
-//! absolute gradients sum to less than 2³¹ and the hessians to less than 2³², with half a unit a doc
-//! left for rounding. So no carry ever leaves the lower half, and the sum over any set of docs is
-//! exact; subtracting a child from its parent is exact too. Where there are so many docs that half a
-//! unit each would take most of the room, values are cut towards zero instead of rounded.
+//! The scales come from exact sums, so they depend neither on the order of documents nor on how
+//! workers share them. No sum can overflow: the scales are such that, over all documents of a tree,
+//! the absolute gradients sum to less than 2³¹ and the hessians to less than 2³², with half a unit
+//! per document left for rounding. So no carry ever leaves the lower half, the sum over any set of
+//! documents is exact, and so is the difference between a parent and a child. With so many
+//! documents that half a unit each would take most of the range, values are truncated instead of
+//! rounded.
 
 use super::kernel::{self, Packing};
 use super::options::Criterion;
@@ -18,12 +19,12 @@ use crate::gradient::Gradient;
 use crate::simd::Level;
 use rayon::prelude::*;
 
-/// The sums over a set of docs, or one doc.
+/// The sums over a set of documents, or the values of a single one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct GradientSums {
     /// Scaled gradients.
     pub(super) grad: i32,
-    /// Scaled hessians, or docs.
+    /// Scaled hessians, or the number of documents.
     pub(super) mass: u32,
 }
 
@@ -34,19 +35,19 @@ impl GradientSums {
     }
 }
 
-/// What one unit of the packed fields is worth.
+/// The value of one unit of the packed fields.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct GradientScale {
     pub(super) grad: f64,
     pub(super) mass: f64,
 }
 
-/// Docs that are summed up by one task.
+/// Documents that one task sums.
 const BLOCK: usize = 4096;
-/// Up to this many docs, rounding takes at most an eighth of the room.
+/// Up to this many documents, rounding takes at most an eighth of the range.
 const MOST_ROUNDED: usize = 1 << 29;
 
-/// What is to be packed: gradients, of which those of `docs` count, in a team perhaps.
+/// The gradients to pack. Only those of `docs` will be summed, over all workers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PackInput<'a> {
     pub(super) gradients: &'a [Gradient],
@@ -56,15 +57,15 @@ pub(super) struct PackInput<'a> {
     pub(super) round: u64,
 }
 
-/// Packs gradients into `packed`, a slot a doc of the table, to be summed over the docs of all ranks
-/// or parts of them; and how many docs these are.
+/// Packs the gradients of all documents of the table into `packed`. Returns the scale, and the
+/// number of documents over all workers.
 pub(super) fn pack(load: PackInput<'_>, packed: &mut [u64]) -> Result<(GradientScale, usize)> {
     let PackInput { gradients, criterion, .. } = load;
     let (scale, num_docs) = scale_of(load)?;
     let half = if num_docs <= MOST_ROUNDED { 0.5 } else { 0.0 };
     let counts = criterion == Criterion::LeastSquares;
     let packing = Packing { scale: [scale.grad, scale.mass], half, counts };
-    // All slots are filled: docs beside `docs` cost little, and their slots are not looked at.
+    // Also packs documents that are not in `docs`, which is cheap; they are not used.
     let blocks = packed.par_chunks_mut(BLOCK).zip(gradients.par_chunks(BLOCK));
     blocks.for_each(|(packed, gradients)| {
         kernel::pack(Level::best(), gradients, packing, packed);
@@ -72,7 +73,7 @@ pub(super) fn pack(load: PackInput<'_>, packed: &mut [u64]) -> Result<(GradientS
     Ok((GradientScale { grad: inverse(scale.grad), mass: inverse(scale.mass) }, num_docs))
 }
 
-/// What the gradients are multiplied by, and the number of docs that count.
+/// The factors for gradients, and the number of documents over all workers.
 fn scale_of(load: PackInput<'_>) -> Result<(GradientScale, usize)> {
     let PackInput { gradients, docs, criterion, workers, round } = load;
     let mut most = largest(gradients, docs);
@@ -90,7 +91,7 @@ fn scale_of(load: PackInput<'_>) -> Result<(GradientScale, usize)> {
     let [grad, hess] = [0, 1].map(|kind| {
         let parts = &words[1 + 3 * kind..4 + 3 * kind];
         let units = parts.iter().rev().fold(0u128, |units, &part| (units << 32) + u128::from(part));
-        // Half a unit a doc was rounded away at most.
+        // At most half a unit per document was rounded away.
         let sum = (units + num_docs as u128) as f64 / factors[kind];
         match most[kind] {
             0.0 => 0.0,
@@ -100,8 +101,8 @@ fn scale_of(load: PackInput<'_>) -> Result<(GradientScale, usize)> {
     });
     // One part in 2^20 is left for the error of the sums themselves.
     let left = if num_docs <= MOST_ROUNDED { num_docs as f64 / 2.0 } else { 0.0 } + 2048.0;
-    let scale = |room: f64, sum: f64| {
-        let scale = (room - left) / sum;
+    let scale = |range: f64, sum: f64| {
+        let scale = (range - left) / sum;
         if sum > 0.0 { scale.min(f64::from(f32::MAX)) } else { 0.0 }
     };
     let mass = match criterion {
@@ -111,7 +112,7 @@ fn scale_of(load: PackInput<'_>) -> Result<(GradientScale, usize)> {
     Ok((GradientScale { grad: scale(2_147_483_647.0, grad), mass }, num_docs))
 }
 
-/// The largest absolute gradient and hessian; infinite, where one is no finite number.
+/// The largest absolute gradient and hessian; infinite if one is not a finite number.
 fn largest(gradients: &[Gradient], docs: &[u32]) -> [f64; 2] {
     let most = by_block(gradients, docs, |block| kernel::largest(Level::best(), block));
     let most = most.into_iter().fold([0; 2], |a, b| [a[0].max(b[0]), a[1].max(b[1])]);
@@ -121,14 +122,14 @@ fn largest(gradients: &[Gradient], docs: &[u32]) -> [f64; 2] {
     })
 }
 
-/// What is made of the gradients of docs, block by block.
+/// Applies a function to the gradients of documents, block by block.
 fn by_block<T: Send>(
     gradients: &[Gradient],
     docs: &[u32],
     one: impl Fn(&[Gradient]) -> T + Sync,
 ) -> Vec<T> {
     if docs.len() == gradients.len() {
-        // All docs, and they are rising.
+        // All documents, in ascending order.
         return gradients.par_chunks(BLOCK).map(&one).collect();
     }
     let of = |&doc: &u32| gradients[doc as usize];
@@ -136,8 +137,8 @@ fn by_block<T: Send>(
     docs.par_chunks(BLOCK).map(of_docs).collect()
 }
 
-/// Makes whole units of numbers, the largest of which is given: 2^39 to 2^40 of that one, so that no sum
-/// of a block overflows.
+/// The factor that scales the largest number to between 2^39 and 2^40, so that no sum of a block
+/// overflows.
 fn factor(most: f64) -> f64 {
     if most == 0.0 || !most.is_finite() {
         return 1.0;
@@ -164,7 +165,7 @@ mod tests {
         (packed, scale)
     }
 
-    /// The sums in as many bits as they need.
+    /// The sums in 64 bits.
     fn wide(packed: &[u64]) -> (i64, i64, u64) {
         packed.iter().fold((0, 0, 0), |(grad, size, mass), &p| {
             let one = GradientSums::of(p);
@@ -192,12 +193,12 @@ mod tests {
         }
     }
 
-    /// 50 million docs are too many for a test; the scale for them is not.
+    /// 50 million documents are too many for a test; their scale is not.
     #[test]
     fn fifty_million_docs_keep_room_for_rounding() {
         let docs = 50_000_000.0f64;
         let scale = (2_147_483_647.0 - docs / 2.0 - 2048.0) / docs;
-        // All docs of one size, each rounded up by at most half a unit.
+        // All documents have the same gradient, each rounded up by at most half a unit.
         assert!((scale + 0.5) * docs < 2f64.powi(31));
         assert!(scale > 42.0, "a doc of average gradient is still {scale} units");
     }

@@ -1,22 +1,22 @@
-//! The sums over many docs by several threads, each of which takes some of the docs.
+//! Builds histograms of many documents with several threads.
 //!
-//! Threads that take some columns each would all fetch the same lines, of which each reads a few bytes: a
-//! strip has a line a doc. So where there are many docs, threads take whole strips, or if there are too few
-//! of these, docs, and all columns of a strip. Each part of the docs has sums of its own; added up they are
-//! those of all docs, since they are integers.
+//! If each thread took a few columns, all of them would fetch the same cache lines, because a strip
+//! has a line per document. So threads take whole strips; if there are too few strips, they divide
+//! the documents instead. Each part of the documents has sums of its own, which are then added.
+//! Sums are integers, so the result is the same.
 
 use super::histogram::{BLOCK, NodeDocs, StripColumns};
-use super::split_search::{SplitSearcher, cut};
+use super::split_search::{SplitSearcher, split_off};
 use rayon::prelude::*;
 
-/// The fewest docs of a part: its sums are added up in a small share of the time that they take.
+/// The fewest documents of a part: adding up its sums then takes little of the total time.
 const LEAST_DOCS: usize = 8 * BLOCK;
-/// Pieces of work for each thread: one that is held up does not hold up the others for long.
+/// Tasks per thread, so that a delayed thread does not delay the others for long.
 const TASKS_A_THREAD: usize = 2;
-/// Strips for each thread that make dealing out docs needless.
+/// With this many strips per thread, documents are not divided.
 const STRIPS_A_THREAD: usize = 4;
 
-/// Some of the docs and the columns of a strip.
+/// Some documents, and the columns of one strip.
 struct SumTask<'a> {
     part: StripColumns<'a>,
     docs: NodeDocs<'a>,
@@ -24,7 +24,7 @@ struct SumTask<'a> {
 }
 
 impl SplitSearcher<'_> {
-    /// In how many parts so many docs are taken.
+    /// The number of parts that this many documents are divided into.
     pub(super) fn num_parts(&self, num_docs: usize, threads: usize) -> usize {
         if threads == 1 || num_docs < 2 * LEAST_DOCS || self.has_enough_strips(threads) {
             return 1;
@@ -33,13 +33,13 @@ impl SplitSearcher<'_> {
         (TASKS_A_THREAD * threads).div_ceil(num_strips).min(num_docs / LEAST_DOCS)
     }
 
-    /// Whether there are strips enough for each thread to take some.
+    /// Whether there are enough strips for all threads.
     pub(super) fn has_enough_strips(&self, threads: usize) -> bool {
         self.by_strip(self.positions).nth(STRIPS_A_THREAD * threads - 1).is_some()
     }
 
-    /// Makes the sums of the first part of the docs in `own`, and those of the others in `spare`, which are
-    /// returned.
+    /// Writes the sums of the first part of the documents to `own`, and those of the others to
+    /// `spare`; returns the latter.
     pub(super) fn fill_in_parallel<'s>(
         &self,
         docs: NodeDocs<'_>,
@@ -57,7 +57,8 @@ impl SplitSearcher<'_> {
         for (docs, sums) in docs.chunks(each).zip(sums) {
             let mut rest = Some(sums);
             for (part, _) in self.by_strip(self.positions) {
-                let Some(sums) = cut(&mut rest, part.positions.len() * self.shape.stride) else {
+                let Some(sums) = split_off(&mut rest, part.positions.len() * self.shape.stride)
+                else {
                     break;
                 };
                 tasks.push(SumTask { part, docs, sums });
@@ -83,7 +84,7 @@ mod tests {
     fn docs_in_parts_have_the_sums_of_all() {
         let num_docs = 5 * LEAST_DOCS + 77;
         for width in [3, 100] {
-            // Half of the columns are quiet in two docs of three.
+            // Half of the columns have the dominant byte in two documents of three.
             let cell = |i: usize| match draw(1, 1, (i / width) as u64) % 3 {
                 1.. if (i % width).is_multiple_of(2) => 9,
                 _ => draw(2, 2, i as u64) as u8,
@@ -107,7 +108,7 @@ mod tests {
             let mut expected = vec![7; size];
             let mut rest = Some(&mut expected[..]);
             for (part, _) in searcher.by_strip(positions) {
-                let sums = cut(&mut rest, part.positions.len() * shape.stride).unwrap();
+                let sums = split_off(&mut rest, part.positions.len() * shape.stride).unwrap();
                 part.fill(docs, &shape, sums);
             }
             let mut spare = vec![3; 11];

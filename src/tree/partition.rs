@@ -1,4 +1,4 @@
-//! The docs of a tree, node by node.
+//! The documents of a tree, grouped by node.
 
 use super::GROWING;
 use super::kernel::{self, LeftBytes};
@@ -8,10 +8,10 @@ use crate::simd::Level;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Docs below which one thread is faster than waking another.
+/// With fewer documents, one thread is faster than waking another.
 const FEW: usize = 1 << 13;
 
-/// A list of docs in which each node has a run, its docs rising.
+/// A list of documents in which each node has a range, its documents ascending.
 #[derive(Debug)]
 pub(super) struct DocPartition {
     docs: HugePageVec<u32>,
@@ -19,13 +19,13 @@ pub(super) struct DocPartition {
 }
 
 impl DocPartition {
-    /// Room for so many docs.
+    /// An empty list with capacity for this many documents.
     pub(super) fn with_room(num_docs: usize) -> Result<Self> {
         let room = || HugePageVec::zeros(GROWING, num_docs);
         Ok(Self { docs: room()?, right: room()? })
     }
 
-    /// Starts with all docs at the root.
+    /// Puts all documents into the root.
     pub(super) fn start(&mut self, docs: &[u32]) {
         self.docs[..docs.len()].copy_from_slice(docs);
     }
@@ -34,13 +34,13 @@ impl DocPartition {
         &self.docs[run]
     }
 
-    /// Moves the docs of a run that go left before the others; both keep their order. Returns where
-    /// the others begin.
+    /// Moves the documents of a range that go left to its front; both sides keep their order.
+    /// Returns the start of the right side.
     pub(super) fn partition(&mut self, run: Range<usize>, cells: &[u8], side: &LeftBytes) -> usize {
         run.start + partition_range(&mut self.docs[run.clone()], &mut self.right[run], cells, side)
     }
 
-    /// The same for many runs, none of which has a doc of another.
+    /// [`partition`](Self::partition) of many disjoint ranges.
     pub(super) fn partition_all(
         &mut self,
         runs: &[Range<usize>],
@@ -75,8 +75,8 @@ impl DocPartition {
     }
 }
 
-/// Moves the docs that go left to the front; returns how many these are. `right` is for the others
-/// meanwhile.
+/// Moves the documents that go left to the front and returns their number. `right` is scratch
+/// space.
 fn partition_range(docs: &mut [u32], right: &mut [u32], cells: &[u8], side: &LeftBytes) -> usize {
     let level = Level::best();
     let threads = rayon::current_num_threads();
@@ -118,7 +118,7 @@ mod tests {
         (0..100).for_each(|byte| side.insert(byte));
         let all: Vec<u32> = (0..num_docs).collect();
         let ends = [0, 3, 3, FEW, 4 * FEW, 4 * FEW + 100, all.len()];
-        // In any order, and not all there are.
+        // In any order, and not all ranges.
         let runs = [4, 1, 0, 3, 5].map(|at| ends[at]..ends[at + 1]);
         for threads in [1, 3] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

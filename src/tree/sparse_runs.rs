@@ -1,13 +1,14 @@
-//! Docs that say nothing in many columns at once.
+//! Skips runs of columns in which a document has only dominant bins.
 //!
-//! The features of a text field are all zero for a doc without that field, and so it is with most groups
-//! of features that are about one thing. A doc is *quiet* in a column where its byte is the commonest of
-//! the column, and *loud* elsewhere; a *run* is a set of columns in which many docs are quiet all at
-//! once. Sums of a run are made from the docs that are loud in any of its columns; the quiet ones all
-//! add to the commonest bytes, and what they add is what is missing from the sum over all bytes.
+//! The *dominant* byte of a column is its most frequent one. All features of a text field are zero
+//! for a document without that field, so many documents have the dominant byte in many columns at
+//! once. A *run* is a set of such columns. A document is *active* in a run if any of its bytes
+//! there is not dominant. Histograms of a run sum the active documents only; the inactive ones all
+//! add to the dominant bytes, and what they add is the difference between the node's total and the
+//! column's sum.
 //!
-//! Invariant: sums are integers, so that they are the same whatever the runs are. These are drawn up from
-//! a sample of the docs, and may be poor ones, but never wrong ones.
+//! Invariant: sums are integers, so the result does not depend on the choice of runs. Runs are
+//! chosen from a sample of the documents; a poor choice costs time but is never wrong.
 
 use super::histogram::MIN_DOCS_FOR_RUNS;
 use crate::binning::BinnedMatrix;
@@ -16,64 +17,64 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Docs that runs are drawn up from.
+/// The number of sampled documents from which runs are chosen.
 const SAMPLE: usize = 4096;
-/// The most runs: a bit a doc and run.
+/// The most runs: each document has a bit per run.
 const MAX_RUNS: usize = 32;
-/// The most runs that are drawn up at first.
+/// The most drafts that are kept before they are merged.
 const MAX_DRAFTS: usize = 64;
-/// What a run costs for each doc, as a number of cells added up.
+/// The cost of a run per document, as a number of cell additions.
 const COST: usize = 3;
-/// A column belongs to a run only if more than one doc in so many is quiet in it.
+/// A column can be in a run only if more than one document in this many has its dominant byte.
 const MIN_INACTIVE: usize = 32;
-/// Docs that are looked at by one task.
+/// Documents per task.
 const DOCS_A_TASK: usize = 1 << 13;
 
-/// The runs of a table, and who is loud in them.
+/// The runs of a table, and the documents that are active in them.
 #[derive(Debug, Default)]
 pub(super) struct SparseRuns {
     runs: Vec<SparseRun>,
-    /// For each doc a bit for each run that it is loud in; of no docs where there are no runs.
+    /// For each document a bit per run in which it is active; empty if there are no runs.
     active: Vec<u32>,
 }
 
-/// Columns in which many docs are quiet all at once: neighbours, where they lie for summing.
+/// Columns in which many documents have only dominant bytes. They are neighbours in the strips.
 #[derive(Debug)]
 pub(super) struct SparseRun {
     positions: Range<u32>,
-    /// The commonest byte of each.
+    /// The dominant byte of each column.
     dominant: Vec<u8>,
-    /// The part of the docs that is quiet, about.
+    /// The approximate share of the documents that are inactive.
     share: f32,
 }
 
-/// Which columns are to lie together.
+/// Which columns should be neighbours in the strips.
 #[derive(Debug, Default)]
 pub(super) struct RunPlan {
-    /// The columns of each run, and the part of the docs that is quiet there.
+    /// The columns of each run, and the share of the documents that are inactive in it.
     pub(super) runs: Vec<(Vec<u32>, f32)>,
     pub(super) rest: Vec<u32>,
-    /// The commonest byte of each column of the table.
+    /// The dominant byte of each column of the table.
     pub(super) dominant: Vec<u8>,
 }
 
 impl RunPlan {
-    /// No runs.
+    /// A plan without runs.
     pub(super) fn plain(width: usize) -> Self {
         Self { rest: (0..width as u32).collect(), ..Self::default() }
     }
 }
 
-/// A run that is being drawn up.
+/// A candidate run.
 struct RunDraft {
     columns: Vec<u32>,
-    /// A bit for each doc of the sample.
+    /// A bit for each sampled document.
     active: Vec<u64>,
     num_inactive: usize,
 }
 
 impl SparseRuns {
-    /// The columns of each run of a table, the largest run first, and all others.
+    /// Chooses the runs of a table, the largest run first.
     pub(super) fn plan(matrix: &BinnedMatrix) -> RunPlan {
         if matrix.num_rows() < MIN_DOCS_FOR_RUNS {
             return RunPlan::plain(matrix.width());
@@ -96,7 +97,8 @@ impl SparseRuns {
         }
     }
 
-    /// The runs of a plan, of which nobody has found out who is loud, where their columns lie.
+    /// The runs of a plan at the given positions, before
+    /// [`find_active_docs`](Self::find_active_docs).
     pub(super) fn of(plan: &RunPlan, positions: &[Range<u32>]) -> Self {
         let run = |((columns, share), positions): (&(Vec<u32>, f32), &Range<u32>)| SparseRun {
             positions: positions.clone(),
@@ -106,8 +108,8 @@ impl SparseRuns {
         Self { runs: plan.runs.iter().zip(positions).map(run).collect(), active: Vec::new() }
     }
 
-    /// Finds out who is loud; `cells` gives those of a doc in neighbouring places of one strip, from a
-    /// first place on up to an end at most.
+    /// Computes which documents are active in which runs. `cells` returns the bytes of a document
+    /// from the first position on, as far as they lie in one strip.
     pub(super) fn find_active_docs<'c>(
         &mut self,
         num_docs: usize,
@@ -143,7 +145,7 @@ impl SparseRuns {
         &self.runs
     }
 
-    /// For each doc a bit for each run that it is loud in; empty where there are no runs.
+    /// For each document a bit per run in which it is active; empty if there are no runs.
     pub(super) fn active_runs(&self) -> &[u32] {
         &self.active
     }
@@ -154,22 +156,22 @@ impl SparseRun {
         self.positions.clone()
     }
 
-    /// Whether leaving out quiet docs pays for so many of its columns.
+    /// Whether skipping inactive documents saves time for this many columns of the run.
     pub(super) fn pays(&self, num_columns: usize) -> bool {
         num_columns as f32 * self.share >= 1.5
     }
 
-    /// The commonest byte in a place of the run.
+    /// The dominant byte at a position of the run.
     pub(super) fn dominant(&self, position: u32) -> usize {
         usize::from(self.dominant[(position - self.positions.start) as usize])
     }
 }
 
-/// Docs from all over the table.
+/// Documents spread evenly over the table.
 struct DocSample<'a> {
     matrix: &'a BinnedMatrix,
     docs: Vec<u32>,
-    /// The commonest byte of each column.
+    /// The dominant byte of each column.
     dominant: Vec<u8>,
 }
 
@@ -194,13 +196,13 @@ impl<'a> DocSample<'a> {
         }
     }
 
-    /// Columns of nearly the same quiet docs together; then those two become one, again and again, that
-    /// gain most by it.
+    /// Groups columns with nearly the same inactive documents, then merges the pair of groups that
+    /// saves most until no merge saves anything.
     fn drafts(&self) -> Vec<RunDraft> {
         let mut runs: Vec<RunDraft> = Vec::new();
         let mut others: Vec<RunDraft> = Vec::new();
         for draft in self.of_same_docs() {
-            // What they lose by each other is next to nothing.
+            // Merging them loses next to nothing.
             let is_close = |other: &RunDraft| {
                 let both = other.saved() + draft.saved();
                 20 * (both - self.saved(other, &draft)) < draft.saved()
@@ -226,7 +228,7 @@ impl<'a> DocSample<'a> {
             let draft = runs.swap_remove(b);
             self.join(&mut runs[a], &draft);
         }
-        runs.sort_by_key(RunDraft::rank);
+        runs.sort_by_key(RunDraft::sort_key);
         let num_runs = runs.iter().take(MAX_RUNS).take_while(|run| run.saved() > cost).count();
         others.extend(runs.drain(num_runs..));
         for draft in others {
@@ -240,7 +242,8 @@ impl<'a> DocSample<'a> {
         runs
     }
 
-    /// The columns that have many quiet docs, those with the same ones together, the largest first.
+    /// Columns with many inactive documents, grouped by equal sets of these, the largest saving
+    /// first.
     fn of_same_docs(&self) -> Vec<RunDraft> {
         let bits = |(column, &dominant): (usize, &u8)| {
             let cells = self.matrix.column(column);
@@ -261,11 +264,11 @@ impl<'a> DocSample<'a> {
         });
         let mut drafts: Vec<_> =
             drafts.filter(|draft| draft.num_inactive * MIN_INACTIVE > self.docs.len()).collect();
-        drafts.sort_by_key(RunDraft::rank);
+        drafts.sort_by_key(RunDraft::sort_key);
         drafts
     }
 
-    /// What two would save as one.
+    /// The number of sampled cells that two drafts would save if they were one.
     fn saved(&self, run: &RunDraft, other: &RunDraft) -> usize {
         let bits = run.active.iter().zip(&other.active);
         let num_active: u32 = bits.map(|(a, b)| (a | b).count_ones()).sum();
@@ -285,13 +288,13 @@ impl<'a> DocSample<'a> {
 }
 
 impl RunDraft {
-    /// The cells of the sample that need not be added up.
+    /// The number of sampled cells that need not be added.
     fn saved(&self) -> usize {
         self.columns.len() * self.num_inactive
     }
 
-    /// The largest first.
-    fn rank(&self) -> (usize, u32) {
+    /// A sort key: the largest saving first.
+    fn sort_key(&self) -> (usize, u32) {
         (usize::MAX - self.saved(), self.columns[0])
     }
 }

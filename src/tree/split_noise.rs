@@ -1,11 +1,12 @@
-//! Chance in the choice of splits.
+//! Random noise on the scores of splits (`random_strength`).
 //!
-//! The *value* of a split is `G² / (H + l2)` summed over the leaves that it makes. Were gradients
-//! drawn without a pattern, each leaf would add about `Σ g² / Σ h` to it: the root of that is what chance
-//! moves the root of a value by, and the unit of the noise. So a `random_strength` of 1 blurs what
-//! could be chance, and leaves splits that are much better alone.
+//! The *value* of a split is `G² / (H + l2)` summed over its leaves. If gradients were random, each
+//! leaf would add about `Σ g² / Σ h`; the root of that is the unit of the noise on the root of a
+//! value. So a `random_strength` of 1 blurs differences that could be chance and keeps those that
+//! are much larger.
 //!
-//! A draw is a function of the seed, the round, the node and the split: not of who asks first.
+//! A draw depends on the seed, the round, the node and the split only, not on the order of
+//! evaluation.
 
 use super::grower::TreeJob;
 use super::options::GrowOptions;
@@ -19,51 +20,55 @@ use crate::random::draw_in;
 pub(super) struct SplitNoise {
     /// In packed units.
     pub(super) deviation: f64,
-    /// What all draws of the node begin with.
+    /// The state that all draws of the node share.
     pub(super) start: u64,
-    /// Splits that are worth no more are not chosen, however lucky.
+    /// Splits with a value up to this are never chosen.
     pub(super) floor: f64,
 }
 
 impl SplitNoise {
-    /// What a split is chosen by: minus infinity where it brings nothing.
+    /// The score of a split: minus infinity if its value is too small.
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
     pub(super) fn score(&self, value: f64, id: (u32, bool, u8)) -> f64 {
-        let score = self.moved(value, id);
+        let score = self.noisy_root(value, id);
         if value > self.floor { score } else { f64::NEG_INFINITY }
     }
 
-    /// The root of the value of a split, moved by chance.
+    /// The root of a split's value plus its noise.
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    pub(super) fn moved(&self, value: f64, (feature, missing_left, code): (u32, bool, u8)) -> f64 {
+    pub(super) fn noisy_root(
+        &self,
+        value: f64,
+        (feature, missing_left, code): (u32, bool, u8),
+    ) -> f64 {
         let id = u64::from(feature) << 16 | u64::from(missing_left) << 8 | u64::from(code);
         value.sqrt() + self.deviation * normal(draw_in(self.start, id))
     }
 
-    /// The value that a split must be above to be chosen by more than `score`, however lucky.
+    /// The value that a split must exceed to reach `score` with the largest possible noise.
     pub(super) fn value_bound(&self, score: f64) -> f64 {
         let root = (score - MOST * self.deviation).max(0.0);
         self.floor.max(root * root)
     }
 }
 
-/// More than any draw is away from 0.
+/// A bound on the absolute value of all draws.
 const MOST: f64 = 4.9;
 
-/// The sum of eight uniform bytes, its mean and deviation made 0 and 1: normal but for the tails,
-/// which end at 4.9.
+/// An approximately normal number: the standardised sum of eight uniform bytes, at most 4.9 in
+/// absolute value.
 #[inline]
 fn normal(bits: u64) -> f64 {
     const EACH_OTHER: u64 = 0x00ff_00ff_00ff_00ff;
     let pairs = (bits & EACH_OTHER).wrapping_add(bits >> 8 & EACH_OTHER);
     let sum = pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48;
-    // The root of 8 (256² - 1) / 12.
+    // The square root of 8 (256² - 1) / 12.
     (sum as f64 - 1020.0) / 209.022_3
 }
 
-/// How far chance moves the root of a value in this round, in packed units.
+/// The standard deviation of the noise in this round, in packed units.
 pub(super) fn deviation(
     options: &GrowOptions,
     job: TreeJob<'_>,
@@ -73,7 +78,7 @@ pub(super) fn deviation(
     if options.random_strength == 0.0 {
         return Ok(0.0);
     }
-    // Exact, for any order of docs: the absolute values sum to less than 2³¹.
+    // Exact for any order of documents: the absolute values sum to less than 2³¹.
     let (squares, mass) = job.docs.iter().fold((0u64, 0u64), |(squares, mass), &doc| {
         let sums = GradientSums::of(packed[doc as usize]);
         let size = u64::from(sums.grad.unsigned_abs());

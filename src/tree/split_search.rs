@@ -1,15 +1,15 @@
-//! Finding the best split of a node in its histogram.
+//! Builds histograms and finds the best split of a node in them.
 //!
-//! A split puts the docs up to a code to the left. Its value is `G² / (H + l2)` of both sides, summed;
-//! what it takes off the loss is that minus the same of the node. All is counted in the units of
-//! the packed sums, which are exact, and every level of instructions does the same arithmetic, so the
-//! chosen split is the same everywhere. Of equal values the first wins: by column of the table, by
-//! feature, by threshold, with missing cells on the right before the left.
+//! A split sends documents up to a bin code to the left. Its value is `G² / (H + l2)` summed over
+//! both sides; the reduction of the loss is that minus the value of the unsplit node. Everything is
+//! computed from exact integer sums, and all SIMD levels do the same arithmetic, so the chosen
+//! split is the same everywhere. Of equal values the first wins: by column of the table, then
+//! feature, then threshold, with missing values to the right before the left.
 //!
-//! The sums that are searched are made here too, some columns at a time, so that they are searched
-//! while they are in a cache: those of a node from its docs, then those of its sibling, which are the
-//! parent's minus those, in place. The sums of a small node are nowhere else: to make its
-//! children's from their docs takes less time than to fetch its own from memory.
+//! Histograms are built and searched some columns at a time, while the sums are in a cache: first
+//! the node from its documents, then its sibling as parent minus node, in place. Histograms of
+//! small nodes are not kept, because summing the children from their documents is faster than
+//! reading the histogram back from memory.
 
 use super::column_strips::{ColumnStrips, Strip};
 use super::constrained_search::ConstrainedSearch;
@@ -22,16 +22,16 @@ use crate::simd::Level;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A split as the search sees it.
+/// The best split that the search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct SplitCandidate {
     /// The value of both sides, in packed units.
     pub(super) value: f64,
-    /// What it was chosen by: the value, but for noise.
+    /// What candidates of a node are compared by: the value, with noise if there is any.
     pub(super) score: f64,
-    /// What leaves are compared by: the value, but for what is heeded.
-    pub(super) rank: f64,
-    /// The number of the feature in [`FeatureSlots`].
+    /// What leaves are compared by: the value, weighted by the feature's weight.
+    pub(super) priority: f64,
+    /// The index of the feature in [`FeatureSlots`].
     pub(super) slot: usize,
     pub(super) test: SplitTest,
     pub(super) missing_left: bool,
@@ -39,17 +39,17 @@ pub(super) struct SplitCandidate {
     pub(super) left: u64,
 }
 
-/// Which codes go left.
+/// The bin codes that go left.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum SplitTest {
-    /// Those up to one.
+    /// Codes up to this one.
     UpTo(u8),
-    /// Those of some categories: a bit a code.
+    /// A set of category codes, a bit per code.
     In([u64; 4]),
 }
 
 impl SplitTest {
-    /// One category alone.
+    /// A single category.
     pub(super) fn only(code: u8) -> Self {
         let mut codes = [0; 4];
         codes[usize::from(code / 64)] |= 1 << (code % 64);
@@ -64,46 +64,46 @@ impl SplitTest {
     }
 }
 
-/// What the search must know of a node.
+/// What the search needs to know of a node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SearchNode<'a> {
-    /// The packed sums of its docs.
+    /// The packed sums of its documents.
     pub(super) total: u64,
-    /// The least mass of a child, at least one.
+    /// The smallest mass of a child, at least 1.
     pub(super) least: f64,
     /// In units of mass.
     pub(super) l2: f64,
-    /// Its value if it is not split.
+    /// The value of the node if it is not split.
     pub(super) unsplit_value: f64,
-    /// The features that may be split on, but for those that need care.
+    /// The features that the SIMD kernels search.
     pub(super) features: &'a FeatureSet,
     pub(super) constrained: Option<ConstrainedSearch<'a>>,
-    /// What the best split is worth at least.
+    /// A lower bound for the score of the chosen split.
     pub(super) best_so_far: &'a BestSoFar,
     pub(super) noise: Option<SplitNoise>,
 }
 
-/// The value of the best split of a node so far, over all threads.
+/// The score of the best split of a node so far, shared by all threads.
 ///
-/// What is below it is passed over; which splits those are depends on who is first, but none of them
-/// is ever chosen, so that the choice does not.
+/// Features that cannot reach it are skipped. Which ones are skipped depends on timing, but none of
+/// them could be chosen, so the result does not.
 #[derive(Debug, Default)]
 pub(super) struct BestSoFar(AtomicU64);
 
 impl BestSoFar {
-    /// Zero at first: no value is below.
+    /// Zero at first, below all values.
     pub(super) fn get(&self) -> f64 {
         f64::from_bits(self.0.load(Ordering::Relaxed))
     }
 
-    /// Puts the bar to a value, if it is lower.
+    /// Raises the score to `value`, if it is lower.
     pub(super) fn raise(&self, value: f64) {
-        // The bits of numbers above zero are in the order of the numbers.
+        // The bits of positive floats have the order of the floats.
         self.0.fetch_max(value.to_bits(), Ordering::Relaxed);
     }
 }
 
-/// The best split of a node, if any, and the features that no part of it can ever be split on.
+/// The best split of a node, if any, and the features that no descendant can be split on.
 #[derive(Debug, Default)]
 pub(super) struct SearchResult {
     pub(super) best: Option<SplitCandidate>,
@@ -111,7 +111,7 @@ pub(super) struct SearchResult {
 }
 
 impl SearchResult {
-    /// Adds what was found in other columns.
+    /// Merges in the result of other columns.
     pub(super) fn join(mut self, other: Self) -> Self {
         let best = self.best.as_ref();
         if other.best.is_some_and(|other| beats(other.score, other.slot, best)) {
@@ -122,7 +122,7 @@ impl SearchResult {
     }
 }
 
-/// Whether a split on a feature is better than the best, or as good and before it.
+/// Whether a split beats the best one: a higher score, or the same with a smaller slot.
 pub(super) fn beats(score: f64, slot: usize, best: Option<&SplitCandidate>) -> bool {
     match best {
         None => score > f64::NEG_INFINITY,
@@ -130,29 +130,29 @@ pub(super) fn beats(score: f64, slot: usize, best: Option<&SplitCandidate>) -> b
     }
 }
 
-/// Cells and sums below which one thread is faster than waking another.
+/// With fewer cells and sums than this, one thread is faster than waking another.
 pub(super) const FEW: usize = 1 << 16;
 
 /// Columns whose sums stay in the first-level cache between subtraction and search.
 pub(super) const GROUP: usize = 4;
 
-/// How histograms are made and read.
+/// Builds histograms of a tree's columns and searches them for splits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SplitSearcher<'a> {
     pub(super) level: Level,
     pub(super) slots: &'a FeatureSlots,
-    /// The places of the columns that histograms are of, rising.
+    /// The positions of the columns, ascending.
     pub(super) positions: &'a [u32],
     pub(super) strips: &'a ColumnStrips,
     pub(super) shape: HistogramShape,
     pub(super) constraints: Option<&'a ActiveConstraints>,
 }
 
-/// Where sums are and go.
+/// The buffers that histograms are written to.
 pub(super) struct SumBuffers<'a> {
-    /// The sums over the docs, where they are kept.
+    /// For the sums of the node's documents, if they are kept.
     pub(super) own: Option<&'a mut [u64]>,
-    /// Those of the parent, whose place those of the sibling take; without, there is no sibling.
+    /// The parent's sums, replaced by those of the sibling; `None` if there is no sibling.
     pub(super) parent: Option<&'a mut [u64]>,
     /// For sums that are not kept.
     pub(super) spare: &'a mut Vec<u64>,
@@ -168,34 +168,35 @@ pub(super) struct NodeColumns<'a> {
     pub(super) sums: &'a [u64],
 }
 
-/// Columns of one strip that are worked on together.
+/// Columns of one strip that one thread builds and searches.
 struct SearchTask<'a> {
-    /// Where their list begins among the scanner's.
+    /// The index of the first of them in the searcher's positions.
     first: usize,
     part: StripColumns<'a>,
-    /// Their sums over the docs, where they are kept.
+    /// The sums of the node's documents, if they are kept.
     own: Option<&'a mut [u64]>,
-    /// Those of the parent, of which the sibling's are made.
+    /// The parent's sums, replaced by those of the sibling.
     parent: Option<&'a mut [u64]>,
-    /// Where there are any, `own` is of some docs only, and these are of the others.
+    /// If not empty, `own` has the sums of only some documents, and these are the sums of the
+    /// others.
     more: Vec<&'a [u64]>,
 }
 
 impl<'a> SplitSearcher<'a> {
-    /// The features of the column in a place, with their numbers.
+    /// The features of the column at a position, with their slot indices.
     pub(super) fn slots_at(&self, position: u32) -> impl Iterator<Item = (usize, &'a FeatureSlot)> {
         self.slots.of_column(self.strips.column(position))
     }
 
-    /// The best splits of two nodes: one of some docs, and its sibling; a node that is `None` will
-    /// not be split.
-    pub(super) fn scan(
+    /// The best splits of two nodes: the one with the given documents, and its sibling. A node that
+    /// is `None` will not be split.
+    pub(super) fn search_nodes(
         &self,
         nodes: [Option<SearchNode<'_>>; 2],
         docs: NodeDocs<'_>,
-        room: SumBuffers<'_>,
+        buffers: SumBuffers<'_>,
     ) -> [SearchResult; 2] {
-        let SumBuffers { mut own, parent, spare } = room;
+        let SumBuffers { mut own, parent, spare } = buffers;
         let threads = self.threads(docs.len() + self.shape.stride);
         let join = |[a, b]: [SearchResult; 2], [c, d]: [SearchResult; 2]| [a.join(c), b.join(d)];
         if threads == 1 {
@@ -214,7 +215,7 @@ impl<'a> SplitSearcher<'a> {
         found.into_iter().fold(Default::default(), join)
     }
 
-    /// The sums over docs, and nothing else.
+    /// Builds the histogram of some documents without a search.
     pub(super) fn fill(&self, docs: NodeDocs<'_>, own: &mut [u64], spare: &mut Vec<u64>) {
         let threads = self.threads(docs.len());
         let num_parts = self.num_parts(docs.len(), threads);
@@ -242,12 +243,12 @@ impl<'a> SplitSearcher<'a> {
         }
     }
 
-    /// How many threads work on so many cells and sums a column.
+    /// The number of threads for this many cells and sums per column.
     fn threads(&self, height: usize) -> usize {
         if self.positions.len() * height < FEW { 1 } else { rayon::current_num_threads() }
     }
 
-    /// The columns strip by strip, and the strip after each.
+    /// The columns strip by strip, each with the strip that follows.
     pub(super) fn by_strip<'s>(
         &'s self,
         mut positions: &'s [u32],
@@ -265,7 +266,7 @@ impl<'a> SplitSearcher<'a> {
         })
     }
 
-    /// Cuts the columns into units.
+    /// Divides the columns into tasks.
     fn tasks<'s>(
         &'s self,
         num_docs: usize,
@@ -273,7 +274,7 @@ impl<'a> SplitSearcher<'a> {
         (mut own, mut parent): (Option<&'s mut [u64]>, Option<&'s mut [u64]>),
         more: &[&'s [u64]],
     ) -> Vec<SearchTask<'s>> {
-        // The sums of few docs are searched while they are in the first-level cache.
+        // The sums of few documents are searched while they are in the first-level cache.
         let most = match (num_docs, threads) {
             (..=BLOCK, 1) => self.shape.tile(),
             (_, 1) => usize::MAX,
@@ -291,7 +292,7 @@ impl<'a> SplitSearcher<'a> {
                 let is_cold = first == 0 || num_docs > BLOCK && part > 0;
                 let next = next.filter(|_| part == 0);
                 let sums = first * self.shape.stride..(first + positions.len()) * self.shape.stride;
-                let [own, parent] = [&mut own, &mut parent].map(|all| cut(all, sums.len()));
+                let [own, parent] = [&mut own, &mut parent].map(|all| split_off(all, sums.len()));
                 let more = more.iter().map(|more| &more[sums.clone()]).collect();
                 let part = StripColumns { positions, is_cold, next, ..strip };
                 tasks.push(SearchTask { first, part, own, parent, more });
@@ -301,9 +302,10 @@ impl<'a> SplitSearcher<'a> {
         tasks
     }
 
-    /// The most columns that one of several threads takes at a time.
+    /// The most columns per task with several threads.
     fn most_columns(&self, threads: usize) -> usize {
-        // Twice as many units as threads: a thread that is held up does not hold up the others.
+        // Twice as many tasks as threads, so that a delayed thread does not delay the others for
+        // long.
         self.positions.len().div_ceil(2 * threads).clamp(8, self.shape.tile())
     }
 
@@ -315,7 +317,7 @@ impl<'a> SplitSearcher<'a> {
         scratch: &mut Vec<u64>,
     ) -> [SearchResult; 2] {
         let mut found = [SearchResult::default(), SearchResult::default()];
-        let tables = &mut SearchScratch::new();
+        let search_scratch = &mut SearchScratch::new();
         let size = task.part.positions.len() * self.shape.stride;
         let own = task.own.unwrap_or_else(|| {
             scratch.resize(size, 0);
@@ -332,35 +334,38 @@ impl<'a> SplitSearcher<'a> {
                 kernel::add(self.level, own, &more[i * group..][..own.len()]);
             }
             if let Some(node) = &nodes[0] {
-                self.search((first, own), node, tables, &mut found[0]);
+                self.search((first, own), node, search_scratch, &mut found[0]);
             }
             let Some(parent) = parent.as_mut().and_then(Iterator::next) else { continue };
             kernel::subtract(self.level, parent, own);
             if let Some(node) = &nodes[1] {
-                self.search((first, parent), node, tables, &mut found[1]);
+                self.search((first, parent), node, search_scratch, &mut found[1]);
             }
         }
         found
     }
 
-    /// Searches columns from a first of the list on, as many as there are sums for.
+    /// Searches as many columns as there are sums for, from index `first` on.
     fn search(
         &self,
         (first, sums): (usize, &[u64]),
         node: &SearchNode<'_>,
-        tables: &mut SearchScratch,
+        search_scratch: &mut SearchScratch,
         found: &mut SearchResult,
     ) {
         let columns = NodeColumns { searcher: self, node, first, sums };
-        kernel::search(self.level, columns, tables, found);
+        kernel::search(self.level, columns, search_scratch, found);
         if let Some(constrained) = &node.constrained {
             constrained.search(columns, found);
         }
     }
 }
 
-/// Cuts off the first of some sums.
-pub(super) fn cut<'s>(sums: &mut Option<&'s mut [u64]>, size: usize) -> Option<&'s mut [u64]> {
+/// Splits off the first `size` of some sums.
+pub(super) fn split_off<'s>(
+    sums: &mut Option<&'s mut [u64]>,
+    size: usize,
+) -> Option<&'s mut [u64]> {
     let (first, rest) = sums.take()?.split_at_mut(size);
     *sums = Some(rest);
     Some(first)
@@ -427,7 +432,7 @@ mod tests {
         let size = stride * width;
         let set = FeatureSet::all(slots.len());
         for seed in 0..20 {
-            // A unit or none of mass, and a small gradient: many equal values, and empty bins.
+            // A mass of 0 or 1 and a small gradient: many equal values and empty bins.
             let sums: Vec<u64> = (0..size as u64)
                 .map(|i| ((draw(seed, 2, i) % 5) << 32) | (draw(seed, 3, i) % 2))
                 .collect();
@@ -453,15 +458,16 @@ mod tests {
                 let constraints = None;
                 let searcher =
                     SplitSearcher { level, slots, positions: columns, strips, shape, constraints };
-                // Of no docs: the sibling's sums are those of the parent.
+                // No documents: the sibling's sums are those of the parent.
                 let (parent, spare) = (&mut sums.clone()[..], &mut Vec::new());
-                let room = SumBuffers { own: None, parent: Some(parent), spare };
-                let found = searcher.scan([None, Some(node)], docs, room);
+                let buffers = SumBuffers { own: None, parent: Some(parent), spare };
+                let found = searcher.search_nodes([None, Some(node)], docs, buffers);
                 assert_eq!(found[0].best, None);
                 let mut sums = sums.clone();
                 let nodes = [None, Some(node)];
-                let pair = |parent| SiblingPair { docs, own: None, parent, nodes, is_made: false };
-                // Of two nodes alike.
+                let pair =
+                    |parent| SiblingPair { docs, own: None, parent, nodes, is_summed: false };
+                // Two equal nodes.
                 let (first, second) = sums.split_at_mut(size / 2);
                 let searcher = SplitSearcher { positions: &columns[..width / 2], ..searcher };
                 let pairs = vec![pair(Some(first)), pair(Some(&mut second[..width / 2 * stride]))];
@@ -511,11 +517,11 @@ mod tests {
                     let score = noise.score(value, id);
                     let to_beat = best.map_or(f64::NEG_INFINITY, |best| best.score);
                     if ml.min(mr) >= node.least && score > to_beat {
-                        let (rank, slot) = (value, number);
+                        let (priority, slot) = (value, number);
                         best = Some(SplitCandidate {
                             value,
                             score,
-                            rank,
+                            priority,
                             slot,
                             test,
                             missing_left,
@@ -570,8 +576,8 @@ mod tests {
             let doc_data = DocData { packed: &gradients, active_runs: &[] };
             let docs = NodeDocs { docs: &order, doc_data };
             let level = Level::best();
-            let room = SumBuffers { own: Some(&mut sums), parent: None, spare: &mut Vec::new() };
-            let [found, _] = searcher(level).scan([Some(node), None], docs, room);
+            let buffers = SumBuffers { own: Some(&mut sums), parent: None, spare: &mut Vec::new() };
+            let [found, _] = searcher(level).search_nodes([Some(node), None], docs, buffers);
             let best = luckiest(slots, &sums, &node, &noise).unwrap();
             let found = found.best.unwrap();
             // Which side missing cells go to where there are none, others say.

@@ -1,7 +1,8 @@
-//! Growth by levels: one question to all leaves.
+//! Growth of symmetric (oblivious) trees: all leaves of a level are split by the same test.
 //!
-//! A leaf that is too small to be divided takes no part in the choice, but is divided all the same,
-//! since the tree is to be full; what is too small for a value of its own takes one from above.
+//! A leaf that is too small to be split does not influence the choice, but is split nevertheless,
+//! because the tree must be complete. A leaf that is too small for a value of its own inherits one
+//! from above.
 
 use super::constraints::ValueBounds;
 use super::features::{FeatureSet, FeatureSlot};
@@ -17,25 +18,25 @@ use crate::interrupt::Interrupt;
 use crate::random::draw;
 use rayon::prelude::*;
 
-/// Leaves that are looked at by one task.
+/// Leaves per task.
 const LEAVES_A_TASK: usize = 16;
 
-/// A leaf that is summed from its docs, and what goes with it.
+/// A leaf whose histogram is summed from its documents, with the buffers for it.
 struct HistogramJob {
     leaf: usize,
-    /// The sibling, if its sums are made of the parent's.
+    /// The sibling, if its histogram is computed from the parent's.
     sibling: Option<usize>,
-    /// The part of the docs that the split is chosen by, if it is not all.
+    /// The sampled documents that the split is chosen from, if not all.
     sample: Option<Vec<u32>>,
     own: Option<Box<[u64]>>,
     parent: Option<Box<[u64]>>,
 }
 
-/// What becomes of a leaf that is split.
+/// The effect of a split on a leaf.
 struct SplitOutcome {
-    /// What the loss loses.
+    /// The reduction of the loss.
     reduction: f64,
-    /// Which sides take their values from above.
+    /// Which sides inherit their values from above.
     inherits: [bool; 2],
     bounds: [ValueBounds; 2],
 }
@@ -54,9 +55,9 @@ impl Grower {
             let Some(chosen) = self.search_level(&features, growth)? else { break };
             self.split_level(&chosen, growth);
             if let Some(constraints) = &self.constraints {
-                // All paths ask the same.
+                // All paths have the same splits.
                 let OpenLeaf { groups, features, .. } = &mut self.leaves[0];
-                constraints.narrow(chosen.slot, groups, features);
+                constraints.extend_path(chosen.slot, groups, features);
             }
         }
         Ok(())
@@ -68,7 +69,7 @@ impl Grower {
         self.leaves[0].features.sample(part, seed, stream, &self.slots)
     }
 
-    /// The question that takes off most; the histograms of large leaves are left with them.
+    /// The split that reduces the loss most. Large leaves keep their histograms.
     fn search_level(
         &mut self,
         features: &FeatureSet,
@@ -76,7 +77,7 @@ impl Grower {
     ) -> Result<Option<LevelSplit>> {
         let mut jobs = self.jobs(growth)?;
         let mut scratch = std::mem::take(&mut self.scratch);
-        let chosen = self.ask(&mut jobs, &mut scratch, features, growth);
+        let chosen = self.search_jobs(&mut jobs, &mut scratch, features, growth);
         self.scratch = scratch;
         for job in jobs {
             for (leaf, sums) in [(Some(job.leaf), job.own), (job.sibling, job.parent)] {
@@ -86,14 +87,15 @@ impl Grower {
                 };
                 match leaf.filter(keeps) {
                     Some(leaf) if chosen.is_some() => self.leaves[leaf].histogram = Some(sums),
-                    _ => self.pool.give(sums),
+                    _ => self.pool.release(sums),
                 }
             }
         }
         Ok(chosen)
     }
 
-    /// What is to be summed from docs: of each two siblings the smaller, where that will do.
+    /// The leaves whose histograms are summed from documents: the smaller of two siblings, if the
+    /// parent's histogram is known.
     fn jobs(&mut self, growth: &TreeGrowth<'_>) -> Result<Vec<HistogramJob>> {
         let half = self.leaves.len() / 2;
         let pairs: Vec<Vec<usize>> =
@@ -101,31 +103,31 @@ impl Grower {
         let is_sampled = self.options.rows_per_node < 1.0;
         let mut jobs = Vec::new();
         for pair in pairs {
-            // The left child has the place of its parent.
+            // The left child has replaced its parent.
             let parent = self.leaves[pair[0]].histogram.take();
             let may_split: Vec<usize> =
                 pair.iter().copied().filter(|&leaf| self.may_split(leaf)).collect();
             if let (Some(_), &[left, right], false) = (&parent, &pair[..], may_split.is_empty()) {
                 let is_left_smaller = self.leaves[left].docs.len() <= self.leaves[right].docs.len();
                 let (leaf, sibling) = if is_left_smaller { (left, right) } else { (right, left) };
-                let own = self.pool.take_for(self.leaves[leaf].docs.len())?;
+                let own = self.pool.acquire_for(self.leaves[leaf].docs.len())?;
                 jobs.push(HistogramJob { leaf, sibling: Some(sibling), sample: None, own, parent });
                 continue;
             }
             if let Some(parent) = parent {
-                self.pool.give(parent);
+                self.pool.release(parent);
             }
             for leaf in may_split {
                 let sample = is_sampled.then(|| self.sample(&self.leaves[leaf], growth));
                 let num_docs = self.leaves[leaf].docs.len();
-                let own = if is_sampled { None } else { self.pool.take_for(num_docs)? };
+                let own = if is_sampled { None } else { self.pool.acquire_for(num_docs)? };
                 jobs.push(HistogramJob { leaf, sibling: None, sample, own, parent: None });
             }
         }
         Ok(jobs)
     }
 
-    fn ask<'s>(
+    fn search_jobs<'s>(
         &'s self,
         jobs: &'s mut [HistogramJob],
         scratch: &'s mut HistogramScratch,
@@ -133,7 +135,8 @@ impl Grower {
         growth: &TreeGrowth<'_>,
     ) -> Option<LevelSplit> {
         let best_so_far = BestSoFar::default();
-        // What may be asked is the same in all nodes, and is asked with care in all or in none.
+        // The allowed features are the same in all nodes, and all of them or none need the
+        // constrained search.
         let is_constrained =
             self.constraints.as_ref().is_some_and(|constraints| constraints.is_monotone);
         let constrained = is_constrained.then(|| features.clone());
@@ -160,7 +163,7 @@ impl Grower {
                 own: own.as_deref_mut(),
                 parent: parent.as_deref_mut(),
                 nodes: [of(*leaf), sibling.and_then(of)],
-                is_made: false,
+                is_summed: false,
             });
         }
         let base = (0..self.leaves.len())
@@ -174,7 +177,7 @@ impl Grower {
         (base + chosen.reduction > floor).then_some(chosen)
     }
 
-    /// What is known of all docs that are to be summed.
+    /// The data of all documents that will be summed.
     fn gather<'s>(&'s self, jobs: &[HistogramJob], to: &'s mut GatheredDocs) -> DocData<'s> {
         let lists = jobs.iter().map(|job| match &job.sample {
             Some(sample) => &sample[..],
@@ -182,22 +185,23 @@ impl Grower {
         });
         let lists: Vec<&[u32]> = lists.collect();
         if lists.iter().any(|docs| docs.len() == self.packed.len()) {
-            // All docs, and they are rising.
+            // All documents, in ascending order.
             return self.doc_data();
         }
         to.look_up(&lists, self.doc_data())
     }
 
-    /// Splits all leaves: left children take their places, right ones come after all, in turn.
+    /// Splits all leaves. Left children replace them; right children are appended in the same
+    /// order.
     fn split_level(&mut self, chosen: &LevelSplit, growth: &mut TreeGrowth<'_>) {
         let slot = self.slots.all()[chosen.slot];
         let test = slot.test(chosen.code);
         let missing_left = chosen.missing_left.unwrap_or_else(|| {
             if slot.is_category {
-                // As unknown categories do.
+                // As for unknown categories.
                 return false;
             }
-            // Cells that may be missing one day go where most docs go.
+            // Values that are missing only in other data go where most documents go.
             let side = slot.side(&test, false);
             let mass = |sum: u64| u64::from(GradientSums::of(sum).mass);
             let left: u64 = (0..self.leaves.len())
@@ -222,18 +226,18 @@ impl Grower {
             let choice = SplitCandidate {
                 value: 0.0,
                 score: 0.0,
-                rank: 0.0,
+                priority: 0.0,
                 slot: chosen.slot,
                 test,
                 missing_left,
                 left,
             };
             let middles = [middles[leaf], rest_middles[leaf]];
-            self.split_one((leaf, half + leaf), middles, &choice, growth);
+            self.split_leaf((leaf, half + leaf), middles, &choice, growth);
         }
     }
 
-    /// The packed sums of the docs of a leaf on one side of a question.
+    /// The packed sums of the documents of a leaf that go left.
     fn left_sum(
         &self,
         leaf: usize,
@@ -246,7 +250,8 @@ impl Grower {
         if let (Some(sums), Ok(at)) =
             (&leaf.histogram, growth.positions.binary_search(&self.strips.position(slot.column)))
         {
-            // Of one column: a side says something of all bytes, and the next column's are no answer.
+            // One column only: `side` has all 256 bytes, and beyond the stride come the next
+            // column's sums.
             let stride = self.pool.shape().stride;
             let sums = &sums[at * stride..(at + 1) * stride];
             let left = bytes.zip(sums).filter(|&(byte, _)| side.is_left(byte));
@@ -258,7 +263,7 @@ impl Grower {
         left.fold(0, |sum, &doc| sum.wrapping_add(self.packed[doc as usize]))
     }
 
-    fn split_one(
+    fn split_leaf(
         &mut self,
         (at, right_at): (usize, usize),
         [middle, rest_middle]: [usize; 2],
@@ -266,7 +271,7 @@ impl Grower {
         growth: &mut TreeGrowth<'_>,
     ) {
         let slot = self.slots.all()[choice.slot];
-        let SplitOutcome { reduction, inherits, bounds } = self.divided(at, choice, growth);
+        let SplitOutcome { reduction, inherits, bounds } = self.split_outcome(at, choice, growth);
         let number = growth.splits.len();
         let leaf = &mut self.leaves[at];
         let right = OpenLeaf {
@@ -295,8 +300,13 @@ impl Grower {
         growth.add_split(above, slot, &BestSplit { choice: *choice, reduction }, [at, right_at]);
     }
 
-    /// What becomes of a leaf that is split.
-    fn divided(&self, at: usize, choice: &SplitCandidate, growth: &TreeGrowth<'_>) -> SplitOutcome {
+    /// The effect of a split on a leaf.
+    fn split_outcome(
+        &self,
+        at: usize,
+        choice: &SplitCandidate,
+        growth: &TreeGrowth<'_>,
+    ) -> SplitOutcome {
         let leaf = &self.leaves[at];
         let none = SplitOutcome { reduction: 0.0, inherits: [true; 2], bounds: [leaf.bounds; 2] };
         if leaf.inherits_from.is_some() || leaf.docs.is_empty() {
@@ -311,7 +321,7 @@ impl Grower {
             constraints.map_or(0, |constraints| constraints.direction_of(&self.slots, choice));
         let [low, high] = sides.map(|sums| f64::from(direction) * leaf.bounds.step(sums, node.l2));
         if inherits[0] || inherits[1] {
-            // Beside a side without a value of its own, the other's could run against the direction.
+            // One side has no value of its own, so the other side's could violate the direction.
             return if direction == 0 { SplitOutcome { inherits, ..none } } else { none };
         }
         if low > high {
@@ -320,7 +330,7 @@ impl Grower {
         let bounds = leaf.bounds.below(direction, sides, node.l2);
         let value = |sums: GradientSums| leaf.bounds.value(sums, node.l2);
         let reduction =
-            self.unit(growth) * (value(sides[0]) + value(sides[1]) - node.unsplit_value);
+            self.loss_per_unit(growth) * (value(sides[0]) + value(sides[1]) - node.unsplit_value);
         SplitOutcome { reduction, inherits, bounds }
     }
 }

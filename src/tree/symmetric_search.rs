@@ -1,52 +1,52 @@
-//! Finding the best question to all nodes of a level.
+//! Finds the best split for all nodes of a level of a symmetric tree.
 //!
-//! The sums of a level are made some columns at a time, node after node, and what the splits on these
-//! columns take off is summed up meanwhile: so the sums of a column, and what is made of them, stay in
-//! a cache. As with one node, only the smaller of two siblings is summed from its docs.
+//! Histograms are built some columns at a time, node after node, and the reductions of the splits
+//! on these columns are added up meanwhile, so that both stay in a cache. As in leaf-wise growth,
+//! only the smaller of two siblings is summed from its documents.
 
 use super::column_strips::Strip;
 use super::features::FeatureSet;
 use super::histogram::{BLOCK, NodeDocs, StripColumns};
 use super::kernel::{self, LevelReductions, LevelSplit, SearchScratch};
 use super::split_noise::SplitNoise;
-use super::split_search::{FEW, GROUP, NodeColumns, SearchNode, SplitSearcher, cut};
+use super::split_search::{FEW, GROUP, NodeColumns, SearchNode, SplitSearcher, split_off};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// A node whose sums are made from its docs, and perhaps its sibling.
+/// A node that is summed from its documents, perhaps with its sibling.
 pub(super) struct SiblingPair<'a> {
     pub(super) docs: NodeDocs<'a>,
-    /// Where its sums are left.
+    /// For the sums of the node, if they are kept.
     pub(super) own: Option<&'a mut [u64]>,
-    /// The sums of the parent, whose place those of the sibling take.
+    /// The parent's sums, replaced by those of the sibling.
     pub(super) parent: Option<&'a mut [u64]>,
-    /// The node and its sibling, where they may be split.
+    /// The node and its sibling; `None` if it may not be split.
     pub(super) nodes: [Option<SearchNode<'a>>; 2],
-    /// The sums are there already.
-    pub(super) is_made: bool,
+    /// Whether the sums are complete already.
+    pub(super) is_summed: bool,
 }
 
-/// What is asked, besides the nodes.
+/// The conditions for a split, besides the nodes.
 #[derive(Clone, Copy)]
 pub(super) struct LevelCriteria<'a> {
     pub(super) features: &'a FeatureSet,
     /// The value of all nodes if none is split.
     pub(super) base: f64,
-    /// What the value must be above.
+    /// The value that a split must exceed.
     pub(super) floor: f64,
     pub(super) noise: Option<SplitNoise>,
 }
 
-/// Some columns of one strip, in all nodes.
+/// Some columns of one strip, for all nodes.
 struct LevelTask<'a> {
     strip: Strip<'a>,
-    /// Among the scanner's list.
+    /// Indices in the searcher's positions.
     columns: Range<usize>,
     pairs: Vec<SiblingPair<'a>>,
 }
 
 impl SplitSearcher<'_> {
-    /// The question that takes off most in all nodes together, the first of equals.
+    /// The split that reduces the loss of all nodes together most, the first of equals.
     pub(super) fn search_level(
         &self,
         mut pairs: Vec<SiblingPair<'_>>,
@@ -57,11 +57,11 @@ impl SplitSearcher<'_> {
         let work = self.positions.len() * pairs.iter().map(sums).sum::<usize>();
         let threads = if work < FEW { 1 } else { rayon::current_num_threads() };
         for pair in &mut pairs {
-            // Of many docs, threads take some each.
+            // Nodes with many documents are summed by all threads beforehand.
             let is_large = self.num_parts(pair.docs.len(), threads) > 1;
             if let Some(own) = pair.own.as_deref_mut().filter(|_| is_large) {
                 self.fill(pair.docs, own, spare);
-                pair.is_made = true;
+                pair.is_summed = true;
             }
         }
         let tasks = self.level_tasks(pairs, threads);
@@ -85,7 +85,7 @@ impl SplitSearcher<'_> {
         threads: usize,
     ) -> Vec<LevelTask<'s>> {
         let positions = self.positions;
-        // As few units as threads: each asks for the lines of all small nodes.
+        // No more tasks than threads, because each task reads the cache lines of all small nodes.
         let most = if threads == 1 { usize::MAX } else { positions.len().div_ceil(threads).max(8) };
         let (mut tasks, mut start) = (Vec::new(), 0);
         while let Some(&position) = positions.get(start) {
@@ -96,8 +96,8 @@ impl SplitSearcher<'_> {
                 let columns = start + len * part / num_parts..start + len * (part + 1) / num_parts;
                 let size = columns.len() * self.shape.stride;
                 let part = |pair: &mut SiblingPair<'s>| SiblingPair {
-                    own: cut(&mut pair.own, size),
-                    parent: cut(&mut pair.parent, size),
+                    own: split_off(&mut pair.own, size),
+                    parent: split_off(&mut pair.parent, size),
                     ..*pair
                 };
                 let pairs = pairs.iter_mut().map(part).collect();
@@ -114,16 +114,17 @@ impl SplitSearcher<'_> {
         terms: LevelCriteria<'_>,
         scratch: &mut Vec<u64>,
     ) -> Option<LevelSplit> {
-        let mut tally = LevelReductions::new(self, task.columns.clone(), terms.features);
-        let tables = &mut SearchScratch::new();
+        let mut reductions = LevelReductions::new(self, task.columns.clone(), terms.features);
+        let search_scratch = &mut SearchScratch::new();
         for mut pair in task.pairs {
-            // The sums of few docs are looked at while they are in the first-level cache.
+            // The sums of few documents are searched while they are in the first-level cache.
             let is_small = pair.docs.len() <= BLOCK;
             let most = if is_small { self.shape.tile() } else { task.columns.len() };
             for first in task.columns.clone().step_by(most) {
                 let columns = first..task.columns.end.min(first + most);
                 let size = columns.len() * self.shape.stride;
-                let (own, parent) = (cut(&mut pair.own, size), cut(&mut pair.parent, size));
+                let (own, parent) =
+                    (split_off(&mut pair.own, size), split_off(&mut pair.parent, size));
                 let own = own.unwrap_or_else(|| {
                     scratch.resize(size, 0);
                     scratch
@@ -132,26 +133,30 @@ impl SplitSearcher<'_> {
                 let (strip, positions) = (task.strip, &self.positions[columns]);
                 let (level, runs) = (self.level, self.strips.sparse_runs().runs());
                 let part = StripColumns { strip, positions, level, runs, is_cold, next: None };
-                if !pair.is_made {
+                if !pair.is_summed {
                     part.fill(pair.docs, &self.shape, own);
                 }
-                self.add_pair((first, own, parent), &pair.nodes, tables, &mut tally);
+                self.add_pair((first, own, parent), &pair.nodes, search_scratch, &mut reductions);
             }
         }
-        tally.best(self, &terms)
+        reductions.best(self, &terms)
     }
 
-    /// Adds a node to a tally, makes the sums of its sibling, and adds that.
+    /// Adds the reductions of a node, computes the histogram of its sibling, and adds that one's.
     fn add_pair(
         &self,
         (first, own, parent): (usize, &[u64], Option<&mut [u64]>),
         nodes: &[Option<SearchNode<'_>>; 2],
-        tables: &mut SearchScratch,
-        tally: &mut LevelReductions,
+        search_scratch: &mut SearchScratch,
+        reductions: &mut LevelReductions,
     ) {
         let mut add = |node: &Option<SearchNode<'_>>, first: usize, sums: &[u64]| {
             if let Some(node) = node {
-                kernel::add_node(NodeColumns { searcher: self, node, first, sums }, tables, tally);
+                kernel::add_node(
+                    NodeColumns { searcher: self, node, first, sums },
+                    search_scratch,
+                    reductions,
+                );
             }
         };
         let group = GROUP * self.shape.stride;

@@ -1,4 +1,4 @@
-//! What is checked and made before the first round, alone and with the other ranks of a team.
+//! Checks and preparations before the first round, with one process or several.
 
 use super::super::bagging::Bagging;
 use super::super::dropout::DropoutState;
@@ -19,14 +19,14 @@ use crate::{Gradient, Interrupt};
 use std::sync::Arc;
 
 impl BoostingTrainer {
-    /// Checks everything that can be checked before a tree is grown.
+    /// A trainer, after all checks that need no tree.
     pub fn new(dataset: Arc<Dataset>, plan: TrainingPlan, interrupt: &Interrupt) -> Result<Self> {
         Self::with_workers(dataset, plan, Default::default(), interrupt)
     }
 
-    /// As [`new`](Self::new), with the other ranks of a team, which train the same model.
+    /// As [`new`](Self::new), for one of several workers that train the same model.
     ///
-    /// Every rank makes a trainer of the same plan, and asks for the same rounds.
+    /// All workers must use the same plan and call the same methods in the same order.
     pub fn with_workers(
         dataset: Arc<Dataset>,
         plan: TrainingPlan,
@@ -38,7 +38,7 @@ impl BoostingTrainer {
         Ok(trainer)
     }
 
-    /// A trainer whose scores are not computed yet.
+    /// A trainer without scores.
     fn unready(
         dataset: Arc<Dataset>,
         mut plan: TrainingPlan,
@@ -51,7 +51,7 @@ impl BoostingTrainer {
         workers.agree(Collective::at_start("the trainer"), made)
     }
 
-    /// The trainer, once the ranks have met.
+    /// The trainer, after the workers have exchanged their facts.
     fn made(
         dataset: Arc<Dataset>,
         plan: TrainingPlan,
@@ -74,7 +74,7 @@ impl BoostingTrainer {
         }
         let trees_a_round =
             class_target.as_ref().map_or(1, |class_target| class_target.loss.num_margins());
-        // Sums and gradients, and lists of docs.
+        // Sums, gradients, and lists of documents.
         room_for("training", (16 + 16 * trees_a_round as u64) * dataset.num_docs() as u64)?;
         let (of_dataset, options) = (table(&dataset), plan.params.grow.clone());
         let grower = match mode {
@@ -83,7 +83,7 @@ impl BoostingTrainer {
             }
             _ => Grower::with_workers(of_dataset, options, of_docs.clone())?,
         };
-        // Least squares fits docs without a gradient too.
+        // Least squares also fits documents without a gradient.
         let by_squares = plan.params.grow.criterion == Criterion::LeastSquares;
         let only_pairs = needs_pairs && !by_squares && !evaluation.sees_train();
         let bagging = Bagging::new(&dataset, &plan.params, only_pairs);
@@ -126,7 +126,7 @@ impl BoostingTrainer {
         self.check_values(interrupt)
     }
 
-    /// Goes on from a checkpoint of a training with the same data, plan and base.
+    /// Continues from a checkpoint of a training with the same data, plan and base model.
     pub fn resume(
         dataset: Arc<Dataset>,
         plan: TrainingPlan,
@@ -136,8 +136,8 @@ impl BoostingTrainer {
         Self::resume_with_workers(dataset, plan, checkpoint, Default::default(), interrupt)
     }
 
-    /// As [`resume`](Self::resume), with the other ranks of a team: of as many as began, or, where the
-    /// model is that of one process, of any other number.
+    /// As [`resume`](Self::resume), for one of several workers. Their number must be that of the
+    /// training before, unless the model is that of a single process; then any number will do.
     pub fn resume_with_workers(
         dataset: Arc<Dataset>,
         plan: TrainingPlan,
@@ -176,7 +176,7 @@ impl BoostingTrainer {
     }
 }
 
-/// Refuses what trees of classes cannot do.
+/// Returns an error for options that classes do not support.
 fn check_classes(dataset: &Dataset, plan: &TrainingPlan) -> Result<()> {
     if plan.params.step != StepRule::Newton {
         let what = "an exact step is a line of scores, and the scores of classes are none";
@@ -194,8 +194,8 @@ fn check_classes(dataset: &Dataset, plan: &TrainingPlan) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what a team cannot do: categories, and what the gradients of all docs decide where a
-/// rank has those of some.
+/// Returns an error for options that several workers do not support: categories, and whatever
+/// depends on the gradients of all documents.
 fn check_shared(
     (workers, mode): (&WorkerGroup, WorkerMode),
     dataset: &Dataset,
@@ -222,7 +222,7 @@ fn check_shared(
     Ok(())
 }
 
-/// What is watched, if everything that can be checked alone is as it should be.
+/// Checks the plan on this worker alone; returns the evaluation sets.
 fn checked(dataset: &Arc<Dataset>, plan: &mut TrainingPlan) -> Result<EvaluationSets> {
     plan.params.check()?;
     let (sets, metrics) =

@@ -1,8 +1,8 @@
-//! Adding the gradients of docs to the sums of their cells.
+//! Adds the gradients of documents to the sums of their cells.
 //!
-//! Scalar on purpose: one addition to memory a cell, 1.1 cycles, where gathering and scattering
-//! vectors takes twice as long. The number of columns is known to the compiler, so that the loop over
-//! them disappears, and the sums of a column are an array that a byte cannot leave.
+//! Scalar on purpose: one addition to memory per cell takes 1.1 cycles; gathering and scattering
+//! vectors takes twice as long. The number of columns is a compile-time constant, so the loop over
+//! them is unrolled, and the sums of a column are an array that a byte index cannot leave.
 #![expect(unsafe_code, reason = "a kernel: asks for rows before they are needed")]
 
 use crate::tree::column_strips::Strip;
@@ -12,31 +12,32 @@ use std::ops::Range;
 pub(crate) const MOST_COLUMNS: usize = 24;
 /// The most sums of a tile: 48 KB, the first-level cache.
 pub(crate) const TILE_SUMS: usize = 24 * 256;
-/// Sums of a column that stay zero: one line. Else the sums of one byte in all columns would be in
-/// two sets of the first-level cache, and many columns have a byte that most docs have.
+/// Sums of a column that stay zero: one cache line. Without the gap, the sums of one byte value in
+/// all columns would be in two sets of the first-level cache, and many columns share their dominant
+/// byte.
 pub(crate) const GAP: usize = 8;
 
-/// How many docs ahead a row is brought into the first-level cache.
+/// How many documents ahead a row is prefetched into the first-level cache.
 const AHEAD: usize = 8;
 
-/// Some docs of a table, and some columns of one of its strips.
+/// Some documents, and some columns of one strip.
 #[derive(Clone, Copy)]
 pub(crate) struct StripBlock<'a> {
     pub(crate) strip: Strip<'a>,
     pub(crate) docs: &'a [u32],
-    /// The packed gradient of each of `docs`.
+    /// The packed gradient of each document.
     pub(crate) gradients: &'a [u64],
-    /// The places of the columns, rising.
+    /// The positions of the columns, ascending.
     pub(crate) positions: &'a [u32],
-    /// Docs to ask for meanwhile, and where their cells are.
+    /// Documents to prefetch meanwhile, and their strip.
     pub(crate) next: &'a [u32],
     pub(crate) next_strip: Strip<'a>,
 }
 
-/// Adds the gradients to the sums of the columns, `stride` each.
+/// Adds the gradients to the sums of the columns, `stride` sums each.
 ///
 /// # Panics
-/// If there are other sums than these.
+/// If the number of sums is not `stride` times the number of columns.
 pub(crate) fn accumulate(block: StripBlock<'_>, stride: usize, sums: &mut [u64]) {
     assert_eq!(sums.len(), block.positions.len() * stride, "the sums of a block");
     match stride {
@@ -75,7 +76,7 @@ fn by_kind<const STRIDE: usize, const WIDTH: usize>(
     let positions = positions.map(|position| position.wrapping_sub(block.strip.first) as usize);
     let (first, end) = (positions[0], positions[WIDTH - 1] + 1);
     if end - first == WIDTH {
-        // Neighbours: where they are is known when the first is.
+        // Neighbouring columns have constant offsets.
         let run: [usize; WIDTH] = std::array::from_fn(|i| i);
         unrolled(block, first..end, &run, sums);
     } else {
@@ -96,7 +97,7 @@ fn unrolled<const STRIDE: usize, const WIDTH: usize>(
     let num_docs = docs.len().min(block.gradients.len());
     let (docs, gradients) = (&docs[..num_docs], &block.gradients[..num_docs]);
     let first = part.start.wrapping_add(columns[0]);
-    // Numbers instead of iterators: what these keep on the stack costs as much as sums do.
+    // Indices instead of iterators, which would spill to the stack.
     for i in 0..num_docs {
         if i < next.len() {
             let at = (next[i] as usize).wrapping_mul(next_strip.pitch);
@@ -108,15 +109,14 @@ fn unrolled<const STRIDE: usize, const WIDTH: usize>(
         let cells = &bytes[at.wrapping_add(part.start)..at.wrapping_add(part.end)];
         let gradient = gradients[i];
         for (sums, &column) in sums.iter_mut().zip(columns) {
-            // Bytes are below the gap, before which there is a power of two: the mask is for the
-            // compiler.
+            // Bytes are below the power of two before the gap; the mask only tells the compiler so.
             let sum = &mut sums[usize::from(cells[column]) & (STRIDE - GAP - 1)];
             *sum = sum.wrapping_add(gradient);
         }
     }
 }
 
-/// The same without knowing the numbers.
+/// The same loop without compile-time sizes.
 pub(crate) fn plain(block: StripBlock<'_>, stride: usize, sums: &mut [u64]) {
     let Strip { bytes, pitch, first } = block.strip;
     for (&doc, &gradient) in block.docs.iter().zip(block.gradients) {
@@ -128,7 +128,7 @@ pub(crate) fn plain(block: StripBlock<'_>, stride: usize, sums: &mut [u64]) {
     }
 }
 
-/// Asks for the cells of some docs, which lie anywhere in the table.
+/// Prefetches the cells of some documents.
 pub(crate) fn fetch(strip: Strip<'_>, docs: &[u32], byte: usize) {
     for &doc in docs {
         let row = (doc as usize).wrapping_mul(strip.pitch);
@@ -136,7 +136,7 @@ pub(crate) fn fetch(strip: Strip<'_>, docs: &[u32], byte: usize) {
     }
 }
 
-/// Asks for a byte in the second-level cache: the first is full of sums.
+/// Prefetches a byte into the second-level cache: the first is full of sums.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn prefetch_far(bytes: &[u8], at: usize) {
@@ -146,7 +146,7 @@ fn prefetch_far(bytes: &[u8], at: usize) {
     unsafe { _mm_prefetch::<_MM_HINT_T1>(address) }
 }
 
-/// Asks for a byte in the first-level cache.
+/// Prefetches a byte into the first-level cache.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn prefetch_near(bytes: &[u8], at: usize) {

@@ -1,12 +1,13 @@
-//! Picking out the docs that are loud in a run.
+//! Selects the documents that are active in a sparse run.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
 use crate::simd::Level;
 
-/// More room than there are docs: whole vectors are written.
+/// Extra room in the output, because whole vectors are written.
 pub(crate) const ROOM: usize = 16;
 
-/// Some docs, the packed gradient of each, and the runs that it is loud in, as many of each.
+/// Documents with their packed gradients and the runs in which they are active, all of the same
+/// length.
 #[derive(Clone, Copy)]
 pub(crate) struct RunDocs<'a> {
     pub(crate) docs: &'a [u32],
@@ -14,19 +15,19 @@ pub(crate) struct RunDocs<'a> {
     pub(crate) active_runs: &'a [u32],
 }
 
-/// Moves the docs that are loud in a run, and their gradients, to the front of `docs` and `gradients`,
-/// which have [`ROOM`] beyond them; returns how many there are.
+/// Copies the documents that are active in a run, and their gradients, to the front of `docs` and
+/// `gradients`; returns their number. Both need [`ROOM`] more than the number of documents.
 ///
 /// # Panics
 /// If there is less room.
 pub(crate) fn select_active(
     level: Level,
-    crowd: RunDocs<'_>,
+    run_docs: RunDocs<'_>,
     run: usize,
     docs: &mut [u32],
     gradients: &mut [u64],
 ) -> usize {
-    let RunDocs { docs: all, gradients: of_all, active_runs } = crowd;
+    let RunDocs { docs: all, gradients: of_all, active_runs } = run_docs;
     assert!(all.len() == of_all.len() && all.len() == active_runs.len(), "as many of each");
     assert!(docs.len().min(gradients.len()) >= all.len() + ROOM, "room for all");
     let (mut at, mut len) = (0, 0);
@@ -34,10 +35,10 @@ pub(crate) fn select_active(
     if level == Level::Avx512 && level.is_available() {
         at = all.len() / 16 * 16;
         // SAFETY: the features are there; the lengths were checked just now.
-        len = unsafe { avx512::select_active(crowd, run, docs, gradients) };
+        len = unsafe { avx512::select_active(run_docs, run, docs, gradients) };
     }
     for ((&doc, &gradient), active_runs) in all.iter().zip(of_all).zip(active_runs).skip(at) {
-        // Without a branch: the next doc takes the place of a quiet one.
+        // Branch-free: the next document overwrites an inactive one.
         (docs[len], gradients[len]) = (doc, gradient);
         len += (active_runs >> run & 1) as usize;
     }
@@ -52,27 +53,27 @@ mod avx512 {
         _mm512_set1_epi32, _mm512_storeu_si512, _mm512_test_epi32_mask,
     };
 
-    /// Picks from the docs that fill whole vectors.
+    /// Selects from the documents that fill whole vectors.
     ///
     /// # Safety
-    /// There are as many docs, gradients and bits, and sixteen places more than these in `docs` and
-    /// `gradients`.
+    /// The three slices of `run_docs` are equally long; `docs` and `gradients` are at least sixteen
+    /// longer.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,popcnt,bmi1,bmi2")]
     pub(super) unsafe fn select_active(
-        crowd: RunDocs<'_>,
+        run_docs: RunDocs<'_>,
         run: usize,
         docs: &mut [u32],
         gradients: &mut [u64],
     ) -> usize {
         let bit = _mm512_set1_epi32(1 << run);
         let mut len = 0;
-        for at in (0..crowd.docs.len() / 16 * 16).step_by(16) {
+        for at in (0..run_docs.docs.len() / 16 * 16).step_by(16) {
             // SAFETY: sixteen of each are there from `at` on.
             let (active_runs, all, low, high) = unsafe {
-                let gradients = crowd.gradients.as_ptr().add(at);
+                let gradients = run_docs.gradients.as_ptr().add(at);
                 (
-                    _mm512_loadu_si512(crowd.active_runs.as_ptr().add(at).cast()),
-                    _mm512_loadu_si512(crowd.docs.as_ptr().add(at).cast()),
+                    _mm512_loadu_si512(run_docs.active_runs.as_ptr().add(at).cast()),
+                    _mm512_loadu_si512(run_docs.docs.as_ptr().add(at).cast()),
                     _mm512_loadu_si512(gradients.cast()),
                     _mm512_loadu_si512(gradients.add(8).cast()),
                 )
@@ -109,13 +110,13 @@ mod tests {
                 let gradients: Vec<u64> = docs.iter().map(|&doc| draw(1, 1, doc.into())).collect();
                 let active_runs: Vec<u32> =
                     docs.iter().map(|&doc| draw(2, 2, doc.into()) as u32).collect();
-                let crowd =
+                let run_docs =
                     RunDocs { docs: &docs, gradients: &gradients, active_runs: &active_runs };
                 let is_active = |i: &usize| active_runs[*i] >> run & 1 == 1;
                 let expected: Vec<_> = (0..docs.len()).filter(is_active).collect();
                 for level in Level::available() {
                     let (mut to, mut of) = ([9; 512 + ROOM], [9; 512 + ROOM]);
-                    let found = select_active(level, crowd, run, &mut to, &mut of);
+                    let found = select_active(level, run_docs, run, &mut to, &mut of);
                     let pairs = to.into_iter().zip(of).take(found);
                     assert!(pairs.eq(expected.iter().map(|&i| (docs[i], gradients[i]))));
                     assert_eq!(found, expected.len());

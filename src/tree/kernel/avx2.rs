@@ -1,4 +1,4 @@
-//! Searching histograms, four values a step.
+//! Histogram search with AVX2: four values per step.
 #![expect(unsafe_code, reason = "a kernel: AVX2 behind a run-time check")]
 
 use super::LevelReductions;
@@ -8,32 +8,36 @@ use crate::tree::split_search::{NodeColumns, SearchResult};
 
 pub(super) fn search(
     columns: NodeColumns<'_>,
-    tables: &mut SearchScratch,
+    search_scratch: &mut SearchScratch,
     found: &mut SearchResult,
 ) {
     debug_assert!(Level::Avx2.is_available());
     // SAFETY: `kernel::search` comes here only after `Level::Avx2.is_available()`, which checks the
     // features that `run` is compiled for.
-    unsafe { run(columns, tables, found) }
+    unsafe { run(columns, search_scratch, found) }
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn run(columns: NodeColumns<'_>, tables: &mut SearchScratch, found: &mut SearchResult) {
-    columns.run(&PortableOps, tables, found);
+fn run(columns: NodeColumns<'_>, search_scratch: &mut SearchScratch, found: &mut SearchResult) {
+    columns.run(&PortableOps, search_scratch, found);
 }
 
 pub(super) fn add_node(
     columns: NodeColumns<'_>,
-    tables: &mut SearchScratch,
-    tally: &mut LevelReductions,
+    search_scratch: &mut SearchScratch,
+    reductions: &mut LevelReductions,
 ) {
     debug_assert!(Level::Avx2.is_available());
     // SAFETY: `kernel::add_node` comes here only after `Level::Avx2.is_available()`, which checks the
-    // features that `run_tally` is compiled for.
-    unsafe { run_tally(columns, tables, tally) }
+    // features that `run_level` is compiled for.
+    unsafe { run_level(columns, search_scratch, reductions) }
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn run_tally(columns: NodeColumns<'_>, tables: &mut SearchScratch, tally: &mut LevelReductions) {
-    tally.add_node(&PortableOps, columns, tables);
+fn run_level(
+    columns: NodeColumns<'_>,
+    search_scratch: &mut SearchScratch,
+    reductions: &mut LevelReductions,
+) {
+    reductions.add_node(&PortableOps, columns, search_scratch);
 }

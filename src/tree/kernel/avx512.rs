@@ -1,4 +1,5 @@
-//! Cutting docs in two, sixteen a step, and searching histograms, eight values a step.
+//! Partitioning with AVX-512, sixteen documents per step, and histogram search, eight values per
+//! step.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
 use super::LevelReductions;
@@ -17,7 +18,7 @@ use std::arch::x86_64::{
     _mm512_storeu_si512, _mm512_sub_epi32, _mm512_test_epi32_mask,
 };
 
-/// Whether all docs of a column can be told from each other by the 31 bits that a gather takes.
+/// Whether the 31-bit offsets of a gather reach all documents of the column.
 pub(super) fn fits(bytes: &[u8]) -> bool {
     bytes.len() <= 1 << 31
 }
@@ -30,7 +31,7 @@ pub(super) fn partition(
 ) -> usize {
     debug_assert!(Level::Avx512.is_available());
     assert!(docs.len() == right.len() && fits(bytes));
-    // Three bytes after that of a doc are read with it.
+    // A gather reads three bytes after that of a document.
     assert!(bytes.len() > 3);
     // SAFETY: `kernel::part` comes here only after `Level::Avx512.is_available()`, which checks the
     // features that `run` is compiled for; the column was checked just now.
@@ -54,7 +55,7 @@ unsafe fn run(bytes: &[u8], side: &LeftBytes, docs: &mut [u32], right: &mut [u32
         let sixteen = unsafe { _mm512_loadu_si512(docs.as_ptr().add(at).cast()) };
         let (first, end) = (docs[at], docs[at + 15]);
         let cells = match bytes.get(first as usize..).and_then(<[u8]>::first_chunk::<64>) {
-            // Docs are rising: these lie in one window, which is read at once.
+            // Documents are ascending, so these lie in one window, which is read at once.
             Some(window) if end.wrapping_sub(first) < 64 => {
                 // SAFETY: 64 bytes.
                 let window = unsafe { _mm512_loadu_si512(window.as_ptr().cast()) };
@@ -62,15 +63,15 @@ unsafe fn run(bytes: &[u8], side: &LeftBytes, docs: &mut [u32], right: &mut [u32
                 _mm512_permutexvar_epi8(positions, window)
             }
             _ => {
-                // No doc is outside of the table; what is not checked elsewhere costs less here than a
-                // pass.
+                // Documents are always inside of the table; clamping here is cheaper than checking
+                // them in a separate pass.
                 let positions = _mm512_min_epu32(sixteen, last);
                 // SAFETY: each place is an offset into `bytes` with three more bytes after it.
                 unsafe { _mm512_i32gather_epi32::<1>(positions, bytes.as_ptr().cast()) }
             }
         };
         let cells = _mm512_and_si512(cells, last_byte);
-        // The word of the byte is below eight: the upper half of the table is never looked at.
+        // The index of the word is below eight, so the upper half of the table is never used.
         let word = _mm512_permutexvar_epi32(_mm512_srli_epi32::<5>(cells), words);
         let bit = _mm512_srlv_epi32(word, _mm512_and_si512(cells, low));
         let goes = _mm512_test_epi32_mask(bit, one);
@@ -80,55 +81,63 @@ unsafe fn run(bytes: &[u8], side: &LeftBytes, docs: &mut [u32], right: &mut [u32
             let kept = _mm512_maskz_compress_epi32(goes, sixteen);
             _mm512_storeu_si512(docs.as_mut_ptr().add(left).cast(), kept);
         }
-        let moved = at - left;
-        // SAFETY: `moved <= at`, so sixteen docs from there on are in `right`.
+        let num_right = at - left;
+        // SAFETY: `num_right <= at`, so sixteen docs from there on are in `right`.
         unsafe {
             let kept = _mm512_maskz_compress_epi32(!goes, sixteen);
-            _mm512_storeu_si512(right.as_mut_ptr().add(moved).cast(), kept);
+            _mm512_storeu_si512(right.as_mut_ptr().add(num_right).cast(), kept);
         }
         left += goes.count_ones() as usize;
         at += 16;
     }
-    let moved = whole - left;
+    let num_right = whole - left;
     let tail = &mut docs[whole..];
-    let more = plain(|doc| bytes[doc as usize], side, tail, &mut right[moved..]);
+    let more = plain(|doc| bytes[doc as usize], side, tail, &mut right[num_right..]);
     docs.copy_within(whole..whole + more, left);
     left + more
 }
 
 pub(super) fn search(
     columns: NodeColumns<'_>,
-    tables: &mut SearchScratch,
+    search_scratch: &mut SearchScratch,
     found: &mut SearchResult,
 ) {
     debug_assert!(Level::Avx512.is_available());
     // SAFETY: `kernel::search` comes here only after `Level::Avx512.is_available()`, which checks
     // the features that `run_search` is compiled for.
-    unsafe { run_search(columns, tables, found) }
+    unsafe { run_search(columns, search_scratch, found) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt,bmi1,bmi2")]
-fn run_search(columns: NodeColumns<'_>, tables: &mut SearchScratch, found: &mut SearchResult) {
-    columns.run(&Avx512Ops, tables, found);
+fn run_search(
+    columns: NodeColumns<'_>,
+    search_scratch: &mut SearchScratch,
+    found: &mut SearchResult,
+) {
+    columns.run(&Avx512Ops, search_scratch, found);
 }
 
 pub(super) fn add_node(
     columns: NodeColumns<'_>,
-    tables: &mut SearchScratch,
-    tally: &mut LevelReductions,
+    search_scratch: &mut SearchScratch,
+    reductions: &mut LevelReductions,
 ) {
     debug_assert!(Level::Avx512.is_available());
     // SAFETY: `kernel::add_node` comes here only after `Level::Avx512.is_available()`, which checks
-    // the features that `run_tally` is compiled for.
-    unsafe { run_tally(columns, tables, tally) }
+    // the features that `run_level` is compiled for.
+    unsafe { run_level(columns, search_scratch, reductions) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt,bmi1,bmi2")]
-fn run_tally(columns: NodeColumns<'_>, tables: &mut SearchScratch, tally: &mut LevelReductions) {
-    tally.add_node(&Avx512Ops, columns, tables);
+fn run_level(
+    columns: NodeColumns<'_>,
+    search_scratch: &mut SearchScratch,
+    reductions: &mut LevelReductions,
+) {
+    reductions.add_node(&Avx512Ops, columns, search_scratch);
 }
 
-/// Sums eight at a time, splits sixteen at a time. Only for machines that have AVX-512.
+/// Sums eight at a time, filters splits sixteen at a time. Only for machines with AVX-512.
 pub(super) struct Avx512Ops;
 
 impl SearchOps for Avx512Ops {
@@ -139,21 +148,21 @@ impl SearchOps for Avx512Ops {
     }
 
     #[inline]
-    fn filter_prefix(&self, question: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
+    fn filter_prefix(&self, split_filter: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
         // SAFETY: `Avx512Ops` is used below `search` alone, whose caller has checked the features.
-        unsafe { filter_prefix(question, prefix, more) }
+        unsafe { filter_prefix(split_filter, prefix, more) }
     }
 
     #[inline]
-    fn filter_sums(&self, question: &SplitFilter, sums: &[u64]) -> [bool; 2] {
+    fn filter_sums(&self, split_filter: &SplitFilter, sums: &[u64]) -> [bool; 2] {
         // SAFETY: `Avx512Ops` is used below `search` alone, whose caller has checked the features.
-        unsafe { filter_sums(question, sums) }
+        unsafe { filter_sums(split_filter, sums) }
     }
 }
 
-/// The sums up to each of eight places, `before` what comes before; the sum of all after.
+/// The prefix sums of eight numbers, starting from `before`, which becomes the sum of all so far.
 ///
-/// The eight are summed up by themselves first, so that none waits long for those before.
+/// The eight are summed by themselves first, to shorten the dependency chain.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn add_eight(sums: &[u64; 8], before: &mut __m512i) -> __m512i {
@@ -180,9 +189,9 @@ fn prefix_sums(sums: &[u64], to: &mut [u64; 256]) {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn filter_sums(question: &SplitFilter, sums: &[u64]) -> [bool; 2] {
+fn filter_sums(split_filter: &SplitFilter, sums: &[u64]) -> [bool; 2] {
     let mut before = _mm512_setzero_si512();
-    let filter = BroadcastFilter::of(question);
+    let filter = BroadcastFilter::of(split_filter);
     let mut seen = [0; 2];
     for pair in sums.as_chunks::<8>().0.as_chunks::<2>().0 {
         let first = add_eight(&pair[0], &mut before);
@@ -194,9 +203,9 @@ fn filter_sums(question: &SplitFilter, sums: &[u64]) -> [bool; 2] {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn filter_prefix(question: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
+fn filter_prefix(split_filter: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
     let more = _mm512_set1_epi64(more.cast_signed());
-    let filter = BroadcastFilter::of(question);
+    let filter = BroadcastFilter::of(split_filter);
     let mut seen = [0; 2];
     for prefix in prefix.as_chunks::<FILTER_LANES>().0 {
         // SAFETY: sixteen words are the 128 bytes that are read.
@@ -210,7 +219,7 @@ fn filter_prefix(question: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2]
     seen.map(|lanes| lanes != 0)
 }
 
-/// A question in all lanes.
+/// A filter with its values in all lanes.
 struct BroadcastFilter {
     low: __m512i,
     high: __m512i,
@@ -224,8 +233,8 @@ struct BroadcastFilter {
 impl BroadcastFilter {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    fn of(question: &SplitFilter) -> Self {
-        let &SplitFilter { total, least, l2, threshold } = question;
+    fn of(split_filter: &SplitFilter) -> Self {
+        let &SplitFilter { total, least, l2, threshold } = split_filter;
         let low = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
         Self {
             low,
@@ -238,7 +247,8 @@ impl BroadcastFilter {
         }
     }
 
-    /// Looks at the splits after sixteen places: those that beat the bar, those that are splits.
+    /// Checks the splits after sixteen codes: which may beat the threshold, and which are large
+    /// enough on both sides.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     fn look(&self, first: __m512i, second: __m512i, [beats, splits]: &mut [__mmask16; 2]) {

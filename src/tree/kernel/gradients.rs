@@ -1,4 +1,4 @@
-//! Passes over the gradients of all docs: safe loops, compiled for each level of instructions.
+//! Passes over the gradients of all documents: safe loops, compiled for each SIMD level.
 #![expect(unsafe_code, reason = "a kernel: vector instructions behind a run-time check")]
 
 use crate::gradient::Gradient;
@@ -7,16 +7,16 @@ use crate::simd::Level;
 /// How gradients become packed integers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packing {
-    /// Units of a gradient and of a hessian.
+    /// The factors for gradients and hessians.
     pub(crate) scale: [f64; 2],
-    /// What is added before the part behind the point is cut off.
+    /// Added before truncation: 0.5 to round, 0 to truncate.
     pub(crate) half: f64,
-    /// Whether docs are counted, and not their hessians.
+    /// Whether documents are counted instead of their hessians.
     pub(crate) counts: bool,
 }
 
-/// The bits of the largest absolute gradient and hessian: they rise with the numbers, and those of what
-/// is no number come last.
+/// The bits of the largest absolute gradient and hessian. Their order is that of the numbers, with
+/// NaN last.
 pub(crate) fn largest(level: Level, gradients: &[Gradient]) -> [u32; 2] {
     match level {
         #[cfg(target_arch = "x86_64")]
@@ -29,8 +29,8 @@ pub(crate) fn largest(level: Level, gradients: &[Gradient]) -> [u32; 2] {
     }
 }
 
-/// The sums of absolute gradients and hessians in whole units, of which a number has `factors`, and fewer
-/// than 2^51.
+/// The sums of absolute gradients and hessians in whole units, `factors` units to 1. Sums must be
+/// below 2^51.
 pub(crate) fn units(level: Level, gradients: &[Gradient], factors: [f64; 2]) -> [u64; 2] {
     match level {
         #[cfg(target_arch = "x86_64")]
@@ -43,7 +43,7 @@ pub(crate) fn units(level: Level, gradients: &[Gradient], factors: [f64; 2]) -> 
     }
 }
 
-/// Packs gradients, the upper half of a slot for the gradient and the lower one for the hessian.
+/// Packs gradients: the gradient into the upper half, the hessian into the lower.
 pub(crate) fn pack(level: Level, gradients: &[Gradient], packing: Packing, to: &mut [u64]) {
     match level {
         #[cfg(target_arch = "x86_64")]
@@ -72,7 +72,7 @@ mod plain {
     pub(super) fn units(gradients: &[Gradient], factors: [f64; 2]) -> [u64; 2] {
         gradients.iter().fold([0; 2], |[grad, hess]: [u64; 2], gradient| {
             let parts = [gradient.grad.abs(), gradient.hess.max(0.0)].map(f64::from);
-            // Where one is infinite, nobody looks at the sum.
+            // If a number is infinite, the sum is not used.
             let add = |sum: u64, kind: usize| sum.wrapping_add(whole(parts[kind] * factors[kind]));
             [add(grad, 0), add(hess, 1)]
         })
@@ -89,10 +89,10 @@ mod plain {
         }
     }
 
-    /// The nearest whole number, of one from 0 to 2^51; anything, of another.
+    /// Rounds a number from 0 to 2^51; the result is arbitrary for others.
     #[inline(always)]
     fn whole(number: f64) -> u64 {
-        // From here on to twice that, floats are the whole numbers, and so are their bits.
+        // From here to twice this, floats are exactly the integers, and so are their bits.
         const SHIFT: f64 = 4_503_599_627_370_496.0;
         (number + SHIFT).to_bits().wrapping_sub(SHIFT.to_bits())
     }
@@ -141,7 +141,7 @@ mod tests {
                 gradients.iter().map(part).fold(0.0f32, |most, part| most.max(part.abs()))
             };
             let expected = [most(|g| g.grad), most(|g| g.hess)].map(f32::to_bits);
-            // Halves of a unit to the even neighbour.
+            // Halves round to even.
             let sum = |part: fn(&Gradient) -> f32, factor: f64| {
                 let units = gradients.iter().map(|g| f64::from(part(g).abs()) * factor);
                 units.map(|units| units.round_ties_even() as u64).sum::<u64>()

@@ -1,5 +1,5 @@
-//! What the splits of a level take off, summed over its nodes: one safe loop, compiled for each level
-//! of instructions.
+//! The reductions of all splits of a level, summed over its nodes: one safe loop, compiled for each
+//! SIMD level.
 
 use super::search::{SearchOps, SearchScratch, feature_sums, padded, score_all};
 use crate::tree::features::FeatureSet;
@@ -8,10 +8,10 @@ use crate::tree::split_search::{NodeColumns, SearchNode, SplitSearcher};
 use crate::tree::symmetric_search::LevelCriteria;
 use std::ops::Range;
 
-/// What each split on some columns takes off, in all nodes so far.
+/// The reduction of each split on some columns, over all nodes added so far.
 #[derive(Debug)]
 pub(crate) struct LevelReductions {
-    /// The first of the columns, in the scanner's list.
+    /// The index of the first column in the searcher's positions.
     first: usize,
     /// `features[of_column[c]]` are the features of a column.
     of_column: Vec<Range<usize>>,
@@ -22,38 +22,39 @@ pub(crate) struct LevelReductions {
 /// The splits on one feature.
 #[derive(Debug)]
 struct FeatureReductions {
-    /// The number of the feature.
+    /// Its slot index.
     slot: usize,
-    /// Where the values for missing cells on the right begin, and those for the left after them.
+    /// The start of the reductions with missing values on the right; those with missing values on
+    /// the left follow.
     start: usize,
     len: usize,
-    /// Whether a node has missing cells: else it does not matter where they go.
+    /// Whether a node has missing values; otherwise their side does not matter.
     has_missing: bool,
 }
 
-/// A question to all nodes of a level.
+/// A split for all nodes of a level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LevelSplit {
     pub(crate) slot: usize,
-    /// The last code that goes left; of categories, the only one.
+    /// The last code that goes left; for a categorical feature, the only one.
     pub(crate) code: u8,
-    /// `None` where no cell is missing.
+    /// `None` if no value is missing.
     pub(crate) missing_left: Option<bool>,
-    /// What it takes off in all nodes, in packed units.
+    /// The reduction in all nodes, in packed units.
     pub(crate) reduction: f64,
-    /// What it was chosen by.
+    /// What splits are compared by.
     pub(crate) score: f64,
 }
 
 impl LevelSplit {
-    /// Whether it takes off more, or as much and asks of a feature before the other's.
+    /// Whether it has a higher score, or the same and a smaller slot.
     pub(crate) fn beats(&self, other: &Self) -> bool {
         self.score > other.score || self.score == other.score && self.slot < other.slot
     }
 }
 
 impl LevelReductions {
-    /// Of no nodes, for columns of the scanner's list and a set of features.
+    /// No nodes yet, for some columns of the searcher and a set of features.
     pub(crate) fn new(
         searcher: &SplitSearcher<'_>,
         columns: Range<usize>,
@@ -74,14 +75,14 @@ impl LevelReductions {
         Self { first: columns.start, of_column, features, values: vec![0.0; start] }
     }
 
-    /// Adds a node, its sums in the columns from the scanner's `first` on.
+    /// Adds the reductions of a node.
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
     pub(super) fn add_node(
         &mut self,
-        kit: &impl SearchOps,
+        ops: &impl SearchOps,
         columns: NodeColumns<'_>,
-        tables: &mut SearchScratch,
+        search_scratch: &mut SearchScratch,
     ) {
         let NodeColumns { searcher, first, sums, .. } = columns;
         let of_column = &self.of_column[first - self.first..];
@@ -91,17 +92,23 @@ impl LevelReductions {
                 let codes = usize::from(slot.codes);
                 let values = &mut self.values[feature.start..feature.start + 2 * feature.len];
                 if slot.is_whole {
-                    add_feature(kit, columns, (sums, codes), (feature, values), tables);
+                    add_feature(ops, columns, (sums, codes), (feature, values), search_scratch);
                 } else {
                     let mut slot_sums = [0; 256];
                     feature_sums(sums, slot, &mut slot_sums[..codes]);
-                    add_feature(kit, columns, (&slot_sums, codes), (feature, values), tables);
+                    add_feature(
+                        ops,
+                        columns,
+                        (&slot_sums, codes),
+                        (feature, values),
+                        search_scratch,
+                    );
                 }
             }
         }
     }
 
-    /// The question that takes off most, the first of equals; `base` is the value of all nodes.
+    /// The split that reduces the loss most, the first of equals.
     pub(crate) fn best(
         &self,
         searcher: &SplitSearcher<'_>,
@@ -130,7 +137,7 @@ impl LevelReductions {
                 }
                 let most = match noise {
                     Some(noise) => score_all(noise, (feature_id, missing_left), scores),
-                    // What takes nothing off is no split.
+                    // A split must reduce something.
                     None => scores.iter().fold(0.0, |most, &x| if x > most { x } else { most }),
                 };
                 let least = if noise.is_some() { f64::NEG_INFINITY } else { 0.0 };
@@ -151,35 +158,35 @@ impl LevelReductions {
     }
 }
 
-/// Adds a node to the splits on one feature; the last of its sums is that of missing cells.
+/// Adds a node to the splits on one feature; the last of its sums is that of missing values.
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
 #[inline(always)]
 fn add_feature(
-    kit: &impl SearchOps,
+    ops: &impl SearchOps,
     columns: NodeColumns<'_>,
     (sums, codes): (&[u64], usize),
     (feature, values): (&mut FeatureReductions, &mut [f64]),
-    tables: &mut SearchScratch,
+    search_scratch: &mut SearchScratch,
 ) {
     let NodeColumns { searcher, node, .. } = columns;
     let missing = sums[codes - 1];
     let (right, left) = values.split_at_mut(feature.len);
     if missing != 0 && !feature.has_missing {
-        // To the nodes so far it is all one.
+        // Up to here the side of missing values made no difference.
         left.copy_from_slice(right);
         feature.has_missing = true;
     }
     let is_category = searcher.slots.all()[feature.slot].is_category;
-    // A category is parted from the rest; all others cannot be named.
+    // A single category is separated from the rest. The code of all others cannot be named.
     let num_splits = codes - 1 - usize::from(is_category);
     if is_category {
-        tables.prefix[..num_splits].copy_from_slice(&sums[..num_splits]);
+        search_scratch.prefix[..num_splits].copy_from_slice(&sums[..num_splits]);
     } else {
-        kit.prefix_sums(&sums[..feature.len], &mut tables.prefix);
+        ops.prefix_sums(&sums[..feature.len], &mut search_scratch.prefix);
     }
-    let prefix = &mut tables.prefix[..feature.len];
+    let prefix = &mut search_scratch.prefix[..feature.len];
     for (values, more) in [(right, 0), (left, missing)] {
-        // What fills the last step leaves nothing on the right.
+        // Padding: nothing remains on the right.
         prefix[num_splits..].fill(node.total.wrapping_sub(more));
         match &node.constrained {
             None => add_values(node, prefix, more, values),
@@ -194,14 +201,14 @@ fn add_feature(
     }
 }
 
-/// Adds what a split after each code takes off, which is nothing where a side would be too small.
+/// Adds the reduction of a split after each code, or nothing if a side would be too small.
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
 #[inline(always)]
 fn add_values(node: &SearchNode<'_>, prefix: &[u64], more: u64, values: &mut [f64]) {
     let SearchNode { total, least, l2, unsplit_value, .. } = *node;
     let total = GradientSums::of(total);
     let (grad, mass) = (f64::from(total.grad), f64::from(total.mass));
-    // Place after place: from steps of eight the compiler makes gathers and scatters.
+    // One by one: from steps of eight the compiler makes slow gathers and scatters.
     for (prefix, value) in prefix.iter().zip(values) {
         let sums = GradientSums::of(prefix.wrapping_add(more));
         let (left_grad, left_mass) = (f64::from(sums.grad), f64::from(sums.mass));

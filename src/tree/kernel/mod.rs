@@ -1,7 +1,6 @@
-//! The inner loops of tree growth: adding to histograms, searching them, and cutting the docs of a
-//! node in two.
+//! The inner loops of tree growth: summing histograms, searching them, and partitioning documents.
 //!
-//! All forms of a loop give the same result; which one runs is chosen once a call.
+//! All variants of a loop give the same result. The variant is chosen at each call.
 
 mod accumulate;
 mod active_docs;
@@ -26,34 +25,38 @@ pub(super) use sums::{add, subtract, total};
 use super::split_search::{NodeColumns, SearchResult};
 use crate::simd::Level;
 
-/// Searches columns at a level of instructions.
+/// Searches columns at a SIMD level.
 pub(super) fn search(
     level: Level,
     columns: NodeColumns<'_>,
-    tables: &mut SearchScratch,
+    search_scratch: &mut SearchScratch,
     found: &mut SearchResult,
 ) {
     match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if level.is_available() => avx512::search(columns, tables, found),
+        Level::Avx512 if level.is_available() => avx512::search(columns, search_scratch, found),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 if level.is_available() => avx2::search(columns, tables, found),
-        _ => columns.run(&search::PortableOps, tables, found),
+        Level::Avx2 if level.is_available() => avx2::search(columns, search_scratch, found),
+        _ => columns.run(&search::PortableOps, search_scratch, found),
     }
 }
 
-/// Adds a node to a tally, at the scanner's level of instructions.
+/// Adds the reductions of a node at the searcher's SIMD level.
 pub(super) fn add_node(
     columns: NodeColumns<'_>,
-    tables: &mut SearchScratch,
-    tally: &mut LevelReductions,
+    search_scratch: &mut SearchScratch,
+    reductions: &mut LevelReductions,
 ) {
     match columns.searcher.level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if Level::Avx512.is_available() => avx512::add_node(columns, tables, tally),
+        Level::Avx512 if Level::Avx512.is_available() => {
+            avx512::add_node(columns, search_scratch, reductions)
+        }
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 if Level::Avx2.is_available() => avx2::add_node(columns, tables, tally),
-        _ => tally.add_node(&search::PortableOps, columns, tables),
+        Level::Avx2 if Level::Avx2.is_available() => {
+            avx2::add_node(columns, search_scratch, reductions)
+        }
+        _ => reductions.add_node(&search::PortableOps, columns, search_scratch),
     }
 }
 
@@ -67,7 +70,8 @@ mod tests {
 
     #[test]
     fn docs_are_cut_alike_at_every_level() {
-        // Some lie in one window of 64 cells, some in none, the last ones near the end of the column.
+        // Some lie in one window of 64 bytes, some in none, the last ones near the end of the
+        // column.
         let lens = [0u32, 1, 15, 16, 17, 31, 1000];
         for (len, apart) in
             lens.into_iter().flat_map(|len| [1, 3, 4, 5, 37].map(|apart| (len, apart)))
@@ -118,14 +122,14 @@ mod tests {
             let threshold = (size * (draw(seed, 3, 0) % 1000) as f64 / 1e4) as f32;
             let least = 1 + (draw(seed, 4, 0) % u64::from(total.mass + 2)) as u32 / 2;
             for more in [0, more] {
-                let question = SplitFilter { total, least, l2: 0.5, threshold };
-                let plain = PortableOps.filter_prefix(&question, &prefix[0][..len], more);
-                let wide = avx512::Avx512Ops.filter_prefix(&question, &prefix[0][..len], more);
+                let split_filter = SplitFilter { total, least, l2: 0.5, threshold };
+                let plain = PortableOps.filter_prefix(&split_filter, &prefix[0][..len], more);
+                let wide = avx512::Avx512Ops.filter_prefix(&split_filter, &prefix[0][..len], more);
                 assert_eq!(plain, wide, "{seed}");
                 if more == 0 {
                     let sums = &sums[..len];
-                    assert_eq!(PortableOps.filter_sums(&question, sums), plain);
-                    assert_eq!(avx512::Avx512Ops.filter_sums(&question, sums), plain);
+                    assert_eq!(PortableOps.filter_sums(&split_filter, sums), plain);
+                    assert_eq!(avx512::Avx512Ops.filter_sums(&split_filter, sums), plain);
                 }
                 seen[usize::from(plain[0]) + 2 * usize::from(plain[1])] += 1;
             }

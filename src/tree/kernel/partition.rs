@@ -1,10 +1,10 @@
-//! Cutting the docs of a node in two, each side in the order it was.
+//! Partitions documents by a split, keeping the order on both sides.
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512;
 use crate::simd::Level;
 
-/// The bytes of a column that go left: one bit each.
+/// The bytes of a column that go left, a bit each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct LeftBytes([u32; 8]);
 
@@ -24,9 +24,9 @@ impl LeftBytes {
     }
 }
 
-/// Moves the docs, which are rising, that go left to the front of `docs`, and the others to the front of `right`,
-/// which is as long. Returns how many go left. `cells` are the bytes of a column, with at least three
-/// more after the last.
+/// Moves the documents that go left to the front of `docs`, and copies the others to the front of
+/// `right`, which is as long. Returns how many go left. `docs` is ascending; `cells` are the bytes
+/// of a column with at least three more after the last.
 pub(crate) fn partition(
     level: Level,
     cells: &[u8],
@@ -43,7 +43,7 @@ pub(crate) fn partition(
     }
 }
 
-/// Writes each doc to both sides and goes on at one: no branch to guess.
+/// Writes each document to both sides and advances only one of them, which avoids a branch.
 pub(super) fn plain(
     cell: impl Fn(u32) -> u8,
     side: &LeftBytes,

@@ -1,4 +1,4 @@
-//! The search of histograms: one safe loop, compiled for each level of instructions.
+//! The search of histograms: one safe loop, compiled for each SIMD level.
 
 use crate::tree::features::FeatureSlot;
 use crate::tree::packed_gradients::GradientSums;
@@ -9,10 +9,11 @@ use crate::tree::split_search::{
 
 /// Thresholds that are valued in one step.
 pub(super) const LANES: usize = 8;
-/// The most thresholds that are looked at in one step.
+/// Thresholds that are filtered in one step.
 pub(super) const FILTER_LANES: usize = 16;
 
-/// Room for the search of one feature: the sums up to each code, and what a split there is worth.
+/// Scratch space for one feature: the prefix sums of its codes, and the value of a split after
+/// each.
 pub(crate) struct SearchScratch {
     pub(super) prefix: [u64; 256],
     values: [f64; 256],
@@ -24,7 +25,7 @@ impl SearchScratch {
     }
 }
 
-/// Places for so many splits, in whole steps.
+/// The number of splits rounded up to whole steps.
 #[inline]
 pub(super) fn padded(num_splits: usize) -> usize {
     num_splits.next_multiple_of(FILTER_LANES).min(256)
@@ -35,8 +36,8 @@ impl NodeColumns<'_> {
     #[inline(always)]
     pub(super) fn run(
         self,
-        kit: &impl SearchOps,
-        tables: &mut SearchScratch,
+        ops: &impl SearchOps,
+        search_scratch: &mut SearchScratch,
         found: &mut SearchResult,
     ) {
         let stride = self.searcher.shape.stride;
@@ -48,43 +49,44 @@ impl NodeColumns<'_> {
                 }
                 let codes = usize::from(slot.codes);
                 if slot.is_whole {
-                    self.search(kit, (number, sums, codes), tables, found);
+                    self.search(ops, (number, sums, codes), search_scratch, found);
                 } else {
                     let mut slot_sums = [0; 256];
                     feature_sums(sums, slot, &mut slot_sums[..codes]);
-                    self.search(kit, (number, &slot_sums, codes), tables, found);
+                    self.search(ops, (number, &slot_sums, codes), search_scratch, found);
                 }
             }
         }
     }
 
-    /// Searches one feature; the last of its sums is that of missing cells.
+    /// Searches one feature; the last of its sums is that of missing values.
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
     fn search(
         &self,
-        kit: &impl SearchOps,
+        ops: &impl SearchOps,
         (number, sums, codes): (usize, &[u64], usize),
-        tables: &mut SearchScratch,
+        search_scratch: &mut SearchScratch,
         found: &mut SearchResult,
     ) {
         let Some(&missing) = sums.get(codes.wrapping_sub(1)) else { return };
-        // Without missing cells, all docs are left of the last code.
+        // Without missing values, a split after the last code leaves nothing on the right.
         let num_splits = codes - 1 - usize::from(missing == 0);
         let padded = padded(num_splits);
-        let question = self.question();
+        let split_filter = self.split_filter();
         let ways = [(false, 0), (true, missing)];
         let ways = &ways[..=usize::from(missing != 0)];
         let [mut may_beat, mut is_split] = [false; 2];
         if missing == 0 {
-            // After the last code nothing comes: its sums leave nothing on the right.
-            [may_beat, is_split] = kit.filter_sums(&question, &sums[..padded]);
+            // Nothing follows the last code: its padding leaves nothing on the right.
+            [may_beat, is_split] = ops.filter_sums(&split_filter, &sums[..padded]);
         } else {
-            kit.prefix_sums(&sums[..padded], &mut tables.prefix);
+            ops.prefix_sums(&sums[..padded], &mut search_scratch.prefix);
             for &(_, more) in ways {
-                // What fills the last step leaves nothing on the right.
-                tables.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
-                let [beats, splits] = kit.filter_prefix(&question, &tables.prefix[..padded], more);
+                // Padding: nothing remains on the right.
+                search_scratch.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
+                let [beats, splits] =
+                    ops.filter_prefix(&split_filter, &search_scratch.prefix[..padded], more);
                 may_beat |= beats;
                 is_split |= splits;
             }
@@ -97,32 +99,35 @@ impl NodeColumns<'_> {
         if !may_beat && self.node.l2 <= LARGE {
             return;
         }
-        kit.prefix_sums(&sums[..padded], &mut tables.prefix);
+        ops.prefix_sums(&sums[..padded], &mut search_scratch.prefix);
         for &(missing_left, more) in ways {
-            tables.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
-            let (prefix, values) = (&tables.prefix[..padded], &mut tables.values[..padded]);
+            search_scratch.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
+            let (prefix, values) =
+                (&search_scratch.prefix[..padded], &mut search_scratch.values[..padded]);
             let mut most = self.value_all(prefix, more, values);
             if let Some(noise) = &self.node.noise {
                 let feature = self.searcher.slots.all()[number].feature;
                 most = score_all(noise, (feature, missing_left), values);
             }
             if beats(most, number, found.best.as_ref()) {
-                // The value is there: it is one of them.
+                // One of the values is the largest.
                 let at = values.iter().position(|&value| value == most).unwrap_or(0);
                 let left = prefix[at].wrapping_add(more);
                 let test = SplitTest::UpTo(at as u8);
                 let most_left = 2 * u64::from(GradientSums::of(left).mass)
                     >= u64::from(GradientSums::of(self.node.total).mass);
-                // Cells that may be missing one day go where most docs go.
+                // Values that are missing only in other data go where most documents go.
                 let missing_left = if missing == 0 { most_left } else { missing_left };
-                let (value, rank, score, slot) = (most, most, most, number);
-                let choice = SplitCandidate { value, score, rank, slot, test, missing_left, left };
+                let (value, priority, score, slot) = (most, most, most, number);
+                let choice =
+                    SplitCandidate { value, score, priority, slot, test, missing_left, left };
                 found.best = Some(choice);
                 if let Some(noise) = &self.node.noise {
-                    // Again, for its value is lost: its lane of eight alike.
+                    // The value has been overwritten by its score: compute it again, in eight equal
+                    // lanes.
                     let lanes = [prefix[at]; LANES];
                     let value = self.value_all(&lanes, more, &mut [0.0; LANES]);
-                    found.best = Some(SplitCandidate { value, rank: value, ..choice });
+                    found.best = Some(SplitCandidate { value, priority: value, ..choice });
                     self.node.best_so_far.raise(noise.value_bound(most));
                 } else {
                     self.node.best_so_far.raise(most);
@@ -133,19 +138,19 @@ impl NodeColumns<'_> {
 
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    fn question(&self) -> SplitFilter {
+    fn split_filter(&self) -> SplitFilter {
         let SearchNode { total, least, l2, best_so_far, .. } = self.node;
         SplitFilter {
             total: GradientSums::of(*total),
-            // Masses are whole numbers; no sum is above the largest.
+            // Masses are integers; no sum is above the largest `u32`.
             least: least.ceil().min(f64::from(u32::MAX)) as u32,
             l2: *l2 as f32,
             threshold: (best_so_far.get() * (1.0 - 1e-5)) as f32,
         }
     }
 
-    /// What a split after each code is worth, and the most of them; minus infinity where a side
-    /// would be too small.
+    /// Writes the value of a split after each code, and returns the largest; minus infinity if a
+    /// side would be too small.
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
     fn value_all(&self, prefix: &[u64], more: u64, values: &mut [f64]) -> f64 {
@@ -175,7 +180,7 @@ impl NodeColumns<'_> {
     }
 }
 
-/// Puts in place of the value of a split after each code what it is chosen by; the most of that.
+/// Replaces the value of a split after each code by its score with noise, and returns the largest.
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
 #[inline(always)]
 pub(super) fn score_all(
@@ -191,11 +196,12 @@ pub(super) fn score_all(
     most
 }
 
-/// What is asked of the splits of a feature, before they are valued: whether one may be the best of
-/// the node, in single precision and without a division. `a / b` beats `best_so_far` where `a > best_so_far * b`.
+/// A fast test of the splits of a feature before they are valued: whether one may be the best of
+/// the node, in single precision and without a division. `a / b` beats `threshold` if `a >
+/// threshold * b`.
 ///
-/// The sums are exact, and all terms are above zero, so that two dozen roundings lead astray by less
-/// than one part in 2¹⁹; the bar is lowered by more. Nothing overflows while `l2` is not `LARGE`.
+/// The sums are exact and all terms are positive, so two dozen roundings err by less than one part
+/// in 2¹⁹; the threshold is lowered by more than that. Nothing overflows unless `l2` is [`LARGE`].
 pub(super) struct SplitFilter {
     pub(super) total: GradientSums,
     pub(super) least: u32,
@@ -203,23 +209,23 @@ pub(super) struct SplitFilter {
     pub(super) threshold: f32,
 }
 
-/// An `l2` that is far above all masses.
+/// An `l2` far above all masses.
 const LARGE: f64 = (1u64 << 40) as f64;
 
-/// What differs between levels of instructions.
+/// The operations that differ between SIMD levels.
 pub(super) trait SearchOps {
-    /// Writes the sums up to each place.
+    /// Writes the prefix sums.
     fn prefix_sums(&self, sums: &[u64], to: &mut [u64; 256]);
 
-    /// Whether one of the splits may beat the bar, and whether both sides of one are large enough.
-    /// There are as many as fill whole steps.
-    fn filter_prefix(&self, question: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2];
+    /// Whether one of the splits may beat the threshold, and whether one of them is large enough on
+    /// both sides. The splits fill whole steps.
+    fn filter_prefix(&self, split_filter: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2];
 
-    /// The same of sums that have not been added up.
-    fn filter_sums(&self, question: &SplitFilter, sums: &[u64]) -> [bool; 2];
+    /// [`filter_prefix`](Self::filter_prefix) of sums whose prefix sums are not known.
+    fn filter_sums(&self, split_filter: &SplitFilter, sums: &[u64]) -> [bool; 2];
 }
 
-/// The plain loops.
+/// The portable loops.
 pub(super) struct PortableOps;
 
 impl SearchOps for PortableOps {
@@ -234,8 +240,8 @@ impl SearchOps for PortableOps {
 
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    fn filter_prefix(&self, question: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
-        let &SplitFilter { total, least, l2, threshold } = question;
+    fn filter_prefix(&self, split_filter: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
+        let &SplitFilter { total, least, l2, threshold } = split_filter;
         let [mut beats, mut splits] = [[0u32; LANES]; 2];
         for prefix in prefix.as_chunks::<LANES>().0 {
             for lane in 0..LANES {
@@ -255,10 +261,10 @@ impl SearchOps for PortableOps {
 
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    fn filter_sums(&self, question: &SplitFilter, sums: &[u64]) -> [bool; 2] {
+    fn filter_sums(&self, split_filter: &SplitFilter, sums: &[u64]) -> [bool; 2] {
         let mut prefix = [0; 256];
         self.prefix_sums(sums, &mut prefix);
-        self.filter_prefix(question, &prefix[..sums.len()], 0)
+        self.filter_prefix(split_filter, &prefix[..sums.len()], 0)
     }
 }
 

@@ -1,9 +1,9 @@
-//! What is done with all sums of a run of columns: safe loops, compiled for each level of instructions.
+//! Element-wise operations on sums: safe loops, compiled for each SIMD level.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
 use crate::simd::Level;
 
-/// The sum of some sums.
+/// The total of some sums.
 pub(crate) fn total(level: Level, sums: &[u64]) -> u64 {
     match level {
         #[cfg(target_arch = "x86_64")]
@@ -13,7 +13,7 @@ pub(crate) fn total(level: Level, sums: &[u64]) -> u64 {
     }
 }
 
-/// Adds sums to others.
+/// Adds `more` to `to`.
 pub(crate) fn add(level: Level, to: &mut [u64], more: &[u64]) {
     match level {
         #[cfg(target_arch = "x86_64")]
@@ -23,7 +23,7 @@ pub(crate) fn add(level: Level, to: &mut [u64], more: &[u64]) {
     }
 }
 
-/// Subtracts sums from others.
+/// Subtracts `less` from `from`.
 pub(crate) fn subtract(level: Level, from: &mut [u64], less: &[u64]) {
     match level {
         #[cfg(target_arch = "x86_64")]
