@@ -78,6 +78,8 @@ mod py;
 mod queries;
 #[cfg(feature = "train")]
 pub mod random;
+#[cfg(feature = "train")]
+pub mod rounds;
 pub mod simd;
 #[cfg(feature = "train")]
 pub mod tree;
