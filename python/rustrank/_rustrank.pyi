@@ -540,6 +540,12 @@ class NetTrainer:
 
 def net_weights(booster: Booster) -> NDArray[np.float32]: ...
 def with_net_weights(booster: Booster, weights: NDArray[np.float32]) -> Booster: ...
+def calibrated(
+    booster: Booster,
+    scores: NDArray[np.float64],
+    labels: NDArray[np.float64],
+    relevant_from: float,
+) -> Booster: ...
 
 @final
 class Sampler:

@@ -6,6 +6,7 @@
 
 mod arrays;
 mod booster;
+mod calibration;
 mod callables;
 mod combine;
 mod comm;
@@ -28,6 +29,8 @@ use pyo3::prelude::*;
 mod _rustrank {
     #[pymodule_export]
     use super::booster::Booster;
+    #[pymodule_export]
+    use super::calibration::calibrated;
     #[pymodule_export]
     use super::combine::{combine_rankers, mix, sweep, untied, values_of_weights};
     #[pymodule_export]

@@ -265,6 +265,61 @@ class Booster:
         """
         return Booster._of(self._core.with_gains(as_doubles(gain, "gain")))
 
+    def calibrate(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        relevant_from: float = 1,
+        missing: float = math.nan,
+        infinite: str = "error",
+        num_threads: int | None = None,
+    ) -> Booster:
+        """Return the booster with its score made a probability: that the doc is relevant.
+
+        The function from score to probability never falls, so no two docs change places; where it is
+        constant, docs are tied. Of all such functions it is the one with the least squared error on
+        these docs (isotonic regression), which should be docs that the booster was not trained on.
+        Calibrate last: training cannot go on from a calibrated booster.
+
+        Parameters
+        ----------
+        X : array-like of shape (num_docs, num_raw_features), or Dataset
+            Docs, as for `score`.
+        y : array-like of shape (num_docs,), optional
+            Their labels. A Dataset has its own.
+        qid, group, missing, infinite, num_threads
+            As for `score`.
+        relevant_from : float, default 1
+            The smallest label that counts as relevant.
+
+        Examples
+        --------
+        >>> import rustrank as rr
+        >>> docs, held_out = (rr.datasets.make_polynomial(50, seed=seed) for seed in (0, 1))
+        >>> booster = rr.train(rr.Dataset(docs.X, docs.y, qid=docs.qid), num_trees=5)
+        >>> calibrated = booster.calibrate(held_out.X, held_out.y, relevant_from=2)
+        >>> p = calibrated.score(held_out.X)
+        >>> bool(0 <= p.min() and p.max() <= 1 and abs(p.mean() - (held_out.y >= 2).mean()) < 1e-9)
+        True
+        """
+        if isinstance(X, Dataset) == (y is not None):
+            hint = "a Dataset has its own" if y is not None else "only a Dataset has its own"
+            message = f"y: got {shown(y)}, expected the labels of X; {hint}"
+            raise ParamError(message, code="y")
+        labels = X.labels if isinstance(X, Dataset) else y
+        scores = self.score(
+            X, qid=qid, group=group, missing=missing, infinite=infinite, num_threads=num_threads
+        )
+        threshold = real("relevant_from", relevant_from)
+        core = _rustrank.calibrated(self._core, scores, as_doubles(labels, "y"), threshold)
+        if isinstance(X, Dataset) and X._base is None:
+            # An error if the Dataset has base scores: they are no part of what was calibrated.
+            core.score_dataset(X._core, num_threads)
+        return Booster._of(core)
+
     @property
     def path(self) -> list[tuple[int, float]]:
         """The features of linear parts in the order they were added, each with its weight.

@@ -4,6 +4,7 @@
 //! what else can be done with it. Only this file lists them all: a new kind needs a variant of [`Part`], a
 //! line in each of its three matches, and a `pub use`.
 
+mod calibrated;
 mod classes;
 mod forest;
 mod inner;
@@ -11,6 +12,7 @@ mod linear;
 pub(crate) mod mlp;
 mod stack;
 
+pub use calibrated::{Calibrated, Knot};
 pub use classes::{Class, Classes, Expectation, Link};
 pub use forest::{Cells, Forest, Set};
 pub use linear::Linear;
@@ -43,6 +45,8 @@ pub enum Part {
     Model(Box<Model>),
     /// A model on the scores of other models.
     Stack(Box<Stack>),
+    /// A model with a rising function of its score.
+    Calibrated(Box<Calibrated>),
 }
 
 /// A kind of part: all that the rest of the crate asks of it.
@@ -85,7 +89,7 @@ pub(super) trait ModelPart {
 
     /// An error if training must not go on from a model with it.
     fn check_base(&self) -> Result<()> {
-        self.models().into_iter().try_for_each(Model::check_base)
+        self.inner().map_or(Ok(()), Model::check_base)
     }
 
     /// Its forests; those of models inside are not counted.
@@ -148,6 +152,7 @@ impl Part {
             Self::Mlp(part) => part,
             Self::Model(part) => &**part,
             Self::Stack(part) => &**part,
+            Self::Calibrated(part) => &**part,
         }
     }
 
@@ -159,6 +164,7 @@ impl Part {
             Self::Mlp(part) => part,
             Self::Model(part) => &mut **part,
             Self::Stack(part) => &mut **part,
+            Self::Calibrated(part) => &mut **part,
         }
     }
 
@@ -172,7 +178,11 @@ impl Part {
             "mlp" => Self::Mlp(Mlp::read(reader, line, around)?),
             "model" => Self::Model(Box::new(Model::read(reader, line, around)?)),
             "stack" => Self::Stack(Box::new(Stack::read(reader, line, around)?)),
-            _ => return Err(line.wrong("forest, linear, classes, mlp, model or stack")),
+            "calibrated" => Self::Calibrated(Box::new(Calibrated::read(reader, line, around)?)),
+            _ => {
+                let kinds = "forest, linear, classes, mlp, model, stack or calibrated";
+                return Err(line.wrong(kinds));
+            }
         })
     }
 
