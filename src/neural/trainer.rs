@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::metric::{Mean, Metric, evaluate, evaluate_rows};
 use crate::model::mlp::{Activations, Net};
-use crate::model::{Component, Input, Model, Part};
+use crate::model::{Component, Model, NetInput, Part};
 use crate::random;
 use crate::simd::Level;
 use rayon::prelude::*;
@@ -60,7 +60,7 @@ pub struct Trainer {
     data: RawDataset,
     plan: Plan,
     lambdas: Lambdas,
-    inputs: Vec<Input>,
+    inputs: Vec<NetInput>,
     /// The queries with a gradient.
     useful: Vec<u32>,
     learner: Learner,
