@@ -1,7 +1,7 @@
 //! The binned table, column by column.
 //!
 //! A split reads one column of many documents, so their cells should be close together. Histograms
-//! are summed from a copy in strips, see the module [`tree`](crate::tree).
+//! are summed from a copy that the tree grower makes.
 //!
 //! Invariant: at least [`PAD`] zeros follow the last cell of a column.
 
