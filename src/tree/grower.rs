@@ -223,8 +223,8 @@ impl Grower {
         rayon::scope(|_| self.grow_in_pool(table, job, interrupt))
     }
 
-    /// The category sets of the last tree. A split on set `i` has the feature number `num_features
-    /// + i`.
+    /// The category sets of the last tree. A split on set `i` has the feature number
+    /// `num_features + i`.
     pub fn sets(&self) -> &[CategorySet] {
         &self.sets
     }
