@@ -51,8 +51,8 @@ pub struct Dropout {
 /// The weight of the new tree beside `k` dropped ones, with learning rate `eta`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DropoutNormaliser {
-    /// The weight of each dropped tree: `1 / (k + eta)`; the dropped ones are multiplied by `k / (k
-    /// + eta)`.
+    /// The weight of each dropped tree: `1 / (k + eta)`; the dropped ones are multiplied by
+    /// `k / (k + eta)`.
     #[default]
     Tree,
     /// The weight of all dropped trees together: `1 / (1 + eta)`; the dropped ones are multiplied
