@@ -49,7 +49,10 @@ fn status(error: &Error) -> c_int {
     match error.kind() {
         ErrorKind::Io { .. } => IO,
         ErrorKind::ModelFormat(_) | ErrorKind::ModelVersion(_) => MODEL,
-        ErrorKind::Data(_) | ErrorKind::Param(_) => ARGUMENT,
+        ErrorKind::Data(_)
+        | ErrorKind::Param(_)
+        | ErrorKind::ParamKind(_)
+        | ErrorKind::UnknownName(_) => ARGUMENT,
         ErrorKind::Resource(_)
         | ErrorKind::Comm(_)
         | ErrorKind::CommTimeout(_)

@@ -22,6 +22,10 @@ pub enum ErrorKind {
     Data(Fault),
     /// A parameter is unknown or out of range.
     Param(Fault),
+    /// A parameter is of a kind that it cannot be, such as text for a number.
+    ParamKind(Fault),
+    /// A name that is not among those there are.
+    UnknownName(Fault),
     /// A model, or a file of one, cannot be used.
     ModelFormat(Fault),
     /// A model file is of a format that this build does not read.
@@ -93,6 +97,18 @@ impl Error {
         Self(Box::new(ErrorKind::Param(Fault { code, what: what.into(), ..Fault::default() })))
     }
 
+    /// A parameter is of the wrong kind.
+    pub fn param_kind(code: &'static str, what: impl Into<String>) -> Self {
+        let fault = Fault { code, what: what.into(), ..Fault::default() };
+        Self(Box::new(ErrorKind::ParamKind(fault)))
+    }
+
+    /// There is nothing of that name.
+    pub fn unknown_name(code: &'static str, what: impl Into<String>) -> Self {
+        let fault = Fault { code, what: what.into(), ..Fault::default() };
+        Self(Box::new(ErrorKind::UnknownName(fault)))
+    }
+
     /// The model, or its file, cannot be used.
     pub fn model(code: &'static str, what: impl Into<String>) -> Self {
         Self(Box::new(ErrorKind::ModelFormat(Fault {
@@ -152,6 +168,8 @@ impl Error {
         match &*self.0 {
             ErrorKind::Data(f)
             | ErrorKind::Param(f)
+            | ErrorKind::ParamKind(f)
+            | ErrorKind::UnknownName(f)
             | ErrorKind::ModelFormat(f)
             | ErrorKind::ModelVersion(f)
             | ErrorKind::Resource(f)
@@ -242,6 +260,8 @@ impl Error {
         match &mut *self.0 {
             ErrorKind::Data(f)
             | ErrorKind::Param(f)
+            | ErrorKind::ParamKind(f)
+            | ErrorKind::UnknownName(f)
             | ErrorKind::ModelFormat(f)
             | ErrorKind::ModelVersion(f)
             | ErrorKind::Resource(f)
@@ -267,6 +287,8 @@ impl fmt::Display for Error {
         match &*self.0 {
             ErrorKind::Data(fault)
             | ErrorKind::Param(fault)
+            | ErrorKind::ParamKind(fault)
+            | ErrorKind::UnknownName(fault)
             | ErrorKind::ModelFormat(fault)
             | ErrorKind::ModelVersion(fault)
             | ErrorKind::Resource(fault)

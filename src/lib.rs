@@ -77,6 +77,10 @@ mod py;
 mod queries;
 #[cfg(feature = "train")]
 pub mod random;
+#[cfg(feature = "train")]
+pub mod schema;
+#[cfg(feature = "train")]
+pub mod settings;
 pub mod simd;
 #[cfg(feature = "train")]
 pub mod tree;

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 /// Lowest first; modules of one layer do not see each other unless `ALLOWED` says so.
 const LAYERS: &[&[&str]] = &[
     &["error", "hash"],
-    &["gradient", "random", "interrupt", "huge_pages", "progress", "simd", "exact_sum"],
+    &["gradient", "random", "interrupt", "huge_pages", "progress", "schema", "simd", "exact_sum"],
     &["queries", "binning", "model", "distributed"],
     &["metric", "data"],
     &["tree", "objective", "combine"],
     &["neural", "boosting"],
+    &["settings"],
     &["capi", "py"],
 ];
 /// Steps sideways that are part of the design.

@@ -3,28 +3,24 @@
 use super::booster::PyBooster;
 use super::errors::to_python;
 use super::gil::detached;
-use super::metrics::MetricArgs;
 use super::neural::PyRawDataset;
-use super::trainer::Losing;
-use crate::boosting::{EarlyStopping, LambdaBoostPlan, LambdaBoostTrainer, StopReason};
+use super::params::parsed;
+use crate::boosting::{
+    EarlyStopping, LambdaBoostPlan, LambdaBoostTrainer, StopReason, TrainingLoss,
+};
 use crate::error::{Error, Result};
+use crate::settings::FeatureTrainOptions;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-/// Everything but the training set: the attributes of a Python object.
+/// Everything but the data: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct FeaturePlanArgs {
-    num_rounds: usize,
-    learning_rate: f64,
-    seed: u64,
-    objective: Losing,
+pub(super) struct FeaturePlanArgs<'py> {
+    params: Bound<'py, PyDict>,
     valid: Vec<(String, Py<PyRawDataset>)>,
     metrics: Vec<String>,
-    judging: MetricArgs,
-    /// Rounds, the place of the set, the place of the metric.
-    patience: Option<(usize, usize, usize)>,
     base: Option<Py<PyBooster>>,
-    num_threads: Option<usize>,
 }
 
 /// Training, feature by feature.
@@ -34,20 +30,24 @@ pub(super) struct PyFeatureTrainer {
     num_threads: Option<usize>,
 }
 
-impl FeaturePlanArgs {
-    /// The plan of the core.
-    fn plan(&self) -> Result<LambdaBoostPlan> {
+impl FeaturePlanArgs<'_> {
+    /// The plan as the core takes it.
+    fn plan(&self, options: &FeatureTrainOptions) -> Result<LambdaBoostPlan> {
+        let (labels, rounds) = (&options.labels, &options.rounds);
+        let first = self.metrics.first().map(String::as_str);
+        let loss = options.loss.options(labels, first, rounds.seed)?;
         let taken =
             |(name, set): &(String, Py<PyRawDataset>)| Ok((name.clone(), set.get().take()?));
-        let metrics = self.metrics.iter().map(|name| self.judging.metric(name));
-        let patience = |(rounds, set, metric)| EarlyStopping { rounds, set, metric };
+        let evaluation_sets: Vec<_> = self.valid.iter().map(taken).collect::<Result<_>>()?;
+        let metrics = self.metrics.iter().filter(|_| !evaluation_sets.is_empty());
+        let patience = |rounds| EarlyStopping { rounds, set: 0, metric: 0 };
         Ok(LambdaBoostPlan {
-            num_rounds: self.num_rounds,
-            learning_rate: self.learning_rate,
-            loss: self.objective.built(&self.judging, self.seed)?,
-            evaluation_sets: self.valid.iter().map(taken).collect::<Result<_>>()?,
-            metrics: metrics.collect::<Result<_>>()?,
-            patience: self.patience.map(patience),
+            num_rounds: rounds.num_rounds,
+            learning_rate: rounds.learning_rate,
+            loss: TrainingLoss::new(&loss)?,
+            metrics: metrics.map(|name| labels.metric(name)).collect::<Result<_>>()?,
+            patience: rounds.early_stopping.filter(|_| !evaluation_sets.is_empty()).map(patience),
+            evaluation_sets,
             base: self.base.as_ref().map(|base| base.get().model().clone()),
         })
     }
@@ -59,10 +59,11 @@ type PickedFacts = (usize, u32, f64, Vec<f64>, bool);
 #[pymethods]
 impl PyFeatureTrainer {
     #[new]
-    fn new(py: Python<'_>, dataset: &PyRawDataset, planned: FeaturePlanArgs) -> PyResult<Self> {
-        let plan = planned.plan().map_err(|error| to_python(py, &error))?;
+    fn new(py: Python<'_>, dataset: &PyRawDataset, planned: FeaturePlanArgs<'_>) -> PyResult<Self> {
+        let options: FeatureTrainOptions = parsed(&planned.params)?;
+        let plan = planned.plan(&options).map_err(|error| to_python(py, &error))?;
         let data = dataset.take().map_err(|error| to_python(py, &error))?;
-        let num_threads = planned.num_threads;
+        let num_threads = options.rounds.num_threads;
         let made =
             detached(py, num_threads, |interrupt| LambdaBoostTrainer::new(data, plan, interrupt))?;
         Ok(Self { inner: Mutex::new(made), num_threads })

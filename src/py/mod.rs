@@ -18,6 +18,7 @@ mod features;
 mod gil;
 mod metrics;
 mod neural;
+mod params;
 mod pool;
 mod scoring;
 mod stack;
@@ -49,6 +50,8 @@ mod _rustrank {
     };
     #[pymodule_export]
     use super::neural::{PyNetTrainer, PyRawDataset, net_weights, with_net_weights};
+    #[pymodule_export]
+    use super::params::{checked, schema};
     #[pymodule_export]
     use super::stack::{derive, normalised};
     #[pymodule_export]

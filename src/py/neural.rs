@@ -5,16 +5,16 @@ use super::booster::PyBooster;
 use super::dataset::RowArgs;
 use super::errors::to_python;
 use super::gil::detached;
-use super::metrics::MetricArgs;
-use super::trainer::{Losing, Preferences, listed};
+use super::params::parsed;
+use super::trainer::Preferences;
 use crate::data;
 use crate::error::{Error, Result};
 use crate::model::{Component, Mlp, Model, Part};
-use crate::neural::{
-    self, Inputs, NetEvaluationSet, NetLoss, NetPlan, Optimiser, Params, Patience, Schedule,
-};
+use crate::neural::{self, NetEvaluationSet, NetLoss, NetPlan, Patience};
+use crate::settings::NetTrainOptions;
 use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// Documents with raw values, until a trainer takes them.
@@ -50,88 +50,43 @@ impl PyRawDataset {
 
 /// Everything but the data: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct NetPlanArgs {
-    learning: NetOptions,
-    objective: Losing,
+pub(super) struct NetPlanArgs<'py> {
+    params: Bound<'py, PyDict>,
     preferences: Option<Preferences>,
     valid: Vec<(String, Py<PyRawDataset>)>,
     metrics: Vec<String>,
-    judging: MetricArgs,
-    /// Epochs, restarts, what these multiply the rate by.
-    patience: Option<(usize, usize, f64)>,
-    num_threads: Option<usize>,
 }
 
-/// A net and how it learns: the attributes of a Python object.
-#[derive(FromPyObject)]
-pub(super) struct NetOptions {
-    hidden: Vec<usize>,
-    epochs: usize,
-    learning_rate: f64,
-    optimiser: String,
-    schedule: String,
-    batch_queries: usize,
-    weight_decay: f64,
-    inputs: String,
-    limit: f64,
-    seed: u64,
-}
-
-impl NetOptions {
-    fn params(&self) -> Result<Params> {
-        Ok(Params {
-            hidden: self.hidden.clone(),
-            epochs: self.epochs,
-            learning_rate: self.learning_rate,
-            optimiser: match &*self.optimiser {
-                "sgd" => Optimiser::Sgd,
-                "adam" => Optimiser::Adam,
-                other => return Err(unknown("optimiser", other, "\"adam\" or \"sgd\"")),
-            },
-            schedule: match &*self.schedule {
-                "constant" => Schedule::Constant,
-                "linear" => Schedule::Linear,
-                other => return Err(unknown("schedule", other, "\"constant\" or \"linear\"")),
-            },
-            batch_queries: self.batch_queries,
-            weight_decay: self.weight_decay,
-            inputs: match &*self.inputs {
-                "plain" => Inputs::Plain,
-                "log" => Inputs::Log,
-                "auto" => Inputs::Auto,
-                other => return Err(unknown("inputs", other, "\"auto\", \"plain\" or \"log\"")),
-            },
-            limit: self.limit,
-            seed: self.seed,
-        })
-    }
-}
-
-fn unknown(name: &'static str, got: &str, expected: &str) -> Error {
-    let what = format!("{name} is not known");
-    Error::param(name, what).got(format!("\"{got}\"")).expected(expected)
-}
-
-impl NetPlanArgs {
+impl NetPlanArgs<'_> {
     /// The plan as the core takes it.
-    fn plan(&self) -> Result<NetPlan> {
+    fn plan(&self, options: NetTrainOptions) -> Result<NetPlan> {
+        let NetTrainOptions { net, run, loss, labels } = options;
         let loss = if let Some(preferences) = &self.preferences {
-            NetLoss::of_preferences(listed(preferences), self.objective.sigma())
+            NetLoss::of_preferences(preferences.listed(), loss.sigma)
         } else {
-            let options = self.objective.options(&self.judging, self.learning.seed)?;
+            let first = self.metrics.first().map(String::as_str);
+            let options = loss.options(&labels, first, net.seed)?;
             NetLoss::new(options.kind, options.lambda)?
         };
         let evaluation_set = |(name, set): &(String, Py<PyRawDataset>)| {
             Ok(NetEvaluationSet { name: name.clone(), data: set.get().take()? })
         };
-        let patience =
-            |(epochs, restarts, factor)| Patience { epochs, restarts, factor, set: 0, metric: 0 };
+        let evaluation_sets: Vec<_> =
+            self.valid.iter().map(evaluation_set).collect::<Result<_>>()?;
+        let metrics = self.metrics.iter().filter(|_| !evaluation_sets.is_empty());
+        let patience = |epochs| Patience {
+            epochs,
+            restarts: run.restarts,
+            factor: run.restart_factor,
+            set: 0,
+            metric: 0,
+        };
         Ok(NetPlan {
-            params: self.learning.params()?,
+            params: net,
             loss,
-            evaluation_sets: self.valid.iter().map(evaluation_set).collect::<Result<_>>()?,
-            metrics: self.metrics.iter().map(|m| self.judging.metric(m)).collect::<Result<_>>()?,
-            patience: self.patience.map(patience),
+            metrics: metrics.map(|name| labels.metric(name)).collect::<Result<_>>()?,
+            patience: run.patience.filter(|_| !evaluation_sets.is_empty()).map(patience),
+            evaluation_sets,
         })
     }
 }
@@ -150,13 +105,14 @@ type EpochFacts = (usize, Vec<f64>, bool, f64, bool);
 #[pymethods]
 impl PyNetTrainer {
     #[new]
-    fn new(py: Python<'_>, dataset: &PyRawDataset, planned: NetPlanArgs) -> PyResult<Self> {
-        let plan = planned.plan().map_err(|error| to_python(py, &error))?;
+    fn new(py: Python<'_>, dataset: &PyRawDataset, planned: NetPlanArgs<'_>) -> PyResult<Self> {
+        let options: NetTrainOptions = parsed(&planned.params)?;
+        let num_threads = options.run.num_threads;
+        let plan = planned.plan(options).map_err(|error| to_python(py, &error))?;
         let data = dataset.take().map_err(|error| to_python(py, &error))?;
-        let made = detached(py, planned.num_threads, |interrupt| {
-            neural::NetTrainer::new(data, plan, interrupt)
-        })?;
-        Ok(Self { inner: Mutex::new(made), num_threads: planned.num_threads })
+        let made =
+            detached(py, num_threads, |interrupt| neural::NetTrainer::new(data, plan, interrupt))?;
+        Ok(Self { inner: Mutex::new(made), num_threads })
     }
 
     /// Runs the next epoch; None once training has ended.
