@@ -91,6 +91,10 @@ lint-python: build
 doc: tools-cargo ## the Rust documentation, warnings refused
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --quiet
 
+.PHONY: parameters
+parameters: build ## write what Python says statically of parameters, from their definitions in Rust
+	$(BIN)/python scripts/parameters.py
+
 .PHONY: docs
 docs: build ## the documentation site, into site/; a link that leads nowhere is refused
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet

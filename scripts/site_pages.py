@@ -101,6 +101,14 @@ def _commands(_: str) -> str:
     return "\n\n".join(parts)
 
 
+def _parameters(_: str) -> str:
+    """Return all parameters of all kinds of training."""
+    import runpy
+
+    page: str = runpy.run_path(str(ROOT / "scripts" / "parameters.py"))["page"]()
+    return page
+
+
 _FILLERS: dict[str, Callable[[str], str]] = {
     "grammar": _grammar,
     "format_notes": _format_notes,
@@ -109,4 +117,5 @@ _FILLERS: dict[str, Callable[[str], str]] = {
     "markdown": _markdown,
     "papers": _papers,
     "commands": _commands,
+    "parameters": _parameters,
 }

@@ -22,21 +22,25 @@ pub enum ErrorKind {
     Data(Fault),
     /// A parameter is unknown or out of range.
     Param(Fault),
+    /// A parameter is of a kind that it cannot be, such as text for a number.
+    ParamKind(Fault),
+    /// A name that is not among those there are.
+    UnknownName(Fault),
     /// A model, or a file of one, cannot be used.
     ModelFormat(Fault),
     /// A model file is of a format that this build does not read.
     ModelVersion(Fault),
     /// A table would not fit into memory.
     Resource(Fault),
-    /// Another process of the team has failed, or does something else.
+    /// Another worker has failed, or is out of step.
     Comm(Fault),
-    /// Another process of the team was waited for too long.
+    /// Another worker did not respond in time.
     CommTimeout(Fault),
     /// The operating system refused to read or write a file.
     Io {
         /// The file, as the caller named it.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The caller asked, through [`Interrupt`](crate::Interrupt), for the work to end.
@@ -45,7 +49,7 @@ pub enum ErrorKind {
     Internal(String),
 }
 
-/// The facts of a refusal.
+/// The facts of an error about input.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// A stable name for programs, such as `label.nan`.
@@ -62,8 +66,8 @@ pub struct Fault {
     pub hint: Option<String>,
 }
 
-/// Where in the caller's data a fault lies; every part is optional, all counts start at 0 but for
-/// lines and columns of text, which start at 1.
+/// Where in the caller's data a fault is. All parts are optional. Counts start at 0, but lines and
+/// columns of text start at 1.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The file.
@@ -93,6 +97,18 @@ impl Error {
         Self(Box::new(ErrorKind::Param(Fault { code, what: what.into(), ..Fault::default() })))
     }
 
+    /// A parameter is of the wrong kind.
+    pub fn param_kind(code: &'static str, what: impl Into<String>) -> Self {
+        let fault = Fault { code, what: what.into(), ..Fault::default() };
+        Self(Box::new(ErrorKind::ParamKind(fault)))
+    }
+
+    /// There is nothing of that name.
+    pub fn unknown_name(code: &'static str, what: impl Into<String>) -> Self {
+        let fault = Fault { code, what: what.into(), ..Fault::default() };
+        Self(Box::new(ErrorKind::UnknownName(fault)))
+    }
+
     /// The model, or its file, cannot be used.
     pub fn model(code: &'static str, what: impl Into<String>) -> Self {
         Self(Box::new(ErrorKind::ModelFormat(Fault {
@@ -115,12 +131,12 @@ impl Error {
         Self(Box::new(ErrorKind::Resource(fault)))
     }
 
-    /// A team of processes cannot go on.
+    /// The workers cannot go on.
     pub fn comm(code: &'static str, what: impl Into<String>) -> Self {
         Self(Box::new(ErrorKind::Comm(Fault { code, what: what.into(), ..Fault::default() })))
     }
 
-    /// A process of a team was waited for too long.
+    /// Another worker did not respond in time.
     pub fn comm_timeout(what: impl Into<String>) -> Self {
         let fault = Fault { code: "comm.timeout", what: what.into(), ..Fault::default() };
         Self(Box::new(ErrorKind::CommTimeout(fault)))
@@ -146,11 +162,14 @@ impl Error {
         &self.0
     }
 
-    /// The facts of a refusal; `None` for a failure of the system, an interrupt or a bug.
+    /// The facts of an error about input; `None` for a failure of the system, an interrupt or a
+    /// bug.
     pub fn fault(&self) -> Option<&Fault> {
         match &*self.0 {
             ErrorKind::Data(f)
             | ErrorKind::Param(f)
+            | ErrorKind::ParamKind(f)
+            | ErrorKind::UnknownName(f)
             | ErrorKind::ModelFormat(f)
             | ErrorKind::ModelVersion(f)
             | ErrorKind::Resource(f)
@@ -241,6 +260,8 @@ impl Error {
         match &mut *self.0 {
             ErrorKind::Data(f)
             | ErrorKind::Param(f)
+            | ErrorKind::ParamKind(f)
+            | ErrorKind::UnknownName(f)
             | ErrorKind::ModelFormat(f)
             | ErrorKind::ModelVersion(f)
             | ErrorKind::Resource(f)
@@ -266,6 +287,8 @@ impl fmt::Display for Error {
         match &*self.0 {
             ErrorKind::Data(fault)
             | ErrorKind::Param(fault)
+            | ErrorKind::ParamKind(fault)
+            | ErrorKind::UnknownName(fault)
             | ErrorKind::ModelFormat(fault)
             | ErrorKind::ModelVersion(fault)
             | ErrorKind::Resource(fault)
@@ -327,17 +350,18 @@ impl Place {
     }
 }
 
-/// An error unless `bytes` can be allocated at once, for work that will take many allocations.
+/// Returns an error unless `bytes` can be allocated at once, for work that makes many allocations.
 ///
-/// Rust ends the process where an allocation fails; this asks first. It cannot see what other
-/// threads will take meanwhile.
+/// A failed allocation would abort the process; this checks first. It does not know what other
+/// threads will allocate meanwhile.
 #[cfg(feature = "train")]
 pub(crate) fn room_for(what: &str, bytes: u64) -> Result<()> {
     let fits = usize::try_from(bytes).is_ok_and(|n| Vec::<u8>::new().try_reserve_exact(n).is_ok());
     if fits { Ok(()) } else { Err(Error::resource(what, bytes)) }
 }
 
-/// Text that is not ours, made safe to print: control characters escaped, cut after 60 characters.
+/// Text from outside made safe to print: control characters are escaped, and it is cut after 60
+/// characters.
 pub(crate) fn foreign(text: &[u8]) -> String {
     const LONGEST: usize = 60;
     let head = &text[..text.len().min(4 * LONGEST)];

@@ -1,17 +1,16 @@
-//! Sums of floats that have one result in any order.
+//! Exact sums of floats, which do not depend on the order of summation.
 //!
-//! A sum is kept whole, as an integer of some two thousand bits, and rounded once, when it is asked
-//! for. So neither the order of what is added nor how it is cut into parts can be seen in it: threads
-//! and processes sum what they have, and the parts are added up as integers.
+//! A sum is an integer of about two thousand bits, and is rounded once, when it is read. So threads
+//! and processes can sum in any order and add their parts as integers.
 //!
-//! Cost: some nanoseconds a number; half a kilobyte a sum.
+//! Cost: some nanoseconds per number; half a kilobyte per sum.
 
-/// Limbs of 32 bits, each with as many bits of room: from the least number there is to beyond the
-/// largest.
+/// The number of limbs. Each holds 32 bits and has 32 bits to spare; together they span all finite
+/// floats.
 const LIMBS: usize = 67;
-/// Limbs, and how many numbers were no finite ones: infinite of either sign, and none at all.
+/// The limbs, and the counts of positive infinities, negative infinities and NaNs.
 pub(crate) const WORDS: usize = LIMBS + 3;
-/// Additions after which limbs may have no room left.
+/// The number of additions after which limbs must be normalised.
 const MOST_ADDED: u32 = 1 << 30;
 
 /// An exact sum.
@@ -58,7 +57,7 @@ impl ExactSum {
         }
     }
 
-    /// Brings all limbs but the last, which has the sign, below 2^32 and not below 0.
+    /// Carries, so that all limbs but the last, which has the sign, are between 0 and 2^32.
     fn settle(&mut self) {
         let mut carry = 0;
         for limb in &mut self.limbs[..LIMBS - 1] {
@@ -69,7 +68,7 @@ impl ExactSum {
         self.added = 0;
     }
 
-    /// The sum as words, to be added up with those of others as integers.
+    /// The sum as words that can be added to those of other sums as integers.
     pub(crate) fn words(mut self) -> [u64; WORDS] {
         self.settle();
         let mut words = [0; WORDS];
@@ -80,7 +79,7 @@ impl ExactSum {
         words
     }
 
-    /// The sum that words stand for.
+    /// The sum with these words.
     ///
     /// # Panics
     /// If there are not [`WORDS`] of them.
@@ -94,7 +93,7 @@ impl ExactSum {
         sum
     }
 
-    /// The number nearest to the sum.
+    /// The float nearest to the sum.
     pub(crate) fn value(&self) -> f64 {
         match self.others {
             [0, 0, 0] => {}
@@ -115,7 +114,7 @@ impl ExactSum {
             .iter()
             .rev()
             .fold(0u128, |high, &limb| high << 32 | u128::from(limb.cast_unsigned()));
-        // What is cut off decides between two neighbours that are equally near.
+        // The bits that are cut off decide between two equally near floats.
         high |= u128::from(sum.limbs[..low].iter().any(|&limb| limb != 0));
         let power = 32 * (low as u16).cast_signed() - 1074;
         let half = power / 2;

@@ -1,8 +1,8 @@
-//! What an objective says of a doc and a tree is grown from.
+//! The gradient and hessian of a document, computed by an objective.
 
-/// The first and second derivative of the loss by the score of one doc.
+/// The first and second derivative of the loss with respect to the score of one document.
 ///
-/// A doc whose score should rise has a negative `grad`; `hess` is never negative.
+/// A document whose score should rise has a negative `grad`; `hess` is never negative.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Gradient {
     /// dLoss / dscore.

@@ -1,9 +1,8 @@
-//! Large memory that is read here and there: in huge pages, where the system has them.
+//! Large arrays in huge pages, if the system has them.
 //!
-//! A doc's cells are fetched from all over a table, and each fetch has to find out where the page lies;
-//! with pages of 4 KB the processor knows those of 16 MB by heart and looks up the others. Pages of
-//! 2 MB take 1 to 7 % off the time of a tree, most on wide tables. Many systems give them only to
-//! those who ask.
+//! The cells of a document are fetched from all over a table, and each fetch needs the address of
+//! its page. With pages of 4 KB the processor caches the addresses of 16 MB. Pages of 2 MB make
+//! growing a tree 1 to 7 % faster, most on wide tables. Many systems provide them only on request.
 
 use crate::error::{Error, Result};
 use bytemuck::{AnyBitPattern, NoUninit};
@@ -11,22 +10,22 @@ use memmap2::MmapMut;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// Numbers that begin a page, all zero at first; their memory is not touched before they are.
+/// A page-aligned array of zeros, whose memory is not touched before it is used.
 #[derive(Debug)]
 pub(crate) struct HugePageVec<T> {
     bytes: MmapMut,
-    /// In numbers: a map cannot be empty.
+    /// In elements; kept because a memory map cannot be empty.
     len: usize,
     numbers: PhantomData<T>,
 }
 
 impl<T: AnyBitPattern + NoUninit> HugePageVec<T> {
-    /// So many zeros; `what` needs them.
+    /// An array of `len` zeros; `what` is named if there is not enough memory.
     pub(crate) fn zeros(what: &'static str, len: usize) -> Result<Self> {
         let size = len.saturating_mul(size_of::<T>());
         let bytes = MmapMut::map_anon(size.max(1));
         let bytes = bytes.map_err(|_| Error::resource(what, size as u64))?;
-        // A wish: without huge pages all is as before, but slower.
+        // Only a request: without huge pages everything works, but slower.
         #[cfg(target_os = "linux")]
         let _ = bytes.advise(memmap2::Advice::HugePage);
         Ok(Self { bytes, len, numbers: PhantomData })

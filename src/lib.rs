@@ -1,19 +1,18 @@
-//! rustrank learns to rank: documents of a query, best first.
-//!
-//! What is here now is the ground on which rankers are built: data, binned once and blind to the
-//! order they came in, and metrics, exact under ties and at every cut.
+//! rustrank learns to rank: it orders the documents of a query by relevance.
 //!
 //! - [`data`] reads tables in memory and LETOR, SVMlight and TREC text into a checked [`Dataset`].
-//! - [`binning`] turns raw values into a byte, or less, a cell.
-//! - [`boosting`] trains a [`model`] of trees on an [`objective`], round by round.
-//! - [`combine`] finds the best linear combination of rankers for a metric, exactly.
-//! - [`distributed`] lets many processes train one model.
-//! - [`metric`] evaluates rankings, tells what a swap of two docs would change, and compares rankers.
-//! - [`Queries`] and [`Grouping`] say which docs are ranked together.
+//! - [`binning`] turns raw values into codes of at most one byte.
+//! - [`objective`] computes gradients, [`tree`] grows a tree from them, and [`boosting`] trains a
+//!   [`model`] round by round.
+//! - [`neural`] trains neural rankers.
+//! - [`combine`] finds the linear combination of rankers with the best value of a metric, exactly.
+//! - [`distributed`] lets several processes train one model.
+//! - [`metric`] evaluates rankings, exactly under ties, and compares rankers.
+//! - [`Queries`] and [`Grouping`] say which documents are ranked together.
 //!
-//! Work runs on the current rayon pool, ends early through an [`Interrupt`], and fails with an
-//! [`Error`] that says what, where, got and expected. Nothing depends on the order of rows or on the
-//! number of threads.
+//! Work runs on the current rayon pool and can be ended through an [`Interrupt`]. An [`Error`] says what
+//! is wrong, where, what was found and what was expected. No result depends on the order of rows or on
+//! the number of threads.
 //!
 //! ```
 //! use rustrank::binning::BinOptions;
@@ -80,6 +79,10 @@ mod queries;
 pub mod random;
 #[cfg(feature = "train")]
 pub mod rounds;
+#[cfg(feature = "train")]
+pub mod schema;
+#[cfg(feature = "train")]
+pub mod settings;
 pub mod simd;
 #[cfg(feature = "train")]
 pub mod tree;

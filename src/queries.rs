@@ -1,29 +1,30 @@
-//! Queries as checked ranges of docs: the unit of ranking, parallelism, bagging and sharding.
+//! Queries as ranges of documents: the unit of ranking, parallelism, bagging and sharding.
 //!
-//! Inside the crate the docs of a query always lie together. Callers may bring rows in any order:
-//! [`Grouping`] remembers which row of theirs each doc was, so that results go back in their order.
+//! Inside the crate the documents of a query are always consecutive. Callers may pass rows in any
+//! order: [`Grouping`] keeps the row of each document, so that results can be returned in that
+//! order.
 
 use crate::error::{Error, Result};
 use std::ops::Range;
 
-/// Consecutive, non-empty ranges that cover all docs.
+/// Consecutive, non-empty ranges that cover all documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queries {
-    /// `offsets[q]..offsets[q + 1]` are the docs of query `q`.
+    /// `offsets[q]..offsets[q + 1]` are the documents of query `q`.
     offsets: Vec<usize>,
 }
 
-/// Queries whose docs were gathered from rows in any order.
+/// Queries whose documents were collected from rows in any order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grouping {
-    /// The ranges, in order of first appearance.
+    /// The queries, in the order of their first rows.
     pub queries: Queries,
-    /// `rows[doc]` is the caller's row of that doc.
+    /// `rows[doc]` is the caller's row of that document.
     pub rows: Vec<u32>,
 }
 
 impl Queries {
-    /// Queries of the given sizes, one after the other, that must cover `num_rows`.
+    /// Consecutive queries of the given sizes, which must cover `num_rows`.
     pub fn from_sizes(sizes: &[i64], num_rows: usize) -> Result<Self> {
         if num_rows == 0 || sizes.is_empty() {
             return Err(empty(num_rows));
@@ -48,16 +49,16 @@ impl Queries {
         Ok(Self { offsets })
     }
 
-    /// Queries from their boundaries: 0, rising, the last one the number of docs.
+    /// Queries from their boundaries: 0, ascending, the last one the number of documents.
     ///
     /// # Panics
-    /// If `offsets` is no such list: it comes from this crate, not from a caller.
+    /// If `offsets` is not such a list.
     pub(crate) fn from_offsets(offsets: Vec<usize>) -> Self {
         assert!(offsets.len() > 1 && offsets[0] == 0 && offsets.is_sorted_by(|a, b| a < b));
         Self { offsets }
     }
 
-    /// No queries: the part of a process that has no docs.
+    /// No queries: the part of a worker without documents.
     pub(crate) fn none() -> Self {
         Self { offsets: vec![0] }
     }
@@ -68,22 +69,22 @@ impl Queries {
         self.offsets.len() - 1
     }
 
-    /// The number of docs of all queries.
+    /// The number of documents of all queries.
     pub fn num_docs(&self) -> usize {
         self.offsets[self.len()]
     }
 
-    /// The docs of a query.
+    /// The documents of a query.
     pub fn range(&self, query: usize) -> Range<usize> {
         self.offsets[query]..self.offsets[query + 1]
     }
 
-    /// The docs of each query in turn.
+    /// The documents of each query.
     pub fn ranges(&self) -> impl ExactSizeIterator<Item = Range<usize>> + '_ {
         self.offsets.windows(2).map(|w| w[0]..w[1])
     }
 
-    /// The query of a doc, by bisection.
+    /// The query of a document, found by bisection.
     pub fn of_doc(&self, doc: usize) -> usize {
         self.offsets.partition_point(|&start| start <= doc) - 1
     }
@@ -92,7 +93,7 @@ impl Queries {
 impl Grouping {
     /// Groups rows by `codes[row]`, a number below `num_queries`; each must occur.
     ///
-    /// The docs of a query keep the order of their rows.
+    /// The documents of a query keep the order of their rows.
     pub fn from_codes(codes: &[u32], num_queries: usize) -> Result<Self> {
         if codes.is_empty() || num_queries == 0 {
             return Err(empty(codes.len()));
@@ -124,18 +125,18 @@ impl Grouping {
         Ok(Self { queries: Queries { offsets }, rows })
     }
 
-    /// A grouping whose docs already lie in row order.
+    /// A grouping whose documents are in the order of their rows.
     pub fn in_row_order(queries: Queries) -> Self {
         let rows = (0..queries.num_docs() as u32).collect();
         Self { queries, rows }
     }
 
-    /// `values[row]` in the order of the docs.
+    /// Turns `values[row]` into the order of documents.
     pub fn gather<T: Copy>(&self, values: &[T]) -> Vec<T> {
         self.rows.iter().map(|&row| values[row as usize]).collect()
     }
 
-    /// `values[doc]` back in the order of the rows.
+    /// Turns `values[doc]` back into the order of rows.
     pub fn scatter<T: Copy + Default>(&self, values: &[T]) -> Vec<T> {
         let mut by_row = vec![T::default(); values.len()];
         for (&row, &value) in self.rows.iter().zip(values) {

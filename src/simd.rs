@@ -1,39 +1,38 @@
-//! Which vector instructions this machine has: kernels choose by it at run time.
+//! The SIMD instructions of this machine, from which kernels choose at run time.
 //!
-//! A kernel has a portable form, and perhaps others for a [`Level`]; all forms give the same result.
-//! Code for a level may use every feature that the level stands for and is called only after
-//! [`Level::is_available`].
+//! A kernel has a portable form, and perhaps others for some [`Level`]s; all give the same result.
+//! Code for a level may use all its features, and is called only if [`Level::is_available`].
 
 use std::sync::LazyLock;
 
-/// A set of instructions, each with those before it.
+/// A set of instructions that includes those of the levels before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// Plain Rust, on every machine.
     Portable,
-    /// `avx2`, `bmi1`, `bmi2`, `popcnt`: x86-64 of the last ten years.
+    /// `avx2`, `bmi1`, `bmi2`, `popcnt`: x86-64 processors of the last ten years.
     Avx2,
-    /// And `avx512` with `f`, `bw`, `dq`, `vl`, `vbmi`, `vbmi2`, `bitalg`, and `gfni`: Ice Lake and Zen 4
-    /// on.
+    /// Also `avx512` with `f`, `bw`, `dq`, `vl`, `vbmi`, `vbmi2`, `bitalg`, and `gfni`: from Ice
+    /// Lake and Zen 4 on.
     Avx512,
 }
 
 impl Level {
-    /// Those that this machine has, the plainest first.
+    /// The levels of this machine, the simplest first.
     pub fn available() -> Vec<Self> {
         let all = [Self::Portable, Self::Avx2, Self::Avx512];
         all.into_iter().filter(|level| level.is_available()).collect()
     }
 
-    /// The fastest that this machine has.
+    /// The fastest level of this machine.
     #[inline]
     pub fn best() -> Self {
-        // Found once: kernels ask for it at each call.
+        // Detected once, because kernels ask at each call.
         static BEST: LazyLock<Level> = LazyLock::new(Level::found);
         *BEST
     }
 
-    /// Whether this machine has it.
+    /// Whether this machine has the level.
     #[inline]
     pub fn is_available(self) -> bool {
         self as u8 <= Self::best() as u8

@@ -11,6 +11,7 @@ use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::model::{Leaf, Model, Tree};
 use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
 use rustrank::random::draw;
+use rustrank::schema::{ParamValue, Parameters};
 use rustrank::tree::GrowOptions;
 use rustrank::{Grouping, Interrupt, Mean, Metric, Queries};
 use std::sync::Arc;
@@ -220,6 +221,7 @@ fn what_is_out_of_range_is_named() {
     assert!(refused(f64::NAN, 0.0, None).starts_with("dropout is out of range"));
     assert!(refused(0.1, -0.1, None).starts_with("dropout_skip is out of range: got -0.1"));
     assert!(refused(0.1, 0.0, Some(0)).starts_with("dropout_max is out of range: got 0"));
-    let said = "trees".parse::<DropoutNormaliser>().unwrap_err().to_string();
+    let trees = ParamValue::Text("trees".to_owned());
+    let said = Dropout::default().set("dropout_normaliser", &trees).unwrap_err().to_string();
     assert!(said.contains("dropout_normaliser is not known: got \"trees\""), "{said}");
 }

@@ -365,6 +365,10 @@ fn objectives_are_made_by_name() {
         let error = options.build().unwrap_err().to_string();
         assert!(error.contains("has a gradient for each class"), "{error}");
     }
+    for (kind, name) in ObjectiveKind::ALL.into_iter().zip(ObjectiveKind::USER_NAMES) {
+        assert_eq!(ObjectiveKind::of_user_name(name), Some(kind));
+        assert!(!kind.estimator().is_empty());
+    }
     let error = "lambdarnk".parse::<ObjectiveKind>().unwrap_err().to_string();
     assert!(error.ends_with("did you mean lambdarank?"), "{error}");
 }

@@ -578,13 +578,13 @@ fn options_out_of_range_are_refused_by_name() {
     let rows = Convention { ties: rustrank::Ties::RowOrder, ..Convention::default() };
     let rows = metric("ndcg").with_convention(&rows).unwrap();
     for (options, expected) in [
-        (LambdaOptions { sigma: 0.0, ..good.clone() }, "objective.sigma"),
-        (LambdaOptions { sigma: f64::NAN, ..good.clone() }, "objective.sigma"),
-        (LambdaOptions { gap_offset: 0.0, ..good.clone() }, "objective.gap_offset"),
-        (LambdaOptions { pairs_to: Some(0), ..good.clone() }, "objective.pairs_to"),
-        (LambdaOptions { noise: noise(-1.0, 1), ..good.clone() }, "objective.noise.scale"),
-        (LambdaOptions { noise: noise(1.0, 0), ..good.clone() }, "objective.noise.copies"),
-        (LambdaOptions { noise: noise(1.0, 65), ..good.clone() }, "objective.noise.copies"),
+        (LambdaOptions { sigma: 0.0, ..good.clone() }, "sigma"),
+        (LambdaOptions { sigma: f64::NAN, ..good.clone() }, "sigma"),
+        (LambdaOptions { gap_offset: 0.0, ..good.clone() }, "gap_offset"),
+        (LambdaOptions { pairs_to: Some(0), ..good.clone() }, "pairs_to"),
+        (LambdaOptions { noise: noise(-1.0, 1), ..good.clone() }, "noise_scale"),
+        (LambdaOptions { noise: noise(1.0, 0), ..good.clone() }, "noise_copies"),
+        (LambdaOptions { noise: noise(1.0, 65), ..good.clone() }, "noise_copies"),
         (LambdaOptions { metric: rows, ..good.clone() }, "metric.ties"),
     ] {
         assert_eq!(code(options), expected);

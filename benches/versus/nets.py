@@ -60,7 +60,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     begun = time.perf_counter()
     values = as_values(FitData(X, y, group=sizes), job["threads"])
     trainer = _rustrank.NetTrainer(
-        values.core, NetPlan.of("lambdarank", net.get_params(), {}, values.names)
+        values.core, NetPlan.of(net._checked(num_threads=job["threads"]), {}, values.names)
     )
     prepared = time.perf_counter() - begun
     epochs, cpu = [], []

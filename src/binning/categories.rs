@@ -1,9 +1,9 @@
-//! The bins of a feature whose values are names, not amounts.
+//! The bins of a categorical feature.
 //!
-//! A *category* is the integer part of a value: a whole number from 0. Each of the most frequent ones
-//! has a bin of its own, the most frequent first and of equals the smallest; all others, and those that
-//! were never seen, share the *other bin* after them. So bins follow from what the rows hold, never from
-//! where they stand.
+//! A *category* is the integer part of a value: an integer from 0. Each of the most frequent
+//! categories has a bin of its own, the most frequent first, and of equally frequent ones the
+//! smallest first. All others, including those never seen, share the *other bin* that follows. The
+//! bins depend on the content of the rows only, not on their order.
 
 use super::layout::CodeLocation;
 use super::thresholds::WeightedCell;
@@ -12,18 +12,19 @@ use super::thresholds::WeightedCell;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CategoryBins {
     by_bin: Box<[u32]>,
-    /// Each with its bin, by category.
+    /// Pairs of category and bin, by category.
     sorted: Box<[(u32, u8)]>,
 }
 
 impl CategoryBins {
-    /// The most categories with bins of their own: beside the other bin and that of missing cells.
+    /// The most categories with bins of their own: the other bin and the missing bin take two
+    /// codes.
     pub const MOST: usize = 254;
 
-    /// Those of a sample of cells, in at most `max_bins` bins with the other one.
+    /// Chooses the categories of a sample, in at most `max_bins` bins including the other bin.
     pub(crate) fn choose(distinct: &[WeightedCell], max_bins: usize) -> Self {
         let mut weights: Vec<(u32, u64)> = Vec::new();
-        // Cells rise, and so do their integer parts.
+        // Cells are ascending, and so are their integer parts.
         for cell in distinct {
             let Some(category) = category_of(cell.cell) else { continue };
             match weights.last_mut() {
@@ -36,7 +37,7 @@ impl CategoryBins {
         Self::of(weights.into_iter().map(|(category, _)| category).collect())
     }
 
-    /// Given ones, at most [`MOST`](Self::MOST), all different, in the order of their bins.
+    /// Given categories in the order of their bins: at most [`MOST`](Self::MOST), all different.
     pub(crate) fn of(by_bin: Vec<u32>) -> Self {
         debug_assert!(by_bin.len() <= Self::MOST);
         let mut sorted: Vec<(u32, u8)> = by_bin.iter().copied().zip(0..=u8::MAX).collect();
@@ -44,7 +45,7 @@ impl CategoryBins {
         Self { by_bin: by_bin.into(), sorted: sorted.into() }
     }
 
-    /// The category of each bin but the other bin.
+    /// The category of each bin, without the other bin.
     pub fn by_bin(&self) -> &[u32] {
         &self.by_bin
     }
@@ -64,14 +65,14 @@ impl CategoryBins {
         category_of(cell).and_then(|category| self.bin(category)).unwrap_or(other)
     }
 
-    /// Writes the codes of a column of cells to a column of bytes, beside what is there.
+    /// Adds the codes of a column of cells to a column of bytes.
     pub(super) fn encode<'a>(
         &self,
         location: CodeLocation,
         cells: impl Iterator<Item = &'a f32>,
         bytes: impl Iterator<Item = &'a mut u8>,
     ) {
-        // Neighbours are often alike.
+        // Neighbours are often equal.
         let (mut last, mut code) = (f32::NAN.to_bits(), self.code(f32::NAN));
         for (&cell, byte) in cells.zip(bytes) {
             if cell.to_bits() != last {

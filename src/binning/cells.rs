@@ -1,4 +1,4 @@
-//! What bins read from: any table that can fill a block of rows with cells.
+//! The interface to tables of raw values, and hashes of their rows.
 
 use crate::error::{Error, Result, room_for};
 use crate::{Interrupt, hash};
@@ -7,8 +7,8 @@ use std::ops::Range;
 
 /// A table of raw values, read a block of rows at a time.
 ///
-/// A block is copied before anything looks at it, and nothing is decided on one reading and relied
-/// on in the next: a table that changes under our hands gives odd cells, never a wrong access.
+/// A block is copied before it is used, and no decision from one reading is relied on in the next.
+/// So a table that changes meanwhile gives wrong values but never an invalid memory access.
 pub trait CellSource: Sync {
     /// The number of rows.
     fn num_rows(&self) -> usize;
@@ -18,12 +18,13 @@ pub trait CellSource: Sync {
 
     /// Writes the cells of `rows` to `tile`, row after row.
     ///
-    /// Cells are finite or the one NaN `f32::NAN`, and never `-0.0`: equal cells have equal bits.
+    /// Cells are finite, infinite or the one NaN `f32::NAN`, and never `-0.0`: equal cells have
+    /// equal bits.
     fn read(&self, rows: Range<usize>, tile: &mut [f32]) -> Result<()>;
 
     /// Writes the cells of some features of some rows to `tile`, row after row.
     ///
-    /// For tables of moderate width: by default whole rows are read.
+    /// For tables of moderate width: the default reads whole rows.
     fn read_features(&self, rows: &[u32], features: Range<usize>, tile: &mut [f32]) -> Result<()> {
         let mut cells = vec![0.0; self.num_features()];
         for (&row, to) in rows.iter().zip(tile.chunks_exact_mut(features.len().max(1))) {
@@ -34,17 +35,17 @@ pub trait CellSource: Sync {
     }
 }
 
-/// How many rows make a block whose cells stay in the second-level cache.
+/// The number of rows per block, such that the cells of a block stay in the second-level cache.
 pub fn block_rows(num_features: usize) -> usize {
     const CELLS: usize = 32 * 1024;
     (CELLS / num_features.max(1)).clamp(1, 512)
 }
 
-/// A hash of what each row holds, read block by block on all threads.
+/// A hash of the content of each row, computed block by block on all threads.
 pub fn row_hashes(table: &dyn CellSource, interrupt: &Interrupt) -> Result<Vec<u64>> {
     let width = table.num_features();
     let block = block_rows(width);
-    // A block a thread, and as much again for what is read from them.
+    // Two blocks per thread: one for the cells, one for what they are read from.
     let threads = rayon::current_num_threads();
     room_for("a block of rows a thread", 8 * (threads * block * width) as u64)?;
     let mut hashes = vec![0; table.num_rows()];
@@ -74,14 +75,14 @@ pub(super) fn hash_rows(tile: &[f32], hashes: &mut [u64]) {
     }
 }
 
-/// The hash of a row: of its cells up to the last that is not 0, so that features which a text does
-/// not mention, and a wider table has as zeros, change nothing.
+/// The hash of a row's cells up to the last that is not 0. Trailing zeros do not count, so a row
+/// has the same hash in a wider table.
 pub fn row_hash(cells: &[f32]) -> u64 {
     let end = cells.iter().rposition(|&cell| cell != 0.0).map_or(0, |last| last + 1);
     hash::bytes(bytemuck::cast_slice(&cells[..end]))
 }
 
-/// The fault of the first bad row: which of several a parallel pass met first is chance.
+/// The error of the first bad row. A parallel pass may have met another one first.
 pub(super) fn first_fault(table: &dyn CellSource, met: Error) -> Error {
     if met.fault().is_none() {
         return met;
@@ -90,8 +91,8 @@ pub(super) fn first_fault(table: &dyn CellSource, met: Error) -> Error {
     (0..table.num_rows()).find_map(|r| table.read(r..r + 1, &mut row).err()).unwrap_or(met)
 }
 
-/// The `f32` nearest to a value; the largest finite one for any finite value beyond; no negative
-/// zero and no NaN but `f32::NAN`.
+/// The `f32` nearest to a value. Finite values beyond its range become the largest finite `f32`.
+/// The result is never a negative zero, and no NaN but `f32::NAN`.
 #[inline]
 pub fn nearest(value: f64) -> f32 {
     if value.is_nan() {

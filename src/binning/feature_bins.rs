@@ -1,4 +1,4 @@
-//! The bins of all features: chosen once, then shared by every table that is binned with them.
+//! The bins of all features: chosen once, then shared by all tables that are binned with them.
 
 use super::categories::CategoryBins;
 use super::cells::{CellSource, block_rows, first_fault, hash_rows, row_hashes};
@@ -19,18 +19,18 @@ use std::ops::Range;
 /// How bins are chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BinOptions {
-    /// The most bins a feature may have, the missing bin not counted: 2 to 255.
+    /// The most bins of a feature, without the missing bin: 2 to 255.
     pub max_bins: usize,
-    /// The most distinct rows that thresholds are chosen from.
+    /// The most distinct rows from which thresholds are chosen.
     pub sample_rows: usize,
-    /// The features, rising, that hold categories: of each the most frequent ones have bins, and
-    /// one bin less than `max_bins` for them leaves one for all others.
+    /// The categorical features, ascending. Their most frequent categories have bins, at most
+    /// `max_bins - 1`; all others share one more bin.
     pub categorical: Vec<u32>,
-    /// What the categories of features are called: see [`Binning::with_category_names`].
+    /// The names of categories: see [`Binning::with_category_names`].
     pub category_names: BTreeMap<u32, Vec<String>>,
 }
 
-/// The most bins of a feature, the missing bin not counted.
+/// The most bins of a feature, without the missing bin.
 const MOST_BINS: usize = 255;
 
 impl Default for BinOptions {
@@ -41,7 +41,7 @@ impl Default for BinOptions {
 }
 
 impl BinOptions {
-    /// Refuses what is out of range.
+    /// Returns an error if an option is out of range.
     pub fn check(&self) -> Result<()> {
         if !(2..=MOST_BINS).contains(&self.max_bins) {
             return Err(Error::param("max_bins", "max_bins is out of range")
@@ -56,7 +56,7 @@ impl BinOptions {
         Ok(())
     }
 
-    /// Refuses categorical features that there are not.
+    /// Returns an error if a categorical feature does not exist.
     fn check_for(&self, num_features: usize) -> Result<()> {
         match self.categorical.iter().find(|&&feature| feature as usize >= num_features) {
             Some(feature) => {
@@ -70,21 +70,21 @@ impl BinOptions {
     }
 }
 
-/// The bins of all features and the places of their codes.
+/// The bins of all features, and where their codes are stored.
 #[derive(Debug)]
 pub struct Binning {
     mappers: Vec<BinMapper>,
     layout: ColumnLayout,
     tables: Vec<(usize, ThresholdTable)>,
-    /// The features that hold categories.
+    /// The categorical features.
     categorical: Vec<usize>,
     category_names: BTreeMap<u32, Vec<String>>,
-    /// Whether the second half of the features are ranks of the first within queries.
+    /// Whether the second half of the features are the ranks of the first half within queries.
     query_ranks: bool,
 }
 
 impl Binning {
-    /// Chooses the bins of `num_features` features, of which the sample may have seen only some.
+    /// Chooses the bins of `num_features` features, of which the sample may have only some.
     pub fn choose(
         sample: RowSample,
         num_features: usize,
@@ -105,7 +105,7 @@ impl Binning {
         Self::of_hashed(table, &row_hashes(table, interrupt)?, options, interrupt)
     }
 
-    /// [`of`](Self::of) a table whose [`row_hashes`] are known.
+    /// [`of`](Self::of) for a table whose [`row_hashes`] are known.
     pub fn of_hashed(
         table: &dyn CellSource,
         hashes: &[u64],
@@ -119,14 +119,14 @@ impl Binning {
         Ok(Self::with(mappers).with_category_names(options.category_names.clone()))
     }
 
-    /// The bins between the thresholds of each feature: finite, rising, at most 254 of them; `None`
-    /// for a feature that nothing looks at.
+    /// The bins between given thresholds: finite, ascending, at most 254 per feature. `None` for a
+    /// feature that is not used.
     pub fn between(thresholds: Vec<Option<Vec<f32>>>) -> Result<Self> {
         Self::of_lists(thresholds, &BTreeMap::new())
     }
 
-    /// [`between`](Self::between), but that some features hold categories, at most
-    /// [`MOST`](CategoryBins::MOST).
+    /// [`between`](Self::between) with categorical features, of at most
+    /// [`MOST`](CategoryBins::MOST) categories each.
     pub fn of_lists(
         thresholds: Vec<Option<Vec<f32>>>,
         categories: &BTreeMap<u32, BTreeSet<u32>>,
@@ -183,7 +183,7 @@ impl Binning {
         &self.mappers
     }
 
-    /// The features that hold categories.
+    /// The categorical features.
     pub fn categorical(&self) -> &[usize] {
         &self.categorical
     }
@@ -193,33 +193,32 @@ impl Binning {
         &self.layout
     }
 
-    /// The number of features, the unused ones included.
+    /// The number of features, including unused ones.
     pub fn num_features(&self) -> usize {
         self.mappers.len()
     }
 
-    /// The same bins, of a table whose second half of features are the ranks of the first within
-    /// queries: whoever has raw values must add their ranks before they are binned.
+    /// The same bins for a table whose second half of features are the ranks of the first half
+    /// within queries. Raw rows have only the first half; the ranks must be added before binning.
     #[must_use]
     pub fn with_query_ranks(mut self) -> Self {
         self.query_ranks = true;
         self
     }
 
-    /// The same bins, of a table whose categories have names: of a feature, category `i` has the name
-    /// at place `i`.
+    /// The same bins with names of categories: category `i` of a feature has the name at index `i`.
     #[must_use]
     pub fn with_category_names(mut self, names: BTreeMap<u32, Vec<String>>) -> Self {
         self.category_names = names;
         self
     }
 
-    /// The names of the categories of each feature whose categories have names.
+    /// The names of the categories of each feature that has names.
     pub fn category_names(&self) -> &BTreeMap<u32, Vec<String>> {
         &self.category_names
     }
 
-    /// Whether the second half of the features are ranks of the first.
+    /// Whether the second half of the features are ranks of the first half.
     pub fn query_ranks(&self) -> bool {
         self.query_ranks
     }
@@ -229,12 +228,12 @@ impl Binning {
         if self.query_ranks { self.num_features() / 2 } else { self.num_features() }
     }
 
-    /// Bins rows of cells, `num_features` each, into as many rows of zeros.
+    /// Bins rows of `num_features` cells into as many rows of zeros.
     pub fn encode(&self, tile: &[f32], rows: &mut [u8]) {
         self.encode_at(Level::best(), tile, rows);
     }
 
-    /// [`encode`](Self::encode) on a given kernel; all give the same bytes.
+    /// [`encode`](Self::encode) at a given SIMD level; all levels give the same bytes.
     pub fn encode_at(&self, level: Level, tile: &[f32], rows: &mut [u8]) {
         let width = self.layout.width();
         if width == 0 {
@@ -246,7 +245,7 @@ impl Binning {
             &self.tables,
             EncodeJob { cells: tile, num_features, rows: &mut *rows, width },
         );
-        // Last: some kernels write whole rows.
+        // After the kernels, because some of them write whole rows.
         for &feature in &self.categorical {
             let categories = self.mappers[feature].categories();
             let Some((categories, location)) = categories.zip(self.layout.locations()[feature])
@@ -270,7 +269,7 @@ impl Binning {
         let mut matrix = BinnedMatrix::zeros(self.layout.width(), order.len())?;
         let blocks = self.blocks(matrix.columns_mut(0..order.len()), order.len(), &mut []);
         self.encode_blocks(blocks, interrupt, |mut block, scratch| {
-            // Cells are read in the order in which they lie in memory, and binned in it.
+            // Cells are read and binned in the order of memory.
             let order = &order[block.rows.clone()];
             let locations = (0..).zip(order).map(|(to, &row)| u64::from(row) << 32 | to);
             let mut locations: Vec<u64> = locations.collect();
@@ -292,7 +291,7 @@ impl Binning {
         Ok(matrix)
     }
 
-    /// Bins all rows of a table at the end of `matrix`, and their hashes at the end of `hashes`.
+    /// Appends the binned rows of a table to `matrix`, and their hashes to `hashes`.
     pub fn append(
         &self,
         table: &dyn CellSource,
@@ -317,8 +316,7 @@ impl Binning {
         self.encode_blocks(blocks, interrupt, encode).map_err(|error| first_fault(table, error))
     }
 
-    /// Bins as many rows of cells as there are in `from`, and writes to each place of the columns the
-    /// row that is to come there.
+    /// Bins the cells of a block, and writes row `from[i]` to index `i` of the columns.
     fn encode_block(&self, scratch: &mut EncodeScratch, from: &[u32], columns: &mut [&mut [u8]]) {
         let width = self.layout.width();
         let cells = &scratch.cells[..from.len() * self.num_features()];
@@ -328,13 +326,14 @@ impl Binning {
         rows_to_columns(Level::best(), RowBlock { bytes: &scratch.rows, width, from }, columns);
     }
 
-    /// Rows that stay in cache with their cells: whole squares, unless rows are very long.
+    /// The number of rows per block, such that rows and cells stay in a cache: whole squares unless
+    /// rows are very long.
     fn block_rows(&self) -> usize {
         let rows = block_rows(self.num_features());
         if self.num_features() < LONG { rows.next_multiple_of(SIDE) } else { rows }
     }
 
-    /// Cuts columns into blocks.
+    /// Divides columns into blocks.
     fn blocks<'a>(
         &self,
         columns: impl Iterator<Item = &'a mut [u8]>,
@@ -358,15 +357,15 @@ impl Binning {
         interrupt: &Interrupt,
         encode: impl Fn(EncodeBlock<'a>, &mut EncodeScratch) -> Result<()> + Sync,
     ) -> Result<()> {
-        // The list of a block's pieces is sixteen bytes a column.
+        // A block needs a list of sixteen bytes per column.
         let most = (LISTS / self.layout.width().max(1)).clamp(1, MOST_AT_ONCE);
         let at_once = (blocks.len() / (8 * rayon::current_num_threads())).clamp(1, most);
         let scratch = || EncodeScratch {
             cells: vec![0.0; self.block_rows() * self.num_features()],
             rows: Vec::new(),
         };
-        // A few at a time, for the pieces of all columns of all blocks would be a table of their own;
-        // neighbours to one thread, for they share cache lines.
+        // Few blocks at a time, because the lists of all blocks would be as large as a table. A
+        // thread takes neighbouring blocks, which share cache lines.
         let next = move || Some(blocks.by_ref().take(at_once).collect::<Vec<_>>());
         let some = iter::from_fn(next).take_while(|some| !some.is_empty());
         some.par_bridge().try_for_each_init(scratch, |scratch, blocks| {
@@ -378,27 +377,27 @@ impl Binning {
     }
 }
 
-/// Room for the lists of cells, mappers and places while bins are chosen.
+/// Checks that there is memory for the lists of cells, mappers and locations.
 fn room_for_features(num_features: usize) -> Result<()> {
     room_for("the bins of all features", 128 * num_features as u64)
 }
 
-/// Features of which sixteen rows at a time would be too much.
+/// With more features, blocks of sixteen rows would be too large.
 const LONG: usize = 1 << 16;
 
-/// The most blocks that a thread takes at a time, and the most pieces of columns.
+/// The most blocks that a thread takes at a time, and the most column slices.
 const MOST_AT_ONCE: usize = 16;
 const LISTS: usize = 1 << 18;
 
-/// Some rows on their way to bytes; `hashes` is empty where they are known.
+/// Some rows to bin; `hashes` is empty if they are known.
 struct EncodeBlock<'a> {
     rows: Range<usize>,
-    /// Their piece of each column.
+    /// The rows' slice of each column.
     columns: Vec<&'a mut [u8]>,
     hashes: &'a mut [u64],
 }
 
-/// What a thread needs to bin a block.
+/// Buffers of a thread.
 struct EncodeScratch {
     cells: Vec<f32>,
     /// The binned cells, row after row.

@@ -1,19 +1,20 @@
 //! Where the code of each feature is stored.
 //!
-//! A column of the matrix is one byte. Features with few codes share one: features of `a`, `b` and
-//! `c` codes with `a * b * c <= 256` are the digits of one number, so a column, and a histogram
-//! update in training, serves all three. Features that a sample could not split have no place.
+//! A column of the matrix is one byte. Features with few codes share a column: features with `a`,
+//! `b` and `c` codes, `a * b * c <= 256`, are the digits of one number. So one column, and one
+//! histogram update in training, serves all three. Features that the sample could not split are not
+//! stored.
 
 use super::mapper::BinMapper;
 
-/// The digit of a column that holds a feature: `code = cell / stride % codes`.
+/// The location of a feature's code in its column: `code = byte / stride % codes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeLocation {
     /// The column of the table.
     pub column: u32,
-    /// What one step of the code adds to the byte.
+    /// The change of the byte per step of the code.
     pub stride: u16,
-    /// The number of codes of the feature, its missing bin included.
+    /// The number of codes of the feature, including its missing bin.
     pub codes: u16,
 }
 
@@ -25,7 +26,7 @@ impl CodeLocation {
     }
 }
 
-/// The places of all features.
+/// The locations of all features.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnLayout {
     locations: Vec<Option<CodeLocation>>,
@@ -40,7 +41,7 @@ impl ColumnLayout {
         by_codes.sort_by_key(|&f| std::cmp::Reverse(mappers[f].num_codes()));
         let mut locations = vec![None; mappers.len()];
         let mut filled: Vec<u16> = Vec::new();
-        // open[room]: the columns that can still take a feature of up to `room` codes.
+        // `open[codes]` are the columns that can take a feature of up to that many codes.
         let mut open: Vec<Vec<u32>> = vec![Vec::new(); 257];
         for feature in by_codes {
             let codes = mappers[feature].num_codes();
@@ -58,18 +59,19 @@ impl ColumnLayout {
         Self { locations, width }
     }
 
-    /// The place of each feature; `None` for one that is not used.
+    /// The location of each feature; `None` for one that is not used.
     pub fn locations(&self) -> &[Option<CodeLocation>] {
         &self.locations
     }
 
-    /// The number of bytes of a row.
+    /// The number of bytes in a row.
     pub fn width(&self) -> usize {
         self.width
     }
 }
 
-/// Numbers the columns by their first feature, so that neighbours in the data are neighbours here.
+/// Numbers the columns by their first feature, so that neighbouring features have neighbouring
+/// columns.
 fn renumber(locations: &mut [Option<CodeLocation>], width: usize) {
     let mut new = vec![u32::MAX; width];
     let mut next = 0;

@@ -3,7 +3,7 @@
 use super::categories::CategoryBins;
 use super::thresholds::{WeightedCell, thresholds};
 
-/// Thresholds of a feature: finite and rising.
+/// The bins of a feature: finite ascending thresholds, or categories.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BinMapper {
     thresholds: Box<[f32]>,
@@ -33,34 +33,34 @@ impl BinMapper {
         Self { has_missing, is_used, ..Self::of_categories(categories) }
     }
 
-    /// A bin for each of some categories, and the other bin.
+    /// A bin for each given category, and the other bin.
     pub(crate) fn of_categories(categories: CategoryBins) -> Self {
         let categories = Some(categories);
         Self { thresholds: Box::default(), has_missing: true, is_used: true, categories }
     }
 
-    /// The bins between given thresholds, which are finite and rise; `None` for a feature that
-    /// nothing looks at.
+    /// The bins between given thresholds, which are finite and ascending; `None` for a feature that
+    /// is not used.
     pub(crate) fn between(thresholds: Option<Vec<f32>>) -> Self {
         let is_used = thresholds.is_some();
         let thresholds = thresholds.unwrap_or_default().into_boxed_slice();
         Self { thresholds, has_missing: is_used, is_used, categories: None }
     }
 
-    /// The categories that have bins, if the feature holds categories.
+    /// The categories with bins, if the feature is categorical.
     pub fn categories(&self) -> Option<&CategoryBins> {
         self.categories.as_ref()
     }
 
-    /// The largest cell of each bin but the last; of categories there are none.
+    /// The largest cell of each bin but the last; empty for a categorical feature.
     pub fn thresholds(&self) -> &[f32] {
         &self.thresholds
     }
 
-    /// The number of bins, the missing bin not counted.
+    /// The number of bins, without the missing bin.
     pub fn num_bins(&self) -> usize {
         match &self.categories {
-            // And the other bin.
+            // Includes the other bin.
             Some(categories) => categories.by_bin().len() + 1,
             None => self.thresholds.len() + 1,
         }
@@ -76,12 +76,12 @@ impl BinMapper {
         self.has_missing
     }
 
-    /// Whether the sample could be split on this feature at all.
+    /// Whether the sample could be split on this feature.
     pub fn is_used(&self) -> bool {
         self.is_used
     }
 
-    /// The code of a cell: the plain version of what the kernels do.
+    /// The code of a cell, computed without a kernel.
     pub fn code(&self, cell: f32) -> u8 {
         if let Some(categories) = &self.categories {
             return categories.code(cell);

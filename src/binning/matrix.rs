@@ -1,9 +1,9 @@
-//! The binned table: bytes, column after column.
+//! The binned table, column by column.
 //!
-//! A split looks at one column of many docs, whose cells lie close together here; in rows each would
-//! be a cache line of its own. Growing a tree reads columns as they lie.
+//! A split reads one column of many documents, so their cells should be close together. Histograms
+//! are summed from a copy that the tree grower makes.
 //!
-//! Invariant: behind the last cell of a column there are [`PAD`] zeros and more.
+//! Invariant: at least [`PAD`] zeros follow the last cell of a column.
 
 use super::kernel::transpose::SIDE;
 use super::layout::CodeLocation;
@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Bytes behind the last cell of a column: what a gather or a square may read past it.
+/// The number of bytes that a gather or a transposed square may read past the last cell of a
+/// column.
 const PAD: usize = SIDE;
 
 /// Binned rows of equal width.
@@ -20,11 +21,11 @@ pub struct BinnedMatrix {
     bytes: Vec<u8>,
     width: usize,
     num_rows: usize,
-    /// From a column to the next.
+    /// The distance between columns.
     pitch: usize,
 }
 
-/// Two tables are equal if their cells are, however much room they have.
+/// Two tables are equal if their cells are, whatever their capacities.
 impl PartialEq for BinnedMatrix {
     fn eq(&self, other: &Self) -> bool {
         (self.width, self.num_rows) == (other.width, other.num_rows)
@@ -35,7 +36,7 @@ impl PartialEq for BinnedMatrix {
 impl Eq for BinnedMatrix {}
 
 impl BinnedMatrix {
-    /// An empty table with room for `num_rows` rows.
+    /// An empty table with capacity for `num_rows` rows.
     pub fn with_capacity(width: usize, num_rows: usize) -> Result<Self> {
         Ok(Self { num_rows: 0, ..Self::zeros(width, num_rows)? })
     }
@@ -49,12 +50,12 @@ impl BinnedMatrix {
         Ok(Self { bytes, width, num_rows, pitch })
     }
 
-    /// Adds `num_rows` rows of zeros.
+    /// Appends `num_rows` rows of zeros.
     pub fn grow(&mut self, num_rows: usize) -> Result<()> {
         let num_rows = self.num_rows.saturating_add(num_rows);
         if num_rows.saturating_add(PAD) > self.pitch {
-            // Half as much again, or columns would be moved too often; if there is not so much, just
-            // what is needed.
+            // Half as much again, so that columns are not moved too often; if there is not enough
+            // memory, just what is needed.
             let room = num_rows.max(self.pitch + self.pitch / 2);
             self.widen(pitch(room)).or_else(|_| self.widen(pitch(num_rows)))?;
         }
@@ -62,7 +63,7 @@ impl BinnedMatrix {
         Ok(())
     }
 
-    /// Moves the columns apart.
+    /// Increases the distance between columns.
     fn widen(&mut self, pitch: usize) -> Result<()> {
         let size = self.width.checked_mul(pitch).ok_or_else(|| too_large(self.width, pitch))?;
         let more = size - self.bytes.len();
@@ -75,7 +76,7 @@ impl BinnedMatrix {
         Ok(())
     }
 
-    /// Gives back room for rows that do not come.
+    /// Releases unused capacity.
     fn fit(&mut self) {
         let pitch = pitch(self.num_rows);
         if self.pitch - pitch <= pitch / 8 {
@@ -89,7 +90,7 @@ impl BinnedMatrix {
         self.pitch = pitch;
     }
 
-    /// Moves a column to where it is with another pitch.
+    /// Moves a column to its offset with another distance between columns.
     fn shift(&mut self, column: usize, pitch: usize) {
         let (from, to) = (column * self.pitch, column * pitch);
         self.bytes.copy_within(from..from + self.num_rows, to);
@@ -106,13 +107,13 @@ impl BinnedMatrix {
         self.width
     }
 
-    /// Some rows of all columns, to be written.
+    /// Some rows of all columns, for writing.
     pub(super) fn columns_mut(&mut self, rows: Range<usize>) -> impl Iterator<Item = &mut [u8]> {
         let columns = self.bytes.chunks_exact_mut(self.pitch);
         columns.map(move |column| &mut column[rows.clone()])
     }
 
-    /// The bytes that it holds: the cells, and what is behind each column.
+    /// The number of bytes it occupies.
     pub fn memory(&self) -> usize {
         self.bytes.capacity()
     }
@@ -135,21 +136,22 @@ impl BinnedMatrix {
         location.code(self.column(location.column as usize)[row])
     }
 
-    /// Gives a row another code of a feature.
+    /// Replaces the code of a feature in a row.
     pub(crate) fn set_code(&mut self, row: usize, location: CodeLocation, code: u8) {
         let old = self.code(row, location);
         let byte = &mut self.bytes[location.column as usize * self.pitch + row];
-        // The digits of other features stay as they are.
+        // The codes of other features stay as they are.
         let others = u16::from(*byte) - u16::from(old) * location.stride;
         *byte = (others + u16::from(code) * location.stride) as u8;
     }
 
-    /// The table whose row `i` is the row `order[i]` of this one, each of whose rows it has once.
+    /// The rows in another order: row `i` becomes row `order[i]` of this table. Each row occurs
+    /// once.
     pub(crate) fn in_order(mut self, order: &[u32]) -> Result<Self> {
         assert_eq!(order.len(), self.num_rows, "each row once");
         if !order.is_sorted() {
             let num_rows = self.num_rows;
-            // A column at a time: there is no room for a second table.
+            // Column by column, to avoid a second table.
             let columns = self.bytes.par_chunks_exact_mut(self.pitch);
             columns.try_for_each_init(Vec::new, |old: &mut Vec<u8>, column| {
                 old.clear();
@@ -163,7 +165,7 @@ impl BinnedMatrix {
         Ok(self)
     }
 
-    /// A table of rows that lie one after the other.
+    /// A table from consecutive rows.
     #[cfg(test)]
     pub(crate) fn of_rows(width: usize, rows: &[u8]) -> Self {
         let mut matrix = Self::zeros(width, rows.len() / width).unwrap();
@@ -175,12 +177,12 @@ impl BinnedMatrix {
     }
 }
 
-/// How far apart columns of so many rows are.
+/// The distance between columns of this many rows.
 fn pitch(num_rows: usize) -> usize {
     const LINE: usize = 64;
     const PAGE: usize = 4096;
     let least = num_rows.saturating_add(PAD);
-    // Of columns that are a power of two apart a cache could hold but a few.
+    // Columns whose distance is a power of two would compete for the same cache sets.
     if least < PAGE {
         least
     } else {

@@ -1,18 +1,18 @@
-//! Bins: from raw values to one byte, or less, a cell.
+//! Binning: turns raw values into codes of at most one byte.
 //!
-//! A *cell* is the value of one feature for one doc as the nearest `f32`, whatever type it came in or
-//! text it was written as. NaN is *missing*. A *threshold* is an `f32`; a cell `x` has the code `i` iff
-//! `t[i-1] < x <= t[i]`, and a missing cell has the code after the last one.
+//! A *cell* is the value of one feature for one document as the nearest `f32`, whatever its
+//! original type or text. NaN means *missing*. A *threshold* is an `f32`; a cell `x` has code `i`
+//! if `t[i-1] < x <= t[i]`, and a missing cell has the code after the last one.
 //!
 //! ```text
-//! cells --hash--> RowSample --sort--> BinMapper a feature --pack--> ColumnLayout --encode--> BinnedMatrix of bytes
+//! cells --hash--> RowSample --sort--> a BinMapper per feature --pack--> ColumnLayout --encode--> BinnedMatrix
 //! ```
 //!
-//! A feature may hold *categories* instead of amounts: each of the most frequent has a bin.
+//! A feature may be *categorical*: then each of its most frequent categories has a bin.
 //!
-//! Invariants: the sample depends on what the rows hold, never on where they stand, so thresholds
-//! are the same for any row order, any number of threads and any cut into batches. Raw values are
-//! looked at block by block and never kept.
+//! Invariants: the sample depends on the content of the rows and not on their order, so thresholds
+//! are the same for any row order, number of threads and division into batches. Raw values are read
+//! block by block and never kept.
 
 mod categories;
 mod cells;

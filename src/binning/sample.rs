@@ -1,10 +1,11 @@
-//! A sample of rows that depends on what the rows hold and not on where they stand.
+//! A sample of rows that depends on their content and not on their order.
 //!
-//! Every row has a hash of its content; the sample is the `limit` smallest distinct hashes, each
-//! with the number of rows that have it. Rows equal to each other are thus in or out together, and
-//! one that fills a third of the data cannot crowd the others out. Adding rows in another order, in
-//! other batches, or on more threads ends in the same sample. Cost: one hash a row, and a copy of
-//! the rows that are in the sample when they pass.
+//! Every row has a hash of its content. The sample consists of the `limit` smallest distinct
+//! hashes, each with the number of rows that have it. So equal rows are sampled together, and a row
+//! that fills a third of the data cannot displace the others. The sample does not depend on the
+//! order of rows, on batches or on threads.
+//!
+//! Cost: one hash per row, and a copy of the rows that are in the sample when they are added.
 
 use super::cells::{CellSource, row_hashes};
 use super::feature_bins::BinOptions;
@@ -16,18 +17,18 @@ use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Rows kept for choosing thresholds.
+/// A sample of rows from which thresholds are chosen.
 #[derive(Debug)]
 pub struct RowSample {
     pub(super) limit: usize,
-    /// Rows with a larger hash cannot come into the sample any more.
+    /// Rows with a larger hash cannot enter the sample any more.
     cutoff: u64,
     pub(super) entries: Vec<SampleEntry>,
     pub(super) rows: SampleRows,
     pub(super) num_features: usize,
-    /// Where the next batch begins, for messages.
+    /// The first row of the next batch, for error messages.
     rows_seen: usize,
-    /// The sum of all hashes seen.
+    /// The sum of the hashes of all rows seen.
     pub(super) content: u64,
 }
 
@@ -35,18 +36,18 @@ pub struct RowSample {
 pub(super) struct SampleEntry {
     pub(super) hash: u64,
     pub(super) count: u32,
-    /// The place of the row's cells in `SampleRows`.
+    /// The index of the row's cells in `SampleRows`.
     pub(super) slot: u32,
 }
 
-/// The cells of the rows in the sample, slot after slot.
+/// The cells of the sampled rows, slot by slot.
 #[derive(Debug)]
 pub(super) enum SampleRows {
     Dense { width: usize, cells: Vec<f32> },
     Sparse { ends: Vec<usize>, features: Vec<u32>, cells: Vec<f32> },
 }
 
-/// Wider rows are mostly zeros.
+/// Wider rows are stored without their zeros.
 const WIDE: usize = 2048;
 
 impl RowSample {
@@ -64,7 +65,7 @@ impl RowSample {
         )
     }
 
-    /// An empty sample of rows whose number of features shows only as they come.
+    /// An empty sample of rows whose number of features is not known yet.
     pub fn growing(limit: usize) -> Self {
         let rows = SampleRows::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() };
         Self::with(limit, 0, rows)
@@ -82,12 +83,12 @@ impl RowSample {
         }
     }
 
-    /// The number of features seen.
+    /// The number of features seen so far.
     pub fn num_features(&self) -> usize {
         self.num_features
     }
 
-    /// A number for all rows seen, in any order: the sum of their hashes.
+    /// The sum of the hashes of all rows seen, which identifies them in any order.
     pub fn content(&self) -> u64 {
         self.content
     }
@@ -137,7 +138,7 @@ impl RowSample {
         }
     }
 
-    /// The bins of every feature.
+    /// Chooses the bins of every feature.
     pub(crate) fn into_mappers(
         mut self,
         num_features: usize,
@@ -177,7 +178,7 @@ impl RowSample {
     }
 }
 
-/// The bins of a table that can be read twice, from the rows that a sample of it would hold.
+/// Chooses the bins of a table that can be read again, from the rows that its sample would contain.
 pub(super) fn mappers_of_table(
     table: &dyn CellSource,
     hashes: &[u64],
@@ -199,7 +200,7 @@ pub(super) fn mappers_of_table(
 }
 
 impl SampleRows {
-    /// Adds the rows that stand for the given groups.
+    /// Adds one row of each group.
     fn push(&mut self, table: &dyn CellSource, groups: &[RowGroup]) -> Result<()> {
         let num_features = table.num_features();
         match self {
@@ -212,7 +213,7 @@ impl SampleRows {
                 let (old, more) = (cells.len(), groups.len() * *width);
                 let fault = || Error::resource("the sample of rows", 4 * (old + more) as u64);
                 if cells.capacity() == 0 {
-                    // Memory that is zero already is not touched before the rows are read into it.
+                    // Zeroed memory is not touched before the rows are read into it.
                     *cells = bytemuck::try_zeroed_vec(more).map_err(|()| fault())?;
                 } else {
                     cells.try_reserve(more).map_err(|_| fault())?;
@@ -237,7 +238,7 @@ impl SampleRows {
         }
     }
 
-    /// Moves the rows of rising `slots` to the front and forgets the others.
+    /// Moves the rows of ascending `slots` to the front and drops the others.
     fn retain(&mut self, slots: impl Iterator<Item = usize>) {
         match self {
             Self::Dense { width, cells } => {
@@ -266,7 +267,7 @@ impl SampleRows {
     }
 }
 
-/// Rows with one hash.
+/// The rows with one hash.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct RowGroup {
     hash: u64,
@@ -276,16 +277,16 @@ struct RowGroup {
 }
 
 impl RowGroup {
-    /// One of its rows.
+    /// One of its rows, as a range.
     fn rows(&self) -> Range<usize> {
         self.row as usize..self.row as usize + 1
     }
 }
 
-/// The `limit` smallest distinct of the hashes up to `cutoff`, in the order of their first rows.
+/// The `limit` smallest distinct hashes up to `cutoff`, in the order of their first rows.
 ///
-/// Hashes are uniform, so those that can matter are below a bound that is known beforehand; only
-/// where many rows are equal is it too low.
+/// Hashes are uniform, so a bound on those that matter is known beforehand. It is too low only if
+/// many rows are equal.
 fn smallest_distinct(hashes: &[u64], cutoff: u64, limit: usize) -> Vec<RowGroup> {
     let share = (limit + limit / 4 + 64) as f64 / hashes.len() as f64;
     let mut bound = (share.min(1.0) * u64::MAX as f64) as u64;
@@ -307,7 +308,7 @@ fn grouped(hashes: &[u64], highest: u64) -> Vec<RowGroup> {
     let mut rows: Vec<RowGroup> =
         rows.map(|(row, &hash)| RowGroup { hash, count: 1, row }).collect();
     sort_by_key(&mut rows, &mut Vec::new(), |row| (row.hash >> 32) as u32);
-    // Nearly all that is alike up to here is equal, and so is in order.
+    // Nearly all hashes with equal upper halves are equal, and so are in order.
     for alike in rows.chunk_by_mut(|a, b| a.hash >> 32 == b.hash >> 32) {
         alike.sort_by_key(|row| row.hash);
     }
@@ -316,7 +317,7 @@ fn grouped(hashes: &[u64], highest: u64) -> Vec<RowGroup> {
         .collect()
 }
 
-/// Turns rows into columns of `(slot, cell)`.
+/// Turns sparse rows into columns of `(slot, cell)`.
 fn by_feature(
     ends: &[usize],
     features: &[u32],

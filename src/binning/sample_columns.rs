@@ -1,7 +1,8 @@
-//! From the rows of a sample to the bins of each feature.
+//! Turns the sampled rows into sorted columns, and chooses the bins of each feature.
 //!
-//! A *key* is a cell as an integer of the same order. Rows are read some features at a time, a cache
-//! line of them, so that a feature's keys fill up one after the other, and then sorted by radix.
+//! A *key* is a cell as an integer of the same order. Rows are read a few features at a time (at
+//! least a cache line), so that the keys of each feature are collected one after the other. Then
+//! they are sorted by radix.
 
 use super::feature_bins::BinOptions;
 use super::kernel::nonzero_keys::{SLACK, nonzero_keys};
@@ -13,8 +14,8 @@ use crate::simd::Level;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The bins of all features, from as many rows as there are `counts`, each of which stands for so
-/// many rows; `read` writes the cells of some features of some of the rows to a tile.
+/// The bins of all features. Row `i` of the sample stands for `counts[i]` rows; `read` writes the
+/// cells of some features of some rows to a tile.
 pub(super) fn mappers_of(
     read: impl Fn(Range<usize>, Range<usize>, &mut [f32]) -> Result<()> + Sync,
     num_features: usize,
@@ -22,13 +23,13 @@ pub(super) fn mappers_of(
     options: &BinOptions,
     interrupt: &Interrupt,
 ) -> Result<Vec<BinMapper>> {
-    /// A cache line of a row.
+    /// The number of cells in a cache line.
     const LINE: usize = 16;
     const KEYS: usize = 12 << 20;
     const TILE: usize = 16 << 10;
     let total: u64 = counts.iter().map(|&c| u64::from(c)).sum();
-    // As many features at a time as there are threads for, and as their keys are allowed to take: a
-    // row that lies anywhere in memory is then fetched once a thread.
+    // As many features at a time as each thread has to process, and as the memory for keys allows.
+    // So a row is fetched from memory once per thread.
     let share = num_features.div_ceil(rayon::current_num_threads());
     let most = KEYS / counts.len().max(1);
     let at_once = share.min(most).next_multiple_of(LINE);
@@ -58,19 +59,19 @@ pub(super) fn mappers_of(
     Ok(groups.into_iter().flatten().collect())
 }
 
-/// The cells of one feature of the sample, on their way to thresholds. Those that are 0, two in five
-/// of real ones, are not held: they are what the others leave of all rows.
+/// The cells of one feature of the sample. Zeros, about two cells in five of real data, are not
+/// stored: their number is the difference to the number of rows.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SampleColumn {
-    /// Cells that one row holds: most of them.
+    /// Cells of rows with count 1: most cells.
     single: Vec<u32>,
-    /// Cells that several equal rows hold, with their number.
+    /// Cells of rows with larger counts, and the counts.
     many: Vec<(u32, u32)>,
     missing: u64,
 }
 
 impl SampleColumn {
-    /// No cells yet. What is not filled of the room is not touched, and what grows is touched twice.
+    /// An empty column. The allocated memory is not touched before it is used.
     fn with_room(rows: usize) -> Self {
         Self { single: Vec::with_capacity(rows + SLACK), ..Self::default() }
     }
@@ -86,8 +87,8 @@ impl SampleColumn {
         }
     }
 
-    /// Adds a run of cells, each `stride` behind the one before; `alone` says that each of their rows
-    /// is one of a kind, as most are, and then nothing branches on the cells.
+    /// Adds cells that are `stride` apart. If `alone`, all counts are 1, and the loop does not
+    /// branch on the cells.
     fn extend(&mut self, cells: &[f32], stride: usize, counts: &[u32], alone: bool) {
         if !alone {
             let cells = cells.iter().step_by(stride);
@@ -101,7 +102,7 @@ impl SampleColumn {
         self.missing += kept.missing as u64;
     }
 
-    /// The bins of a feature; rows of `total` that gave no cell hold 0.
+    /// The bins of the feature. Rows of `total` without a stored cell are 0.
     pub(super) fn mapper(
         mut self,
         scratch: &mut Vec<u32>,
@@ -123,7 +124,7 @@ impl SampleColumn {
     }
 }
 
-/// Distinct cells with their weights, from sorted single cells and sorted weighted ones.
+/// The distinct cells with their weights, from sorted cells of weight 1 and sorted weighted cells.
 fn merged(single: &[u32], weighted: &[(u32, u64)]) -> Vec<WeightedCell> {
     let mut distinct: Vec<WeightedCell> = Vec::new();
     let mut last = None;

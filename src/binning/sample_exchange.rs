@@ -1,13 +1,13 @@
-//! Samples of parts of the data, put together: the sample of all.
+//! Merges the row samples of several workers into the sample of all data.
 //!
-//! The rows of least hash of all the data are among those of each part, with all of the part's rows
-//! that are equal to them; so what the parts keep is enough.
+//! The rows with the smallest hashes of all data are among those of each part, together with all
+//! equal rows of that part. So the samples of the parts contain all that is needed.
 
 use super::sample::{RowSample, SampleEntry, SampleRows};
 use crate::error::{Error, Result};
 
 impl RowSample {
-    /// The hashes of the rows that are kept, rising.
+    /// The hashes of the sampled rows, ascending.
     pub(crate) fn hashes(&mut self) -> Vec<u64> {
         self.shrink();
         let mut hashes: Vec<u64> = self.entries.iter().map(|entry| entry.hash).collect();
@@ -15,12 +15,12 @@ impl RowSample {
         hashes
     }
 
-    /// The most rows that are kept.
+    /// The most rows in the sample.
     pub(crate) fn limit(&self) -> usize {
         self.limit
     }
 
-    /// The rows of hashes up to the largest that counts, to be read by [`extend`](Self::extend).
+    /// The rows with hashes up to `largest`, encoded for [`extend`](Self::extend).
     pub(crate) fn bytes_up_to(&mut self, largest: u64) -> Vec<u8> {
         self.shrink();
         let mut bytes = Vec::new();
@@ -56,7 +56,7 @@ impl RowSample {
         bytes
     }
 
-    /// Adds the rows of another sample. This one has been made [`growing`](Self::growing).
+    /// Adds the rows of another sample. This one must have been made by [`growing`](Self::growing).
     pub(crate) fn extend(&mut self, bytes: &[u8]) -> Result<()> {
         let mut reader = SampleReader(bytes);
         self.num_features = self.num_features.max(reader.u64()? as usize);

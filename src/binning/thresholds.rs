@@ -1,17 +1,19 @@
-//! Choosing thresholds: the cut into bins whose heaviest shared bin is lightest.
+//! Chooses thresholds that minimise the weight of the heaviest bin with more than one distinct
+//! value.
 //!
-//! With fewer distinct cells than bins, each cell has a bin of its own. Else bins are filled from
-//! the left up to a capacity, a cell heavier than the capacity stands alone, and the capacity is the
-//! smallest that does with `max_bins` bins. No cut into as many bins has a lighter heaviest bin
-//! among those that hold several cells. Cost: a radix sort of the sample, then `max_bins` bisections
-//! for each bit of its weight.
+//! With at most as many distinct cells as bins, each cell has its own bin. Otherwise bins are
+//! filled from the left up to a capacity, with heavier cells in bins of their own, and the capacity
+//! is the smallest for which `max_bins` bins suffice. No other choice of as many bins has a lighter
+//! heaviest bin among those with several cells.
+//!
+//! Cost: a radix sort of the sample, then `max_bins` bisections for each bit of its weight.
 
 /// A distinct cell of a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WeightedCell {
     /// The cell, not missing.
     pub cell: f32,
-    /// How many rows of the sample hold it.
+    /// The number of rows of the sample with this cell.
     pub weight: u64,
 }
 
@@ -28,7 +30,7 @@ pub(crate) fn from_key(key: u32) -> f32 {
     f32::from_bits(key ^ ((!key.cast_signed() >> 31).cast_unsigned() | 0x8000_0000))
 }
 
-/// Sorts by a 32-bit key, eleven bits at a time; digits that all items share cost no pass.
+/// Radix sort by a 32-bit key, eleven bits per pass. A pass in which all items agree is skipped.
 pub(crate) fn sort_by_key<T: Copy + Default>(
     items: &mut Vec<T>,
     scratch: &mut Vec<T>,
@@ -63,7 +65,7 @@ pub(crate) fn sort_by_key<T: Copy + Default>(
     }
 }
 
-/// Thresholds that cut rising distinct cells into at most `max_bins` bins.
+/// Thresholds that divide ascending distinct cells into at most `max_bins` bins.
 pub fn thresholds(distinct: &[WeightedCell], max_bins: usize) -> Vec<f32> {
     let bounds: Vec<usize> = if distinct.len() <= max_bins {
         (1..distinct.len()).collect()
@@ -85,8 +87,8 @@ fn prefix_sums(distinct: &[WeightedCell]) -> Vec<u64> {
     sums
 }
 
-/// The least capacity with which `max_bins` bins suffice: mostly near their mean weight, so the
-/// search begins there.
+/// The smallest capacity for which `max_bins` bins suffice. It is usually near the mean weight,
+/// where the search begins.
 fn smallest_capacity(sums: &[u64], max_bins: usize) -> u64 {
     let suffices = |capacity| fill(sums, capacity, max_bins).is_some();
     let mean = sums[sums.len() - 1] / max_bins as u64;
@@ -104,8 +106,8 @@ fn smallest_capacity(sums: &[u64], max_bins: usize) -> u64 {
     high
 }
 
-/// The first cell of each bin but the first, when bins are filled from the left; `None` if they
-/// would be more than `max_bins`.
+/// The index of the first cell of each bin but the first, with bins filled from the left; `None` if
+/// more than `max_bins` are needed.
 fn fill(sums: &[u64], capacity: u64, max_bins: usize) -> Option<Vec<usize>> {
     let num_cells = sums.len() - 1;
     let mut bounds = Vec::with_capacity(max_bins);
@@ -123,7 +125,8 @@ fn fill(sums: &[u64], capacity: u64, max_bins: usize) -> Option<Vec<usize>> {
     }
 }
 
-/// How many leading sums are at most `limit`: the answer is near, so steps double before bisecting.
+/// The number of leading sums that are at most `limit`. It is usually small, so the step is doubled
+/// before bisection.
 fn gallop(sums: &[u64], limit: u64) -> usize {
     let mut step = 1;
     while step <= sums.len() && sums[step - 1] <= limit {
@@ -134,7 +137,7 @@ fn gallop(sums: &[u64], limit: u64) -> usize {
     from + sums[from..to].partition_point(|&s| s <= limit)
 }
 
-/// A threshold `t` with `a <= t < b`, half way where `f32` allows it.
+/// A threshold `t` with `a <= t < b`, half way between if `f32` allows it.
 fn between(a: f32, b: f32) -> f32 {
     let middle = f64::midpoint(f64::from(a), f64::from(b)) as f32;
     if middle < b { middle.max(a) } else { a }

@@ -24,9 +24,8 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::{Leaf, Model, Tree};
 use crate::random::draw;
+use crate::schema::{ParamRange, Parameters, choices, parameters};
 use crate::tree::BinnedTree;
-use std::fmt;
-use std::str::FromStr;
 
 /// Separate the draws of rounds and of trees from all other draws.
 const OF_ROUNDS: u64 = 0x64_72_6f_70_70_69_6e_67;
@@ -35,74 +34,51 @@ const OF_TREES: u64 = 0x74_72_65_65_73;
 /// times that score.
 const UNIT_BITS: i32 = 38;
 
-/// Options of dropout.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Dropout {
-    /// The share of the trees that a round drops: above 0, up to 1.
-    pub rate: f64,
-    /// The share of the rounds that drop no tree: 0 to 1.
-    pub skip: f64,
-    /// The most trees that a round drops.
-    pub most: Option<usize>,
-    /// How the new tree and the dropped ones are scaled.
-    pub normaliser: DropoutNormaliser,
-}
-
-/// The weight of the new tree beside `k` dropped ones, with learning rate `eta`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum DropoutNormaliser {
-    /// The weight of each dropped tree: `1 / (k + eta)`; the dropped ones are multiplied by `k / (k
-    /// + eta)`.
-    #[default]
-    Tree,
-    /// The weight of all dropped trees together: `1 / (1 + eta)`; the dropped ones are multiplied
-    /// by `1 / (1 + eta)`.
-    Forest,
-}
-
-impl fmt::Display for DropoutNormaliser {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Tree => "tree",
-            Self::Forest => "forest",
-        })
+parameters! {
+    /// How trees are dropped.
+    pub struct Dropout in "dropout" {
+        /// The share of the trees so far that are left out while a new one is grown (DART: Rashmi and
+        /// Gilad-Bachrach 2015), which keeps late trees from mattering little; 0 for none. Later
+        /// rounds weigh the trees of earlier ones down. With early stopping the booster is
+        /// nevertheless that of the best round, leaf values and all; `booster.truncate` on the other
+        /// hand cannot know what its first trees were then. A base's trees, if it is a sum of trees of
+        /// ours, are left out like the others.
+        pub rate: f64 = 0.0, within ParamRange::from(0.0).to(1.0), as "dropout",
+            elsewhere "drop_rate rate_drop";
+        /// The share of the rounds that leave no tree out.
+        pub skip: f64 = 0.5, within ParamRange::from(0.0).to(1.0), as "dropout_skip";
+        /// The most trees that a round leaves out; None for any number.
+        pub most: Option<usize> = Some(50), within ParamRange::from(1.0).to(4_294_967_295.0),
+            as "dropout_max";
+        /// Whether a new tree weighs as much as each of the trees that were left out, or as all of
+        /// them together. Either way the scores move no further than those did: with `k` trees left
+        /// out and the learning rate `eta` they keep `k / (k + eta)` of their values, or
+        /// `1 / (1 + eta)`, and the new one counts `1 / (k + eta)`, or `1 / (1 + eta)`, besides `eta`.
+        pub normaliser: DropoutNormaliser = DropoutNormaliser::Tree, as "dropout_normaliser";
     }
 }
 
-impl FromStr for DropoutNormaliser {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        match name {
-            "tree" => Ok(Self::Tree),
-            "forest" => Ok(Self::Forest),
-            other => Err(Error::param("dropout_normaliser", "dropout_normaliser is not known")
-                .got(format!("\"{other}\""))
-                .expected("\"tree\" or \"forest\"")),
-        }
+choices! {
+    /// What the new tree weighs beside the `k` dropped ones, with a learning rate of `eta`.
+    #[derive(Default)]
+    pub enum DropoutNormaliser {
+        /// As much as each of them: `1 / (k + eta)`, and they keep `k / (k + eta)`.
+        #[default]
+        Tree = "tree",
+        /// As much as all of them: `1 / (1 + eta)`, and they keep `1 / (1 + eta)`.
+        Forest = "forest",
     }
 }
 
 impl Dropout {
     /// Returns an error if an option is out of range.
     pub(super) fn check(&self) -> Result<()> {
-        // Written so that NaN is an error too.
-        if !(self.rate > 0.0 && self.rate <= 1.0) {
+        if self.rate == 0.0 {
             return Err(Error::param("dropout", "dropout is out of range")
                 .got(self.rate)
                 .expected("a number above 0, up to 1; or none"));
         }
-        if !(self.skip >= 0.0 && self.skip <= 1.0) {
-            return Err(Error::param("dropout_skip", "dropout_skip is out of range")
-                .got(self.skip)
-                .expected("a number from 0 to 1"));
-        }
-        if self.most == Some(0) {
-            return Err(Error::param("dropout_max", "dropout_max is out of range")
-                .got(0)
-                .expected("a number from 1, or none"));
-        }
-        Ok(())
+        self.check_ranges()
     }
 
     /// The options as text, for models and checkpoints.

@@ -23,6 +23,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::{Leaf, Model, Set, Tree};
 use crate::objective::State;
+use crate::schema::{ParamRange, Parameters, parameters};
 use crate::tree::BinnedTree;
 use crate::{Gradient, Interrupt};
 use rayon::prelude::*;
@@ -30,47 +31,21 @@ use rayon::prelude::*;
 /// Documents whose gradients one task sums; more if a tree has many leaves.
 const BLOCK: usize = 4096;
 
-/// Options of refitting.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RefitOptions {
-    /// The factor for Newton steps: above 0, up to 10.
-    pub learning_rate: f64,
-    /// The share of the old value that each leaf keeps: 0 to 1.
-    pub decay: f64,
-    /// The number of documents that the old value of a leaf counts for: from 0.
-    pub prior_docs: f64,
-    /// Added to the hessians of a leaf: from 0.
-    pub l2: f64,
-}
-
-impl Default for RefitOptions {
-    fn default() -> Self {
-        Self { learning_rate: 0.1, decay: 0.5, prior_docs: 0.0, l2: 0.0 }
+parameters! {
+    /// How leaf values are fitted anew.
+    pub struct RefitOptions in "refit" {
+        /// What a Newton step is multiplied by.
+        pub learning_rate: f64 = 0.1, within ParamRange::above(0.0).to(10.0);
+        /// The share of the old value that each leaf keeps.
+        pub decay: f64 = 0.5, within ParamRange::from(0.0).to(1.0);
+        /// As many docs stand for the old value of each leaf.
+        pub prior_docs: f64 = 0.0, within ParamRange::from(0.0);
+        /// Added to the hessians of a leaf.
+        pub l2: f64 = 0.0, within ParamRange::from(0.0);
     }
 }
 
 impl RefitOptions {
-    /// Returns an error if an option is out of range.
-    pub fn check(&self) -> Result<()> {
-        // Written so that NaN is an error too.
-        let refused = |name, got: f64, expected| {
-            Err(Error::param(name, format!("{name} is out of range")).got(got).expected(expected))
-        };
-        if !(self.learning_rate > 0.0 && self.learning_rate <= 10.0) {
-            return refused("learning_rate", self.learning_rate, "a number above 0, up to 10");
-        }
-        if !(0.0..=1.0).contains(&self.decay) {
-            return refused("decay", self.decay, "a number from 0 to 1");
-        }
-        if !(self.prior_docs >= 0.0 && self.prior_docs.is_finite()) {
-            return refused("prior_docs", self.prior_docs, "a finite number from 0");
-        }
-        if !(self.l2 >= 0.0 && self.l2.is_finite()) {
-            return refused("l2", self.l2, "a finite number from 0");
-        }
-        Ok(())
-    }
-
     /// The new value of a leaf.
     fn refitted(&self, leaf: &Leaf, sums: LeafSums) -> f64 {
         let hess = sums.hess + self.l2;
@@ -100,7 +75,7 @@ pub fn refit(
     options: &RefitOptions,
     interrupt: &Interrupt,
 ) -> Result<Model> {
-    options.check()?;
+    options.check_ranges()?;
     if !is_plain(model) {
         return Err(Error::data("base", "only a model of trees alone can be refitted")
             .hint("keep boosting instead: any model can be a base"));

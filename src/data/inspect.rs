@@ -21,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 /// The most findings that are kept.
 const MAX_FINDINGS: usize = 20;
 
-/// What is in a LETOR file.
+/// The summary of a LETOR file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Summary {
     /// The bytes of text.
@@ -30,23 +30,23 @@ pub struct Summary {
     pub rows: u64,
     /// Queries.
     pub queries: u64,
-    /// The fewest docs of a query.
+    /// The fewest documents of a query.
     pub min_docs: usize,
-    /// The median number of docs of a query, the lower one if there are two.
+    /// The median number of documents of a query, the lower one if there are two.
     pub median_docs: usize,
-    /// The most docs of a query.
+    /// The most documents of a query.
     pub max_docs: usize,
     /// The labels that occur, in rising order.
     pub labels: Vec<LabelCount>,
-    /// Queries of which every doc has label 0.
+    /// Queries in which every document has label 0.
     pub queries_without_relevant: u64,
-    /// Queries of which all docs have the same label.
+    /// Queries in which all documents have the same label.
     pub queries_with_one_label: u64,
     /// Rows that repeat another of their query.
     pub repeated_rows: u64,
     /// The features that occur, by index.
     pub features: Vec<FeatureSummary>,
-    /// Whether the docs of each query stand together.
+    /// Whether the documents of each query are together.
     pub sorted_by_qid: bool,
     /// How many lines could not be read.
     pub bad_lines: u64,

@@ -31,7 +31,7 @@ pub(super) struct BlockLabels {
 }
 
 impl BlockLabels {
-    /// Adds a document that stands on the given line of the block.
+    /// Adds a document on the given line of the block.
     pub(super) fn push(&mut self, head: &LetorHead<'_>, line: u64) {
         self.labels.push(head.label);
         self.runs.push(head, line);

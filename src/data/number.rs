@@ -1,13 +1,13 @@
-//! Decimal numbers out of text, to the last bit as `str::parse::<f64>` reads them.
+//! Parses decimal numbers, with the same results as `str::parse::<f64>` to the last bit.
 //!
 //! Grammar, that of the standard library: `[+-]? (digits [. digits?] | . digits) ([eE] [+-]? digits)?`,
-//! or `inf`, `infinity`, `nan` in any case, with a sign or without. A *token* is the run of bytes
-//! that the grammar takes from the front of a text; what may follow is the caller's business.
+//! or `inf`, `infinity`, `nan` in any case, with a sign or without. A *token* is the longest prefix of a
+//! text that the grammar accepts; callers check what follows.
 //!
 //! Cost: a number of at most 19 digits whose mantissa and power of ten are exact doubles needs one
-//! multiplication or division, and that is correctly rounded; all others go to the standard library.
-//! Eight digits are read at once. The functions on `[u8; 8]` are for callers who know where a number
-//! lies; none of them has a branch that depends on its length.
+//! multiplication or division, which is correctly rounded; all others use the standard library. Eight
+//! digits are read at once. The functions on `[u8; 8]` are for callers that know the place of a number;
+//! none of them has a branch that depends on its length.
 
 /// Powers of ten that a double holds exactly.
 const POWERS: [f64; 23] = [
@@ -16,7 +16,7 @@ const POWERS: [f64; 23] = [
 ];
 /// Integers up to here are exact doubles.
 const EXACT: u64 = 1 << 53;
-/// As many decimal digits always fit into 64 bits.
+/// The most decimal digits that always fit into 64 bits.
 const DIGITS: usize = 19;
 
 /// The number at the front of `text` and how many bytes it takes; `None` if there is none.
@@ -106,7 +106,7 @@ fn digits(text: &[u8], mantissa: &mut u64) -> usize {
     taken
 }
 
-/// What follows the `e`; large enough powers are all alike.
+/// The number after the `e`; very large powers are cut off.
 fn power_of_ten(text: &[u8]) -> Option<(i64, usize)> {
     let (negative, sign) = match text.first() {
         Some(b'-') => (true, 1),
@@ -154,8 +154,8 @@ pub(crate) fn integer(text: [u8; 8], length: usize) -> Option<u32> {
 /// The number that the last `length` of eight bytes spell, if they are 1 to 8 bytes, digits and at
 /// most one point.
 ///
-/// What is before the number becomes 0; what is behind the point moves onto it, which leaves a 0 at
-/// the end. So the power of ten is the length from the point on, and without a point it is 0.
+/// The bytes before the number become 0; those after the point move onto it, which leaves a 0 at the
+/// end. So the power of ten is the length from the point on, or 0 without a point.
 /// ```text
 /// "3 17:0.25" -> 00000.25 -> 00000250 = 250, a tenth of a thousandth of it: 0.25
 /// ```
@@ -189,7 +189,7 @@ fn parts_8(text: [u8; 8], length: usize) -> Option<(u64, u32)> {
     let joined = (digits & whole) | ((digits >> 8) & !whole);
     let at = others.trailing_zeros() & !7;
     let point = (digits >> (at & 63)) as u8 == POINT;
-    // Nothing but digits, or one other byte, the point, and a digit.
+    // Only digits, or one other byte, the point, and a digit.
     let one_other = others & others.wrapping_sub(1) == 0;
     if length.wrapping_sub(1) > 7 || !one_other || point == (others == 0) || (point && length == 1)
     {

@@ -30,7 +30,7 @@ pub struct QidRun {
 pub struct QidRuns(Vec<QidRun>);
 
 impl QidRuns {
-    /// Adds a row that stands on the given line.
+    /// Adds a document on the given line.
     pub fn push(&mut self, row: &LetorHead<'_>, line: u64) {
         match self.0.last_mut() {
             Some(run) if *run.id == *row.qid => {

@@ -27,14 +27,14 @@ pub struct TrecOptions {
     pub single_precision: bool,
 }
 
-/// A run with its judgements.
+/// A run joined with its judgements.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedRun {
-    /// The score of each doc; minus infinity if it was not retrieved.
+    /// The score of each document; minus infinity if it was not retrieved.
     pub scores: Vec<f64>,
-    /// The label of each doc.
+    /// The label of each document.
     pub labels: Vec<f32>,
-    /// The docs of each query, in the order of the qrels.
+    /// The documents of each query, in the order of the qrels.
     pub queries: Queries,
     /// The id of each query.
     pub ids: Vec<Box<str>>,
@@ -65,7 +65,7 @@ struct TrecDoc {
     column: u64,
 }
 
-/// The docs of each query, in the order in which the queries first occur.
+/// The documents of each query, in the order in which queries first occur.
 #[derive(Default)]
 struct DocsByQuery {
     ids: Vec<Box<str>>,

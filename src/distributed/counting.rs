@@ -1,10 +1,10 @@
-//! How much is said.
+//! Counts the traffic of a communicator.
 
 use super::Communicator;
 use crate::error::Result;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts the collectives of a rank, and the bytes that it brings to them.
+/// Counts the collectives of a worker, and the bytes that it contributes.
 #[derive(Debug)]
 pub struct CountingCommunicator<C> {
     inner: C,
@@ -12,23 +12,23 @@ pub struct CountingCommunicator<C> {
     bytes: AtomicU64,
 }
 
-/// What a [`CountingCommunicator`] communicator has counted.
+/// The counts of a [`CountingCommunicator`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CollectiveCounts {
-    /// Collectives.
+    /// The number of collectives.
     pub calls: u64,
-    /// The bytes of this rank's buffers: what travels is some times that, by the algorithm of the
-    /// communicator.
+    /// The bytes of this worker's buffers. The traffic is a multiple of that, depending on the
+    /// algorithm of the communicator.
     pub bytes: u64,
 }
 
 impl<C: Communicator> CountingCommunicator<C> {
-    /// Counts what goes through another communicator.
+    /// Counts the traffic of another communicator.
     pub fn new(inner: C) -> Self {
         Self { inner, calls: AtomicU64::new(0), bytes: AtomicU64::new(0) }
     }
 
-    /// What has been counted so far.
+    /// The counts so far.
     pub fn counts(&self) -> CollectiveCounts {
         let [calls, bytes] = [&self.calls, &self.bytes].map(|count| count.load(Ordering::Relaxed));
         CollectiveCounts { calls, bytes }

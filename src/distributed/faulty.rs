@@ -1,20 +1,20 @@
-//! Faults on purpose: what a test does to a team.
+//! Injects faults into collectives, for tests.
 
 use super::Communicator;
 use crate::error::{Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What becomes of a collective.
+/// What goes wrong in a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InjectedFault {
-    /// It fails on this rank, which takes no part in it.
+    /// The call fails, and this worker does not take part.
     Fail,
-    /// This rank comes late.
+    /// This worker is late.
     Delay(Duration),
-    /// This rank skips it, and does not know.
+    /// This worker skips the collective without noticing.
     Drop,
-    /// A bit of what this rank brings is another.
+    /// One bit of this worker's message is flipped.
     Corrupt,
 }
 
@@ -23,18 +23,18 @@ pub enum InjectedFault {
 pub struct FaultyCommunicator<C> {
     inner: C,
     fault: InjectedFault,
-    /// The number of the collective that it is in, from 0.
+    /// The number of the faulty collective, from 0.
     at: u64,
     calls: AtomicU64,
 }
 
 impl<C: Communicator> FaultyCommunicator<C> {
-    /// Puts a fault into collective `at`, counted from 0, of another communicator.
+    /// Injects a fault into collective `at`, counted from 0, of another communicator.
     pub fn new(inner: C, fault: InjectedFault, at: u64) -> Self {
         Self { inner, fault, at, calls: AtomicU64::new(0) }
     }
 
-    /// The fault of this collective, if it is the one: those that need no buffer are over then.
+    /// The fault of this collective, if it is the faulty one. Failures and delays happen here.
     fn fault(&self) -> Result<Option<InjectedFault>> {
         if self.calls.fetch_add(1, Ordering::Relaxed) != self.at {
             return Ok(None);

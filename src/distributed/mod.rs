@@ -1,21 +1,21 @@
-//! Processes that work on one training together.
+//! Communication between the processes of a distributed training.
 //!
-//! The library opens no sockets and knows no MPI: it asks a [`Communicator`] for a few collective
-//! operations, and whoever starts the processes brings one. [`SingleProcess`] is one process, [`ThreadWorkers`]
-//! are some in one process, for tests; [`CountingCommunicator`] and [`FaultyCommunicator`] wrap others. The Python door has
-//! one of call-backs, which `mpi4py` answers.
+//! The library opens no sockets and does not depend on MPI. It needs a [`Communicator`] with a few
+//! collective operations, which whoever starts the processes provides. [`SingleProcess`] is one
+//! process; [`ThreadWorkers`] runs workers as threads of one process, for tests;
+//! [`CountingCommunicator`] and [`FaultyCommunicator`] wrap others. The Python extension has a
+//! communicator of call-backs, which `mpi4py` implements.
 //!
-//! The processes are a *team*, each with a *rank* from 0 on (the word of MPI; not the rank of a doc).
-//! A *collective* is an operation that all ranks call, in the same order. What stands above speaks
-//! to a [`WorkerGroup`], which puts a frame around each message: which collective this is, whether the
-//! sender has failed, and a checksum. So a collective that one rank has skipped, a rank that has
-//! other parameters and a message that was damaged end in an error on all ranks, before anything is
-//! made of what was received.
+//! A *worker* is one process of a distributed training; its number, from 0, is its *rank*. A
+//! *collective* is an operation that all workers call in the same order. Training uses a
+//! [`WorkerGroup`], which adds a frame to each message: which collective it belongs to, whether the
+//! sender has failed, and a checksum. So a skipped collective, different parameters or a damaged
+//! message end in an error on all workers before any data is used.
 //!
-//! Sums are of integers, which have one result in any order and on any number of ranks: this is what
-//! makes a model trained by a team equal to that of one process.
+//! Sums are sums of integers, which do not depend on the order or the number of workers. That is
+//! why a model trained by several workers equals that of one process.
 //!
-//! Cost: a frame is four words; checking it is two additions a word of the message.
+//! Cost: a frame has four words; checking it takes two additions per word of the message.
 
 mod counting;
 mod faulty;
@@ -33,39 +33,39 @@ use crate::error::Result;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What carries messages between the ranks of a team.
+/// Collective operations between the workers of a group.
 ///
-/// All ranks call the same operations in the same order, with buffers of the same length; an
-/// operation returns once all have. It fails rather than wait for ever: after a failure the
-/// communicator need not be of use any more. Operations are never called by two threads at once, but
-/// by different ones.
+/// All workers call the same operations in the same order, with buffers of the same length; an
+/// operation returns when all have called it. It fails rather than wait for ever, and after a
+/// failure the communicator need not work any more. Operations are called by different threads, but
+/// never by two at once.
 pub trait Communicator: Send + Sync + Debug {
-    /// The number of this process: from 0, below [`size`](Self::size).
+    /// The number of this worker: from 0, below [`size`](Self::size).
     fn rank(&self) -> usize;
 
-    /// How many there are.
+    /// The number of workers.
     fn size(&self) -> usize;
 
-    /// Makes each value the sum of those of all ranks, modulo 2^64.
+    /// All-reduce: replaces each value by the sum over all workers, modulo 2^64.
     fn sum_i64(&self, values: &mut [i64]) -> Result<()>;
 
-    /// Makes each value the largest of those of all ranks; none is NaN.
+    /// All-reduce: replaces each value by the largest over all workers; none is NaN.
     fn max_f64(&self, values: &mut [f64]) -> Result<()>;
 
-    /// The bytes of each rank, in the order of ranks. They need not be of one length.
+    /// All-gather: the bytes of each worker, by rank. Their lengths may differ.
     fn allgather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>>;
 
-    /// Makes the bytes those of rank `root`.
+    /// Replaces the bytes by those of worker `root`.
     fn broadcast(&self, root: usize, bytes: &mut Vec<u8>) -> Result<()>;
 
-    /// Returns once all ranks have come here.
+    /// Returns when all workers have called it.
     fn barrier(&self) -> Result<()>;
 
-    /// Ends the work of all ranks, which cannot be asked any more; `code` is that of the process, if
-    /// it ends too.
+    /// Ends the work of all workers without their consent; `code` is the exit code of the process,
+    /// if it ends too.
     fn abort(&self, code: i32, message: &str) -> Result<()>;
 
-    /// As [`sum_i64`](Self::sum_i64), of numbers without a sign.
+    /// As [`sum_i64`](Self::sum_i64), for unsigned numbers.
     fn sum_u64(&self, values: &mut [u64]) -> Result<()> {
         self.sum_i64(bytemuck::cast_slice_mut(values))
     }

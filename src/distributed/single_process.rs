@@ -1,9 +1,9 @@
-//! A team of one.
+//! A group of one worker.
 
 use super::Communicator;
 use crate::error::{Error, Result};
 
-/// One process: every collective is over at once.
+/// A single process: every collective returns at once.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SingleProcess;
 

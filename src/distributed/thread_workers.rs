@@ -1,14 +1,14 @@
-//! A team of threads in one process, for tests: what MPI does, with no MPI.
+//! Workers as threads of one process, for tests without MPI.
 //!
-//! Ranks meet at a table: each lays down what it brings, and takes a copy of what all have brought
-//! once all have. Slow, and simple.
+//! Each worker deposits its message, waits for all others, and takes a copy of all messages. Slow,
+//! and simple.
 
 use super::Communicator;
 use crate::error::{Error, Result};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Runs a team of threads.
+/// Runs workers as threads.
 #[derive(Debug, Clone, Copy)]
 pub struct ThreadWorkers {
     size: usize,
@@ -16,16 +16,16 @@ pub struct ThreadWorkers {
 }
 
 impl ThreadWorkers {
-    /// A team of so many, none of which waits longer than `deadline` for the others.
+    /// This many workers, none of which waits longer than `deadline` for the others.
     ///
     /// # Panics
-    /// If it is a team of nobody.
+    /// If `size` is 0.
     pub fn new(size: usize, deadline: Duration) -> Self {
         assert!(size > 0, "a team of nobody");
         Self { size, deadline }
     }
 
-    /// The communicators of all ranks.
+    /// The communicators of all workers.
     pub fn ranks(&self) -> Vec<ThreadCommunicator> {
         let table = Arc::new(Exchange {
             state: Mutex::new(ExchangeState::new(self.size)),
@@ -37,7 +37,7 @@ impl ThreadWorkers {
             .collect()
     }
 
-    /// What each rank returns, each in a thread of its own.
+    /// Runs `work` for each worker in a thread of its own, and returns the results.
     ///
     /// # Panics
     /// If one of them does.
@@ -56,7 +56,8 @@ impl ThreadWorkers {
     }
 }
 
-/// One rank of [`ThreadWorkers`]. The others are told when it is dropped, so that they do not wait for it.
+/// The communicator of one of [`ThreadWorkers`]. When it is dropped, the others stop waiting for
+/// it.
 #[derive(Debug)]
 pub struct ThreadCommunicator {
     rank: usize,
@@ -71,20 +72,20 @@ struct Exchange {
     deadline: Duration,
 }
 
-/// Which operation, and how long its buffer is where all must be of one length.
+/// The operation, and the length of its buffer if all must agree on it.
 type Operation = (&'static str, Option<usize>);
 
 #[derive(Debug)]
 struct ExchangeState {
-    /// How many collectives are over.
+    /// The number of completed collectives.
     number: u64,
     brought: Vec<Option<(Operation, Vec<u8>)>>,
-    /// What the ranks brought to the latest collective that is over.
+    /// The messages of the latest completed collective.
     outcome: Arc<Vec<Vec<u8>>>,
-    /// How many have still to take it.
+    /// The number of workers that have not taken them yet.
     left: usize,
     gone: Vec<bool>,
-    /// Why there are no more collectives.
+    /// Why no more collectives are possible.
     broken: Option<(FailureKind, String)>,
 }
 
@@ -118,7 +119,7 @@ impl ExchangeState {
         self.broken.get_or_insert((breach, what));
     }
 
-    /// Ends the collective if all are there.
+    /// Completes the collective if all workers are present.
     fn settle(&mut self) {
         let kinds: Vec<Operation> = self.brought.iter().flatten().map(|(kind, _)| *kind).collect();
         if kinds.len() < self.brought.len() {
@@ -144,7 +145,7 @@ impl Exchange {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `done`, for as long as the deadline.
+    /// Waits until `done`, at most until the deadline.
     fn wait<'a>(
         &self,
         mut state: MutexGuard<'a, ExchangeState>,
@@ -179,10 +180,10 @@ impl Exchange {
 }
 
 impl ThreadCommunicator {
-    /// What all ranks bring to a collective.
+    /// The messages of all workers.
     fn exchange(&self, kind: Operation, bytes: Vec<u8>) -> Result<Arc<Vec<Vec<u8>>>> {
         let state = self.table.lock();
-        // The latest outcome must have been taken by all.
+        // All workers must have taken the latest messages first.
         let mut state = self.table.wait(state, |state| state.left == 0)?;
         state.check()?;
         let number = state.number;
@@ -195,7 +196,7 @@ impl ThreadCommunicator {
         Ok(state.outcome.clone())
     }
 
-    /// Folds the buffers of all ranks into this rank's.
+    /// Reduces the buffers of all workers into this worker's.
     fn fold<T: bytemuck::Pod>(
         &self,
         operation: &'static str,

@@ -6,11 +6,11 @@ use crate::hash;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The words that a message of sums has behind its own: the number of the collective, what it is
-/// for, how many ranks have failed, and the sum of the words before.
+/// The number of words that follow the values of a sum: the number of the collective, its purpose,
+/// the number of failed workers, and a checksum.
 pub const FRAME: usize = 4;
 
-/// What a collective is for: the same on all ranks, or none of them goes on.
+/// The purpose of a collective, which must be the same on all workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Collective {
     /// What is exchanged.
@@ -20,16 +20,16 @@ pub struct Collective {
 }
 
 impl Collective {
-    /// Before the first round.
+    /// A collective before the first round.
     pub fn at_start(what: &'static str) -> Self {
         Self { what, round: 0 }
     }
 }
 
-/// The ranks of a team, through frames that are checked.
+/// A group of workers that exchange checked messages.
 ///
-/// Whoever calls brings along whether it has failed meanwhile: the error of one rank ends the
-/// collective with an error on all. Clones are of the same team.
+/// The caller passes its own error, if it has one, to the next collective, which then fails on all
+/// workers. Clones refer to the same group.
 #[derive(Debug, Clone)]
 pub struct WorkerGroup(Arc<GroupState>);
 
@@ -37,11 +37,11 @@ pub struct WorkerGroup(Arc<GroupState>);
 struct GroupState {
     comm: Box<dyn Communicator>,
     calls: AtomicU64,
-    /// Whether the ranks may have lost each other.
+    /// Whether the workers may be out of step.
     is_broken: AtomicBool,
 }
 
-/// A collective under way.
+/// A collective in progress.
 #[derive(Debug, Clone, Copy)]
 struct PendingCollective {
     call: Collective,
@@ -49,7 +49,7 @@ struct PendingCollective {
 }
 
 impl PendingCollective {
-    /// A number for everything that must be the same on all ranks.
+    /// A hash of everything that must be the same on all workers.
     fn tag(self, length: usize) -> u64 {
         let parts = [self.number, self.call.round, length as u64];
         parts.into_iter().fold(hash::bytes(self.call.what.as_bytes()), |h, x| hash::mix(h ^ x))
@@ -63,33 +63,33 @@ impl Default for WorkerGroup {
 }
 
 impl WorkerGroup {
-    /// The ranks that a communicator connects.
+    /// The workers that a communicator connects.
     pub fn new(comm: Box<dyn Communicator>) -> Self {
         let (calls, is_broken) = (AtomicU64::new(0), AtomicBool::new(false));
         Self(Arc::new(GroupState { comm, calls, is_broken }))
     }
 
-    /// The number of this process, from 0.
+    /// The rank of this worker, from 0.
     pub fn rank(&self) -> usize {
         self.0.comm.rank()
     }
 
-    /// How many ranks there are.
+    /// The number of workers.
     pub fn size(&self) -> usize {
         self.0.comm.size()
     }
 
-    /// Whether this process is the whole team.
+    /// Whether this worker is the only one.
     pub fn is_alone(&self) -> bool {
         self.size() == 1
     }
 
-    /// The communicator below: what goes through it is not checked.
+    /// The underlying communicator, without checks.
     pub fn communicator(&self) -> &dyn Communicator {
         &*self.0.comm
     }
 
-    /// Makes each value the sum of those of all ranks, modulo 2^64.
+    /// All-reduce: replaces each value by the sum over all workers, modulo 2^64.
     pub fn sum(&self, call: Collective, own: Result<()>, values: &mut [u64]) -> Result<()> {
         if self.is_alone() {
             return own;
@@ -101,10 +101,10 @@ impl WorkerGroup {
         Ok(())
     }
 
-    /// As [`sum`](Self::sum), in place: the last [`FRAME`] of the words are not values, but room.
+    /// As [`sum`](Self::sum), in place: the last [`FRAME`] words are space for the frame.
     ///
     /// # Panics
-    /// If there is no such room.
+    /// If there is no such space.
     pub fn sum_framed(&self, call: Collective, own: Result<()>, framed: &mut [u64]) -> Result<()> {
         if self.is_alone() {
             return own;
@@ -126,13 +126,13 @@ impl WorkerGroup {
         if frame[3] == total(values) { own } else { Err(self.damaged(current)) }
     }
 
-    /// Makes each value the largest of those of all ranks; none is NaN.
+    /// All-reduce: replaces each value by the largest over all workers; none is NaN.
     pub fn max(&self, call: Collective, own: Result<()>, values: &mut [f64]) -> Result<()> {
         if self.is_alone() {
             return own;
         }
         let current = self.begin(call)?;
-        // A whole number that is the largest, and whose negative is the largest too, is everybody's.
+        // If a number and its negative both are the largest, all workers have it.
         let tag = (current.tag(values.len()) >> 12) as f64;
         let mut framed = values.to_vec();
         framed.extend([tag, -tag, f64::from(u8::from(own.is_err()))]);
@@ -151,7 +151,7 @@ impl WorkerGroup {
         own
     }
 
-    /// The bytes of each rank, in the order of ranks.
+    /// All-gather: the bytes of each worker, by rank.
     pub fn gather(&self, call: Collective, own: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
         if self.is_alone() {
             return own.map(|own| vec![own]);
@@ -186,7 +186,7 @@ impl WorkerGroup {
         Ok(all)
     }
 
-    /// The bytes of rank 0.
+    /// The bytes of worker 0.
     pub fn of_first(&self, call: Collective, own: Result<Vec<u8>>) -> Result<Vec<u8>> {
         if self.is_alone() {
             return own;
@@ -210,7 +210,7 @@ impl WorkerGroup {
         Ok(bytes)
     }
 
-    /// What this rank has, if all ranks have it.
+    /// Returns the worker's own result if all workers have one, and an error otherwise.
     pub fn agree<T>(&self, call: Collective, own: Result<T>) -> Result<T> {
         if self.is_alone() {
             return own;
@@ -224,7 +224,7 @@ impl WorkerGroup {
         }
     }
 
-    /// An error unless a number is the same on all ranks; `what` is it that differs.
+    /// Returns an error unless a number is the same on all workers; `what` names it.
     pub fn same(&self, call: Collective, what: &str, own: Result<u64>) -> Result<()> {
         let own = own.map(|own| own.to_le_bytes().to_vec());
         let all = self.gather(call, own)?;
@@ -247,7 +247,7 @@ impl WorkerGroup {
         result
     }
 
-    /// The error of ranks that are at different collectives, all of which have noticed.
+    /// The error if workers are at different collectives, which all of them notice.
     fn disagree(&self, current: PendingCollective) -> Error {
         self.0.is_broken.store(true, Ordering::Relaxed);
         let PendingCollective { call, number } = current;
@@ -261,7 +261,7 @@ impl WorkerGroup {
         Error::comm("comm.order", what).got(if told.is_empty() { own } else { told.join(", ") })
     }
 
-    /// The error that some rank has had.
+    /// The error of the worker that has failed.
     fn told(&self, current: PendingCollective, own: Result<()>) -> Error {
         let text = own.as_ref().err().map(ToString::to_string).unwrap_or_default();
         let all = self.unbroken(self.0.comm.allgather(text.as_bytes())).unwrap_or_default();

@@ -8,13 +8,15 @@
 //! | --- | --- | --- |
 //! | value of a ranking | evaluation | required |
 //! | ideal value | normalisation | the value of the ranking by falling label |
-//! | swap deltas | `SwapDelta`, LambdaRank | evaluate after the swap minus before |
-//! | pair weights | LambdaRank | swap deltas, a row of pairs at a time |
-//! | discount of a rank | LambdaRank, the combiner's sweep | none: the sweep evaluates anew |
+//! | discount of a rank | all below | none: the metric is no sum of gains times discounts |
+//! | swap deltas | `SwapDelta`, LambdaRank | from the discounts, or evaluate after the swap minus before |
+//! | pair weights | LambdaRank | from the discounts, or swap deltas, a row of pairs at a time |
+//! | update | the combiner's sweep | from the discounts, or evaluate anew |
 //!
 //! None of these methods is called per pair of documents: a caller asks once a query or once a row of
 //! pairs, and the loops are inside.
 
+use super::discounted_sum::DiscountSwaps;
 use super::pair_weights::PairWeightTables;
 use super::prepared::{MetricScratch, PreparedMetric};
 use super::ranking::Ranking;
@@ -120,7 +122,10 @@ pub(crate) trait MetricDefinition: Debug + Send + Sync {
 
     /// An empty table of swap deltas.
     fn swap_table(&self) -> Box<dyn SwapTable> {
-        Box::new(Reevaluation::default())
+        match self.discount(0) {
+            Some(_) => Box::new(DiscountSwaps::default()),
+            None => Box::new(Reevaluation::default()),
+        }
     }
 
     /// Whether its value means little without a cut, so that training by it keeps the cut.
@@ -143,5 +148,29 @@ impl Metric {
             convention.max_label = convention.max_label.or(Some(largest));
         }
         self.with_convention(&convention)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::{Convention, LabelFacts, Ties};
+
+    #[test]
+    fn every_ideal_is_the_value_of_the_ranking_by_label() {
+        let labels = [2.0, 0.0, 3.0, 2.0, 0.0, 1.0];
+        let mut ranking = Ranking::default();
+        ranking.rank(&[0.5, 2.0, 0.1, f64::NEG_INFINITY, 2.0, 1.0], &labels, Ties::Expected, 6);
+        for (measure, cut) in Measure::ALL.into_iter().flat_map(|m| [(m, None), (m, Some(2))]) {
+            let metric = Metric::new(measure, cut, Convention::default()).unwrap();
+            let facts = LabelFacts::scan(&labels).unwrap();
+            let metric = PreparedMetric::new(&metric, &labels, facts).unwrap();
+            if metric.definition().normaliser() == Normaliser::Ideal {
+                let mut scratch = MetricScratch::default();
+                let ideal = metric.definition().ideal(&metric, &ranking, &mut scratch);
+                let slow = metric.definition().sum(&metric, &ranking.ideal(), &mut scratch);
+                assert_eq!(ideal, slow, "{measure}");
+            }
+        }
     }
 }

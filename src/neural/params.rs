@@ -2,75 +2,72 @@
 
 use crate::error::{Error, Result};
 use crate::model::mlp::{MOST_LAYERS, MOST_UNITS};
+use crate::schema::{ParamRange, Parameters, choices, parameters};
 
-/// A net and how it learns.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Params {
-    /// The units of each hidden layer: none for a linear ranker, at most two layers.
-    pub hidden: Vec<usize>,
-    /// The most epochs.
-    pub epochs: usize,
-    /// The size of a step.
-    pub learning_rate: f64,
+parameters! {
+    /// A net and how it learns.
+    pub struct Params in "net" {
+        /// The units of each hidden layer, tanh: none for a linear ranker, at most two layers. Sixteen
+        /// cost no more than the papers' ten.
+        pub hidden: Vec<usize> = vec![16], typed "Sequence[int]";
+        /// The most passes over all queries.
+        pub epochs: usize = 30, within ParamRange::from(1.0).to(4_294_967_295.0);
+        /// The size of a step.
+        pub learning_rate: f64 = 3e-3, within ParamRange::from(1e-12).to(1e3);
+        /// How a gradient becomes a step: `adam` (Kingma and Ba 2015: the mean of the latest gradients
+        /// over the root of their mean square), or `sgd`, the papers': the gradient times the
+        /// learning rate.
+        pub optimiser: Optimiser = Optimiser::Adam;
+        /// Whether the learning rate falls from epoch to epoch, towards 0 after the last, beside what
+        /// restarts take.
+        pub schedule: Schedule = Schedule::Linear;
+        /// How many queries make a step together: their gradients are averaged. 1 is the papers'. Only
+        /// the docs of a batch are worked on in parallel.
+        pub batch_queries: usize = 1, within ParamRange::from(1.0).to(4_294_967_295.0);
+        /// What a step takes off each weight, as a share of the learning rate. Clean labels and much
+        /// data want less.
+        pub weight_decay: f64 = 0.1, within ParamRange::from(0.0).to(1.0);
+        /// Whether to take `sign(x) * log(1 + |x|)` of values before they are standardised: `auto` does
+        /// so for features with long tails (a kurtosis above 6), such as counts, where it shortens
+        /// these.
+        pub inputs: Inputs = Inputs::Auto;
+        /// Standardised values beyond this count as this.
+        pub limit: f64 = 10.0, within ParamRange::from(1e-3).to(1e6);
+        /// The seed of the first weights and of the order of queries.
+        pub seed: u64 = 0, elsewhere "random_state random_seed";
+    }
+}
+
+choices! {
     /// How a gradient becomes a step.
-    pub optimiser: Optimiser,
-    /// How the learning rate falls.
-    pub schedule: Schedule,
-    /// So many queries make a step together: their gradients are averaged.
-    pub batch_queries: usize,
-    /// What a step takes off each weight, as a share of the learning rate.
-    pub weight_decay: f64,
-    /// What is taken of the values.
-    pub inputs: Inputs,
-    /// The largest magnitude of an input, in standard deviations.
-    pub limit: f64,
-    /// The seed of the first weights and of the order of queries.
-    pub seed: u64,
+    pub enum Optimiser {
+        /// Adam (Kingma and Ba 2015): the mean of the latest gradients over the root of their mean
+        /// square.
+        Adam = "adam",
+        /// The gradient times the learning rate, as in the papers.
+        Sgd = "sgd",
+    }
 }
 
-/// How a gradient becomes a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Optimiser {
-    /// The gradient times the learning rate, as in the papers.
-    Sgd,
-    /// Adam (Kingma and Ba 2015): the mean of the latest gradients over the root of their mean square.
-    Adam,
+choices! {
+    /// What a net takes of a feature's values, before these are standardised.
+    pub enum Inputs {
+        /// The logarithms of features with long tails (a kurtosis above 6) where they shorten these.
+        Auto = "auto",
+        /// The values.
+        Plain = "plain",
+        /// Their logarithms, see [`Input`](crate::model::Input).
+        Log = "log",
+    }
 }
 
-/// What a net takes of a feature's values, before these are standardised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Inputs {
-    /// The values.
-    Plain,
-    /// Their logarithms, see [`Input`](crate::model::Input).
-    Log,
-    /// The logarithms of features with long tails (a kurtosis above 6) where they shorten these.
-    Auto,
-}
-
-/// How the learning rate falls from epoch to epoch, beside what restarts take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Schedule {
-    /// Not at all.
-    Constant,
-    /// By as much each epoch, so that 0 would follow the last.
-    Linear,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            hidden: vec![16],
-            epochs: 30,
-            learning_rate: 3e-3,
-            optimiser: Optimiser::Adam,
-            schedule: Schedule::Linear,
-            batch_queries: 1,
-            weight_decay: 0.1,
-            inputs: Inputs::Auto,
-            limit: 10.0,
-            seed: 0,
-        }
+choices! {
+    /// How the learning rate falls from epoch to epoch, beside what restarts take.
+    pub enum Schedule {
+        /// By as much each epoch, so that 0 would follow the last.
+        Linear = "linear",
+        /// Not at all.
+        Constant = "constant",
     }
 }
 
@@ -83,23 +80,11 @@ impl Params {
         }
         let units = self.hidden.iter().find(|&&units| units == 0 || units > MOST_UNITS);
         if let Some(units) = units {
-            return Err(wrong("hidden", units).expected(format!("1 to {MOST_UNITS} units a layer")));
+            return Err(Error::param("hidden", "hidden")
+                .got(units)
+                .expected(format!("a whole number from 1 to {MOST_UNITS} units a hidden layer")));
         }
-        for (name, value) in [("epochs", self.epochs), ("batch_queries", self.batch_queries)] {
-            if value == 0 || value > u32::MAX as usize {
-                return Err(wrong(name, value).expected("a whole number from 1 to 2^32 - 1"));
-            }
-        }
-        for (name, value, least, most) in [
-            ("learning_rate", self.learning_rate, 1e-12, 1e3),
-            ("weight_decay", self.weight_decay, 0.0, 1.0),
-            ("limit", self.limit, 1e-3, 1e6),
-        ] {
-            if !(least..=most).contains(&value) {
-                return Err(wrong(name, value).expected(format!("a number from {least} to {most}")));
-            }
-        }
-        Ok(())
+        self.check_ranges()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::metric::{Metric, evaluate_rows};
 use crate::model::mlp::{Activations, Net};
-use crate::model::{Component, Input, Model, Part};
+use crate::model::{Component, Model, NetInput, Part};
 use crate::random;
 use crate::rounds::{
     EarlyStopping, LearnedRound, RawEvaluationSet, RoundDriver, RoundLearner, RoundPlan,
@@ -53,7 +53,7 @@ pub struct NetLearner {
     data: RawDataset,
     plan: NetPlan,
     objective: NetObjective,
-    inputs: Vec<Input>,
+    inputs: Vec<NetInput>,
     /// The queries that can have a gradient.
     trainable: Vec<u32>,
     buffers: StepBuffers,

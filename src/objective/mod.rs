@@ -52,6 +52,7 @@ mod tasks;
 mod tied_pairs;
 
 pub use augment::Augment;
+pub(crate) use options::{COPIES, RANK, SCALE};
 pub use options::{
     LambdaOptions, ObjectiveOptions, PairNormaliser, QueryNormaliser, ScoreNoise, TiedPairs,
 };

@@ -3,49 +3,42 @@
 use super::ObjectiveKind;
 use super::augment::Augment;
 use crate::error::{Error, Result};
-use crate::metric::{Metric, Ties, name_of, pick};
-use std::fmt;
-use std::str::FromStr;
+use crate::metric::{Metric, Ties};
+use crate::schema::{ParamField, ParamRange, ParamType, choices};
 
-/// Whether a pair's lambda depends on how far apart its scores are, beyond the sigmoid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum PairNormaliser {
-    /// It does not depend on the gap.
-    None,
-    /// Divided by `gap_offset + |s_i - s_j|`, unless all scores of the query are equal; `LightGBM`
-    /// does so with an offset of 0.01.
-    ScoreGap,
+choices! {
+    /// Whether a pair's lambda depends on how far apart its scores are, beyond the sigmoid.
+    #[non_exhaustive]
+    pub enum PairNormaliser {
+        /// It does not.
+        None = "none",
+        /// Divided by `gap_offset + |s_i - s_j|`, unless all scores of the query are equal; `LightGBM`
+        /// does so with an offset of 0.01.
+        ScoreGap = "score_gap",
+    }
 }
 
-const PAIR_NORMALISERS: &[(&str, PairNormaliser)] =
-    &[("none", PairNormaliser::None), ("score_gap", PairNormaliser::ScoreGap)];
-
-/// How the gradients of a query are scaled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum QueryNormaliser {
-    /// Not at all.
-    None,
-    /// `LightGBM`'s: by log2(1 + S) / S, where S is the sum of |lambda| over docs and pairs.
-    LogSum,
+choices! {
+    /// How the gradients of a query are scaled.
+    #[non_exhaustive]
+    pub enum QueryNormaliser {
+        /// Not at all.
+        None = "none",
+        /// `LightGBM`'s: by log2(1 + S) / S, where S is the sum of |lambda| over docs and pairs.
+        LogSum = "log_sum",
+    }
 }
 
-const QUERY_NORMALISERS: &[(&str, QueryNormaliser)] =
-    &[("none", QueryNormaliser::None), ("log_sum", QueryNormaliser::LogSum)];
-
-/// How pairs of docs with equal scores are weighed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum TiedPairs {
-    /// The expectation over all orders; for ERR and pairwise accuracy an order that is drawn.
-    Expected,
-    /// One order, drawn anew each round from the contents of the docs.
-    Drawn,
+choices! {
+    /// What becomes of docs with equal scores.
+    #[non_exhaustive]
+    pub enum TiedPairs {
+        /// The expectation over all orders; for ERR and pairwise accuracy an order that is drawn.
+        Expected = "expected",
+        /// One order, drawn anew each round from the contents of the docs.
+        Drawn = "drawn",
+    }
 }
-
-const TIED_PAIRS: &[(&str, TiedPairs)] =
-    &[("expected", TiedPairs::Expected), ("drawn", TiedPairs::Drawn)];
 
 /// Lambdas averaged over orders by perturbed scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -117,41 +110,30 @@ impl LambdaOptions {
                 .got(self.metric.convention().ties)
                 .expected(Ties::Expected));
         }
-        if self.pairs_to.is_some_and(|rank| rank == 0 || rank > u32::MAX as usize) {
-            return Err(Error::param("objective.pairs_to", "pairs_to is no rank")
-                .got(self.pairs_to.unwrap_or_default())
-                .expected("a whole number from 1 to 2^32 - 1"));
-        }
+        check("pairs_to", RANK, &self.pairs_to)?;
         check_sigma(self.sigma)?;
-        check_range("gap_offset", self.gap_offset, 1e-6, 1e6)?;
+        check("gap_offset", SCALE, &self.gap_offset)?;
         self.augment.map_or(Ok(()), Augment::check)?;
-        if let Some(noise) = self.noise {
-            check_range("noise_scale", noise.scale, 1e-6, 1e6)?;
-            if !(1..=64).contains(&noise.copies) {
-                return Err(Error::param("objective.noise.copies", "noise_copies")
-                    .got(noise.copies)
-                    .expected("a whole number from 1 to 64"));
-            }
-        }
-        Ok(())
+        let Some(noise) = self.noise else { return Ok(()) };
+        check("noise_scale", SCALE, &noise.scale)?;
+        check("noise_copies", COPIES, &noise.copies)
     }
 }
+
+/// The range of a rank, from 1.
+pub(crate) const RANK: ParamRange = ParamRange::from(1.0).to(4_294_967_295.0);
+/// The range of the steepness of a sigmoid, and of what is added to a gap of scores.
+pub(crate) const SCALE: ParamRange = ParamRange::from(1e-6).to(1e6);
+/// The range of the number of orders that a round draws.
+pub(crate) const COPIES: ParamRange = ParamRange::from(1.0).to(64.0);
 
 /// Refuses a sigma out of range.
 pub(super) fn check_sigma(sigma: f64) -> Result<()> {
-    check_range("sigma", sigma, 1e-6, 1e6)
+    check("sigma", SCALE, &sigma)
 }
 
-fn check_range(name: &str, value: f64, least: f64, most: f64) -> Result<()> {
-    if (least..=most).contains(&value) {
-        return Ok(());
-    }
-    let code = match name {
-        "sigma" => "objective.sigma",
-        "gap_offset" => "objective.gap_offset",
-        _ => "objective.noise.scale",
-    };
-    Err(Error::param(code, name).got(value).expected(format!("a number from {least} to {most}")))
+fn check<T: ParamType>(name: &'static str, range: ParamRange, value: &T) -> Result<()> {
+    ParamField { name, range: Some(range) }.check(value)
 }
 
 /// An objective by its name, with all options there are.
@@ -174,50 +156,5 @@ impl ObjectiveOptions {
             _ => LambdaOptions::new(metric),
         };
         Self { kind, lambda, relevant_from: None }
-    }
-}
-
-impl FromStr for PairNormaliser {
-    type Err = Error;
-
-    /// `none` or `score_gap`.
-    fn from_str(text: &str) -> Result<Self> {
-        pick("objective.pair_normaliser", "pair normaliser", text, PAIR_NORMALISERS)
-    }
-}
-
-impl fmt::Display for PairNormaliser {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(name_of(*self, PAIR_NORMALISERS))
-    }
-}
-
-impl FromStr for QueryNormaliser {
-    type Err = Error;
-
-    /// `none` or `log_sum`.
-    fn from_str(text: &str) -> Result<Self> {
-        pick("objective.query_normaliser", "query normaliser", text, QUERY_NORMALISERS)
-    }
-}
-
-impl fmt::Display for QueryNormaliser {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(name_of(*self, QUERY_NORMALISERS))
-    }
-}
-
-impl FromStr for TiedPairs {
-    type Err = Error;
-
-    /// `expected` or `drawn`.
-    fn from_str(text: &str) -> Result<Self> {
-        pick("objective.ties", "rule for tied pairs", text, TIED_PAIRS)
-    }
-}
-
-impl fmt::Display for TiedPairs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(name_of(*self, TIED_PAIRS))
     }
 }

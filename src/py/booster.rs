@@ -5,16 +5,17 @@ use super::dataset::{PyBinning, PyDataset, QueryArg};
 use super::errors::to_python;
 use super::gil::{attached, detached, detached_inline};
 use super::metrics::MetricArgs;
+use super::params::parsed;
 use super::scoring::{RawTable, RowContrast};
 use super::stack::{NormalisationArg, StackArgs};
-use super::trainer::Losing;
 use crate::Interrupt;
 use crate::boosting::{
-    RefitOptions, ReweighOptions, binning_of, merged, permutation_importance, refit, reweigh,
+    ReweighOptions, TrainingLoss, binning_of, merged, permutation_importance, refit, reweigh,
     score_above, score_dataset,
 };
 use crate::error::Error;
 use crate::model::{Child, Explainer, Model, Part, Scorer, Split, write_whole};
+use crate::settings::RefitTrainOptions;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -29,18 +30,6 @@ pub(super) struct PyBooster {
     scorer: OnceLock<Scorer>,
     explainer: OnceLock<Explainer>,
     num_splits: usize,
-}
-
-/// How leaf values are refitted: the attributes of a Python object.
-#[derive(FromPyObject)]
-pub(super) struct RefitArgs {
-    learning_rate: f64,
-    decay: f64,
-    prior_docs: f64,
-    l2: f64,
-    objective: Losing,
-    judging: MetricArgs,
-    seed: u64,
 }
 
 /// Up to so many rows times splits are scored without releasing the GIL.
@@ -373,16 +362,20 @@ impl PyBooster {
         Ok((Self::of(found.model), found.history, found.held_out))
     }
 
-    /// The model with refitted leaf values.
-    fn refit(&self, py: Python<'_>, dataset: &PyDataset, refitting: RefitArgs) -> PyResult<Self> {
-        let RefitArgs { learning_rate, decay, prior_docs, l2, .. } = refitting;
-        let options = RefitOptions { learning_rate, decay, prior_docs, l2 };
-        let judging = &refitting.judging;
-        let loss = refitting.objective.built(judging, refitting.seed);
+    /// The model with leaf values fitted anew.
+    fn refit(
+        &self,
+        py: Python<'_>,
+        dataset: &PyDataset,
+        params: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let RefitTrainOptions { leaves, loss, labels, run } = parsed(params)?;
+        let loss = loss.options(&labels, Some(&run.metric), run.seed);
+        let loss = loss.and_then(|options| TrainingLoss::new(&options));
         let loss = loss.map_err(|error| to_python(py, &error))?;
         let dataset = dataset.inner.clone();
-        detached(py, judging.num_threads, |interrupt| {
-            refit(&self.inner, &dataset, &loss, &options, interrupt)
+        detached(py, run.num_threads, |interrupt| {
+            refit(&self.inner, &dataset, &loss, &leaves, interrupt)
         })
         .map(Self::of)
     }

@@ -11,6 +11,8 @@ pub(super) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
     let made = match error.kind() {
         ErrorKind::Data(fault) => exception(py, "DataError", &text, Some(fault)),
         ErrorKind::Param(fault) => exception(py, "ParamError", &text, Some(fault)),
+        ErrorKind::ParamKind(fault) => exception(py, "ParamKindError", &text, Some(fault)),
+        ErrorKind::UnknownName(fault) => exception(py, "UnknownNameError", &text, Some(fault)),
         ErrorKind::ModelFormat(fault) => exception(py, "ModelFormatError", &text, Some(fault)),
         ErrorKind::ModelVersion(fault) => exception(py, "ModelVersionError", &text, Some(fault)),
         ErrorKind::Resource(fault) => exception(py, "ResourceError", &text, Some(fault)),

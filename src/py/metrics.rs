@@ -186,8 +186,9 @@ pub(super) fn measures() -> Vec<String> {
 /// The losses: the name of each, the estimator that learns by it, and what other tools call it.
 #[pyfunction]
 pub(super) fn objectives() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
-    let names = ObjectiveKind::ALL.into_iter().zip(ObjectiveKind::USER_NAMES);
-    names.map(|(kind, name)| (name, kind.estimator(), kind.other_names().to_vec())).collect()
+    let row =
+        |kind: ObjectiveKind| (kind.user_name(), kind.estimator(), kind.other_names().to_vec());
+    ObjectiveKind::ALL.into_iter().map(row).collect()
 }
 
 /// The baseline of differences, which are given as such because they may be weighted.

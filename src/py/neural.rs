@@ -1,21 +1,21 @@
-//! Nets for Python: raw datasets, and training epoch by epoch.
+//! Nets for Python: raw datasets, the plan of a training, and weights.
 
 use super::arrays::{ReadArgs, TableArg};
 use super::booster::PyBooster;
 use super::dataset::RowArgs;
 use super::errors::to_python;
 use super::gil::detached;
-use super::metrics::MetricArgs;
-use super::trainer::{Losing, Preferences, listed};
+use super::trainer::Preferences;
 use crate::data;
 use crate::error::{Error, Result};
 use crate::model::{Component, Mlp, Model, Part};
-use crate::neural::{
-    self, Inputs, NetEvaluationSet, NetLoss, NetPlan, Optimiser, Params, Patience, Schedule,
-};
+use crate::neural::{NetLoss, NetPlan, Restarts};
+use crate::rounds::{EarlyStopping, RawEvaluationSet};
+use crate::settings::NetTrainOptions;
 use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use pyo3::types::PyDict;
+use std::sync::{Mutex, PoisonError};
 
 /// Documents with raw values, until a trainer takes them.
 #[pyclass(frozen, name = "RawDataset")]
@@ -48,170 +48,47 @@ impl PyRawDataset {
     }
 }
 
+/// Takes the data of evaluation sets.
+pub(super) fn evaluation_sets(
+    sets: &[(String, Py<PyRawDataset>)],
+) -> Result<Vec<RawEvaluationSet>> {
+    let taken = |(name, set): &(String, Py<PyRawDataset>)| {
+        Ok(RawEvaluationSet { name: name.clone(), data: set.get().take()? })
+    };
+    sets.iter().map(taken).collect()
+}
+
 /// Everything but the data: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct NetPlanArgs {
-    learning: NetOptions,
-    objective: Losing,
+pub(super) struct NetPlanArgs<'py> {
+    pub(super) params: Bound<'py, PyDict>,
     preferences: Option<Preferences>,
     valid: Vec<(String, Py<PyRawDataset>)>,
     metrics: Vec<String>,
-    judging: MetricArgs,
-    /// Epochs, restarts, what these multiply the rate by.
-    patience: Option<(usize, usize, f64)>,
-    num_threads: Option<usize>,
 }
 
-/// A net and how it learns: the attributes of a Python object.
-#[derive(FromPyObject)]
-pub(super) struct NetOptions {
-    hidden: Vec<usize>,
-    epochs: usize,
-    learning_rate: f64,
-    optimiser: String,
-    schedule: String,
-    batch_queries: usize,
-    weight_decay: f64,
-    inputs: String,
-    limit: f64,
-    seed: u64,
-}
-
-impl NetOptions {
-    fn params(&self) -> Result<Params> {
-        Ok(Params {
-            hidden: self.hidden.clone(),
-            epochs: self.epochs,
-            learning_rate: self.learning_rate,
-            optimiser: match &*self.optimiser {
-                "sgd" => Optimiser::Sgd,
-                "adam" => Optimiser::Adam,
-                other => return Err(unknown("optimiser", other, "\"adam\" or \"sgd\"")),
-            },
-            schedule: match &*self.schedule {
-                "constant" => Schedule::Constant,
-                "linear" => Schedule::Linear,
-                other => return Err(unknown("schedule", other, "\"constant\" or \"linear\"")),
-            },
-            batch_queries: self.batch_queries,
-            weight_decay: self.weight_decay,
-            inputs: match &*self.inputs {
-                "plain" => Inputs::Plain,
-                "log" => Inputs::Log,
-                "auto" => Inputs::Auto,
-                other => return Err(unknown("inputs", other, "\"auto\", \"plain\" or \"log\"")),
-            },
-            limit: self.limit,
-            seed: self.seed,
-        })
-    }
-}
-
-fn unknown(name: &'static str, got: &str, expected: &str) -> Error {
-    let what = format!("{name} is not known");
-    Error::param(name, what).got(format!("\"{got}\"")).expected(expected)
-}
-
-impl NetPlanArgs {
+impl NetPlanArgs<'_> {
     /// The plan as the core takes it.
-    fn plan(&self) -> Result<NetPlan> {
+    pub(super) fn plan(&self, options: NetTrainOptions) -> Result<NetPlan> {
+        let NetTrainOptions { net, run, loss, labels } = options;
         let loss = if let Some(preferences) = &self.preferences {
-            NetLoss::of_preferences(listed(preferences), self.objective.sigma())
+            NetLoss::of_preferences(preferences.listed(), loss.sigma)
         } else {
-            let options = self.objective.options(&self.judging, self.learning.seed)?;
+            let first = self.metrics.first().map(String::as_str);
+            let options = loss.options(&labels, first, net.seed)?;
             NetLoss::new(options.kind, options.lambda)?
         };
-        let evaluation_set = |(name, set): &(String, Py<PyRawDataset>)| {
-            Ok(NetEvaluationSet { name: name.clone(), data: set.get().take()? })
-        };
-        let patience =
-            |(epochs, restarts, factor)| Patience { epochs, restarts, factor, set: 0, metric: 0 };
+        let evaluation_sets = evaluation_sets(&self.valid)?;
+        let metrics = self.metrics.iter().filter(|_| !evaluation_sets.is_empty());
+        let patience = |rounds| EarlyStopping { rounds, set: 0, metric: 0 };
         Ok(NetPlan {
-            params: self.learning.params()?,
+            params: net,
             loss,
-            evaluation_sets: self.valid.iter().map(evaluation_set).collect::<Result<_>>()?,
-            metrics: self.metrics.iter().map(|m| self.judging.metric(m)).collect::<Result<_>>()?,
-            patience: self.patience.map(patience),
+            metrics: metrics.map(|name| labels.metric(name)).collect::<Result<_>>()?,
+            patience: run.patience.filter(|_| !evaluation_sets.is_empty()).map(patience),
+            restarts: Restarts { most: run.restarts, factor: run.restart_factor },
+            evaluation_sets,
         })
-    }
-}
-
-/// Training, epoch by epoch.
-#[pyclass(frozen, name = "NetTrainer")]
-pub(super) struct PyNetTrainer {
-    inner: Mutex<neural::NetTrainer>,
-    num_threads: Option<usize>,
-}
-
-/// The number of an epoch, its values, whether it is the best, its learning rate, and whether the
-/// next one starts from the best weights.
-type EpochFacts = (usize, Vec<f64>, bool, f64, bool);
-
-#[pymethods]
-impl PyNetTrainer {
-    #[new]
-    fn new(py: Python<'_>, dataset: &PyRawDataset, planned: NetPlanArgs) -> PyResult<Self> {
-        let plan = planned.plan().map_err(|error| to_python(py, &error))?;
-        let data = dataset.take().map_err(|error| to_python(py, &error))?;
-        let made = detached(py, planned.num_threads, |interrupt| {
-            neural::NetTrainer::new(data, plan, interrupt)
-        })?;
-        Ok(Self { inner: Mutex::new(made), num_threads: planned.num_threads })
-    }
-
-    /// Runs the next epoch; None once training has ended.
-    fn next_epoch(&self, py: Python<'_>) -> PyResult<Option<EpochFacts>> {
-        let epoch = detached(py, self.num_threads, |interrupt| self.lock()?.next_epoch(interrupt))?;
-        Ok(epoch.map(|epoch| {
-            let neural::Epoch { number, values, is_best, learning_rate, restarts } = epoch;
-            (number, values, is_best, learning_rate, restarts)
-        }))
-    }
-
-    /// The net with the best weights so far, or with the latest without early stopping.
-    fn booster(&self, py: Python<'_>) -> PyResult<PyBooster> {
-        let model = self.lock().and_then(|trainer| trainer.model());
-        model.map(PyBooster::of).map_err(|error| to_python(py, &error))
-    }
-
-    /// The set and the metric of each value of an epoch.
-    fn names(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
-        let owned = |(set, metric): (&str, String)| (set.to_owned(), metric);
-        self.look(py, |trainer| trainer.names().map(owned).collect())
-    }
-
-    /// The values of each epoch.
-    fn history(&self, py: Python<'_>) -> PyResult<Vec<Vec<f64>>> {
-        self.look(py, |trainer| trainer.history().to_vec())
-    }
-
-    /// The epoch of the best value.
-    #[getter]
-    fn best_epoch(&self, py: Python<'_>) -> PyResult<Option<usize>> {
-        self.look(py, neural::NetTrainer::best_epoch)
-    }
-
-    /// How often training was restarted from the best weights.
-    #[getter]
-    fn num_restarts(&self, py: Python<'_>) -> PyResult<usize> {
-        self.look(py, neural::NetTrainer::num_restarts)
-    }
-}
-
-impl PyNetTrainer {
-    /// Does not wait for the lock: the thread that has it may be waiting for the GIL.
-    fn lock(&self) -> Result<MutexGuard<'_, neural::NetTrainer>> {
-        match self.inner.try_lock() {
-            Ok(guard) => Ok(guard),
-            Err(TryLockError::Poisoned(guard)) => Ok(guard.into_inner()),
-            Err(TryLockError::WouldBlock) => {
-                Err(Error::internal("a trainer was used while an epoch was under way"))
-            }
-        }
-    }
-
-    fn look<T>(&self, py: Python<'_>, take: impl FnOnce(&neural::NetTrainer) -> T) -> PyResult<T> {
-        self.lock().map(|trainer| take(&trainer)).map_err(|error| to_python(py, &error))
     }
 }
 

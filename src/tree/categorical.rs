@@ -15,68 +15,29 @@
 use super::constrained_search::{ConstrainedSearch, FeatureHistogram};
 use super::packed_gradients::GradientSums;
 use super::split_search::{SearchNode, SearchResult, SplitCandidate, SplitTest, beats};
-use crate::error::{Error, Result};
+use crate::schema::{ParamRange, parameters};
 
-/// How splits on categories are chosen.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CategoryOptions {
-    /// The number of average documents of the node that are added to each category before sorting,
-    /// and the number of documents without gradient that are added to each side before a cut is
-    /// valued.
-    pub smooth: f64,
-    /// A category with fewer documents in a node goes where unknown ones go. Documents count by
-    /// their hessians, as for `min_leaf_docs`.
-    pub min_docs: u32,
-    /// The most categories that a split may name.
-    pub most: usize,
-    /// A node with at most this many categories separates a single one from the rest, without
-    /// smoothing.
-    pub one_by_one: usize,
-}
-
-impl Default for CategoryOptions {
-    fn default() -> Self {
-        Self { smooth: 10.0, min_docs: 5, most: 32, one_by_one: 4 }
+parameters! {
+    /// How splits on categories are chosen.
+    pub struct CategoryOptions in "categories" {
+        /// Splits on features with categories (`Dataset`) put them into the order of their gradients
+        /// over hessians, and cut it where that is best. As many docs of the node's average stand
+        /// beside each category in that order, and as many that say nothing beside each side of the
+        /// cut: the more, the less chance decides. With 0 the cut is the best of all ways to part them.
+        pub smooth: f64 = 10.0, within ParamRange::from(0.0), as "category_smooth";
+        /// A category with fewer docs in a node goes where those go that are not known. A doc counts
+        /// by its hessian, as for `min_leaf_docs`.
+        pub min_docs: u32 = 5, as "min_category_docs";
+        /// The most categories that a split may name; all others go the other way.
+        pub most: usize = 32, within ParamRange::from(1.0).to(4_294_967_295.0), as "max_categories";
+        /// With up to so many categories in a node, one at a time is parted from the rest, and nothing
+        /// is smoothed. Symmetric trees do so with any number.
+        pub one_by_one: usize = 4, within ParamRange::from(0.0).to(4_294_967_295.0),
+            as "category_one_by_one";
     }
 }
 
-impl CategoryOptions {
-    /// Returns an error if an option is out of range.
-    pub(super) fn check(&self) -> Result<()> {
-        if !(self.smooth.is_finite() && self.smooth >= 0.0) {
-            return Err(Error::param("category_smooth", "category_smooth is out of range")
-                .got(self.smooth)
-                .expected("a number from 0 on"));
-        }
-        if self.most == 0 {
-            return Err(Error::param("max_categories", "max_categories is out of range")
-                .got(0)
-                .expected("at least 1"));
-        }
-        Ok(())
-    }
-
-    /// The options that differ from their defaults, by parameter name.
-    pub(crate) fn named(&self) -> Vec<(&'static str, String)> {
-        let (default, all) = (Self::default().facts(), self.facts());
-        all.into_iter().zip(default).filter(|(own, of)| own != of).map(|(own, _)| own).collect()
-    }
-
-    fn facts(&self) -> [(&'static str, String); 4] {
-        [
-            ("category_smooth", self.smooth.to_string()),
-            ("min_category_docs", self.min_docs.to_string()),
-            ("max_categories", self.most.to_string()),
-            ("category_one_by_one", self.one_by_one.to_string()),
-        ]
-    }
-
-    /// The names that [`named`](Self::named) can return.
-    pub(crate) const NAMES: [&'static str; 4] =
-        ["category_smooth", "min_category_docs", "max_categories", "category_one_by_one"];
-}
-
-/// Categories that go to the same side.
+/// What moves from side to side as one.
 #[derive(Debug, Clone, Copy)]
 struct CategoryGroup {
     ratio: f64,

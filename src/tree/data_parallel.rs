@@ -12,23 +12,15 @@ use super::grower::sum;
 use super::grower::{Grower, TreeGrowth};
 use super::histogram::NodeDocs;
 use super::kernel::{GAP, subtract};
+use super::leaf_search::NodeSummary;
 use super::options::TreeShape;
 use super::packed_gradients::GradientSums;
-use super::split_search::{BestSoFar, SearchResult, SumBuffers};
+use super::split_search::{SearchResult, SumBuffers};
 use crate::distributed::{Collective, FRAME};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::simd::Level;
 use std::cmp::Reverse;
-
-/// What a message about a node contains besides its histogram.
-#[derive(Debug, Clone, Copy, Default)]
-struct NodeSummary {
-    /// The number of its documents.
-    count: u64,
-    /// Their packed sums.
-    total: u64,
-}
 
 impl Grower {
     /// Returns an error for options that only a single process supports.
@@ -87,17 +79,13 @@ impl Grower {
         let [left, right] = children;
         let (small, large) = if mass(left) <= mass(right) { (left, right) } else { (right, left) };
         let (mut own, summary) = self.reduced_histogram(small, None, growth)?;
-        let summary_in_gap = self.summary_in_gap(&parent, growth);
-        self.leaves[small].count = summary.count as usize;
-        self.leaves[large].count = summary_in_gap.count.wrapping_sub(summary.count) as usize;
+        let both = self.summary_in_gap(&parent, growth);
+        self.leaves[small].count = summary.num_docs;
+        self.leaves[large].count = both.num_docs.wrapping_sub(summary.num_docs);
         subtract(Level::best(), &mut parent, &own);
         for (leaf, sums) in [(small, &mut own), (large, &mut parent)] {
-            self.search_sums(
-                leaf,
-                sums,
-                (self.leaves[leaf].total, self.leaves[leaf].count),
-                growth,
-            );
+            let summary = self.leaves[leaf].summary();
+            self.search_sums(leaf, sums, summary, growth);
         }
         self.keep(small, Some(own));
         self.keep(large, Some(parent));
@@ -112,13 +100,12 @@ impl Grower {
         }
         let is_sampled = self.options.rows_per_node < 1.0;
         let sample = is_sampled.then(|| self.sample(&self.leaves[at], growth));
-        let (mut sums, summary) = self.reduced_histogram(at, sample.as_deref(), growth)?;
-        let mut of = (summary.total, summary.count as usize);
+        let (mut sums, mut summary) = self.reduced_histogram(at, sample.as_deref(), growth)?;
         if !is_sampled {
-            of.0 = self.leaves[at].total;
+            summary.total = self.leaves[at].total;
         }
-        if of.1 > 0 {
-            self.search_sums(at, &mut sums, of, growth);
+        if summary.num_docs > 0 {
+            self.search_sums(at, &mut sums, summary, growth);
         }
         let kept = if is_sampled {
             self.pool.release(sums);
@@ -166,24 +153,23 @@ impl Grower {
         let len = growth.positions.len() * self.pool.shape().stride;
         let mut scratch = std::mem::take(&mut self.scratch);
         let docs = sample.unwrap_or_else(|| self.docs.get(self.leaves[at].docs.clone()));
-        let own = NodeSummary { count: docs.len() as u64, total: sum(&self.packed, docs) };
+        let own = [docs.len() as u64, sum(&self.packed, docs)];
         let docs = NodeDocs::of(docs, self.doc_data(), &mut scratch.gathered);
         self.searcher(growth).fill(docs, &mut sums[..len], &mut scratch.spare);
         self.scratch = scratch;
         let gap = len - GAP..len - FRAME;
         sums[gap.clone()].fill(0);
-        sums[gap.start] = own.count;
-        sums[gap.start + 1] = own.total;
+        sums[gap.start..gap.start + 2].copy_from_slice(&own);
         let call = Collective { what: "a histogram", round: growth.job.round };
         self.workers.sum_framed(call, take_error(&mut growth.pending_error), &mut sums[..len])?;
-        let summary = NodeSummary { count: sums[gap.start], total: sums[gap.start + 1] };
+        let summary = self.summary_in_gap(&sums, growth);
         Ok((sums, summary))
     }
 
-    /// The summary that the message about a leaf contained; it is still in the gap.
+    /// The number and sums of a node's documents, which travel in the gap of its histogram.
     fn summary_in_gap(&self, sums: &[u64], growth: &TreeGrowth<'_>) -> NodeSummary {
         let start = growth.positions.len() * self.pool.shape().stride - GAP;
-        NodeSummary { count: sums[start], total: sums[start + 1] }
+        NodeSummary { num_docs: sums[start] as usize, total: sums[start + 1] }
     }
 
     /// Finds the best split of a leaf in its histogram.
@@ -191,21 +177,20 @@ impl Grower {
         &mut self,
         at: usize,
         sums: &mut [u64],
-        of: (u64, usize),
+        summary: NodeSummary,
         growth: &mut TreeGrowth<'_>,
     ) {
         if !self.may_split(at) {
             return;
         }
-        let features = self.features_of(at, growth);
-        let best_so_far = BestSoFar::default();
-        let node = self.node(of, &self.leaves[at], (&features, &best_so_far), growth);
+        let search = self.new_search(at, growth);
+        let node = self.node(summary, &self.leaves[at], &search, growth);
         // Without documents, the sibling's sums are the parent's.
         let nothing = NodeDocs::none();
-        let gap = SumBuffers { own: None, parent: Some(sums), spare: &mut Vec::new() };
+        let buffers = SumBuffers { own: None, parent: Some(sums), spare: &mut Vec::new() };
         let [_, found]: [SearchResult; 2] =
-            self.searcher(growth).search_nodes([None, Some(node)], nothing, gap);
-        self.record_result(at, found, of, growth);
+            self.searcher(growth).search_nodes([None, Some(node)], nothing, buffers);
+        self.record_result(at, found, summary.total, growth);
     }
 }
 

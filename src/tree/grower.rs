@@ -7,11 +7,12 @@ use super::data_parallel::take_error;
 use super::features::{FeatureSet, FeatureSlot, FeatureSlots};
 use super::histogram::{DocData, HistogramPool, HistogramScratch, HistogramShape, NodeDocs};
 use super::kernel;
+use super::leaf_search::NodeSummary;
 use super::options::{GrowOptions, TreeShape};
 use super::packed_gradients::{GradientScale, PackInput, pack};
 use super::partition::DocPartition;
 use super::split_noise;
-use super::split_search::{BestSoFar, SplitCandidate, SplitTest, SumBuffers};
+use super::split_search::{SplitCandidate, SplitTest, SumBuffers};
 use crate::binning::{BinnedMatrix, Binning, CategoryBins};
 use crate::distributed::WorkerGroup;
 use crate::error::{Result, room_for};
@@ -84,8 +85,8 @@ pub(super) struct OpenLeaf {
     pub(super) depth: u32,
     /// Its number among all nodes of the tree, which random draws depend on.
     pub(super) number: u64,
-    /// The split above it, and whether it is the left child.
-    pub(super) parent: Option<(usize, bool)>,
+    /// The split above it.
+    pub(super) parent: Option<ParentLink>,
     /// The features that it may be split on.
     pub(super) features: FeatureSet,
     pub(super) histogram: Option<Box<[u64]>>,
@@ -95,6 +96,13 @@ pub(super) struct OpenLeaf {
     pub(super) bounds: ValueBounds,
     /// The interaction groups that contain all features of its path.
     pub(super) groups: Vec<u32>,
+}
+
+/// The place of a node below its parent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ParentLink {
+    split: usize,
+    is_left: bool,
 }
 
 /// The best split of a leaf, and its reduction of the loss.
@@ -215,8 +223,8 @@ impl Grower {
         rayon::scope(|_| self.grow_in_pool(table, job, interrupt))
     }
 
-    /// The category sets of the last tree. A split on set `i` has the feature number `num_features
-    /// + i`.
+    /// The category sets of the last tree. A split on set `i` has the feature number
+    /// `num_features + i`.
     pub fn sets(&self) -> &[CategorySet] {
         &self.sets
     }
@@ -333,31 +341,13 @@ impl Grower {
         let leaf = &mut self.leaves[at];
         let middle = self.docs.partition(leaf.docs.clone(), cells, &side);
         let rest_middle = self.rest.partition(leaf.rest.clone(), cells, &side);
-        let number = growth.splits.len();
         let left = if self.options.rows_per_node < 1.0 {
             sum(&self.packed, self.docs.get(leaf.docs.start..middle))
         } else {
             choice.left
         };
-        let mut right = OpenLeaf {
-            docs: middle..leaf.docs.end,
-            rest: rest_middle..leaf.rest.end,
-            count: leaf.docs.end - middle,
-            total: leaf.total.wrapping_sub(left),
-            depth: leaf.depth + 1,
-            number: 2 * number as u64 + 2,
-            parent: Some((number, false)),
-            features: leaf.features.clone(),
-            histogram: None,
-            best: None,
-            inherits_from: None,
-            bounds: leaf.bounds,
-            groups: leaf.groups.clone(),
-        };
-        leaf.count -= right.count;
-        (leaf.docs.end, leaf.rest.end, leaf.total) = (middle, rest_middle, left);
-        (leaf.depth, leaf.number) = (right.depth, right.number - 1);
-        let above = leaf.parent.replace((number, true));
+        let above = leaf.parent;
+        let mut right = leaf.split_at(growth.splits.len(), [middle, rest_middle], left);
         if let Some(constraints) = &self.constraints {
             constraints.constrain_children(&self.slots, &choice, l2, [leaf, &mut right]);
         }
@@ -394,12 +384,10 @@ impl Grower {
         let mut smaller = self.pool.acquire_for(self.leaves[pair[0]].docs.len())?;
         let docs = self.docs.get(self.leaves[pair[0]].docs.clone());
         let mut scratch = std::mem::take(&mut self.scratch);
-        let sets = pair.map(|leaf| self.features_of(leaf, growth));
-        let best_so_far = [BestSoFar::default(), BestSoFar::default()];
+        let searches = pair.map(|leaf| self.new_search(leaf, growth));
         let node = |i: usize| {
             let leaf = &self.leaves[pair[i]];
-            let of = (leaf.total, leaf.docs.len());
-            let node = || self.node(of, leaf, (&sets[i], &best_so_far[i]), growth);
+            let node = || self.node(leaf.summary(), leaf, &searches[i], growth);
             self.may_split(pair[i]).then(node)
         };
         let docs = NodeDocs::of(docs, self.doc_data(), &mut scratch.gathered);
@@ -411,9 +399,8 @@ impl Grower {
             self.best_of_workers(found, take_error(&mut growth.pending_error), growth.job.round)?;
         self.scratch = scratch;
         for ((leaf, found), sums) in pair.into_iter().zip(found).zip([smaller, Some(parent)]) {
-            let num_docs = self.leaves[leaf].docs.len();
             let total = self.leaves[leaf].total;
-            self.record_result(leaf, found, (total, num_docs), growth);
+            self.record_result(leaf, found, total, growth);
             self.keep(leaf, sums);
         }
         Ok(())
@@ -433,9 +420,8 @@ impl Grower {
         let total = if is_sampled { sum(&self.packed, docs) } else { leaf.total };
         let mut sums = if is_sampled { None } else { self.pool.acquire_for(num_docs)? };
         let mut scratch = std::mem::take(&mut self.scratch);
-        let features = self.features_of(at, growth);
-        let best_so_far = BestSoFar::default();
-        let node = self.node((total, num_docs), leaf, (&features, &best_so_far), growth);
+        let search = self.new_search(at, growth);
+        let node = self.node(NodeSummary { num_docs, total }, leaf, &search, growth);
         let docs = NodeDocs::of(docs, self.doc_data(), &mut scratch.gathered);
         let buffers =
             SumBuffers { own: sums.as_deref_mut(), parent: None, spare: &mut scratch.spare };
@@ -443,7 +429,7 @@ impl Grower {
         let [found, _] =
             self.best_of_workers(found, take_error(&mut growth.pending_error), growth.job.round)?;
         self.scratch = scratch;
-        self.record_result(at, found, (total, num_docs), growth);
+        self.record_result(at, found, total, growth);
         self.keep(at, sums);
         Ok(())
     }
@@ -467,11 +453,43 @@ impl Grower {
     }
 }
 
+impl OpenLeaf {
+    pub(super) fn summary(&self) -> NodeSummary {
+        NodeSummary { num_docs: self.count, total: self.total }
+    }
+
+    /// Makes this leaf the left child of a split, and returns the right child. `middles` are the
+    /// ends of the left child's documents and routed documents, `left` are its packed sums.
+    pub(super) fn split_at(&mut self, split: usize, middles: [usize; 2], left: u64) -> Self {
+        let [middle, rest_middle] = middles;
+        let right = Self {
+            docs: middle..self.docs.end,
+            rest: rest_middle..self.rest.end,
+            count: self.docs.end - middle,
+            total: self.total.wrapping_sub(left),
+            depth: self.depth + 1,
+            number: 2 * split as u64 + 2,
+            parent: Some(ParentLink { split, is_left: false }),
+            features: self.features.clone(),
+            histogram: None,
+            best: None,
+            inherits_from: self.inherits_from,
+            bounds: self.bounds,
+            groups: self.groups.clone(),
+        };
+        self.count -= right.count;
+        (self.docs.end, self.rest.end, self.total) = (middle, rest_middle, left);
+        (self.depth, self.number) = (right.depth, right.number - 1);
+        self.parent = Some(ParentLink { split, is_left: true });
+        right
+    }
+}
+
 impl TreeGrowth<'_> {
     /// Adds a split in place of the leaf that `above` points to.
     pub(super) fn add_split(
         &mut self,
-        above: Option<(usize, bool)>,
+        above: Option<ParentLink>,
         slot: FeatureSlot,
         best: &BestSplit,
         children: [usize; 2],
@@ -488,8 +506,8 @@ impl TreeGrowth<'_> {
             SplitTest::In(_) => (self.number_of(slot.feature, &choice.test), 0.5),
         };
         let number = self.splits.len() as u32;
-        if let Some((above, is_left)) = above {
-            let above = &mut self.splits[above];
+        if let Some(ParentLink { split, is_left }) = above {
+            let above = &mut self.splits[split];
             *if is_left { &mut above.left } else { &mut above.right } = Child::Split(number);
         }
         let [left, right] = children.map(|leaf| Child::Leaf(leaf as u32));

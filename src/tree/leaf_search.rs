@@ -11,12 +11,23 @@ use crate::random::{draw, start};
 use crate::simd::Level;
 use std::cmp::Reverse;
 
-/// The features that a split may use.
+/// The documents that the split of a node is chosen from: all of the node, or a sample.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NodeSummary {
+    /// Their number, over all workers.
+    pub(super) num_docs: usize,
+    /// Their packed sums, over all workers.
+    pub(super) total: u64,
+}
+
+/// The search for the split of a node.
 #[derive(Debug, Default)]
-pub(super) struct EligibleFeatures {
+pub(super) struct NodeSearch {
+    /// The features that the split may use and the SIMD kernels search.
     pub(super) plain: FeatureSet,
     /// Those that need the constrained search; `None` if there are no constraints.
     pub(super) constrained: Option<FeatureSet>,
+    pub(super) best_so_far: BestSoFar,
 }
 
 impl Grower {
@@ -31,8 +42,8 @@ impl Grower {
         docs.filter(is_drawn).collect()
     }
 
-    /// The features that the split of a leaf may use.
-    pub(super) fn features_of(&self, at: usize, growth: &TreeGrowth<'_>) -> EligibleFeatures {
+    /// A new search for the split of a leaf.
+    pub(super) fn new_search(&self, at: usize, growth: &TreeGrowth<'_>) -> NodeSearch {
         let leaf = &self.leaves[at];
         let seed = self.options.seed;
         let stream = draw(seed, growth.job.round ^ NODE << 60, leaf.number);
@@ -45,7 +56,7 @@ impl Grower {
         if let Some(constrained) = &constrained {
             plain.subtract(constrained);
         }
-        EligibleFeatures { plain, constrained }
+        NodeSearch { plain, constrained, best_so_far: BestSoFar::default() }
     }
 
     pub(super) fn searcher<'s>(&'s self, growth: &'s TreeGrowth<'_>) -> SplitSearcher<'s> {
@@ -66,11 +77,12 @@ impl Grower {
     /// The search's view of a leaf, with everything in packed units.
     pub(super) fn node<'s>(
         &'s self,
-        (total, num_docs): (u64, usize),
+        summary: NodeSummary,
         leaf: &OpenLeaf,
-        (features, best_so_far): (&'s EligibleFeatures, &'s BestSoFar),
+        search: &'s NodeSearch,
         growth: &TreeGrowth<'_>,
     ) -> SearchNode<'s> {
+        let NodeSummary { num_docs, total } = summary;
         let docs = f64::from(self.options.min_leaf_docs);
         let sums = GradientSums::of(total);
         let l2 = self.l2(growth);
@@ -84,7 +96,7 @@ impl Grower {
         };
         let unsplit_value = leaf.bounds.value(sums, l2);
         let noise = self.noise(unsplit_value, leaf.number, growth);
-        let constrained = self.constraints.as_ref().zip(features.constrained.as_ref());
+        let constrained = self.constraints.as_ref().zip(search.constrained.as_ref());
         let constrained = constrained.map(|(constraints, features)| {
             let (bounds, floor) = (leaf.bounds, self.floor(unsplit_value, growth));
             let doc_mass = match self.options.criterion {
@@ -93,15 +105,14 @@ impl Grower {
             };
             ConstrainedSearch { constraints, features, bounds, floor, doc_mass }
         });
-        let features = &features.plain;
         SearchNode {
             total,
             least: least.max(1.0),
             l2,
             unsplit_value,
-            features,
+            features: &search.plain,
             constrained,
-            best_so_far,
+            best_so_far: &search.best_so_far,
             noise,
         }
     }
@@ -146,21 +157,20 @@ impl Grower {
         half * (growth.scale.grad * growth.scale.grad / growth.scale.mass)
     }
 
-    /// Records the best split of a leaf, if it reduces the loss enough.
+    /// Records the best split of a leaf, if it reduces the loss enough. `total` are the packed sums
+    /// of the documents that it was chosen from.
     pub(super) fn record_result(
         &mut self,
         at: usize,
         found: SearchResult,
-        (total, num_docs): (u64, usize),
+        total: u64,
         growth: &mut TreeGrowth<'_>,
     ) {
         let leaf = &mut self.leaves[at];
         found.unsplittable.into_iter().for_each(|slot| leaf.features.remove(slot));
         let Some(choice) = found.best else { return };
-        let leaf = &self.leaves[at];
-        let (none, best_so_far) = (EligibleFeatures::default(), BestSoFar::default());
-        let unsplit_value =
-            self.node((total, num_docs), leaf, (&none, &best_so_far), growth).unsplit_value;
+        let bounds = leaf.bounds;
+        let unsplit_value = bounds.value(GradientSums::of(total), self.l2(growth));
         let reduction = self.loss_per_unit(growth) * (choice.value - unsplit_value);
         // Splits that separate nothing differ from zero by rounding only.
         if choice.value > unsplit_value * (1.0 + 1e-10) && reduction > self.options.min_reduction {

@@ -9,9 +9,9 @@ use super::features::{FeatureSet, FeatureSlot};
 use super::grower::{BestSplit, Grower, NODE, OpenLeaf, TreeGrowth, sum};
 use super::histogram::{DocData, GatheredDocs, HistogramScratch, NodeDocs};
 use super::kernel::{LeftBytes, LevelSplit};
-use super::leaf_search::EligibleFeatures;
+use super::leaf_search::{NodeSearch, NodeSummary};
 use super::packed_gradients::GradientSums;
-use super::split_search::{BestSoFar, SplitCandidate};
+use super::split_search::SplitCandidate;
 use super::symmetric_search::{LevelCriteria, SiblingPair};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
@@ -134,19 +134,19 @@ impl Grower {
         features: &'s FeatureSet,
         growth: &TreeGrowth<'_>,
     ) -> Option<LevelSplit> {
-        let best_so_far = BestSoFar::default();
         // The allowed features are the same in all nodes, and all of them or none need the
         // constrained search.
         let is_constrained =
             self.constraints.as_ref().is_some_and(|constraints| constraints.is_monotone);
         let constrained = is_constrained.then(|| features.clone());
-        let eligible = EligibleFeatures { plain: FeatureSet::default(), constrained };
+        let search = NodeSearch { constrained, ..NodeSearch::default() };
         let node = |leaf: usize, sample: Option<&[u32]>| {
             let open = &self.leaves[leaf];
-            let of = sample.map_or((open.total, open.docs.len()), |docs| {
-                (sum(&self.packed, docs), docs.len())
+            let summary = sample.map_or(open.summary(), |docs| NodeSummary {
+                num_docs: docs.len(),
+                total: sum(&self.packed, docs),
             });
-            (of.1 > 0).then(|| self.node(of, open, (&eligible, &best_so_far), growth))
+            (summary.num_docs > 0).then(|| self.node(summary, open, &search, growth))
         };
         let HistogramScratch { gathered, spare } = scratch;
         let mut rest = self.gather(jobs, gathered);
@@ -233,7 +233,7 @@ impl Grower {
                 left,
             };
             let middles = [middles[leaf], rest_middles[leaf]];
-            self.split_leaf((leaf, half + leaf), middles, &choice, growth);
+            self.split_leaf(leaf, middles, &choice, growth);
         }
     }
 
@@ -265,8 +265,8 @@ impl Grower {
 
     fn split_leaf(
         &mut self,
-        (at, right_at): (usize, usize),
-        [middle, rest_middle]: [usize; 2],
+        at: usize,
+        middles: [usize; 2],
         choice: &SplitCandidate,
         growth: &mut TreeGrowth<'_>,
     ) {
@@ -274,30 +274,19 @@ impl Grower {
         let SplitOutcome { reduction, inherits, bounds } = self.split_outcome(at, choice, growth);
         let number = growth.splits.len();
         let leaf = &mut self.leaves[at];
-        let right = OpenLeaf {
-            docs: middle..leaf.docs.end,
-            rest: rest_middle..leaf.rest.end,
-            count: leaf.docs.end - middle,
-            total: leaf.total.wrapping_sub(choice.left),
-            depth: leaf.depth + 1,
-            number: 2 * number as u64 + 2,
-            parent: Some((number, false)),
-            features: FeatureSet::default(),
-            histogram: None,
-            best: None,
-            inherits_from: leaf.inherits_from.or_else(|| inherits[1].then_some(number)),
-            bounds: bounds[1],
-            groups: Vec::new(),
-        };
-        leaf.count -= right.count;
-        (leaf.docs.end, leaf.rest.end, leaf.total) = (middle, rest_middle, choice.left);
-        (leaf.depth, leaf.number) = (right.depth, right.number - 1);
-        leaf.inherits_from = leaf.inherits_from.or_else(|| inherits[0].then_some(number));
-        leaf.bounds = bounds[0];
-        let above = leaf.parent.replace((number, true));
-        debug_assert_eq!(self.leaves.len(), right_at);
+        let above = leaf.parent;
+        let mut right = leaf.split_at(number, middles, choice.left);
+        for (side, (inherits, bounds)) in
+            [&mut *leaf, &mut right].into_iter().zip(inherits.into_iter().zip(bounds))
+        {
+            side.inherits_from = side.inherits_from.or_else(|| inherits.then_some(number));
+            side.bounds = bounds;
+        }
+        // All nodes of a level use the features and groups of the first leaf.
+        (right.features, right.groups) = Default::default();
+        let children = [at, self.leaves.len()];
         self.leaves.push(right);
-        growth.add_split(above, slot, &BestSplit { choice: *choice, reduction }, [at, right_at]);
+        growth.add_split(above, slot, &BestSplit { choice: *choice, reduction }, children);
     }
 
     /// The effect of a split on a leaf.
@@ -312,8 +301,8 @@ impl Grower {
         if leaf.inherits_from.is_some() || leaf.docs.is_empty() {
             return none;
         }
-        let (set, best_so_far) = (EligibleFeatures::default(), BestSoFar::default());
-        let node = self.node((leaf.total, leaf.docs.len()), leaf, (&set, &best_so_far), growth);
+        let search = NodeSearch::default();
+        let node = self.node(leaf.summary(), leaf, &search, growth);
         let sides = [choice.left, leaf.total.wrapping_sub(choice.left)].map(GradientSums::of);
         let inherits = sides.map(|sums| f64::from(sums.mass) < node.least);
         let constraints = self.constraints.as_ref();

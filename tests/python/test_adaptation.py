@@ -1,6 +1,5 @@
 """Moving a ranker to another market: data for it, refitted leaves, neighbours, all recipes."""
 
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import rustrank as rr
 from rustrank.adaptation.neighbours import label_entropy
 from rustrank.data.raw_rows import as_raw_rows
 from rustrank.datasets import Domains, Ranking, make_domains
-from rustrank.model import _refitting
+from rustrank.parameters.schema import TRAININGS
 
 TREES = {"num_trees": 20, "num_leaves": 6}
 
@@ -145,10 +144,11 @@ def test_the_learning_rate_is_that_of_training(base: rr.Booster, markets: Domain
 
 
 def test_refitting_has_the_defaults_of_training() -> None:
-    parameters = inspect.signature(rr.train).parameters
-    theirs = {name: parameters[name].default for name in _refitting.OF_OBJECTIVE}
-    assert theirs == _refitting.OF_OBJECTIVE
-    assert parameters["learning_rate"].default == _refitting.LEARNING_RATE
+    refit, train = TRAININGS["refit"], TRAININGS["train"]
+    shared = [name for name, one in refit.items() if one.group in ("objective", "labels")]
+    assert {"sigma", "pairs_to", "relevant_from"} <= set(shared)
+    for name in (*shared, "learning_rate", "seed"):
+        assert refit[name].default == train[name].default, name
 
 
 def test_what_cannot_be_refitted_is_told(base: rr.Booster, markets: Domains) -> None:

@@ -11,6 +11,7 @@ import pytest
 from rustrank.cli import main, parser
 from rustrank.cli.commands import train
 from rustrank.cli.config import with_config
+from rustrank.parameters.schema import TRAININGS
 
 if TYPE_CHECKING:
     import argparse
@@ -81,7 +82,7 @@ def test_tables_and_lists_of_lists_are_json(tmp_path: Path) -> None:
     path.write_text(json.dumps({"train": given}), "ascii")
     options = parsed("train", "a", "b", "--config", path)
     for name, value in given.items():
-        assert train._value(name, getattr(options, name), None) == value
+        assert train._value(TRAININGS["train"][name], getattr(options, name)) == value
 
 
 def test_json_is_the_same(config: Path) -> None:

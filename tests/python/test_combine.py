@@ -392,7 +392,7 @@ def test_an_exact_step_is_an_option_of_training(
     rr.train(train, callbacks=lambda one: one.number == 3, **again)
     assert rr.train(train, resume=True, num_threads=3, **again) == held
     for wrong, said in [
-        ({"step": "full"}, "step: got 'full', expected 'newton' or 'exact'"),
+        ({"step": "full"}, 'step is not known: got "full", expected "newton" or "exact"'),
         ({"step": "exact", "step_on": "test"}, "step_on: got 'test', expected a validation set"),
         ({"step": "exact", "step_min": 3, "step_max": 2}, "the range of weights of a tree"),
     ]:

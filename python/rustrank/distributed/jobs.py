@@ -17,17 +17,16 @@ import numpy as np
 from rustrank.data.dataset import Dataset
 from rustrank.distributed.shards import Shards
 from rustrank.errors import ParamError, ParamKindError, shown
-from rustrank.inputs.scalars import real, text, threads, whole
+from rustrank.inputs.scalars import text
 from rustrank.model.booster import Booster
 from rustrank.parameters.plan import EarlyStopping
+from rustrank.parameters.schema import TRAININGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: How training is divided among workers.
-MODES = ("histogram", "features", "full-selection", "sample-selection")
 #: Options of `train` that concern the workers and not the model.
-OF_WORKERS = ("workers", "mode", "overlap", "deadline", "max_restarts", "on_loss")
+OF_WORKERS = tuple(name for name, one in TRAININGS["train"].items() if one.group == "workers")
 #: Options that are handled in the calling process or have fields of their own.
 _SEPARATE = ("dataset", "valid", "base", "callbacks", "num_threads", "progress", "resume")
 _FILES = ("checkpoint", "snapshot")
@@ -91,29 +90,20 @@ class Job:
         if options["callbacks"] is not None:
             message = "callbacks: got some, expected none: workers cannot call back here"
             raise ParamError(message, code="workers")
-        mode = text("mode", options["mode"])
-        if mode not in MODES:
-            message = f"mode: got {shown(mode)}, expected one of {', '.join(MODES)}"
-            raise ParamError(message, code="mode")
-        loss = text("on_loss", options["on_loss"])
-        if loss not in ("abort", "shrink"):
-            message = f"on_loss: got {shown(loss)}, expected 'abort' or 'shrink'"
-            raise ParamError(message, code="on_loss")
         files = {name: _absolute(name, options[name]) for name in _FILES}
-        workers = options["workers"]
         return cls(
             data=_shards("dataset", options["dataset"]),
             valid=_valid(options["valid"]),
             options=plain,
-            mode=mode,
-            overlap=whole("overlap", options["overlap"], 0),
-            workers=None if workers is None else whole("workers", workers, 1, 2**16),
-            deadline=_seconds(options["deadline"]),
-            shrinks=loss == "shrink",
+            mode=options["mode"],
+            overlap=options["overlap"],
+            workers=options["workers"],
+            deadline=options["deadline"],
+            shrinks=options["on_loss"] == "shrink",
             base=_base(options["base"], folder),
-            resume=bool(options["resume"]),
-            progress=bool(options["progress"]),
-            num_threads=threads(options["num_threads"]),
+            resume=options["resume"],
+            progress=options["progress"],
+            num_threads=options["num_threads"],
             out=str(folder / "model.rrk"),
             notes=str(folder),
             **files,
@@ -195,14 +185,6 @@ def _base(given: Any, folder: Path) -> str | None:
         raise ParamKindError(message, code="base")
     given.save(folder / "base.rrk")
     return str(folder / "base.rrk")
-
-
-def _seconds(given: Any) -> float:
-    seconds = real("deadline", given)
-    if not 0 < seconds < float("inf"):
-        message = f"deadline: got {seconds:g}, expected a number of seconds above 0"
-        raise ParamError(message, code="deadline")
-    return seconds
 
 
 def report(what: str) -> None:

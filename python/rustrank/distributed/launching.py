@@ -30,7 +30,6 @@ from rustrank.distributed import mpi
 from rustrank.distributed.jobs import Job, report
 from rustrank.distributed.worker import work
 from rustrank.errors import CommError, ParamError, RustrankError
-from rustrank.inputs.scalars import whole
 from rustrank.model.booster import Booster
 
 if TYPE_CHECKING:
@@ -122,14 +121,13 @@ class _Ended:
 
 def train_on_workers(options: Mapping[str, Any], train: Train) -> Booster:
     """Train with the options of `rustrank.train` on workers, which are started here."""
-    restarts = whole("max_restarts", options["max_restarts"], 0)
     with tempfile.TemporaryDirectory(prefix="rustrank-") as name:
         folder = Path(name)
         job = Job.of(options, folder)
         if mpi.launched_world_size() is not None:
             # This process is already one of the workers.
             return work(replace(job, notes=None), mpi.world(), train)[0]
-        return launched(job, restarts, folder)
+        return launched(job, options["max_restarts"], folder)
 
 
 def launched(job: Job, max_restarts: int, folder: Path) -> Booster:

@@ -51,7 +51,6 @@ class Workers:
     """The processes that train together, of which this is one."""
 
     team: _rustrank.Team
-    mode: str
 
     @property
     def is_first(self) -> bool:

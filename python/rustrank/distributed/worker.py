@@ -25,6 +25,7 @@ from rustrank.errors import CommError
 from rustrank.exit_codes import INTERNAL, INTERRUPTED, exit_code_of
 from rustrank.inputs.queries import as_queries, numbers_if_all
 from rustrank.model.booster import Booster
+from rustrank.parameters.plan import train_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -89,7 +90,7 @@ def _arguments(job: Job, comm: Any, ranks: Ranks) -> tuple[Dataset, dict[str, An
     else:
         dataset = _read_shards(shards, numbers, team, reading["num_threads"])
     team.check_queries(dataset._core, _query_names(dataset), whole or job.overlap > 0)
-    options = job.train_options() | {
+    given = job.train_options() | {
         "valid": {name: _valid(path, job, comm, dataset) for name, path in job.valid.items()},
         "base": None if job.base is None else Booster.load(job.base),
         "callbacks": _progress_callback(job, ranks),
@@ -98,8 +99,9 @@ def _arguments(job: Job, comm: Any, ranks: Ranks) -> tuple[Dataset, dict[str, An
         "resume": job.resume,
         "progress": job.progress,
         "num_threads": reading["num_threads"],
+        "mode": job.mode,
     }
-    return dataset, options, Workers(team, job.mode)
+    return dataset, train_options(given), Workers(team)
 
 
 def _common_checkpoint(

@@ -190,20 +190,21 @@ class MemberFitting:
         return kept, docs.take(np.flatnonzero(fold == stopping)) if stops else None
 
     def _fitted(self, member: Member, train: RawRows, valid: RawRows | None, bag: int) -> Booster:
-        options = {**member.ranker.get_params(), "n_jobs": self.num_threads}
-        options["random_state"] = seed_of(options.get("random_state")) + bag
+        options = member.ranker.get_params()
+        changed: dict[str, Any] = {"n_jobs": self.num_threads}
+        changed["random_state"] = seed_of(options.get("random_state")) + bag
         if member.augment is not None:
             if "augment" in options:
                 # The ranker augments by itself, without copies of the data.
-                options["augment"] = member.augment
+                changed["augment"] = member.augment
             else:
-                train = augmented(train, member.augment, options["random_state"])
+                train = augmented(train, member.augment, changed["random_state"])
         if "progress" in options:
-            options["progress"] = False
+            changed["progress"] = False
         if options.get("max_label", 0) is None:
             # A fold may lack the largest label.
-            options["max_label"] = self.max_label
-        ranker = type(member.ranker)(**options)
+            changed["max_label"] = self.max_label
+        ranker = member.ranker._again(**changed)
         more: dict[str, Any] = {}
         if isinstance(ranker, TreeRanker):
             more["callbacks"] = self._check_cancelled

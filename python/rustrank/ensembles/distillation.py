@@ -205,13 +205,13 @@ def _student(ranker: Any, num_threads: int | None) -> Ranker:
     if isinstance(ranker, type) or not isinstance(ranker, Ranker):
         message = f"ranker: got {shown(ranker)}, expected a ranker such as rr.LambdaMART()"
         raise ParamKindError(message, code="ranker")
-    options = ranker.get_params()
+    options, changed = ranker.get_params(), dict[str, Any]()
     if options.get("gain") == "exp2":
         # Ranks are worth what they are.
-        options["gain"] = "linear"
+        changed["gain"] = "linear"
     if options["n_jobs"] is None:
-        options["n_jobs"] = num_threads
-    return type(ranker)(**options)
+        changed["n_jobs"] = num_threads
+    return ranker._again(**changed)
 
 
 def _targets(given: Any, student: Ranker) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,18 +11,17 @@ from rustrank.data.dataset_building import ReadOptions, Rows
 from rustrank.errors import ParamError, ParamKindError
 from rustrank.estimators._fit_data import eval_sets
 from rustrank.inputs.queries import as_queries, as_query_weight
-from rustrank.inputs.scalars import as_augment, real, seed_of, text, threads, whole
 from rustrank.inputs.tables import as_block, as_table
 from rustrank.inputs.vectors import as_doubles, as_labels, check_length
-from rustrank.metrics.evaluation import Judging
-from rustrank.parameters.plan import Losing, check_same_names, loss_metric, preferences_of
+from rustrank.metrics.evaluation import named_metrics
+from rustrank.parameters.plan import Preferences, check_same_names, preferences_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from rustrank.estimators._fit_data import FitData
-
-_MOST = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -63,109 +61,30 @@ def refuse_dataset(X: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Learning:
-    """The structure of a net and the options of its training."""
-
-    hidden: list[int]
-    epochs: int
-    learning_rate: float
-    optimiser: str
-    schedule: str
-    batch_queries: int
-    weight_decay: float
-    inputs: str
-    limit: float
-    seed: int
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Learning:
-        """Check the kinds of options; the core checks their ranges."""
-        return cls(
-            _hidden(options["hidden"]),
-            whole("epochs", options["epochs"], 1, _MOST),
-            real("learning_rate", options["learning_rate"]),
-            text("optimiser", options["optimiser"]),
-            text("schedule", options["schedule"]),
-            whole("batch_queries", options["batch_queries"], 1, _MOST),
-            real("weight_decay", options["weight_decay"]),
-            text("inputs", options["inputs"]),
-            real("limit", options["limit"]),
-            seed_of(options["random_state"]),
-        )
-
-
-def _hidden(given: Any) -> list[int]:
-    if not isinstance(given, Sequence) or isinstance(given, (str, bytes)):
-        given = [given]
-    return [whole("hidden", units, 1, 4096, " units a hidden layer") for units in given]
-
-
-@dataclass(frozen=True)
 class NetPlan:
     """All options and validation sets of a training."""
 
-    learning: Learning
-    objective: Losing
-    preferences: tuple[list[int], list[int], list[float], list[float]] | None
+    params: dict[str, Any]
+    preferences: Preferences | None
     valid: list[tuple[str, _rustrank.RawDataset]]
     metrics: list[str]
-    judging: Judging
-    patience: tuple[int, int, float] | None
-    num_threads: int | None
 
     @classmethod
     def of(
         cls,
-        kind: str,
-        options: Mapping[str, Any],
+        params: Mapping[str, Any],
         given: Mapping[str, Any],
         names: list[str] | None,
     ) -> NetPlan:
-        """Check all options of a net, and the arguments of `fit` besides the training set."""
-        num_threads = threads(options["n_jobs"], "n_jobs")
-        judging = judging_of(options, num_threads)
-        valid = valid_of(eval_sets(given), num_threads, names)
-        patience = None
-        if valid is not None and options["patience"] is not None:
-            patience = (
-                whole("patience", options["patience"], 1, _MOST, ", or None"),
-                whole("restarts", options["restarts"], 0, _MOST),
-                real("restart_factor", options["restart_factor"]),
-            )
+        """Take the checked parameters of a net, and what `fit` got besides the training set."""
+        valid = valid_of(eval_sets(given), params["num_threads"], names)
+        preferences = given.get("preferences")
         return cls(
-            Learning.of(options),
-            _losing(kind, options, judging.metrics),
-            preferences_of(given.get("preferences"), kind, options["augment"]),
+            dict(params),
+            preferences_of(preferences, params["objective"], params["augment"]),
             [] if valid is None else [("valid", valid.core)],
-            [] if valid is None else judging.metrics,
-            judging,
-            patience,
-            num_threads,
+            named_metrics(params["metric"]),
         )
-
-
-def judging_of(options: Mapping[str, Any], num_threads: int | None) -> Judging:
-    """Return the metrics of a net and their options."""
-    gain, relevant, top = options["gain"], options["relevant_from"], options["max_label"]
-    return Judging.of(options["metric"], gain, "expected", "skip", relevant, top, num_threads)
-
-
-def _losing(kind: str, options: Mapping[str, Any], metrics: list[str]) -> Losing:
-    to = options["pairs_to"]
-    return Losing(
-        kind=kind,
-        metric=loss_metric(options.get("objective_metric"), metrics),
-        pairs_to=None if to is None else whole("pairs_to", to, 1, _MOST, ", or None for all pairs"),
-        sigma=real("sigma", options["sigma"]),
-        pair_normaliser="none",
-        gap_offset=0.3,
-        query_normaliser="none",
-        noise_scale=0.0,
-        noise_copies=1,
-        augment=as_augment(options["augment"]),
-        tied_pairs="expected",
-        relevant_from=None,
-    )
 
 
 def valid_of(

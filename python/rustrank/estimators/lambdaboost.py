@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,34 +13,32 @@ from rustrank.errors import ParamKindError, shown
 from rustrank.estimators._fit_data import eval_sets, training_part
 from rustrank.estimators._net_options import as_values, refuse_dataset, valid_of
 from rustrank.estimators.ranker import Ranker
-from rustrank.inputs.scalars import real, seed_of, whole
-from rustrank.metrics.evaluation import Judging
+from rustrank.metrics.evaluation import named_metrics
 from rustrank.model.booster import Booster
-from rustrank.parameters.plan import Losing
+from rustrank.parameters.hints import check_objective
+from rustrank.parameters.schema import RENAMED, options_of
 from rustrank.training.rounds import check_cancelled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
+    from typing_extensions import Unpack
+
+    from rustrank.estimators._option_types import LambdaBoostOptions
 
 __all__ = ["LambdaBoost"]
+
+
+_OF_LOSS = ("objective", "objective_metric", "pairs_to", "sigma")
 
 
 @dataclass(frozen=True)
 class _Plan:
     """Everything but the training set."""
 
-    num_rounds: int
-    learning_rate: float
-    seed: int
-    objective: Losing
+    params: dict[str, Any]
     valid: list[tuple[str, _rustrank.RawDataset]]
     metrics: list[str]
-    judging: Judging
-    patience: tuple[int, int, int] | None
     base: _rustrank.Booster | None
-    num_threads: int | None
 
 
 class LambdaBoost(Ranker):
@@ -94,28 +92,16 @@ class LambdaBoost(Ranker):
     True
     """
 
+    _training = "features"
+    _renamed: ClassVar[dict[str, str]] = {**RENAMED, "n_estimators": "num_rounds"}
+    _defaults = options_of(_training, _OF_LOSS, _renamed)
+    base: Any
+    objective: str
     _best_round: int | None = None
     _path: list[tuple[int, float]]
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 500,
-        learning_rate: float = 0.5,
-        base: Booster | None = None,
-        objective: str = "lambdamart",
-        metric: str | Sequence[str] = "ndcg@10",
-        early_stopping: int | None = 50,
-        objective_metric: str | None = None,
-        pairs_to: int | None = 30,
-        sigma: float = 1.0,
-        gain: Any = "exp2",
-        relevant_from: float | None = None,
-        max_label: float | None = None,
-        random_state: int | None = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self._keep(locals())
+    def __init__(self, **options: Unpack[LambdaBoostOptions]) -> None:
+        super().__init__(**options)
 
     def fit(
         self,
@@ -169,46 +155,18 @@ class LambdaBoost(Ranker):
         return self
 
     def _plan(self, given: dict[str, Any], names: list[str] | None) -> _Plan:
-        options = self.get_params()
-        num_threads = self._threads()
-        relevant = options["relevant_from"]
-        judging = Judging.of(
-            options["metric"],
-            options["gain"],
-            "expected",
-            "skip",
-            1 if relevant is None else relevant,
-            options["max_label"],
-            num_threads,
-        )
-        plain = {
-            "pair_normaliser": "none",
-            "gap_offset": 0.3,
-            "query_normaliser": "none",
-            "noise_scale": 0.0,
-            "noise_copies": 1,
-            "augment": None,
-            "tied_pairs": "expected",
-        }
-        base = options["base"]
+        base, num_threads = self.base, self._threads()
         if base is not None and not isinstance(base, Booster):
             message = f"base: got {shown(base)}, expected a Booster"
             raise ParamKindError(message, code="base")
+        check_objective(self.objective)
+        params = self._checked(num_threads=num_threads, seed=self._seed())
         valid = valid_of(eval_sets(given), num_threads, names)
-        rounds = options["early_stopping"]
-        if rounds is not None:
-            rounds = whole("early_stopping", rounds, 1, 2**31, ", or None")
         return _Plan(
-            whole("n_estimators", options["n_estimators"], 1, 2**20),
-            real("learning_rate", options["learning_rate"]),
-            seed_of(options["random_state"]),
-            Losing.of({**options, **plain}, judging.metrics),
+            params,
             [] if valid is None else [("valid", valid.core)],
-            [] if valid is None else judging.metrics,
-            judging,
-            None if valid is None or rounds is None else (rounds, 0, 0),
+            named_metrics(params["metric"]),
             None if base is None else base._core,
-            num_threads,
         )
 
     def _settle(self, trainer: _rustrank.FeatureTrainer, names: list[str] | None) -> Booster:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rustrank.estimators._tree_options import LambdaOptions, PairOptions, QueryOptions
-from rustrank.estimators.tree_ranker import TreeRanker
+from rustrank.estimators.tree_ranker import OF_LOSSES, TreeRanker, tree_options
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
+
+    from rustrank.estimators._option_types import LambdaOptions, PairOptions, QueryOptions
 
 __all__ = ["XENDCGMART", "LambdaMART", "RankNetMART"]
 
@@ -102,7 +103,7 @@ class LambdaMART(TreeRanker):
     """
 
     _objective = "lambdamart"
-    _takes = LambdaOptions
+    _defaults = tree_options(OF_LOSSES)
 
     def __init__(self, **options: Unpack[LambdaOptions]) -> None:
         super().__init__(**options)
@@ -133,7 +134,7 @@ class RankNetMART(TreeRanker):
     """
 
     _objective = "ranknet"
-    _takes = PairOptions
+    _defaults = tree_options(("augment", "pairs_to", "sigma", "tied_pairs"))
 
     def __init__(self, **options: Unpack[PairOptions]) -> None:
         super().__init__(**options)
@@ -194,7 +195,7 @@ class XENDCGMART(TreeRanker):
     """
 
     _objective = "xendcg"
-    _takes = QueryOptions
+    _defaults = tree_options(("augment",))
 
     def __init__(self, **options: Unpack[QueryOptions]) -> None:
         super().__init__(**options)

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from rustrank._rustrank import objectives
 from rustrank.errors import ParamError, shown
-from rustrank.estimators._tree_options import MARTOptions, McRankOptions
-from rustrank.estimators.tree_ranker import TreeRanker
+from rustrank.estimators.tree_ranker import TreeRanker, tree_options
 from rustrank.inputs.scalars import flag
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from rustrank.estimators._option_types import MARTOptions, McRankOptions
 
 __all__ = ["MART", "McRank"]
 
@@ -38,7 +39,7 @@ class MART(TreeRanker):
     <Booster: 5 trees, 50 features>
     """
 
-    _takes = MARTOptions
+    _defaults = tree_options((), objective="regression")
     objective: str
 
     def __init__(self, **options: Unpack[MARTOptions]) -> None:
@@ -72,7 +73,7 @@ class McRank(TreeRanker):
     5
     """
 
-    _takes = McRankOptions
+    _defaults = tree_options((), ordinal=False)
     ordinal: bool
 
     def __init__(self, **options: Unpack[McRankOptions]) -> None:

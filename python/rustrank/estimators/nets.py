@@ -12,14 +12,15 @@ from rustrank import _rustrank
 from rustrank.estimators._fit_data import training_part
 from rustrank.estimators._net_options import NetPlan, as_values, refuse_dataset
 from rustrank.estimators.ranker import Ranker
-from rustrank.inputs.scalars import flag
 from rustrank.model.booster import Booster
+from rustrank.parameters.schema import options_of
 from rustrank.training.rounds import check_cancelled, progress_display
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
+    from typing_extensions import Unpack
+
+    from rustrank.estimators._option_types import LambdaRankOptions, RankNetOptions
 
 __all__ = ["LambdaRank", "RankNet"]
 
@@ -33,24 +34,30 @@ class _Epoch:
     is_best: bool
 
 
+_OF_LOSS = ("objective_metric", "pairs_to", "sigma", "augment")
+#: The options of `LambdaRank` with their defaults.
+_OPTIONS = options_of("net", _OF_LOSS)
+
+
 class _Net(Ranker):
     """What RankNet and LambdaRank share: their loop, and what they have learned."""
 
+    _training = "net"
     _kind: ClassVar[str]
     _best_epoch: int | None = None
     _num_restarts: int = 0
 
     def _fit(self, X: Any, given: dict[str, Any]) -> None:
-        options = {**self.get_params(), "n_jobs": self._threads()}
-        num_threads, progress = options["n_jobs"], options["progress"]
         refuse_dataset(X)
         part = training_part(X, given["y"], given, type(self).__name__)
+        num_threads = self._threads()
         values = as_values(part, num_threads)
-        plan = NetPlan.of(self._kind, options, given, values.names)
+        params = self._checked(objective=self._kind, num_threads=num_threads, seed=self._seed())
+        plan = NetPlan.of(params, given, values.names)
         trainer = _rustrank.NetTrainer(values.core, plan)
         try:
             with progress_display(
-                flag("progress", progress), plan.learning.epochs, 0, "epoch", "epoch"
+                params["progress"], params["epochs"], 0, "epoch", "epoch"
             ) as show:
                 keys = trainer.names()
                 while (told := trainer.next_epoch()) is not None:
@@ -170,36 +177,11 @@ class LambdaRank(_Net):
     True
     """
 
-    _kind = "lambdarank"
+    _kind = "lambdamart"
+    _defaults = _OPTIONS
 
-    def __init__(
-        self,
-        *,
-        hidden: Sequence[int] = (16,),
-        epochs: int = 30,
-        learning_rate: float = 3e-3,
-        optimiser: str = "adam",
-        schedule: str = "linear",
-        batch_queries: int = 1,
-        patience: int | None = 5,
-        restarts: int = 2,
-        restart_factor: float = 0.5,
-        weight_decay: float = 0.1,
-        inputs: str = "auto",
-        limit: float = 10.0,
-        metric: str | Sequence[str] = "ndcg@10",
-        objective_metric: str | None = None,
-        pairs_to: int | None = 30,
-        sigma: float = 1.0,
-        augment: tuple[float, int] | str | None = None,
-        gain: Any = "exp2",
-        relevant_from: float = 1,
-        max_label: float | None = None,
-        random_state: int | None = 0,
-        n_jobs: int | None = None,
-        progress: bool = False,
-    ) -> None:
-        self._keep(locals())
+    def __init__(self, **options: Unpack[LambdaRankOptions]) -> None:
+        super().__init__(**options)
 
     def fit(
         self,
@@ -280,34 +262,12 @@ class RankNet(_Net):
     """
 
     _kind = "ranknet"
+    _defaults: ClassVar[dict[str, Any]] = {
+        name: value for name, value in _OPTIONS.items() if name != "objective_metric"
+    } | {"pairs_to": None}
 
-    def __init__(
-        self,
-        *,
-        hidden: Sequence[int] = (16,),
-        epochs: int = 30,
-        learning_rate: float = 3e-3,
-        optimiser: str = "adam",
-        schedule: str = "linear",
-        batch_queries: int = 1,
-        patience: int | None = 5,
-        restarts: int = 2,
-        restart_factor: float = 0.5,
-        weight_decay: float = 0.1,
-        inputs: str = "auto",
-        limit: float = 10.0,
-        metric: str | Sequence[str] = "ndcg@10",
-        pairs_to: int | None = None,
-        sigma: float = 1.0,
-        augment: tuple[float, int] | str | None = None,
-        gain: Any = "exp2",
-        relevant_from: float = 1,
-        max_label: float | None = None,
-        random_state: int | None = 0,
-        n_jobs: int | None = None,
-        progress: bool = False,
-    ) -> None:
-        self._keep(locals())
+    def __init__(self, **options: Unpack[RankNetOptions]) -> None:
+        super().__init__(**options)
 
     def fit(
         self,

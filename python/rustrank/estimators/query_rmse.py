@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rustrank.estimators._tree_options import QueryOptions
-from rustrank.estimators.tree_ranker import TreeRanker
+from rustrank.estimators.tree_ranker import TreeRanker, tree_options
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from rustrank.estimators._option_types import QueryOptions
 
 __all__ = ["QueryRMSEMART"]
 
@@ -33,7 +34,7 @@ class QueryRMSEMART(TreeRanker):
     """
 
     _objective = "query_rmse"
-    _takes = QueryOptions
+    _defaults = tree_options(("augment",))
 
     def __init__(self, **options: Unpack[QueryOptions]) -> None:
         super().__init__(**options)

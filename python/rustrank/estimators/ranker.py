@@ -6,6 +6,7 @@ certain names, and only these methods import scikit-learn.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import inspect
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,12 +20,17 @@ from rustrank.estimators.fitting import (
     queries_within,
     weight_of_queries,
 )
-from rustrank.inputs.scalars import threads
+from rustrank.inputs.scalars import seed_of, threads
 from rustrank.metrics.evaluation import evaluate
 from rustrank.model.booster import Booster
+from rustrank.parameters.hints import refuse_unknown
+from rustrank.parameters.schema import RENAMED, as_named, checked, signature_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
+    from typing_extensions import Self
 
 #: The argument that pipelines and searches pass on by default.
 _ROUTED_BY_DEFAULT = "qid"
@@ -33,7 +39,8 @@ _ROUTED_BY_DEFAULT = "qid"
 class Ranker:
     """The base class of rankers with ``fit`` and ``predict``.
 
-    The constructor of a subclass has one parameter for each option and stores it unchanged; ``fit`` checks it.
+    An instance has those options as attributes that it was given, and the class has the defaults of the
+    others: so what was given wins over a preset, even where it is the default. ``fit`` checks them.
     """
 
     #: The methods that take metadata besides X and y.
@@ -42,16 +49,70 @@ class Ranker:
     feature_names_in_: NDArray[Any]
     _booster: Booster | None = None
 
+    #: All options with their defaults.
+    _defaults: ClassVar[Mapping[str, Any]] = {}
+    #: The kind of training, and its names of options that are called otherwise here.
+    _training: ClassVar[str]
+    _renamed: ClassVar[Mapping[str, str]] = RENAMED
+
+    def __init_subclass__(cls) -> None:
+        """Give the constructor the signature that editors, ``help`` and scikit-learn look at."""
+        super().__init_subclass__()
+        if "_defaults" in vars(cls):
+            for name, value in cls._defaults.items():
+                setattr(cls, name, _Default(name, value))
+            signature = signature_of(cls._defaults)
+        elif "__init__" in vars(cls):
+            own = list(inspect.signature(cls.__init__).parameters.values())
+            signature = inspect.Signature(own[1:])
+        else:
+            return
+        cls.__signature__ = signature  # type: ignore[attr-defined]
+
+    def __init__(self, **options: Any) -> None:
+        # Not those of a subclass, whose constructor may take other things and pass on what it will.
+        refuse_unknown(options, self._defaults)
+        vars(self).update(options)
+
     @classmethod
     def _options(cls) -> list[str]:
         return [name for name in inspect.signature(cls).parameters if name != "self"]
 
-    def _keep(self, given: dict[str, Any]) -> None:
-        for name in self._options():
-            setattr(self, name, given[name])
+    def _preset(self) -> Mapping[str, Any]:
+        """Return what options are that were not given, if not their defaults."""
+        return {}
+
+    def _given(self) -> dict[str, Any]:
+        """Return the options that were given, by the names that training has for them."""
+        said = vars(self)
+        return {
+            self._renamed.get(name, name): said[name] for name in self._defaults if name in said
+        }
+
+    def _checked(self, **more: Any) -> dict[str, Any]:
+        """Return all parameters of the training, checked."""
+        given = {self._renamed.get(name, name): getattr(self, name) for name in self._defaults}
+        try:
+            return checked(self._training, {**given, **more})
+        except ParamError as error:
+            raise as_named(error, self._renamed) from None
+
+    def _again(self, **changes: Any) -> Self:
+        """Return one that is not fitted, with the options that this was given, and others."""
+        said = vars(self)
+        given = {name: said[name] for name in self._options() if name in said}
+        return type(self)(**{**given, **changes})
+
+    def __sklearn_clone__(self) -> Self:
+        """Return a copy that is not fitted; an option that was not given is not given to it either."""
+        made = self._again()
+        for name in (*self._options(), "_metadata_request"):
+            if name in vars(self):
+                setattr(made, name, copy.deepcopy(vars(self)[name]))
+        return made
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
-        """Return all options by name, as scikit-learn asks for them."""
+        """Return all options by name: what was given, or else the preset's value or the default."""
         return {name: getattr(self, name) for name in self._options()}
 
     def set_params(self, **params: Any) -> Any:
@@ -154,6 +215,9 @@ class Ranker:
         jobs = getattr(self, "n_jobs", None)
         return None if type(jobs) is int and jobs == -1 else threads(jobs, "n_jobs")
 
+    def _seed(self) -> int:
+        return seed_of(getattr(self, "random_state", 0))
+
     def _reading(self) -> dict[str, Any]:
         """Return the options of reading raw values, for rankers that have them."""
         return {"missing": self.missing} if hasattr(self, "missing") else {}
@@ -223,15 +287,20 @@ class Ranker:
         return self._request("score", wanted)
 
     def __repr__(self) -> str:
-        """Show the options that are not the default."""
-        defaults = inspect.signature(type(self)).parameters
-        shown = [
-            f"{name}={value!r}"
-            for name, value in self.get_params().items()
-            # By `repr`, since `!=` does not work for arrays and NaN.
-            if repr(value) != repr(defaults[name].default)
-        ]
+        """Show the options that were given."""
+        said = vars(self)
+        shown = [f"{name}={said[name]!r}" for name in self._options() if name in said]
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class _Default:
+    """What an option is that an estimator was not given: its preset's value, or the default."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.name, self.value = name, value
+
+    def __get__(self, ranker: Ranker | None, kind: type) -> Any:
+        return self.value if ranker is None else ranker._preset().get(self.name, self.value)
 
 
 def option_record(value: Any) -> Any:

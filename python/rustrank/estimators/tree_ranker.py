@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
+import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rustrank.errors import ParamError
 from rustrank.estimators._fit_data import eval_sets, training_part
-from rustrank.estimators._tree_options import TreeOptions, changed_options, signature_of
 from rustrank.estimators.ranker import Ranker
-from rustrank.inputs.scalars import flag, real, seed_of, whole
-from rustrank.parameters.plan import refuse_unknown
+from rustrank.inputs.scalars import flag, real
+from rustrank.parameters.schema import PRESETS, RENAMED, TRAININGS, as_named
 from rustrank.training.train import train
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -24,12 +23,43 @@ if TYPE_CHECKING:
     from rustrank.model.booster import Booster
 
 
+#: What is `rustrank.Dataset`'s, or an estimator's own.
+_OWN = {
+    "categorical": None,
+    "max_bins": None,
+    "missing": math.nan,
+    "query_ranks": False,
+    "validation_fraction": 0.1,
+}
+#: What of the run of a training is an option, and not an argument of ``fit``.
+_RUN = ("metric", "early_stopping", "preset", "progress", "num_threads")
+_NAMES = {ours: name for name, ours in RENAMED.items()}
+#: All that a loss can be told.
+OF_LOSSES = [
+    name
+    for name, one in TRAININGS["train"].items()
+    if one.group == "objective" and name not in ("objective", "preferences")
+]
+
+
+def tree_options(of_loss: Iterable[str], **own: Any) -> dict[str, Any]:
+    """Return the options of a ranker made of trees, with those of its loss, and their defaults."""
+    taken = (*of_loss, *_RUN)
+    known = TRAININGS["train"].values()
+    of_train = [
+        one
+        for one in known
+        if one.name in taken or one.group not in ("objective", "run", "workers")
+    ]
+    return {_NAMES.get(one.name, one.name): one.default for one in of_train} | _OWN | own
+
+
 class TreeRanker(Ranker):
     """The base class of estimators of boosted trees."""
 
     _objective: ClassVar[str]
-    #: The names of all options, with their types.
-    _takes: ClassVar[type] = TreeOptions
+    _training = "train"
+    preset: str | None
     n_jobs: int | None
     random_state: int | None
     max_bins: int | None
@@ -38,24 +68,10 @@ class TreeRanker(Ranker):
     early_stopping: Any
     validation_fraction: float
 
-    def __init_subclass__(cls) -> None:
-        """Set the constructor's signature, for editors, ``help`` and scikit-learn."""
-        super().__init_subclass__()
-        if "_takes" in vars(cls):
-            signature = signature_of(cls._takes.__annotations__)
-        elif "__init__" in vars(cls):
-            own = list(inspect.signature(cls.__init__).parameters.values())
-            signature = inspect.Signature(own[1:])
-        else:
-            return
-        cls.__signature__ = signature  # type: ignore[attr-defined]
-
-    def __init__(self, **options: Any) -> None:
-        # A subclass may have a constructor of its own with other parameters.
-        known = signature_of(self._takes.__annotations__).parameters
-        refuse_unknown({name: 0 for name in options if name not in known}, known)
-        for name, one in known.items():
-            setattr(self, name, options.get(name, one.default))
+    def _preset(self) -> Mapping[str, Any]:
+        name = vars(self).get("preset")
+        values = PRESETS.get(name, {}) if isinstance(name, str) else {}
+        return {_NAMES.get(one, one): value for one, value in values.items()}
 
     def fit(
         self,
@@ -141,24 +157,21 @@ class TreeRanker(Ranker):
         dataset = part.dataset(base=given["base"], **binning, **reading)
         valid = {name: one.dataset(like=dataset, **reading) for name, one in sets.items()}
         more = {"preferences": given["preferences"]} if "preferences" in given else {}
-        return train(dataset, valid=valid or None, callbacks=given["callbacks"], **more, **options)
+        more["callbacks"] = given["callbacks"]
+        try:
+            return train(dataset, valid=valid or None, **more, **options)
+        except ParamError as error:
+            raise as_named(error, self._renamed) from None
 
     def _training_options(self) -> dict[str, Any]:
-        """Return the options that are not `train`'s defaults, which a preset may have others for."""
-        changed = changed_options(
-            {name: getattr(self, name) for name in self._takes.__annotations__}
-        )
-        if "num_trees" in changed:
-            # Named here as it is called here.
-            changed["num_trees"] = whole("n_estimators", changed["num_trees"], 1, 2**20)
-        changed["num_threads"], changed["seed"] = self._threads(), self._seed()
-        return {"objective": self._loss(), **changed}
+        """Return the options that were given, for `rustrank.train`, which knows of presets too."""
+        known = TRAININGS["train"]
+        given = {name: value for name, value in self._given().items() if name in known}
+        given["num_threads"], given["seed"] = self._threads(), self._seed()
+        return {**given, "objective": self._loss()}
 
     def _loss(self) -> str:
         return self._objective
-
-    def _seed(self) -> int:
-        return seed_of(self.random_state)
 
     @property
     def best_round_(self) -> int | None:

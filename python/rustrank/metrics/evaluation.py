@@ -66,7 +66,7 @@ class Judging:
     ) -> Judging:
         """Check the kinds of options; the core checks their values."""
         return cls(
-            _names(metrics),
+            named_metrics(metrics),
             _gain(gain),
             text("ties", ties),
             text("empty", empty),
@@ -375,7 +375,7 @@ def warn_of_nothing(result: Evaluation) -> None:
     warnings.warn(message, RustrankWarning, stacklevel=3)
 
 
-def _names(metrics: Any) -> list[str]:
+def named_metrics(metrics: Any) -> list[str]:
     if not hasattr(metrics, "__iter__") or isinstance(metrics, (bytes, Mapping)):
         message = f"metrics: got {shown(metrics)}, expected names such as 'ndcg@10'"
         raise ParamKindError(message, code="metric.name")

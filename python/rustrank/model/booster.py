@@ -17,7 +17,7 @@ from rustrank.inputs.scalars import real, text, whole
 from rustrank.inputs.vectors import as_doubles
 from rustrank.metrics.evaluation import Evaluation, Judging, judge, warn_of_nothing
 from rustrank.model._model_input import blocks, is_plain, joined, of_queries, row
-from rustrank.model._refitting import Refitting
+from rustrank.model._refitting import refitting
 from rustrank.model._tree_text import nested, text_lines
 from rustrank.plotting.tree_layout import Picture, tree_picture
 
@@ -520,8 +520,10 @@ class Booster:
         True
         """
         options = dict(locals())
+        del options["self"], options["dataset"], options["of_objective"]
         core = as_dataset(dataset, "dataset")._core
-        return Booster._of(self._core.refit(core, Refitting.of(options, of_objective, self.params)))
+        params = refitting(options, of_objective, self.params)
+        return Booster._of(self._core.refit(core, params))
 
     def feature_importance(
         self,

@@ -3,45 +3,24 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rustrank._rustrank import objectives
+from rustrank.errors import UnknownNameError
+from rustrank.parameters.schema import OBJECTIVES, RENAMED, TRAININGS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["OBJECTIVES", "hint", "objective_hint"]
+__all__ = ["OBJECTIVES", "check_objective", "hint", "refuse_unknown"]
 
-#: Our names, of `rustrank.train` first; then what LightGBM, XGBoost, CatBoost or scikit-learn say.
-_PARAMETERS = {
-    "num_trees n_estimators": "num_trees n_estimators num_boost_round num_round num_rounds num_iterations "
-    "iterations max_iter nrounds",
-    "num_leaves": "max_leaves max_leaf_nodes num_leaf",
-    "learning_rate": "eta shrinkage_rate shrinkage",
-    "early_stopping": "early_stopping_rounds early_stopping_round n_iter_no_change od_wait",
-    "metric": "eval_metric eval_at metrics ndcg_eval_at",
-    "base": "init_model xgb_model warm_start",
-    "seed random_state": "seed random_state random_seed",
-    "num_threads n_jobs": "num_threads n_jobs nthread thread_count num_thread",
-    "progress": "verbose verbosity verbose_eval silent",
-    "max_depth": "depth",
-    "min_leaf_docs": "min_data_in_leaf min_child_samples min_samples_leaf",
-    "min_leaf_hess": "min_child_weight min_sum_hessian_in_leaf",
-    "l2": "reg_lambda lambda_l2 l2_regularization l2_leaf_reg lambda",
-    "min_reduction": "gamma min_split_gain min_gain_to_split min_split_loss",
-    "features_per_tree": "colsample_bytree feature_fraction rsm max_features",
-    "features_per_node": "colsample_bynode feature_fraction_bynode",
-    "docs_per_tree": "subsample bagging_fraction",
-    "pairs_to": "lambdarank_truncation_level lambdarank_num_pair_per_sample",
-    "gain": "label_gain ndcg_exp_gain",
-    "tree_shape": "grow_policy",
-    "dropout": "drop_rate rate_drop",
-    "monotone": "monotone_constraints monotonic_cst",
-    "interactions": "interaction_constraints interaction_cst",
-    "callbacks": "callback",
-    "max_bins": "max_bin border_count",
-}
-_HERE = {theirs: ours.split() for ours, names in _PARAMETERS.items() for theirs in names.split()}
+_OF_ESTIMATORS = {ours: name for name, ours in RENAMED.items()}
+#: Our names, of `rustrank.train` and of estimators, by what others say.
+_HERE = {
+    theirs: [one.name, _OF_ESTIMATORS.get(one.name, one.name)]
+    for one in TRAININGS["train"].values()
+    for theirs in (*one.elsewhere, one.name)
+} | {theirs: ["max_bins"] for theirs in ("max_bin", "border_count")}
 #: What belongs to the data.
 _OF_DATA = {
     "max_bins": "max_bins",
@@ -55,8 +34,9 @@ _OF_DATA = {
     "base_margin": "base_score",
     "categorical_feature": "categorical",
 }
-#: The losses, and what others call them.
-OBJECTIVES = tuple(name for name, _, _ in objectives())
+#: What the papers call ``lambdamart``'s loss: model files do so, too.
+_OF_PAPERS = "lambdarank"
+#: What others call the losses.
 _LOSSES = {
     **{theirs: ours for ours, _, names in objectives() for theirs in names},
     "rank:map": "lambdamart with metric='map'",
@@ -74,8 +54,23 @@ def hint(name: str, known: Sequence[str]) -> str:
     return f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
 
 
-def objective_hint(name: str) -> str:
-    """Return what may be meant by an objective that there is not."""
+def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
+    """Name a parameter that there is not, and the one that was meant."""
+    known = list(known)
+    for name in given:
+        if name not in known:
+            message = f"there is no parameter {name}; {hint(name, known)}"
+            raise UnknownNameError(message, code="param")
+
+
+def check_objective(name: Any) -> None:
+    """Name an objective that there is not, and the one that was meant."""
+    if isinstance(name, str) and name not in (*OBJECTIVES, _OF_PAPERS):
+        message = f"unknown objective {name!r}; {_objective_hint(name)}"
+        raise UnknownNameError(message, code="objective")
+
+
+def _objective_hint(name: str) -> str:
     if name in _LOSSES:
         return f"here it is called {_LOSSES[name]}"
     near = get_close_matches(name, OBJECTIVES, 1)

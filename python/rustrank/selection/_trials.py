@@ -148,9 +148,8 @@ class TrialEvaluator:
         valid: RawRows | None = None,
         num_threads: int | None = None,
     ) -> Ranker:
-        options = {**self.ranker.get_params(), **setting}
-        options["n_jobs"] = self.num_threads if num_threads is None else num_threads
-        ranker: Ranker = type(self.ranker)(**options)
+        options = {**setting, "n_jobs": self.num_threads if num_threads is None else num_threads}
+        ranker: Ranker = self.ranker._again(**options)
         more = {} if valid is None else {"eval_set": [(valid.table(), valid.y, valid.query)]}
         fitted: Any = ranker
         fitted.fit(train.table(), train.y, qid=train.query, **more)

@@ -261,7 +261,7 @@ def _passed(ranker: Any, more: dict[str, Any]) -> dict[str, Any]:
 
 def _copy(ranker: Any) -> Any:
     if isinstance(ranker, Ranker):
-        return type(ranker)(**ranker.get_params())
+        return ranker._again()
     from sklearn.base import clone
 
     return clone(ranker)

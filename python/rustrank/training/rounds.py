@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 import numpy as np
 
 from rustrank.errors import ParamError, ParamKindError, shown
-from rustrank.inputs.scalars import flag, whole
 from rustrank.model.booster import Booster
 
 if TYPE_CHECKING:
@@ -117,11 +116,11 @@ class Reporting:
         checkpoint = options["checkpoint"]
         return cls(
             callbacks,
-            flag("progress", options["progress"]),
+            options["progress"],
             None if checkpoint is None else fspath(checkpoint),
-            whole("checkpoint_every", options["checkpoint_every"], 1),
+            options["checkpoint_every"],
             None if snapshot is None else fspath(snapshot),
-            whole("snapshot_every", options["snapshot_every"], 1),
+            options["snapshot_every"],
         )
 
     def silent(self) -> Reporting:

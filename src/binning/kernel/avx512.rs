@@ -1,8 +1,8 @@
-//! Sixteen cells at once, down a tree of thresholds whose nodes lie in registers.
+//! The AVX-512 kernel: sixteen cells at once descend a search tree whose nodes are in registers.
 //!
-//! Sixteen features of some rows are turned, so that a feature's cells are neighbours. Each level of
-//! the tree is a shuffle of its nodes by the ways of the cells so far, and a comparison. The codes
-//! of all features are turned back to rows at the end.
+//! Blocks of sixteen features are transposed, so that the cells of a feature are neighbours. Each
+//! level of the tree is a shuffle of its nodes by the paths of the cells so far, and a comparison.
+//! At the end the codes of all features are transposed back to rows.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
 use super::{EncodeJob, LEVELS, ThresholdTable};
@@ -19,10 +19,10 @@ use std::arch::x86_64::{
     _mm512_unpacklo_pd, _mm512_unpacklo_ps,
 };
 
-/// Cells in a register.
+/// Cells per register.
 const LANES: usize = 16;
-/// How many rows are turned at once: those of a block of usual width, and no power of two, which
-/// would have all features in the same sets of the cache.
+/// Rows that are transposed at once: those of a block of usual width. Not a power of two, so that
+/// features do not compete for the same cache sets.
 const ROWS: usize = 240;
 
 /// Codes of sixteen rows.
@@ -85,17 +85,17 @@ fn encode_column(table: &ThresholdTable, cells: &[[f32; LANES]], column: &mut [C
     }
 }
 
-/// The place below the first four levels; below those of a missing cell there is no other.
+/// The leaf below the first four levels; for a missing cell it is the last.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn four_levels(nodes: &[__m512; 19], cells: __m512) -> __m128i {
     _mm_shuffle_epi8(load_codes(&REVERSED), _mm512_cvtepi32_epi8(first_four(nodes, cells)))
 }
 
-/// The four bits of each number reversed.
+/// The numbers 0 to 15 with their four bits reversed.
 static REVERSED: Codes = [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15];
 
-/// The ways over the first four levels.
+/// The paths over the first four levels.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn first_four(nodes: &[__m512; 19], cells: __m512) -> __m512i {
@@ -107,8 +107,8 @@ fn first_four(nodes: &[__m512; 19], cells: __m512) -> __m512i {
     way
 }
 
-/// The place below all eight levels. Shuffles look at the low bits of a way alone; the turns on the
-/// levels before tell the registers of the last two apart.
+/// The leaf below all eight levels. Shuffles use only the low bits of a path; the turns of earlier
+/// levels select between the registers of the last two levels.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn eight_levels(nodes: &[__m512; 19], cells: __m512) -> __m128i {
@@ -128,14 +128,14 @@ fn eight_levels(nodes: &[__m512; 19], cells: __m512) -> __m128i {
     reversed(_mm512_cvtepi32_epi8(transposed(way, right, 1 << 7)))
 }
 
-/// Which cells turn right. No threshold is above or equal to a missing one.
+/// Which cells turn right. A missing cell always does, because no comparison with it is true.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn turns(thresholds: __m512, cells: __m512) -> __mmask16 {
     _mm512_cmp_ps_mask::<_CMP_NGE_UQ>(thresholds, cells)
 }
 
-/// The bits of each byte reversed.
+/// Reverses the bits of each byte.
 #[target_feature(enable = "avx512f,avx512vl")]
 #[inline]
 fn reversed(bytes: __m128i) -> __m128i {
@@ -144,7 +144,7 @@ fn reversed(bytes: __m128i) -> __m128i {
     _mm_or_si128(_mm_slli_epi16::<4>(of(bytes)), of(_mm_srli_epi16::<4>(bytes)))
 }
 
-/// Writes columns of codes, `height` times sixteen each, as rows.
+/// Transposes columns of `height` times sixteen codes to rows.
 #[target_feature(enable = "avx512f,avx512vl")]
 #[inline]
 fn transpose_back(columns: &[Codes], height: usize, rows: &mut [u8], width: usize) {
@@ -155,7 +155,8 @@ fn transpose_back(columns: &[Codes], height: usize, rows: &mut [u8], width: usiz
             for (i, slot) in block.iter_mut().enumerate() {
                 *slot = load_codes(&columns[(column + i) * height + at]);
             }
-            // Four times the first half of 256 bytes is shuffled into the second, which turns them.
+            // Interleaving the first half of 256 bytes with the second, four times, transposes
+            // them.
             for _ in 0..4 {
                 let old = block;
                 for i in 0..8 {
@@ -179,8 +180,8 @@ fn transpose_back(columns: &[Codes], height: usize, rows: &mut [u8], width: usiz
     }
 }
 
-/// Turns rows of up to sixteen features into runs of up to `ROWS` cells a feature; the last run of
-/// sixteen is filled up with zeros.
+/// Transposes rows of up to sixteen features to runs of up to `ROWS` cells per feature, padded with
+/// zeros.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn transpose(cells: &[f32], num_features: usize, features: usize, to: &mut [f32; LANES * ROWS]) {
@@ -204,7 +205,7 @@ fn transpose(cells: &[f32], num_features: usize, features: usize, to: &mut [f32;
     }
 }
 
-/// The columns of sixteen rows.
+/// Transposes sixteen rows of sixteen cells.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn columns(rows: &[__m512; LANES]) -> [__m512; LANES] {
@@ -216,7 +217,8 @@ fn columns(rows: &[__m512; LANES]) -> [__m512; LANES] {
         pairs[2 * i] = _mm512_unpacklo_ps(rows[2 * i], rows[2 * i + 1]);
         pairs[2 * i + 1] = _mm512_unpackhi_ps(rows[2 * i], rows[2 * i + 1]);
     }
-    // `fours[4 r + c]` holds, in its quarter `q`, what rows `4 r` to `4 r + 3` have in column `4 q + c`.
+    // `fours[4 r + c]` has in its quarter `q` the cells of rows `4 r` to `4 r + 3` in column `4 q +
+    // c`.
     for i in 0..8 {
         let (from, to) = (i / 2 * 4 + i % 2, i / 2 * 4 + i % 2 * 2);
         let (a, b) = (_mm512_castps_pd(pairs[from]), _mm512_castps_pd(pairs[from + 2]));

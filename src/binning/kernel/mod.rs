@@ -1,9 +1,10 @@
-//! Finding the bins of cells.
+//! Finds the bins of cells.
 //!
-//! The thresholds of a feature, padded with infinity to 256, lie in sixteen groups of sixteen. The
-//! number of group ends below a cell is its group, and the number of thresholds below it in the
-//! group is the rest of its code. That is what AVX2 and the portable twin do, cell by cell. AVX-512
-//! takes sixteen cells at once down a tree of the same thresholds. All levels give the same bytes.
+//! The thresholds of a feature are padded with infinity to 256 and divided into sixteen groups of
+//! sixteen. The number of group ends below a cell is the number of its group, and the number of
+//! thresholds below it in the group is the rest of its code. The AVX2 kernel and the portable one
+//! do this cell by cell. The AVX-512 kernel searches a tree of the same thresholds for sixteen
+//! cells at once. All kernels give the same bytes.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -17,18 +18,18 @@ use super::layout::CodeLocation;
 use super::mapper::BinMapper;
 use crate::simd::Level;
 
-/// A feature's thresholds as the kernels want them, and where its codes go.
+/// The thresholds of a feature in the form that the kernels need, and where its codes are stored.
 #[derive(Debug)]
 pub(super) struct ThresholdTable {
     /// The largest threshold of each group.
     ends: [f32; 16],
-    /// All thresholds, then infinities: sixteen groups.
+    /// All thresholds, padded with infinity: sixteen groups.
     thresholds: Box<[f32; 256]>,
-    /// The same as a search tree.
+    /// The same thresholds as a search tree.
     tree: Box<ThresholdTree>,
-    /// Whether the tree has but four levels.
+    /// Whether the tree has only four levels.
     is_narrow: bool,
-    /// Whether no other feature has codes in the column.
+    /// Whether no other feature shares the column.
     is_alone: bool,
     missing: u8,
     stride: u8,
@@ -44,7 +45,7 @@ impl ThresholdTable {
             *end = group[15];
         }
         let missing = mapper.num_bins() as u8;
-        // Four levels have sixteen places below them, of which one is for missing cells.
+        // Four levels have sixteen leaves, one of which is for missing cells.
         let is_narrow = mapper.thresholds().len() < 15;
         let tree = Box::new(tree(&thresholds, if is_narrow { 4 } else { 8 }));
         Self {
@@ -54,13 +55,15 @@ impl ThresholdTable {
             is_narrow,
             is_alone,
             missing,
-            // A feature with a stride above one has at most 128 codes beside it: it fits a byte.
+            // A feature with a stride above 1 shares its column with at most 128 codes, so the
+            // stride fits a byte.
             stride: location.stride as u8,
             column: location.column as usize,
         }
     }
 
-    /// The loop of the levels that go cell by cell: `code` finds that of a cell that is not missing.
+    /// The loop of the kernels that go cell by cell. `code` finds the code of a cell that is not
+    /// missing.
     #[expect(
         clippy::inline_always,
         reason = "`code` must be compiled with the features of its level"
@@ -77,19 +80,19 @@ impl ThresholdTable {
     }
 }
 
-/// The nodes of a search tree over rising thresholds, level by level. A level of at most sixteen
-/// has a row of its own, the larger ones have two, four and eight.
+/// The nodes of a search tree over ascending thresholds, level by level. A level of at most sixteen
+/// nodes has one row; larger levels have two, four and eight.
 type ThresholdTree = [[f32; 16]; 19];
 
-/// Where each level begins in a tree.
+/// The first row of each level.
 const LEVELS: [usize; 8] = [0, 1, 2, 3, 4, 5, 7, 11];
 
-/// A tree of so many levels. A way down is a number whose bit `l` says where it turned on level `l`, so
-/// that it tells the node of each level by its low bits, and that of the place below is reversed.
+/// A tree of this many levels. A path is a number whose bit `l` says where it turned on level `l`.
+/// So its low bits are the node on each level, and the reversed number is the index of the leaf.
 fn tree(thresholds: &[f32; 256], levels: usize) -> ThresholdTree {
     let mut nodes = [[f32::INFINITY; 16]; 19];
     for (level, &first) in LEVELS.iter().enumerate().take(levels) {
-        // From a node to its neighbour there are as many thresholds.
+        // The number of thresholds between neighbouring nodes of the level.
         let step = 1 << (levels - level);
         for way in 0..1usize << level {
             let at = (way << 1).reverse_bits() >> (usize::BITS as usize - 1 - level);
@@ -99,19 +102,19 @@ fn tree(thresholds: &[f32; 256], levels: usize) -> ThresholdTree {
     nodes
 }
 
-/// A block of rows.
+/// A block of rows to bin.
 pub(super) struct EncodeJob<'a> {
-    /// Cells, row after row.
+    /// The cells, row after row.
     pub(super) cells: &'a [f32],
     pub(super) num_features: usize,
-    /// The binned rows, `width` bytes each; zeros.
+    /// The binned rows, `width` bytes each; zeros at first.
     pub(super) rows: &'a mut [u8],
     pub(super) width: usize,
 }
 
 /// Writes the codes of all features that have a table to their columns.
 pub(super) fn encode(level: Level, tables: &[(usize, ThresholdTable)], job: EncodeJob<'_>) {
-    /// With fewer, most lanes would be empty.
+    /// With fewer rows, most lanes would be empty.
     #[cfg(target_arch = "x86_64")]
     const LEAST_ROWS: usize = 8;
     match level {

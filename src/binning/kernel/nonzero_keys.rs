@@ -1,25 +1,26 @@
-//! The keys of those cells of a column that are neither 0 nor missing, one behind the other.
+//! Collects the keys of those cells of a column that are neither 0 nor missing.
 //!
-//! The cells of a sample lie in rows: sixteen of a column are gathered at once, and those that are
-//! kept are compressed.
+//! The cells of a sample are stored in rows: sixteen of a column are gathered at once, and the
+//! wanted ones are compressed.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
 use crate::binning::thresholds::to_key;
 use crate::simd::Level;
 
-/// What [`nonzero_keys`] may write behind the last key.
+/// The number of keys that [`nonzero_keys`] may write beyond the last.
 pub(in crate::binning) const SLACK: usize = 16;
 
-/// What became of some cells.
+/// How many cells had keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::binning) struct KeyCounts {
-    /// How many have a key.
+    /// The number of keys.
     pub(in crate::binning) keys: usize,
-    /// How many are missing.
+    /// The number of missing cells.
     pub(in crate::binning) missing: usize,
 }
 
-/// Writes the keys of every `stride`th cell to `room`, which has [`SLACK`] more than there are cells.
+/// Writes the keys of every `stride`th cell to `room`, which is [`SLACK`] longer than the number of
+/// cells.
 pub(in crate::binning) fn nonzero_keys(
     level: Level,
     cells: &[f32],
@@ -36,7 +37,7 @@ pub(in crate::binning) fn nonzero_keys(
     }
 }
 
-/// Adds cells to what was kept so far; nothing branches on them.
+/// Appends the keys of further cells, without branching on them.
 fn rest<'a>(
     cells: impl Iterator<Item = &'a f32>,
     room: &mut [u32],
@@ -61,7 +62,7 @@ mod x86 {
     };
 
     const LANES: usize = 16;
-    /// Sixteen strides are far from what an index holds.
+    /// Sixteen strides must fit into a 32-bit index.
     pub(super) const WIDEST: usize = 1 << 20;
 
     #[target_feature(enable = "avx512f,popcnt")]

@@ -1,4 +1,4 @@
-//! The twin that runs everywhere: counts instead of masks.
+//! The portable kernel: counts comparisons.
 
 use super::{EncodeJob, ThresholdTable};
 

@@ -1,7 +1,7 @@
-//! Bytes that lie in rows put into columns, and the other way round, by squares of sixteen.
+//! Transposes bytes between rows and columns, in squares of sixteen.
 //!
-//! A square is turned in registers by 64 shuffles; all levels have the same loop and the same ones,
-//! but the higher ones have more registers for it.
+//! A square is transposed in registers by 64 shuffles. All SIMD levels run the same loop, the
+//! higher ones with more registers.
 #![expect(unsafe_code, reason = "a kernel: SSE2 and more behind a run-time check")]
 #![expect(
     clippy::inline_always,
@@ -10,24 +10,24 @@
 
 use crate::simd::Level;
 
-/// The rows and columns of a square.
+/// The number of rows and columns of a square.
 pub(crate) const SIDE: usize = 16;
-/// Docs whose lines stay in the first-level cache until they are full.
+/// Documents whose lines stay in the first-level cache until they are complete.
 const DOCS: usize = 64;
 
-/// Some cells of sixteen rows, or of sixteen columns.
+/// Cells of sixteen rows or columns.
 type Square = [[u8; SIDE]; SIDE];
 
-/// Some rows that lie one after the other.
+/// Consecutive rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RowBlock<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) width: usize,
-    /// For each place the row that is to come there.
+    /// The row to write to each index of the columns.
     pub(crate) from: &'a [u32],
 }
 
-/// Writes rows to columns, each of which has as many cells as there are places.
+/// Transposes rows to columns, each with as many cells as `from`.
 pub(crate) fn rows_to_columns(level: Level, rows: RowBlock<'_>, columns: &mut [&mut [u8]]) {
     match level {
         #[cfg(target_arch = "x86_64")]
@@ -40,16 +40,16 @@ pub(crate) fn rows_to_columns(level: Level, rows: RowBlock<'_>, columns: &mut [&
     }
 }
 
-/// Cells of docs by column.
+/// Columns of cells.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ColumnBlock<'a> {
     /// Each with at least [`SIDE`] bytes after its last cell.
     pub(crate) columns: &'a [&'a [u8]],
-    /// The first doc that is asked for.
+    /// The first document to transpose.
     pub(crate) first: usize,
 }
 
-/// Writes the cells of docs to lines of `pitch` bytes, for all columns: a multiple of [`SIDE`], or less.
+/// Transposes all columns to lines of `pitch` bytes: a multiple of [`SIDE`], or less than it.
 pub(crate) fn columns_to_strips(
     level: Level,
     from: ColumnBlock<'_>,
@@ -75,7 +75,7 @@ fn write_columns(
 ) {
     let RowBlock { bytes, width, from } = rows;
     for first in (0..width).step_by(SIDE) {
-        // The last square has columns of the one before rather than too few.
+        // The last square overlaps the one before instead of being incomplete.
         let first = first.min(width.saturating_sub(SIDE));
         let columns = &mut columns[first..width.min(first + SIDE)];
         for (at, from) in (0..).step_by(SIDE).zip(from.chunks(SIDE)) {
@@ -128,14 +128,14 @@ fn write_lines(
     }
 }
 
-/// Copies less than a line: apart, or the compiler would make one call of this and of copying lines.
+/// Copies less than a line. Kept out of line, so that full lines are not copied by a call.
 #[cold]
 #[inline(never)]
 fn copy(from: &[u8], to: &mut [u8]) {
     to.copy_from_slice(from);
 }
 
-/// Makes rows of columns.
+/// Transposes a square.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn transposed(square: Square) -> Square {
@@ -164,7 +164,7 @@ mod x86 {
     #[inline]
     pub(super) fn transposed(square: Square) -> Square {
         let mut lines: [__m128i; SIDE] = bytemuck::cast(square);
-        // Four times the first half of 256 bytes is shuffled into the second, which turns them.
+        // Interleaving the first half of 256 bytes with the second, four times, transposes them.
         for _ in 0..4 {
             let old = lines;
             for i in 0..SIDE / 2 {

@@ -1,4 +1,4 @@
-//! Sixteen cells a step: compressed on the way in, expanded on the way out.
+//! The AVX-512 kernel: packs and unpacks sixteen cells a step by compression and expansion.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
 use super::{CellGroup, GroupHead, HEAD, LANES};
@@ -13,13 +13,13 @@ use std::arch::x86_64::{
 
 pub(super) fn pack(row: &[CellGroup], to: &mut [u8]) -> usize {
     debug_assert!(Level::Avx512.is_available());
-    // SAFETY: the caller has seen that the level is available, which has the features of `pack_row`.
+    // SAFETY: the caller has checked that the level is available, which has the features of `pack_row`.
     unsafe { pack_row(row, to) }
 }
 
 pub(super) fn unpack(heads: &[[u8; HEAD]], cells: &[u8], first: usize, to: &mut [f32]) {
     debug_assert!(Level::Avx512.is_available());
-    // SAFETY: the caller has seen that the level is available, which has the features of
+    // SAFETY: the caller has checked that the level is available, which has the features of
     // `unpack_row`.
     unsafe { unpack_row(heads, cells, first, to) }
 }
@@ -30,14 +30,14 @@ fn pack_row(row: &[CellGroup], to: &mut [u8]) -> usize {
     let mut at = 0;
     for (group, head) in row.iter().zip(heads.as_chunks_mut().0) {
         let given = load_16(group);
-        // What is no number or too large becomes a negative integer, above all counts as unsigned.
+        // NaN and numbers that are too large become negative integers: above all counts as unsigned.
         let whole = _mm512_cvttps_epi32(given);
         let equal = _mm512_cmpeq_ps_mask(_mm512_cvtepi32_ps(whole), given);
         let small = equal & _mm512_cmple_epu32_mask(whole, _mm512_set1_epi32(255));
         let found =
             GroupHead { counts: _mm512_mask_test_epi32_mask(small, whole, whole), others: !small };
         *head = found.bytes();
-        // The last sixteen may be stored beyond what they take: there is room for `MOST`.
+        // The last store may write beyond the row: there is room for `MAX_GROUP_BYTES`.
         if let Some(to) = cells[at..].first_chunk_mut() {
             store_bytes(to, _mm_maskz_compress_epi8(found.counts, _mm512_cvtepi32_epi8(whole)));
         }
@@ -80,7 +80,7 @@ fn unpack_row(heads: &[[u8; HEAD]], cells: &[u8], first: usize, to: &mut [f32]) 
 
 pub(super) fn fetch_all(bytes: &[u8]) {
     debug_assert!(Level::Avx512.is_available());
-    // SAFETY: the caller has seen that the level is available, which has the features of `fetch_lines`.
+    // SAFETY: the caller has checked that the level is available, which has the features of `fetch_lines`.
     unsafe { fetch_lines(bytes) }
 }
 
@@ -91,11 +91,11 @@ fn fetch_lines(bytes: &[u8]) {
     }
 }
 
-/// So far ahead rows are fetched, some rows of usual width: they are read in order, and the
-/// processor's own fetching stops at the end of each page.
+/// How far ahead rows are prefetched, some rows of usual width: they are read in order, and the
+/// processor's own prefetching stops at the end of each page.
 const AHEAD: usize = 4096;
 
-/// Has the memory at a place fetched into the cache, if there is any.
+/// Prefetches the memory at a place into the cache, if there is any.
 #[target_feature(enable = "avx512f")]
 #[inline]
 #[allow(unused_unsafe, reason = "newer compilers know that fetching is safe")]
@@ -104,7 +104,7 @@ fn fetch(cells: &[u8], at: usize) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(cells.as_ptr().wrapping_add(at).cast()) }
 }
 
-/// The end of the cells, and zeros behind it.
+/// The end of the cells, padded with zeros.
 fn padded<const N: usize>(end: &[u8]) -> [u8; N] {
     let mut bytes = [0; N];
     bytes[..end.len()].copy_from_slice(end);

@@ -1,4 +1,4 @@
-//! The twin that runs everywhere, cell by cell.
+//! The portable kernel: packs and unpacks cell by cell.
 
 use super::{CellGroup, GroupHead, HEAD, LANES};
 

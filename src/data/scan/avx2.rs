@@ -1,9 +1,9 @@
-//! Values in vectors: up to fifteen bytes at once, whatever their form, without a branch on it.
+//! The AVX2 kernel: parses a value of up to fifteen bytes at once, without a branch on its form.
 //!
 //! ```text
 //!   "5 -20.988485"     the sixteen bytes before the end
-//!   0000000020.988485  what is before the digits becomes 0
-//!   0000000020988485   what is before the point moves onto it
+//!   0000000020.988485  the bytes before the digits become 0
+//!   0000000020988485   the bytes before the point move onto it
 //!   0 .. 20988485      pairs, fours, eights: three multiply-and-add steps
 //! ```
 #![expect(unsafe_code, reason = "a kernel: AVX2 behind a run-time check")]
@@ -24,7 +24,7 @@ pub(super) fn usual_cells(
     sink: &mut impl CellSink,
 ) -> (usize, u32) {
     debug_assert!(Level::Avx2.is_available());
-    // SAFETY: the caller has seen that the level is available, which has the features of `run`.
+    // SAFETY: the caller has checked that the level is available, which has the features of `run`.
     unsafe { run(line, at, indices, sink) }
 }
 
@@ -47,7 +47,7 @@ fn usual_value(line: &[u8], colon: usize, end: usize) -> Option<f32> {
         return None;
     }
     let length = end.wrapping_sub(colon).wrapping_sub(1);
-    // One digit is a third to a half of real cells, and comes in runs that a processor foresees.
+    // A third to a half of real cells have one digit, in runs that branch prediction handles.
     if length == 1 && first.is_ascii_digit() {
         return Some(f32::from(first - b'0'));
     }

@@ -1,4 +1,4 @@
-//! Values in plain Rust: eight bytes at a time in a word.
+//! The portable kernel: parses values eight bytes at a time in a word.
 
 use super::{CellSink, cells_with, ends_token, last_bytes};
 use crate::binning::nearest;
@@ -25,7 +25,7 @@ fn usual_value(line: &[u8], colon: usize, end: usize) -> Option<f32> {
         return None;
     }
     let length = end.wrapping_sub(colon).wrapping_sub(1);
-    // One digit is a third to a half of real cells, and comes in runs that a processor foresees.
+    // A third to a half of real cells have one digit, in runs that branch prediction handles.
     if length == 1 && first.is_ascii_digit() {
         return Some(f32::from(first - b'0'));
     }

@@ -2,10 +2,9 @@
 //! discount of Burges et al. 2005).
 
 use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser};
-use crate::metric::discounted_sum::{self, DiscountSwaps};
+use crate::metric::discounted_sum;
 use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::Ranking;
-use crate::metric::swap_delta::SwapTable;
 
 #[derive(Debug)]
 pub(super) struct Dcg;
@@ -38,9 +37,5 @@ impl MetricDefinition for Dcg {
 
     fn discount(&self, rank: usize) -> Option<f64> {
         Some(discount(rank))
-    }
-
-    fn swap_table(&self) -> Box<dyn SwapTable> {
-        Box::new(DiscountSwaps::default())
     }
 }

@@ -1,10 +1,9 @@
 //! NDCG: DCG divided by the DCG of the ideal order (Järvelin and Kekäläinen 2002).
 
 use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser};
-use crate::metric::discounted_sum::{self, DiscountSwaps};
+use crate::metric::discounted_sum;
 use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::Ranking;
-use crate::metric::swap_delta::SwapTable;
 
 #[derive(Debug)]
 pub(super) struct Ndcg;
@@ -37,9 +36,5 @@ impl MetricDefinition for Ndcg {
 
     fn discount(&self, rank: usize) -> Option<f64> {
         Some(super::dcg::discount(rank))
-    }
-
-    fn swap_table(&self) -> Box<dyn SwapTable> {
-        Box::new(DiscountSwaps::default())
     }
 }

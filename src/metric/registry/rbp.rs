@@ -8,10 +8,9 @@
 use super::Measure;
 use crate::error::{Error, Result};
 use crate::metric::definition::{LabelUse, MetricDefinition, MetricParameter, Normaliser};
-use crate::metric::discounted_sum::{self, DiscountSwaps};
+use crate::metric::discounted_sum;
 use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::Ranking;
-use crate::metric::swap_delta::SwapTable;
 use std::hash::{Hash, Hasher};
 
 /// The parameter of rank-biased precision.
@@ -77,9 +76,5 @@ impl MetricDefinition for Rbp {
     fn discount(&self, rank: usize) -> Option<f64> {
         let power = i32::try_from(rank).unwrap_or(i32::MAX);
         Some((1.0 - self.persistence) * self.persistence.powi(power))
-    }
-
-    fn swap_table(&self) -> Box<dyn SwapTable> {
-        Box::new(DiscountSwaps::default())
     }
 }

@@ -3,10 +3,8 @@
 
 use super::relevance;
 use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser};
-use crate::metric::discounted_sum::DiscountSwaps;
 use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::Ranking;
-use crate::metric::swap_delta::SwapTable;
 
 #[derive(Debug)]
 pub(super) struct Recall;
@@ -38,9 +36,5 @@ impl MetricDefinition for Recall {
 
     fn discount(&self, _rank: usize) -> Option<f64> {
         Some(1.0)
-    }
-
-    fn swap_table(&self) -> Box<dyn SwapTable> {
-        Box::new(DiscountSwaps::default())
     }
 }

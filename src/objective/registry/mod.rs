@@ -115,6 +115,16 @@ impl ObjectiveKind {
         Self::OrdinalMcRank,
     ];
 
+    /// The loss of a name in Python and on the command line.
+    pub fn of_user_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.user_name() == name)
+    }
+
+    /// The name in Python and on the command line.
+    pub fn user_name(self) -> &'static str {
+        self.definition().user_name
+    }
+
     /// The Python estimator that learns by it.
     pub fn estimator(self) -> &'static str {
         self.definition().estimator

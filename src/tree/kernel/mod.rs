@@ -50,11 +50,11 @@ pub(super) fn add_node(
     match columns.searcher.level {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 if Level::Avx512.is_available() => {
-            avx512::add_node(columns, search_scratch, reductions)
+            avx512::add_node(columns, search_scratch, reductions);
         }
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 if Level::Avx2.is_available() => {
-            avx2::add_node(columns, search_scratch, reductions)
+            avx2::add_node(columns, search_scratch, reductions);
         }
         _ => reductions.add_node(&search::PortableOps, columns, search_scratch),
     }

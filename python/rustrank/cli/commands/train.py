@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-import inspect
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from rustrank.cli.parsing import (
@@ -21,10 +18,13 @@ from rustrank.cli.parsing import (
 from rustrank.cli.streams import path_of, print_json, require_place, save_model, telling
 from rustrank.errors import ParamError
 from rustrank.formatting import number, text_table
-from rustrank.parameters.hints import OBJECTIVES
+from rustrank.inputs.scalars import gain_of
 
 if TYPE_CHECKING:
+    import argparse
+
     from rustrank.model.booster import Booster
+    from rustrank.parameters.schema import Parameter
 
 _EPILOG = """\
 Parameters are those of `rustrank.train` in Python, with their names and defaults; `none` is None.
@@ -59,21 +59,8 @@ _OTHERWISE = (
     "resume",
     "unknown",
 )
-#: What parameters take whose default does not say it.
-_KINDS: dict[str, type] = {
-    "early_stopping": int,
-    "workers": int,
-    "max_depth": int,
-    "noise_scale": float,
-    "augment": str,
-    "relevant_from": float,
-    "top_docs": float,
-    "max_label": float,
-}
-#: Parameters that are lists or mappings: JSON, the brackets of a plain list left out.
-_JSON = ("monotone", "interactions", "feature_weight")
-#: A sentence that is longer is cut where its first part ends.
-_LONG = 120
+#: What text is read as, where the kind of the parameter does not say it.
+_KINDS = {"early_stopping": "int"}
 
 
 def register(commands: Any) -> None:
@@ -102,50 +89,27 @@ def register(commands: Any) -> None:
     add_threads(parser)
     add_json(parser)
     group = parser.add_argument_group("parameters of rustrank.train")
-    for name, parameter in _parameters().items():
-        _add_parameter(group, name, parameter.default)
+    for parameter in _parameters():
+        _add_parameter(group, parameter)
 
 
-def _parameters() -> dict[str, inspect.Parameter]:
-    """Return the parameters of `train` that are options of the command, by their names."""
-    from rustrank.training.train import train
+def _parameters() -> list[Parameter]:
+    """Return the parameters of `train` that are options of the command."""
+    from rustrank.parameters.schema import TRAININGS
 
-    every = inspect.signature(train).parameters
-    return {name: one for name, one in every.items() if name not in _OTHERWISE}
-
-
-def _add_parameter(group: Any, name: str, default: Any) -> None:
-    kind, says = _said_in_docstring().get(name, ("", ""))
-    if isinstance(default, bool):
-        how: dict[str, Any] = {"action": argparse.BooleanOptionalAction}
-        shown = "yes" if default else "no"
-    else:
-        how = {"metavar": "X"}
-        shown = "none" if default is None else str(default)
-    named = re.findall(r'"([\w-]+)"', kind) if "{" in kind else []
-    one_of = f": {', '.join(named)}" if named else ""
-    text = f"{says}{one_of} ({shown})".replace("%", "%%")
-    action = group.add_argument(f"--{name.replace('_', '-')}", default=None, help=text, **how)
-    offered = {"objective": OBJECTIVES, "metric": METRIC_NAMES, "gain": ("exp2", "linear")}
-    offer(action, offered.get(name, named))
+    return [one for one in TRAININGS["train"].values() if one.name not in _OTHERWISE]
 
 
-def _said_in_docstring() -> dict[str, tuple[str, str]]:
-    """Return what kind each parameter of `train` is, and the first sentence about it."""
-    from rustrank.training.train import train
-
-    text = inspect.getdoc(train) or ""
-    section = text.partition("\nParameters\n")[2].partition("\nReturns\n")[0]
-    said = {}
-    # A name, or several, at the start of a line; what they are is indented.
-    entry = re.compile(r"^([a-z_0-9, ]+?)(?: : (.+))?\n((?:    .*\n|\n)+)", re.MULTILINE)
-    for names, kind, body in entry.findall(section):
-        first = re.split(r"(?<=[\w)`][.;])\s", " ".join(body.split()), maxsplit=1)[0]
-        if len(first) > _LONG:
-            first = re.split(r":\s| \(", first, maxsplit=1)[0]
-        for name in names.split(", "):
-            said[name] = kind, first.rstrip(".:;").replace("`", "")
-    return said
+def _add_parameter(group: Any, one: Parameter) -> None:
+    shown = "none" if one.default is None else str(one.default)
+    values = f": {', '.join(one.choices)}" if one.choices else ""
+    values += f"; {one.within}" if one.within else ""
+    text = f"{one.summary}{values} ({shown})".replace("%", "%%")
+    action = group.add_argument(
+        f"--{one.name.replace('_', '-')}", default=None, help=text, metavar="X"
+    )
+    offered = {"metric": METRIC_NAMES, "gain": ("exp2", "linear")}
+    offer(action, offered.get(one.name, one.choices))
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -262,34 +226,32 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
     from rustrank.model.booster import Booster
 
     given: dict[str, Any] = {}
-    for name, parameter in _parameters().items():
-        text = getattr(options, name)
+    for one in _parameters():
+        text = getattr(options, one.name)
         if text is not None:
-            given[name] = _value(name, text, parameter.default)
+            given[one.name] = _value(one, text)
     if "base" in given:
         given["base"] = Booster.load(path_of(given["base"]))
     if isinstance(given.get("metric"), str):
         given["metric"] = [name.strip() for name in given["metric"].split(",")]
     if isinstance(given.get("gain"), str) and given["gain"][:1].isdigit():
-        given["gain"] = [_value("gain", part, 0.0) for part in given["gain"].split(",")]
+        given["gain"] = gain_of(given["gain"])
     return given
 
 
-def _value(name: str, text: str | bool, default: Any) -> Any:
+def _value(one: Parameter, text: str) -> Any:
     """Read a value of the kind that the parameter takes."""
-    if isinstance(text, bool):
-        return text
-    if text == "none" and (default is None or name == "pairs_to"):
+    if text == "none" and one.is_optional and "none" not in one.choices:
         return None
-    if name in _JSON:
-        return _json(name, text if text[:1] in ("[", "{") else f"[{text}]")
-    kind = _KINDS.get(name, str if default is None else type(default))
+    if one.group == "limits":
+        return _json(one.name, text if text[:1] in ("[", "{") else f"[{text}]")
+    kind = _KINDS.get(one.name, one.kind)
     try:
-        return kind(text)
+        return {"int": int, "float": float}.get(kind, str)(text)
     except ValueError:
-        wanted = "a whole number" if kind is int else "a number"
-        message = f"--{name.replace('_', '-')}: got {text!r}, expected {wanted}"
-        raise ParamError(message, code=name) from None
+        wanted = "a whole number" if kind == "int" else "a number"
+        message = f"--{one.name.replace('_', '-')}: got {text!r}, expected {wanted}"
+        raise ParamError(message, code=one.name) from None
 
 
 def _json(name: str, text: str) -> Any:

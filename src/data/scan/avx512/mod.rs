@@ -1,5 +1,5 @@
-//! Four cells at once: blanks and colons are found by compression, indices and values are read in
-//! the lanes of a vector.
+//! The AVX-512 kernel: parses four cells at once. Blanks and colons are found by compression, indices and
+//! values are parsed in the lanes of a vector.
 //!
 //! ```text
 //!   " 7:12.5 9:-3 "     a cell lies between two neighbouring blanks and has one colon
@@ -7,9 +7,9 @@
 //!   index               the bytes after the blank, in the last of eight before the colon
 //!   value               the bytes after the colon, in the last of sixteen before the next blank
 //! ```
-//! Blanks and colons are counted apart. Where a token has no colon, or two, a colon is not between
-//! its blanks or a byte is no digit; that ends the short way, as all that is unusual does. So do
-//! places that are no cells.
+//! Blanks and colons are listed separately. If a token has no colon, or two, some colon is not between
+//! its blanks, or a byte is no digit; this ends the fast path, as every unusual form does. So do places
+//! that are no cells.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
 mod numbers;
@@ -36,12 +36,12 @@ pub(super) fn usual_cells(
     sink: &mut impl CellSink,
 ) -> (usize, u32) {
     debug_assert!(Level::Avx512.is_available());
-    // SAFETY: the caller has seen that the level is available, which has the features of `run`.
+    // SAFETY: the caller has checked that the level is available, which has the features of `run`.
     unsafe { run(line, at, indices, scratch, sink) }
 }
 
-/// What is on its way from a line to a sink. It is kept from line to line: to clear it takes longer
-/// than to fill it.
+/// The places and cells of a line on their way to a sink. Kept from line to line, because clearing takes
+/// longer than filling.
 #[derive(Debug)]
 pub(super) struct ScanBuffers {
     window: TokenWindow,
@@ -81,7 +81,7 @@ fn run(
                 next += found as u32;
             }
             if !odd && window.read < window.count {
-                // What ended a run may be a gap, or only the end.
+                // A run ends at a gap or at the end of the window.
                 let many = if without_gaps { LANES } else { CellBuffer::MANY };
                 let found = window.read(line, next..=highest, cells, many);
                 for (&index, &value) in cells.indices.iter().zip(&cells.values).take(found) {
@@ -106,24 +106,24 @@ fn run(
     (at, next)
 }
 
-/// How many cells are read at once.
+/// The cells that are parsed at once.
 const LANES: usize = 4;
 
-/// Where the cells of a stretch of a line lie.
+/// The places of the cells in a part of a line.
 #[derive(Debug)]
 struct TokenWindow {
-    /// The places of blanks, in order; the end of the line is one. What is here, and the sixteen
-    /// behind it, lies within the line.
+    /// The places of blanks, in order; the end of the line counts as one. All places, also those beyond
+    /// the count that a vector load reads, are within the line.
     blanks: [u32; Self::SIZE],
     /// The places of colons.
     colons: [u32; Self::SIZE],
-    /// How many cells there may be.
+    /// The number of cells, at most.
     count: usize,
-    /// How many of them were read.
+    /// The number of cells already parsed.
     read: usize,
 }
 
-/// Cells as read.
+/// Parsed cells.
 #[derive(Debug)]
 struct CellBuffer {
     indices: [u32; Self::MANY + LANES],
@@ -131,7 +131,7 @@ struct CellBuffer {
 }
 
 impl CellBuffer {
-    /// As many are handed over at once.
+    /// The cells that are passed to the sink at once.
     const MANY: usize = 64;
 
     fn new() -> Self {
@@ -140,21 +140,21 @@ impl CellBuffer {
 }
 
 impl TokenWindow {
-    /// A window ends with the block in which it comes to as many blanks or colons.
+    /// A window ends with the block in which it reaches so many blanks or colons.
     const MARKS: usize = 160;
-    /// Room for a block more, and for what is read behind the last place.
+    /// Room for another block, and for vector loads beyond the last place.
     const SIZE: usize = Self::MARKS + BLOCK + 16;
 
     fn new() -> Self {
         Self { blanks: [0; Self::SIZE], colons: [0; Self::SIZE], count: 0, read: 0 }
     }
 
-    /// The blank before the cells that were not read yet.
+    /// The blank before the next cell to parse.
     fn at(&self) -> usize {
         self.blanks[self.read] as usize
     }
 
-    /// Finds the places from the blank at `at` on; says whether there are cells.
+    /// Finds the places from the blank at `at` on; false if there are no cells.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
     #[inline]
     fn look(&mut self, line: &[u8], at: usize) -> bool {
@@ -171,7 +171,7 @@ impl TokenWindow {
             colons += write_places(&mut self.colons[colons..], is(b':'), base);
             base += BLOCK;
         }
-        // What is behind was of other lines, perhaps longer ones.
+        // The places beyond belong to earlier lines, which may have been longer.
         let last = |places: &[u32]| places.last().map_or(at, |&place| place as usize);
         let ends = [last(&self.blanks[..blanks]), last(&self.colons[..colons])];
         write_places(&mut self.blanks[blanks..], 0, ends[0]);
@@ -180,10 +180,10 @@ impl TokenWindow {
         self.count > 0
     }
 
-    /// Reads usual cells whose indices have no gaps. Gives their number, and whether it is the value
-    /// of the next cell that is unusual, and not its index.
+    /// Parses usual cells whose indices have no gaps. Returns their number, and whether the next cell has
+    /// the expected index but an unusual value.
     ///
-    /// An index that can only be one needs not be read, only compared.
+    /// An expected index is compared and not parsed.
     // Not inlined: one copy for all sinks.
     #[inline(never)]
     #[target_feature(
@@ -202,7 +202,7 @@ impl TokenWindow {
             return (0, false);
         }
         let (mut found, mut odd) = (0, false);
-        // The last four may have been read in part; if there are fewer, some are not cells.
+        // Of the last four, some may have been parsed before, and some may be no cells.
         let mut at = 0;
         while found < most
             && let Some(ends) = self.blanks[from + at + 1..].first_chunk::<LANES>()
@@ -227,7 +227,7 @@ impl TokenWindow {
             let fits = _mm_cmplt_epu32_mask(_mm_sub_epi32(lengths, one), _mm_set1_epi32(15));
             let (read, no_value) = numbers::values(text, lengths);
             *values = lanes(_mm_castps_si128(read));
-            // A branch, for the next cells need not wait until these are known to be usual.
+            // A branch, so that the next cells need not wait for the check of these.
             if no_value != 0 || others != 0 || fits != 15 {
                 let expected = others.trailing_zeros();
                 let usual = fits.trailing_ones().min(no_value.trailing_zeros() / 16);
@@ -242,7 +242,7 @@ impl TokenWindow {
         (found, odd)
     }
 
-    /// Reads usual cells, about `many` at most, and gives their number.
+    /// Parses usual cells, about `many` at most, and returns their number.
     // Not inlined: one copy for all sinks.
     #[inline(never)]
     #[target_feature(
@@ -287,7 +287,7 @@ impl TokenWindow {
             let usual;
             (*indices, *values, usual) = places.read(texts, words, next, highest);
             next = indices[LANES - 1].wrapping_add(1);
-            // A branch, for the next cells need not wait until these are known to be usual.
+            // A branch, so that the next cells need not wait for the check of these.
             if usual < LANES || left < LANES {
                 found += usual.min(left);
                 break;
@@ -298,7 +298,7 @@ impl TokenWindow {
         found
     }
 
-    /// The next cell, if only its value is unusual: it has an exponent, many digits, or is `nan`.
+    /// The next cell if only its value is unusual: it has an exponent or many digits, or is `nan`.
     #[inline(never)]
     fn odd_value(&mut self, line: &[u8], range: RangeInclusive<u32>) -> Option<(u32, f32)> {
         let [blank, colon, end] =
@@ -321,7 +321,7 @@ impl TokenWindow {
     }
 }
 
-/// Writes the places of the bits of a mask and gives their number.
+/// Writes the places of the bits of a mask and returns their number.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
 #[inline]
 fn write_places(to: &mut [u32], mask: u64, base: usize) -> usize {
@@ -342,7 +342,7 @@ fn write_places(to: &mut [u32], mask: u64, base: usize) -> usize {
     }
 }
 
-/// Up to sixteen bytes before a place; before the line there are zeros.
+/// Up to sixteen bytes before a place, with zeros before the line.
 #[inline]
 fn before<const N: usize>(line: &[u8], end: u32) -> [u8; N] {
     const { assert!(N <= 16) }
@@ -350,7 +350,7 @@ fn before<const N: usize>(line: &[u8], end: u32) -> [u8; N] {
     if let Some(bytes) = last_bytes(line, end) {
         return bytes;
     }
-    // The place is among the first: it is they that move to the end.
+    // There are fewer bytes before the place: they go to the end.
     let first = line.first_chunk().copied().unwrap_or_else(|| {
         let mut first = [0; 16];
         first[..end].copy_from_slice(&line[..end]);
@@ -360,7 +360,7 @@ fn before<const N: usize>(line: &[u8], end: u32) -> [u8; N] {
     moved.to_le_bytes().first_chunk().copied().unwrap_or([0; N])
 }
 
-/// What is left of a line, and blanks behind it.
+/// The rest of a line, padded with blanks.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn padded(rest: &[u8]) -> __m512i {

@@ -1,7 +1,6 @@
-//! Four indices and four values at once, each in the lanes of a vector.
+//! Parses four indices and four values at once, each in the lanes of a vector.
 //!
-//! The steps of a value are those of the AVX2 twin, but for the point, onto which the digits behind
-//! it move.
+//! The steps of a value are those of the AVX2 kernel, except that the digits after the point move onto it.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
 use super::LANES;
@@ -23,7 +22,7 @@ use std::arch::x86_64::{
     _mm512_set1_epi32, _mm512_shuffle_epi8, _mm512_sub_epi8,
 };
 
-/// Where some cells lie: index `i` in `blanks[i] + 1..colons[i]`, value in `colons[i] + 1..ends[i]`.
+/// The places of some cells: index `i` in `blanks[i] + 1..colons[i]`, value in `colons[i] + 1..ends[i]`.
 pub(super) struct Places {
     pub(super) blanks: __m128i,
     pub(super) colons: __m128i,
@@ -31,9 +30,9 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Reads the cells from the sixteen bytes before each end and the eight before each colon.
-    /// Gives indices, values, and how many may be used: those before the first that is unusual or
-    /// whose index does not rise from `next` or is above `highest`.
+    /// Parses the cells from the sixteen bytes before each end and the eight before each colon. Returns
+    /// indices, values and how many are valid: those before the first that is unusual, or whose index
+    /// does not rise from `next` or is above `highest`.
     #[target_feature(
         enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,avx512bitalg,bmi1,bmi2,popcnt"
     )]
@@ -65,7 +64,7 @@ impl Places {
     }
 }
 
-/// The numbers before the colons; a bit in the byte of a lane says that it is none.
+/// The numbers before the colons; a set bit in the byte of a lane marks an invalid one.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn indices(words: [u64; LANES], lengths: __m128i) -> (__m128i, u32) {
@@ -83,7 +82,7 @@ fn indices(words: [u64; LANES], lengths: __m128i) -> (__m128i, u32) {
     (_mm256_cvtepi64_epi32(eights), no_digit)
 }
 
-/// The numbers before the ends; a bit in the sixteen of a lane says that it is none.
+/// The numbers before the ends; a set bit in the sixteen of a lane marks an invalid one.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bitalg")]
 #[inline]
 pub(super) fn values(texts: [__m128i; LANES], lengths: __m128i) -> (__m128, u64) {
@@ -105,8 +104,8 @@ pub(super) fn values(texts: [__m128i; LANES], lengths: __m128i) -> (__m128, u64)
     let behind = value & !before;
     let no_digit = word(_mm_cmpeq_epi16(words(digit), _mm_setzero_si128()));
     let wrong = (value ^ minus ^ point ^ digit) | (before & point) | no_digit;
-    // What is behind the point moves onto it. That leaves a 0 at the end, so the power of ten is
-    // how many bytes there are from the point on.
+    // The bytes after the point move onto it. That leaves a 0 at the end, so the power of ten is the
+    // number of bytes from the point on.
     let kept = _mm512_maskz_mov_epi8(digit, digits);
     let joined = _mm512_mask_blend_epi8(behind, kept, _mm512_bsrli_epi128::<1>(kept));
     let powers = _mm_popcnt_epi16(words(behind));
