@@ -197,7 +197,7 @@ impl Explainer {
             .par_chunks_mut(LANES * width)
             .enumerate()
             .for_each_init(ExplainScratch::default, |scratch, (at, values)| {
-                block(scratch, at, values)
+                block(scratch, at, values);
             });
         Ok(())
     }
