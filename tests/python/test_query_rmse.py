@@ -62,8 +62,8 @@ def test_weights_of_rows_weigh_the_mean() -> None:
 def test_copies_of_queries_change_what_is_learned() -> None:
     X, y, qid = data()
     plain, copied = (
-        rr.QueryRMSEMART(n_estimators=5, **more).fit(X, y, qid=qid).predict(X)
-        for more in ({}, {"augment": (0.5, 3)})
+        rr.QueryRMSEMART(n_estimators=5, augment=augment).fit(X, y, qid=qid).predict(X)
+        for augment in (None, (0.5, 3))
     )
     assert not np.allclose(plain, copied)
 
