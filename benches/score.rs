@@ -80,7 +80,7 @@ fn main() {
     if wanted.is_empty() || wanted == ["ensembles"] {
         pool.install(|| ensembles(&values));
     }
-    println!("level     leaves  docs  us/call  ns/doc/tree (mux alone)  ns/value (quantise)");
+    println!("level     leaves  docs  us/call  ns/doc/tree (circuits alone)  ns/value (quantise)");
     for level in Level::available() {
         for leaves in [31, 64, 255] {
             let (one, two) = (model(TREES, leaves), model(2 * TREES, leaves));
@@ -109,5 +109,5 @@ fn main() {
             }
         }
     }
-    println!("gates: quantise <= 1.1 ns/value, mux <= 0.45 ns/doc/tree (31 leaves, 256 docs)");
+    println!("gates: quantise <= 1.1 ns/value, circuits <= 0.45 ns/doc/tree (31 leaves, 256 docs)");
 }

@@ -1,7 +1,7 @@
-//! The C door: `include/rustrank.h` says what it promises, and this keeps it.
+//! The C interface: load, score and free a model. `include/rustrank.h` documents it.
 //!
-//! Only with the feature `capi`. A function checks its pointers, calls the scorer and turns what went
-//! wrong into a status and a text that the thread can ask for. A panic ends at the door.
+//! Only with the feature `capi`. A function checks its pointers, calls the scorer, and returns an error as a
+//! status, with a message that the thread can ask for. A panic is caught and becomes a status, too.
 #![expect(unsafe_code, reason = "C hands over pointers")]
 
 use crate::error::{Error, ErrorKind, Result};
@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A model made ready to score.
 ///
-/// It is what C holds a pointer to and cannot look into.
+/// An opaque pointer in C.
 #[derive(Debug)]
 #[expect(non_camel_case_types, reason = "the name in C")]
 pub struct rustrank_model {
@@ -26,14 +26,14 @@ const IO: c_int = 2;
 const MODEL: c_int = 3;
 const INTERNAL: c_int = 4;
 
-/// So many rows at most are scored without the help of other threads, whatever the model.
+/// Rows are scored so many at a time, so that a call stays on its thread, whatever the model.
 const ROWS: usize = 64;
 
 thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// Does what a function is for, and says how that went.
+/// Runs the work of a function: its status, with the message of an error kept for the thread.
 fn guarded(work: impl FnOnce() -> Result<()>) -> c_int {
     let (status, said) = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => return OK,
@@ -82,7 +82,7 @@ unsafe fn make(model: *mut *mut rustrank_model, read: impl FnOnce() -> Result<Mo
     })
 }
 
-/// Reads a model file of any library that is read.
+/// Reads a model file of rustrank or of any other library that `Model::load_any` reads.
 ///
 /// # Safety
 ///
@@ -179,7 +179,7 @@ pub unsafe extern "C" fn rustrank_score_f64(
     unsafe { score(model, rows, num_rows, scores) }
 }
 
-/// What was wrong with this thread's last call that failed.
+/// The message of this thread's last call that failed.
 #[unsafe(no_mangle)]
 pub extern "C" fn rustrank_last_error() -> *const c_char {
     LAST.with(|last| last.borrow().as_ptr())
@@ -221,7 +221,7 @@ unsafe fn score<T: Value>(
     })
 }
 
-/// What a pointer and a length from C stand for; NULL will do where there is nothing.
+/// The slice at a pointer from C; NULL is an empty one.
 ///
 /// # Safety
 ///

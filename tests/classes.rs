@@ -14,7 +14,9 @@ use rustrank::boosting::{
 };
 use rustrank::boosting::{binning_of, score_dataset};
 use rustrank::data::Dataset;
-use rustrank::model::{Cells, Class, Classes, Component, Link, Model, Normalisation, Part, Scorer};
+use rustrank::model::{
+    CellType, Class, Classes, Component, Link, Model, Normalisation, Part, Scorer,
+};
 use rustrank::objective::{ClassLink, ClassLoss, ObjectiveKind, ObjectiveOptions, Target};
 use rustrank::simd::Level;
 use rustrank::tree::GrowOptions;
@@ -29,7 +31,7 @@ fn classes(seed: u64, link: Link, count: usize, rounds: usize) -> Classes {
     let margins = link.num_margins(count);
     let starts = (0..margins).map(|_| random.unit() - 0.7).collect();
     let mut made = Classes::new(5, link, &all, starts).unwrap();
-    let shape = Shape { features: 5, thresholds: 40, cells: Cells::F32 };
+    let shape = Shape { features: 5, thresholds: 40, cells: CellType::F32 };
     for _ in 0..rounds {
         let leaves: Vec<usize> = (0..margins).map(|_| 1 + random.below(12)).collect();
         let trees = leaves.into_iter().map(|leaves| tree(&mut random, leaves, shape)).collect();
@@ -63,7 +65,7 @@ fn golden() -> Model {
 
 fn rows(seed: u64, count: usize) -> Vec<f32> {
     let mut random = Random::new(seed);
-    let kind = Shape { features: 5, thresholds: 60, cells: Cells::F32 };
+    let kind = Shape { features: 5, thresholds: 60, cells: CellType::F32 };
     (0..count * 5).map(|_| kind.value(&mut random) as f32).collect()
 }
 

@@ -6,7 +6,7 @@ mod models;
 
 use models::{Kind, Random, native, nets, rich, tree};
 use rustrank::model::{
-    Cells, Child, Component, Explainer, Forest, Linear, Model, Normalisation, Part, Tree,
+    CellType, Child, Component, Explainer, Forest, Linear, Model, Normalisation, Part, Tree,
 };
 use rustrank::simd::Level;
 
@@ -62,7 +62,7 @@ fn expected_tree(forest: &Forest, tree: &Tree, row: &[f64], mask: u32) -> f64 {
 
 fn rows(seed: u64, count: usize, features: usize) -> Vec<f64> {
     let mut random = Random::new(seed);
-    let kind = Kind { features, thresholds: 60, cells: Cells::F32 };
+    let kind = Kind { features, thresholds: 60, cells: CellType::F32 };
     let finite = |x: f64| if x.is_infinite() { 0.5 } else { x };
     (0..count * features).map(|_| finite(kind.value(&mut random))).collect()
 }
@@ -191,7 +191,7 @@ fn levels_threads_and_batches_do_not_matter() {
 #[test]
 fn deep_trees_keep_the_sum() {
     let mut random = Random::new(9);
-    let kind = Kind { features: 300, thresholds: 40, cells: Cells::F32 };
+    let kind = Kind { features: 300, thresholds: 40, cells: CellType::F32 };
     let mut model = Model::new(300);
     for _ in 0..3 {
         model.push(tree(&mut random, 1024, kind)).unwrap();

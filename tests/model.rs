@@ -7,8 +7,8 @@ mod models;
 
 use models::{Random, mlp, native, nets, rich};
 use rustrank::model::{
-    Child, Component, Forest, Input, Layer, Leaf, Linear, Mlp, Model, Normalisation, Part, Split,
-    Tree,
+    Child, Component, Forest, Layer, Leaf, Linear, Mlp, Model, NetInput, Normalisation, Part,
+    Split, Tree,
 };
 use rustrank::{Error, ErrorKind};
 
@@ -277,7 +277,7 @@ fn only_checked_parts_get_into_a_model() {
 
 #[test]
 fn nets_that_do_not_fit_together_are_refused() {
-    let input = |feature| Input { feature, log: false, mean: 0.0, scale: 1.0 };
+    let input = |feature| NetInput { feature, log: false, mean: 0.0, scale: 1.0 };
     let layer = |biases: &[f32], weights: &[f32]| Layer {
         biases: biases.to_vec(),
         weights: weights.to_vec(),
@@ -297,8 +297,8 @@ fn nets_that_do_not_fit_together_are_refused() {
     assert_eq!(bad(two(), vec![layer(&[0.0], &[f32::NAN, 0.0])]), "model.number");
     assert_eq!(bad(two(), vec![layer(&[f32::INFINITY], &[1.0; 2])]), "model.number");
     assert_eq!(bad(two(), vec![layer(&[0.0], &[3e37; 2])]), "model.number");
-    assert_eq!(bad(vec![Input { scale: 0.0, ..input(0) }], vec![output()]), "model.number");
-    assert_eq!(bad(vec![Input { scale: 1e-45, ..input(0) }], vec![output()]), "model.number");
+    assert_eq!(bad(vec![NetInput { scale: 0.0, ..input(0) }], vec![output()]), "model.number");
+    assert_eq!(bad(vec![NetInput { scale: 1e-45, ..input(0) }], vec![output()]), "model.number");
     assert!(Mlp::new(two(), f32::NAN, vec![output()]).is_err());
     assert_eq!(
         code(&Model::new(3).add(Component::new(Part::Mlp(net))).unwrap_err()),

@@ -112,7 +112,7 @@ fn mlp(model: &Model) -> &Mlp {
 
 /// A net in double precision, unit by unit.
 fn score(mlp: &Mlp, layers: &[Vec<f64>], row: &[f32]) -> f64 {
-    let input = |input: &rustrank::model::Input| {
+    let input = |input: &rustrank::model::NetInput| {
         let value = f64::from(row[input.feature as usize]);
         let value = (value - f64::from(input.mean)) / f64::from(input.scale);
         if value.is_nan() { 0.0 } else { value.clamp(-10.0, 10.0) }

@@ -6,7 +6,8 @@ mod models;
 
 use models::{Kind, Random, mlp, native, nets, rich, tree};
 use rustrank::model::{
-    Cells, Child, Component, Forest, Leaf, Linear, Model, Normalisation, Part, Scorer, Split, Tree,
+    CellType, Child, Component, Forest, Leaf, Linear, Model, Normalisation, Part, Scorer, Split,
+    Tree,
 };
 use rustrank::simd::Level;
 
@@ -46,7 +47,7 @@ fn add_part(part: &Part, row: &[f64], sum: f64) -> f64 {
 
 fn rows(seed: u64, count: usize, features: usize) -> Vec<f64> {
     let mut random = Random::new(seed);
-    let kind = Kind { features, thresholds: 60, cells: Cells::F32 };
+    let kind = Kind { features, thresholds: 60, cells: CellType::F32 };
     (0..count * features).map(|_| kind.value(&mut random)).collect()
 }
 
@@ -118,7 +119,7 @@ fn batch_size_and_threads_do_not_matter() {
 #[test]
 fn more_thresholds_than_fit_a_byte_are_searched_in_parts() {
     let mut random = Random::new(4);
-    for cells in [Cells::F32, Cells::F64] {
+    for cells in [CellType::F32, CellType::F64] {
         let kind = Kind { features: 2, thresholds: 1500, cells };
         let mut forest = Forest::foreign(2, cells, vec![], vec![]).unwrap();
         for _ in 0..40 {
@@ -173,7 +174,7 @@ fn chains_and_full_trees_fit_the_slots() {
 #[test]
 fn symmetric_trees_and_nearly_symmetric_ones_score_the_same() {
     let mut random = Random::new(8);
-    let kind = Kind { features: 4, thresholds: 20, cells: Cells::F32 };
+    let kind = Kind { features: 4, thresholds: 20, cells: CellType::F32 };
     let mut model = Model::new(4);
     for depth in [1, 2, 3, 5, 6, 7, 8, 9] {
         for odd in [false, true] {
@@ -263,7 +264,7 @@ fn nets_score_as_their_units_one_by_one_say() {
 fn a_missing_value_scores_as_the_mean() {
     let net = mlp(4, 3, &[8]);
     let inputs = net.inputs().to_vec();
-    let at_mean = |input: &rustrank::model::Input| {
+    let at_mean = |input: &rustrank::model::NetInput| {
         let mean = f64::from(input.mean);
         if input.log { mean.abs().exp_m1().copysign(mean) } else { mean }
     };

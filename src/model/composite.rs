@@ -1,10 +1,10 @@
 //! The model: an intercept and a weighted sum of components.
 //!
 //! The score of a row is summed in one fixed order, in `f64`: the intercept, then component by
-//! component. A component that is taken as it is (weight 1, no normalisation) adds its terms one by
-//! one to the sum so far, a forest tree by tree; any other adds up for itself first, as do classes,
-//! stacks, and a model that ranks features within queries in one that does not. So a forest
-//! that grows by a tree keeps the sum of the trees before, which is what a trainer holds.
+//! component. A plain component (weight 1, no normalisation) adds its terms one by one to the sum so
+//! far, a forest tree by tree. Any other component is summed separately and then added, as are classes,
+//! stacks, calibrated models, and a model that ranks features within queries in one that does not. So adding
+//! a tree to a forest does not change the sum of the trees before it, which is what a trainer keeps.
 //!
 //! A *round* is what a step of boosting adds: a tree of a forest, or a tree for each class.
 
@@ -18,7 +18,7 @@ use std::ops::Range;
 /// How deep models may stand inside models.
 pub(super) const DEEPEST: usize = 8;
 
-/// What scores.
+/// An intercept and a weighted sum of components.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Model {
     num_features: usize,
@@ -30,24 +30,24 @@ pub struct Model {
     components: Vec<Component>,
 }
 
-/// A part of a model, with its place in the sum.
+/// A term of a model's sum: a part, its normalisation and its weight.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Component {
-    /// What its score is multiplied with.
+    /// The factor of its score.
     pub weight: f64,
-    /// What is done to its score before that.
+    /// Applied to its score before the weight.
     pub normalisation: Normalisation,
-    /// What scores.
+    /// What computes its score.
     pub part: Part,
 }
 
 impl Component {
-    /// A part that is taken as it is.
+    /// A plain component: weight 1, no normalisation.
     pub fn new(part: Part) -> Self {
         Self { weight: 1.0, normalisation: Normalisation::AsIs, part }
     }
 
-    /// Whether its terms are added one by one to the sum so far.
+    /// Whether it has weight 1 and no normalisation: its terms are then added one by one to the sum so far.
     pub fn is_plain(&self) -> bool {
         self.weight == 1.0 && self.normalisation == Normalisation::AsIs
     }
@@ -85,9 +85,8 @@ impl Model {
         Ok(sum)
     }
 
-    /// An empty model that has room for these, with the names of the first, those of categories of
-    /// all: one that ranks features
-    /// within queries if all of them do.
+    /// An empty model for components made of these models: it has the feature names of the first and the
+    /// category names of all, and ranks features within queries if all of them do.
     pub fn around(models: &[&Self]) -> Self {
         let Some(first) = models.first() else { return Self::default() };
         let query_ranks = models.iter().all(|model| model.query_ranks);
@@ -100,8 +99,7 @@ impl Model {
         around
     }
 
-    /// Adds a tree: to the last component if that is a forest of ours taken as it is, else to a new
-    /// one.
+    /// Adds a tree: to the last component if that is a plain forest of our own training, else to a new one.
     pub fn push(&mut self, tree: Tree) -> Result<()> {
         self.push_with(tree, &[])
     }
@@ -122,7 +120,7 @@ impl Model {
         Ok(())
     }
 
-    /// Adds a round to the last component, which must be of classes taken as they are.
+    /// Adds a round to the last component, which must be plain classes.
     pub fn push_classes(&mut self, trees: Vec<Tree>) -> Result<()> {
         if let Some(last) = self.components.last_mut()
             && last.is_plain()
@@ -133,8 +131,7 @@ impl Model {
         Err(Error::model("model.classes", "the last component of the model has no classes"))
     }
 
-    /// Adds a weighted feature: to the last component if that is linear and taken as it is, else to
-    /// a new one.
+    /// Adds a weighted feature: to the last component if that is plain and linear, else to a new one.
     pub fn push_term(&mut self, feature: u32, weight: f64) -> Result<()> {
         let term = Component::new(Part::Linear(Linear::new(vec![(feature, weight)])));
         term.check(self)?;
@@ -159,7 +156,7 @@ impl Model {
         Ok(())
     }
 
-    /// Puts a part in the place of that of the first component.
+    /// Replaces the part of the first component.
     pub(super) fn replace(&mut self, part: Part) -> Result<()> {
         let Some(first) = self.components.first() else { return Ok(()) };
         let other = Component { part, ..first.clone() };
@@ -168,7 +165,7 @@ impl Model {
         Ok(())
     }
 
-    /// The number of models on the longest way inward, this one counted.
+    /// How deep models are nested: 1 for a model without models inside.
     pub(super) fn depth(&self) -> usize {
         1 + self.components.iter().map(|component| depth_of(&component.part)).max().unwrap_or(0)
     }
@@ -199,8 +196,8 @@ impl Model {
         if self.query_ranks { self.num_features / 2 } else { self.num_features }
     }
 
-    /// Whether the second half of the features are the ranks of the first within the query: what
-    /// scores rows then works them out, and must know the queries. See [`query_ranks`].
+    /// Whether the second half of the features are the ranks of the first within the query. A scorer then
+    /// computes them from the rows, and needs to know the queries. See [`query_ranks`].
     ///
     /// [`query_ranks`]: super::query_ranks
     pub fn ranks_features(&self) -> bool {
@@ -223,7 +220,7 @@ impl Model {
         self.feature_names.as_deref()
     }
 
-    /// Names the features, or takes their names away.
+    /// Sets or removes the names of the features.
     pub fn set_feature_names(&mut self, names: Option<Vec<String>>) -> Result<()> {
         if let Some(names) = &names
             && names.len() != self.num_features
@@ -236,27 +233,27 @@ impl Model {
         Ok(())
     }
 
-    /// What the trainer noted down: the objective, parameters, the best round.
+    /// Notes by name, such as the objective, the parameters and the best round of training.
     pub fn attributes(&self) -> &BTreeMap<String, String> {
         &self.attributes
     }
 
-    /// Notes something down, in the place of what had the same name.
+    /// Sets a note; one of the same name is replaced.
     pub fn set_attribute(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.attributes.insert(name.into(), value.into());
     }
 
-    /// Takes a note away.
+    /// Removes a note and returns it.
     pub fn remove_attribute(&mut self, name: &str) -> Option<String> {
         self.attributes.remove(name)
     }
 
-    /// What the sum starts from.
+    /// The intercept: the first term of the sum.
     pub fn intercept(&self) -> f64 {
         self.intercept
     }
 
-    /// Sets what the sum starts from.
+    /// Sets the intercept.
     pub fn set_intercept(&mut self, intercept: f64) -> Result<()> {
         if !intercept.is_finite() {
             return Err(Error::model("model.number", "the intercept is not finite").got(intercept));
@@ -265,12 +262,12 @@ impl Model {
         Ok(())
     }
 
-    /// The parts of the sum, in order.
+    /// The components, in the order in which they are summed.
     pub fn components(&self) -> &[Component] {
         &self.components
     }
 
-    /// Gives component `at` another weight.
+    /// Sets the weight of component `at`.
     pub fn set_weight(&mut self, at: usize, weight: f64) -> Result<()> {
         let count = self.components.len();
         let Some(component) = self.components.get_mut(at) else {
@@ -284,7 +281,7 @@ impl Model {
         Ok(())
     }
 
-    /// Multiplies every score: the intercept and the weights, never what is inside components.
+    /// Multiplies all scores by a factor, by way of the intercept and the weights of components.
     pub fn scale(&mut self, factor: f64) -> Result<()> {
         let weights = self.components.iter().map(|component| component.weight * factor);
         if !(weights.chain([self.intercept * factor, factor]).all(f64::is_finite)) {
@@ -314,7 +311,7 @@ impl Model {
         })
     }
 
-    /// Gives the leaves of tree `at` of [`trees`](Self::trees) other values, one each.
+    /// Sets the leaf values of tree `at` of [`trees`](Self::trees).
     pub fn set_leaf_values(&mut self, at: usize, values: &[f64]) -> Result<()> {
         let mut at = at;
         for component in &mut self.components {
@@ -334,8 +331,7 @@ impl Model {
         self.forests().map(|forest| forest.trees().len()).sum()
     }
 
-    /// The number of trees that a score asks for: those of models inside it too, as often as they
-    /// stand there.
+    /// The number of trees of the model and of all models inside it; one that is used twice counts twice.
     pub fn num_trees_inside(&self) -> usize {
         let inside = self.components.iter().flat_map(|component| component.part.kind().models());
         self.num_trees() + inside.map(Self::num_trees_inside).sum::<usize>()
@@ -351,16 +347,15 @@ impl Model {
         self.components.iter().map(|component| component.part.num_rounds()).sum()
     }
 
-    /// Drops all but the first `count` [rounds](Self::num_rounds); whatever else there is stays.
+    /// Drops all but the first `count` [rounds](Self::num_rounds); parts without rounds stay.
     pub fn truncate(&mut self, count: usize) {
         self.keep(0..count);
     }
 
-    /// The part of the model that is in the rounds of `range`.
+    /// The model with only the rounds of `range`.
     ///
-    /// The intercept, and whatever else is no tree, belongs to a range that starts at 0: ranges that
-    /// follow each other sum to the model. Classes cannot be divided so: a range that starts later
-    /// has none.
+    /// The intercept and parts without rounds belong to a range that starts at 0, so that ranges that follow
+    /// each other sum to the model. Classes cannot be divided: a range that starts later has none.
     #[must_use]
     pub fn slice(&self, range: Range<usize>) -> Self {
         let mut part = self.clone();
@@ -382,7 +377,7 @@ impl Model {
         });
     }
 
-    /// Whether another model scores all rows the same because it is made of the same.
+    /// Whether another model has the same components and so the same scores.
     pub(super) fn scores_as(&self, other: &Self) -> bool {
         self.num_features == other.num_features
             && self.query_ranks == other.query_ranks
@@ -390,7 +385,7 @@ impl Model {
             && self.components == other.components
     }
 
-    /// A model of the same features without any part.
+    /// A model of the same features without components.
     pub(super) fn emptied(&self) -> Self {
         Self { query_ranks: self.query_ranks, ..Self::new(self.num_features) }
     }

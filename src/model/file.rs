@@ -1,4 +1,4 @@
-//! Files that are old or new, never half: write beside, then rename.
+//! Model files, written atomically: to a temporary file in the same folder, which is then renamed.
 
 use super::composite::Model;
 use crate::error::{Error, Result};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 impl Model {
-    /// Writes the model's text to a file, whole or not at all.
+    /// Writes the model's text to a file, atomically.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         write_whole(path, self.to_text().as_bytes())
     }
@@ -21,17 +21,17 @@ impl Model {
     }
 }
 
-/// Puts `bytes` in the place of a file.
+/// Replaces a file by `bytes`, atomically.
 ///
-/// Whatever ends this, a signal or a full disk, the path names the old file or the new one, whole.
-/// On an error nothing else is left in the folder; after a kill a `.tmp` may be. What is no file,
-/// such as a pipe, is written to as it is.
+/// If it is interrupted, or the disk is full, the path still names the whole old file or the whole new one.
+/// An error leaves no other file in the folder; a killed process may leave a `.tmp`. A path that is no regular
+/// file, such as a pipe, is written to directly.
 pub fn write_whole(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
     let path = path.as_ref();
     replace(&System, path, bytes).map_err(|source| Error::io(path, source))
 }
 
-/// What is asked of the file system, so that tests can let any of it fail.
+/// The file operations of a save; tests replace them to make one fail.
 trait Disk {
     fn create(&self, path: &Path) -> io::Result<File>;
     fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()>;

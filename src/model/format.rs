@@ -1,8 +1,8 @@
 //! The text of a model: its grammar and version.
 //!
-//! Lines end with a line feed; words stand one space apart. A text is whole or refused: its length
-//! and its checksum are looked at before its structure, and its structure before a [`Model`]
-//! exists. A count is believed only as far as the bytes that are left could hold what it counts.
+//! Lines end with a line feed; one space separates words. Reading checks the length and the checksum first,
+//! then the structure, and only then makes a [`Model`]. A count larger than the number of bytes left is an error,
+//! so that a broken file cannot make the reader allocate much.
 //!
 //! ```text
 //! file        = "rustrank model 1" LF

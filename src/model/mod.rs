@@ -1,15 +1,14 @@
-//! Models: what scores.
+//! Models: their structure, their text format, the scorer, explanations, and models of other libraries.
 //!
-//! A [`Model`] is an intercept and a weighted sum of [`Component`]s: forests, classes, linear parts,
-//! nets, other models. It can hold only what has been checked, so that whatever scores it need not check again.
-//! Its text (the grammar is in [`mod@format`]) reads back to the same bits or is refused.
+//! A [`Model`] is an intercept and a weighted sum of [`Component`]s; each has a [`Part`] of some kind: a forest,
+//! a linear part, a net, another model. Parts are checked when they are added, so the scorer need not check again.
+//! A model's text (the grammar is in [`mod@format`]) reads back to the same bits, or is an error.
 //!
-//! Knows nothing of the rest of the crate but its errors and the list of vector instructions, so
-//! that a service can embed it alone.
+//! Depends on nothing else in the crate but `error` and `simd`, so that a service can embed it alone.
 
 pub(crate) mod binned;
+mod category_names;
 mod composite;
-mod dictionary;
 #[cfg(feature = "train")]
 mod explain;
 mod file;

@@ -1,11 +1,11 @@
-//! What is done to the scores of a part before they are weighted, or made into features.
+//! Normalisations: functions applied to the scores of a part before they are weighted or made into features.
 //!
-//! Some normalisations look at a score alone, some at all scores of its query. Those of a query are
-//! blind to the order of its docs: sums are made in the order of the scores.
+//! Some depend on the score alone, some on all scores of its query. The latter do not depend on the order of
+//! the docs, since they sum in the order of the scores.
 
 use crate::error::{Error, Result};
 
-/// What is done to a score.
+/// A function of a score, or of the scores of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub enum Normalisation {
@@ -34,7 +34,7 @@ pub enum Normalisation {
     QueryTop,
 }
 
-/// Those that a name says all of.
+/// Normalisations without parameters, by name.
 const NAMED: [(&str, Normalisation); 5] = [
     ("as-is", Normalisation::AsIs),
     ("logistic", Normalisation::Logistic),
@@ -58,7 +58,7 @@ impl Normalisation {
         NAMED.iter().find(|(_, known)| *known == self).map(|&(name, _)| name)
     }
 
-    /// Whether it looks at other docs of the query.
+    /// Whether it depends on the other docs of the query.
     pub fn needs_queries(self) -> bool {
         matches!(self, Self::Query | Self::QueryRange | Self::QueryTop)
     }

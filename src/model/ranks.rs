@@ -1,10 +1,9 @@
-//! Ranks within queries: features that say where a doc's value stands among those of its query.
+//! Ranks within queries: for each feature, the rank of a doc's value among the values of its query.
 //!
 //! The rank of a value is `(r - 1/2) / n`: `n` docs of the query have a value, and `r` is its place
 //! among them from the smallest, from 1; equal values share the mean of their places. A missing
-//! value has no rank. Ranks lie between 0 and 1, are blind to the order of the docs and to any
-//! rising change of the feature, and one that splits may look at compares queries that raw values
-//! do not.
+//! value has no rank. Ranks lie between 0 and 1 and do not change with the order of the docs or with a
+//! rising function of the feature, so they can be compared between queries where raw values cannot.
 //!
 //! A value counts as the nearest `f32`, as it does in training, so that data and scorer cannot
 //! disagree. A feature of a query is sorted: `n log n` steps a feature.
@@ -13,8 +12,7 @@ use super::parallel;
 use super::scorer::{Value, of_single};
 use crate::error::Result;
 
-/// About so many docs are widened at a time: their rows, with what is added to them, should stay in
-/// cache.
+/// About so many docs get their ranks at a time, so that the wider rows stay in cache.
 const DOCS: usize = 512;
 
 /// The rank of each value within its feature.
@@ -39,7 +37,7 @@ pub fn query_ranks<T: Value>(rows: &[T], num_features: usize, ranks: &mut [f32])
     });
 }
 
-/// Tells `put` the rank of each doc in each feature.
+/// Calls `put` with each doc, feature and rank.
 fn columns<T: Value>(rows: &[T], width: usize, mut put: impl FnMut(usize, usize, f32)) {
     let mut keys: Vec<u64> = Vec::with_capacity(rows.len() / width);
     for feature in 0..width.min(rows.len()) {
@@ -66,13 +64,13 @@ fn columns<T: Value>(rows: &[T], width: usize, mut put: impl FnMut(usize, usize,
     }
 }
 
-/// Integers in the order of the numbers, and equal where those are.
+/// An integer key with the order of the numbers; equal for equal numbers.
 fn rising(value: f32) -> u32 {
     let bits = (value + 0.0).to_bits();
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
 }
 
-/// The docs of a query with their ranks after their values, at the end of `wide`.
+/// Appends the docs of a query to `wide`, each with its ranks after its values.
 fn widen<T: Value>(rows: &[T], width: usize, wide: &mut Vec<T>) {
     let start = wide.len();
     for row in rows.chunks_exact(width) {
@@ -85,7 +83,7 @@ fn widen<T: Value>(rows: &[T], width: usize, wide: &mut Vec<T>) {
     });
 }
 
-/// Some whole queries at a time: their bounds, and the place of their results, `each` a row.
+/// Splits queries into pieces of about [`DOCS`] docs: the bounds of each and the slice of its results, `each` a row.
 pub(super) fn pieces<'a>(
     bounds: &'a [usize],
     each: usize,
@@ -104,8 +102,8 @@ pub(super) fn pieces<'a>(
     pieces
 }
 
-/// Gives `work` rows with their ranks, some whole queries at a time with their bounds, and the place
-/// of their results; on the current rayon pool where there are many.
+/// Calls `work` with pieces of whole queries: rows with their ranks, bounds, and the slice of results; in
+/// parallel where there are many.
 ///
 /// The bounds rise from 0 to the number of rows, and every row has as many results.
 pub(super) fn by_queries<T: Value>(

@@ -1,7 +1,7 @@
-//! Text to a model; [`format`](super::format) has the grammar.
+//! Reads a model from text; [`format`](super::format) has the grammar.
 //!
-//! First the frame (what file, which version, how long, which checksum), then the structure. Both
-//! are one pass over the bytes and allocate no more than a small multiple of them.
+//! First the frame (first line, version, length, checksum), then the structure. Both are one pass over the bytes
+//! and allocate no more than a small multiple of them.
 
 use super::composite::{Component, DEEPEST, Model};
 use super::format::{MAGIC, VERSION, checksum_line, unescape};
@@ -23,7 +23,7 @@ impl Model {
     }
 }
 
-/// The lines between the second and the last, once the whole is known to be as it was written.
+/// The lines between the second and the last, after the version, the length and the checksum were checked.
 fn frame(text: &[u8]) -> Result<&str> {
     let not_ours = || {
         let head = &text[..text.len().min(30)];
@@ -164,7 +164,7 @@ impl<'a> ModelReader<'a> {
         self.rest.len()
     }
 
-    /// What is wrong with the lines just read, as a fault of the file.
+    /// An error of what has just been read, as an error of the file at this line.
     pub(super) fn refuse(&self, error: &Error) -> Error {
         Error::model("model.structure", error.to_string()).at(self.line, 1)
     }

@@ -11,10 +11,10 @@ pub enum Child {
     Leaf(u32),
 }
 
-/// An inner node: a doc goes left iff its cell is at most the threshold.
+/// An inner node: a doc goes left iff its value is at most the threshold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Split {
-    /// The feature that is looked at.
+    /// The feature that is compared.
     pub feature: u32,
     /// The largest cell that goes left.
     pub threshold: f64,
@@ -24,7 +24,7 @@ pub struct Split {
     pub left: Child,
     /// Where cells above the threshold go.
     pub right: Child,
-    /// What the split took off the loss in training.
+    /// By how much the split reduced the loss in training.
     pub reduction: f64,
     /// The sum of the hessians of the training docs that came here.
     pub cover: f64,
@@ -32,7 +32,7 @@ pub struct Split {
     pub docs: u64,
 }
 
-/// An outer node.
+/// A leaf of a tree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leaf {
     /// What is added to the score.
@@ -59,17 +59,17 @@ impl Tree {
         Self { splits, leaves }
     }
 
-    /// The inner nodes; the first is the root.
+    /// The splits; the first is the root.
     pub fn splits(&self) -> &[Split] {
         &self.splits
     }
 
-    /// The outer nodes.
+    /// The leaves.
     pub fn leaves(&self) -> &[Leaf] {
         &self.leaves
     }
 
-    /// An error unless rows of `num_features` cells can be sent down the tree.
+    /// An error unless every row of `num_features` values reaches a leaf.
     ///
     /// One pass: every child stands after its parent and has no other, every number is finite. Then
     /// each walk ends in a leaf after fewer steps than there are leaves. `number` is the tree's
@@ -114,7 +114,7 @@ impl Tree {
         }
     }
 
-    /// Gives the leaves other values, one each.
+    /// Sets the values of the leaves.
     pub(super) fn set_values(&mut self, values: &[f64]) -> Result<()> {
         if values.len() != self.leaves.len() || !values.iter().all(|value| value.is_finite()) {
             let what = "a tree takes a finite value a leaf";
@@ -135,7 +135,7 @@ impl Tree {
         }
     }
 
-    /// The leaf that a row of cells falls into: the plain version of what the scorer does.
+    /// The leaf that a row falls into, by a walk from the root: the oracle of the scorer.
     pub fn leaf_of(&self, cell: impl Fn(u32) -> f64) -> usize {
         let mut at = if self.splits.is_empty() { Child::Leaf(0) } else { Child::Split(0) };
         loop {

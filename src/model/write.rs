@@ -1,4 +1,4 @@
-//! A model to text; [`format`](super::format) has the grammar.
+//! Writes a model as text; [`format`](super::format) has the grammar.
 
 use super::composite::{Component, Model};
 use super::format::{MAGIC, VERSION, checksum_line, escape};
@@ -6,7 +6,7 @@ use super::normalisation::Normalisation;
 use std::fmt::{self, Display, Write};
 
 impl Model {
-    /// The model as text, which is what a file of it holds. Equal models have equal texts.
+    /// The model as text, the content of a model file. Equal models have equal texts.
     pub fn to_text(&self) -> String {
         let mut body = String::new();
         model(&mut body, self);
@@ -17,7 +17,7 @@ impl Model {
     }
 }
 
-/// Writing to a `String` cannot fail.
+/// Appends formatted text.
 pub(super) fn put(text: &mut String, what: fmt::Arguments<'_>) {
     text.write_fmt(what).expect("a string takes all that is written");
 }
@@ -47,7 +47,7 @@ fn component(text: &mut String, component: &Component) {
     component.part.kind().write(text);
 }
 
-/// The rest of a line.
+/// A normalisation, at the end of a line.
 pub(super) fn normalise(text: &mut String, normalisation: Normalisation) {
     if let Normalisation::Fixed { mean, scale } = normalisation {
         return put(text, format_args!("fixed {mean:?} {scale:?}\n"));
@@ -55,7 +55,7 @@ pub(super) fn normalise(text: &mut String, normalisation: Normalisation) {
     put(text, format_args!("{}\n", normalisation.name().unwrap_or_default()));
 }
 
-/// The rest of a line.
+/// Numbers, at the end of a line.
 pub(super) fn list(text: &mut String, items: &[impl Display]) {
     for item in items {
         put(text, format_args!(" {item}"));

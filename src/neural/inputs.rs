@@ -7,7 +7,7 @@ use super::params::Inputs;
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::model::Input;
+use crate::model::NetInput;
 use crate::model::mlp::Net;
 use crate::model::mlp::kernel;
 use crate::simd::Level;
@@ -40,7 +40,7 @@ impl FeatureMoments {
     }
 
     /// The input made of a feature; `None` if the feature is constant.
-    fn input(&self, feature: usize, inputs: Inputs) -> Option<Input> {
+    fn input(&self, feature: usize, inputs: Inputs) -> Option<NetInput> {
         let [plain, log] = self.kurtosis();
         let log = match inputs {
             Inputs::Plain => false,
@@ -51,7 +51,7 @@ impl FeatureMoments {
         let mean = self.means()[way] as f32;
         let scale = (self.squares[way] / self.count).sqrt() as f32;
         let is_usable = mean.is_finite() && scale.is_finite() && (1.0 / scale).is_finite();
-        let input = Input { feature: feature as u32, log, mean, scale };
+        let input = NetInput { feature: feature as u32, log, mean, scale };
         (is_usable && scale > 0.0).then_some(input)
     }
 }
@@ -61,7 +61,7 @@ pub(super) fn choose_inputs(
     data: &RawDataset,
     inputs: Inputs,
     interrupt: &Interrupt,
-) -> Result<Vec<Input>> {
+) -> Result<Vec<NetInput>> {
     let none = vec![FeatureMoments::default(); data.num_features()];
     let sums = gather(data, &none, interrupt, |moments, values| {
         moments.count += 1.0;
@@ -78,7 +78,7 @@ pub(super) fn choose_inputs(
         }
     })?;
     let of_feature = |(feature, moments): (usize, &FeatureMoments)| moments.input(feature, inputs);
-    let inputs: Vec<Input> = moments.iter().enumerate().filter_map(of_feature).collect();
+    let inputs: Vec<NetInput> = moments.iter().enumerate().filter_map(of_feature).collect();
     if inputs.is_empty() {
         let what = "nothing can be learned: no feature has two values";
         return Err(Error::data("nothing", what));

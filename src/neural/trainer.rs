@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::metric::{Mean, Metric, evaluate, evaluate_rows};
 use crate::model::mlp::{Activations, Net};
-use crate::model::{Component, Input, Model, Part};
+use crate::model::{Component, Model, NetInput, Part};
 use crate::random;
 use crate::simd::Level;
 use rayon::prelude::*;
@@ -70,7 +70,7 @@ pub struct NetTrainer {
     data: RawDataset,
     plan: NetPlan,
     objective: NetObjective,
-    inputs: Vec<Input>,
+    inputs: Vec<NetInput>,
     /// The queries that can have a gradient.
     trainable: Vec<u32>,
     learner: Learner,

@@ -1,8 +1,8 @@
 //! Models for tests: valid, random, and nothing like what training would give.
 
 use rustrank::model::{
-    Cells, Child, Component, Forest, Input, Layer, Leaf, Linear, Mlp, Model, Normalisation, Part,
-    Set, Split, Tree,
+    CellType, Child, Component, Forest, Layer, Leaf, Linear, Mlp, Model, NetInput, Normalisation,
+    Part, Set, Split, Tree,
 };
 use rustrank::random::{below, draw};
 
@@ -39,7 +39,7 @@ pub(crate) struct Kind {
     /// How many different thresholds a feature has.
     pub(crate) thresholds: usize,
     /// Whether values are exact in `f32`.
-    pub(crate) cells: Cells,
+    pub(crate) cells: CellType,
 }
 
 impl Kind {
@@ -51,8 +51,8 @@ impl Kind {
             None => (i as f64 - self.thresholds as f64 / 2.0) / 7.0,
         };
         match self.cells {
-            Cells::F32 => f64::from(value as f32),
-            Cells::F64 => value,
+            CellType::F32 => f64::from(value as f32),
+            CellType::F64 => value,
         }
     }
 
@@ -115,7 +115,7 @@ pub(crate) fn tree(random: &mut Random, leaves: usize, kind: Kind) -> Tree {
 /// A forest of ours: a tree for each number of leaves.
 pub(crate) fn native(seed: u64, num_features: usize, leaves: &[usize]) -> Model {
     let mut random = Random::new(seed);
-    let kind = Kind { features: num_features, thresholds: 40, cells: Cells::F32 };
+    let kind = Kind { features: num_features, thresholds: 40, cells: CellType::F32 };
     let mut model = Model::new(num_features);
     for &leaves in leaves {
         model.push(tree(&mut random, leaves, kind)).unwrap();
@@ -138,8 +138,8 @@ pub(crate) fn rich(seed: u64) -> Model {
         Set { feature, categories }
     };
     let sets = vec![set(1), set(4), set(1)];
-    let mut foreign = Forest::foreign(5, Cells::F64, vec![0, 3], sets).unwrap();
-    let kind = Kind { features: 8, thresholds: 30, cells: Cells::F64 };
+    let mut foreign = Forest::foreign(5, CellType::F64, vec![0, 3], sets).unwrap();
+    let kind = Kind { features: 8, thresholds: 30, cells: CellType::F64 };
     for leaves in [9, 2, 300] {
         foreign.push(tree(&mut random, leaves, kind)).unwrap();
     }
@@ -157,8 +157,8 @@ pub(crate) fn rich(seed: u64) -> Model {
 pub(crate) fn mlp(seed: u64, num_features: usize, hidden: &[usize]) -> Mlp {
     let mut random = Random::new(seed);
     let features = (0..num_features as u32).filter(|&feature| feature != 1);
-    let inputs: Vec<Input> = features
-        .map(|feature| Input {
+    let inputs: Vec<NetInput> = features
+        .map(|feature| NetInput {
             feature,
             log: random.flag(),
             mean: random.unit() as f32 - 0.5,

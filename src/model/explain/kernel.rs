@@ -17,7 +17,7 @@ pub(super) type Lanes = [f64; LANES];
 
 /// What a thread needs beside the explainer.
 #[derive(Debug, Default)]
-pub(super) struct Scratch {
+pub(super) struct ExplainScratch {
     /// A doc's values.
     pub(super) row: Vec<f64>,
     /// The cells of a forest's columns.
@@ -41,7 +41,12 @@ struct Players {
 }
 
 /// Adds the values of all trees to the sums.
-pub(super) fn forest(level: Level, paths: &Paths, quadrature: &Quadrature, scratch: &mut Scratch) {
+pub(super) fn forest(
+    level: Level,
+    paths: &Paths,
+    quadrature: &Quadrature,
+    scratch: &mut ExplainScratch,
+) {
     match level {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: an explainer's level is one that this machine has.
@@ -55,21 +60,21 @@ pub(super) fn forest(level: Level, paths: &Paths, quadrature: &Quadrature, scrat
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn avx2(paths: &Paths, quadrature: &Quadrature, scratch: &mut Scratch) {
+fn avx2(paths: &Paths, quadrature: &Quadrature, scratch: &mut ExplainScratch) {
     portable(paths, quadrature, scratch);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
-fn avx512(paths: &Paths, quadrature: &Quadrature, scratch: &mut Scratch) {
+fn avx512(paths: &Paths, quadrature: &Quadrature, scratch: &mut ExplainScratch) {
     portable(paths, quadrature, scratch);
 }
 
 // Loops and no closures: what a closure does may be compiled without the instructions of the level.
 // On copies: a loop over what two references lead to is no vector, for fear that they overlap.
 #[inline(always)]
-fn portable(paths: &Paths, quadrature: &Quadrature, scratch: &mut Scratch) {
-    let Scratch { cells, sums, sides, players: kept, .. } = scratch;
+fn portable(paths: &Paths, quadrature: &Quadrature, scratch: &mut ExplainScratch) {
+    let ExplainScratch { cells, sums, sides, players: kept, .. } = scratch;
     for tree in &paths.trees {
         sides.clear();
         sides.resize(tree.tests.len(), [[0.0; LANES]; 2]);

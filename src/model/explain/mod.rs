@@ -23,7 +23,7 @@ use super::ranks;
 use super::scorer::{Value, no_queries};
 use crate::error::{Error, Result};
 use crate::simd::Level;
-use kernel::{LANES, Lanes, Scratch};
+use kernel::{ExplainScratch, LANES, Lanes};
 use paths::Paths;
 use quadrature::Quadrature;
 use rayon::prelude::*;
@@ -182,7 +182,7 @@ impl Explainer {
             let got = format!("{} values in {count} rows", rows.len());
             return Err(Error::data("explain.features", what).got(got));
         }
-        let block = |scratch: &mut Scratch, at: usize, values: &mut [f64]| {
+        let block = |scratch: &mut ExplainScratch, at: usize, values: &mut [f64]| {
             let first = at * LANES;
             let docs = values.len() / width;
             let rows = &rows[first * self.num_features..][..docs * self.num_features];
@@ -190,18 +190,20 @@ impl Explainer {
         };
         if count <= LANES {
             // Asking the pool may start it.
-            block(&mut Scratch::default(), 0, values);
+            block(&mut ExplainScratch::default(), 0, values);
             return Ok(());
         }
-        values
-            .par_chunks_mut(LANES * width)
-            .enumerate()
-            .for_each_init(Scratch::default, |scratch, (at, values)| block(scratch, at, values));
+        values.par_chunks_mut(LANES * width).enumerate().for_each_init(
+            ExplainScratch::default,
+            |scratch, (at, values)| {
+                block(scratch, at, values);
+            },
+        );
         Ok(())
     }
 
     /// Explains up to eight docs.
-    fn block<T: Value>(&self, scratch: &mut Scratch, rows: &[T], values: &mut [f64]) {
+    fn block<T: Value>(&self, scratch: &mut ExplainScratch, rows: &[T], values: &mut [f64]) {
         let width = self.num_features + 1;
         scratch.sums.clear();
         scratch.sums.resize(self.num_features, [0.0; LANES]);
@@ -256,7 +258,7 @@ fn term(weight: f64, value: f64) -> f64 {
 }
 
 /// Brings the cells of the features that a forest looks at side by side.
-fn gather<T: Value>(forest: &Forest, paths: &Paths, rows: &[T], scratch: &mut Scratch) {
+fn gather<T: Value>(forest: &Forest, paths: &Paths, rows: &[T], scratch: &mut ExplainScratch) {
     let width = forest.num_features();
     scratch.cells.clear();
     scratch.cells.resize(paths.columns().len(), [0.0; LANES]);

@@ -21,7 +21,7 @@ pub(super) struct Paths {
 /// The ways to the leaves of a tree.
 #[derive(Debug, Default)]
 pub(super) struct Ways {
-    pub(super) tests: Vec<Test>,
+    pub(super) tests: Vec<PathTest>,
     pub(super) leaves: Vec<Way>,
     pub(super) players: Vec<Player>,
     pub(super) conditions: Vec<Condition>,
@@ -29,7 +29,7 @@ pub(super) struct Ways {
 
 /// What a split asks.
 #[derive(Debug)]
-pub(super) struct Test {
+pub(super) struct PathTest {
     /// The place of its feature among the columns.
     pub(super) column: u32,
     pub(super) threshold: f64,
@@ -95,7 +95,7 @@ impl Paths {
     fn push(&mut self, forest: &Forest, tree: &Tree, shares: &Shares, weight: f64) {
         let column = |feature| self.columns.binary_search(&feature).unwrap_or_default() as u32;
         let mut ways = Ways::default();
-        ways.tests.extend(tree.splits().iter().map(|split| Test {
+        ways.tests.extend(tree.splits().iter().map(|split| PathTest {
             column: column(split.feature),
             threshold: split.threshold,
             missing_left: split.missing_left,
@@ -152,7 +152,7 @@ impl Paths {
     }
 }
 
-impl Test {
+impl PathTest {
     #[inline]
     pub(super) fn goes_left(&self, cell: f64) -> bool {
         // Both asked, so that docs side by side need no branch.

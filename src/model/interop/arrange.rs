@@ -4,7 +4,7 @@ use super::super::tree::{Child, Leaf, Split, Tree};
 use crate::error::{Error, Result};
 
 /// A node as the other library has it.
-pub(super) enum Node<Id> {
+pub(super) enum ForeignNode<Id> {
     /// Children of the split are overwritten.
     Split {
         split: Split,
@@ -18,7 +18,7 @@ pub(super) enum Node<Id> {
 pub(super) fn arrange<Id: Copy>(
     root: Id,
     limit: usize,
-    mut look: impl FnMut(Id) -> Result<Node<Id>>,
+    mut look: impl FnMut(Id) -> Result<ForeignNode<Id>>,
 ) -> Result<Tree> {
     let (mut splits, mut leaves) = (Vec::<Split>::new(), Vec::new());
     let mut open = vec![(root, None)];
@@ -27,11 +27,11 @@ pub(super) fn arrange<Id: Copy>(
             return Err(Error::model("model.child", "a tree has more links than nodes"));
         }
         let child = match look(id)? {
-            Node::Leaf(leaf) => {
+            ForeignNode::Leaf(leaf) => {
                 leaves.push(leaf);
                 Child::Leaf(leaves.len() as u32 - 1)
             }
-            Node::Split { split, left, right } => {
+            ForeignNode::Split { split, left, right } => {
                 splits.push(split);
                 let at = splits.len() - 1;
                 open.extend([(right, Some((at, true))), (left, Some((at, false)))]);

@@ -7,10 +7,10 @@
 //! written with `pool=`, which lists them. Categories as statistics of labels, texts and embeddings
 //! are refused.
 
-use super::super::parts::{Cells, Forest, Set};
+use super::super::parts::{CellType, Forest, Set};
 use super::super::tree::{Child, Leaf, Split, Tree};
 use super::super::{Component, Model, Part};
-use super::arrange::{Node, arrange};
+use super::arrange::{ForeignNode, arrange};
 use crate::error::{Error, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -30,10 +30,10 @@ pub fn read(text: &[u8]) -> Result<Model> {
         Error::model("model.syntax", format!("the JSON is broken: {error}"))
             .at(error.line() as u64, error.column() as u64)
     })?;
-    let mut reading = Reading::of(&root["features_info"])?;
+    let mut reading = CatboostReader::of(&root["features_info"])?;
     let trees = match (&root["oblivious_trees"], &root["trees"]) {
-        (Value::Array(trees), Value::Null) => reading.trees(trees, Reading::symmetric)?,
-        (Value::Null, Value::Array(trees)) => reading.trees(trees, Reading::nested)?,
+        (Value::Array(trees), Value::Null) => reading.trees(trees, CatboostReader::symmetric)?,
+        (Value::Null, Value::Array(trees)) => reading.trees(trees, CatboostReader::nested)?,
         _ => return Err(fault("oblivious_trees")),
     };
     let features = reading.features;
@@ -44,7 +44,7 @@ pub fn read(text: &[u8]) -> Result<Model> {
     model.set_attribute("source", "CatBoost");
     let (scale, bias) = scale_and_bias(&root["scale_and_bias"])?;
     model.set_intercept(bias)?;
-    let mut forest = Forest::foreign(features, Cells::F32, vec![], reading.sets)?;
+    let mut forest = Forest::foreign(features, CellType::F32, vec![], reading.sets)?;
     for tree in trees {
         forest.push(tree)?;
     }
@@ -76,7 +76,7 @@ fn scale_and_bias(value: &Value) -> Result<(f64, f64)> {
 }
 
 /// What is known of the features.
-struct Reading {
+struct CatboostReader {
     features: usize,
     names: Vec<String>,
     /// For each number: where it stands in a row, and whether a missing value is above all borders.
@@ -89,12 +89,12 @@ struct Reading {
 }
 
 /// A split before its children are known, and whether those above the border are its left ones.
-struct Test {
+struct CatboostTest {
     split: Split,
     swapped: bool,
 }
 
-impl Reading {
+impl CatboostReader {
     fn of(info: &Value) -> Result<Self> {
         for (list, what) in [
             ("ctrs", "statistics of labels for categories"),
@@ -168,7 +168,7 @@ impl Reading {
         trees.iter().enumerate().map(tree).collect()
     }
 
-    fn test(&mut self, test: &Value) -> Result<Test> {
+    fn test(&mut self, test: &Value) -> Result<CatboostTest> {
         let mut split = Split {
             feature: 0,
             threshold: 0.5,
@@ -189,7 +189,7 @@ impl Reading {
                 split.feature = at;
                 split.threshold = f64::from(border as f32);
                 split.missing_left = !above;
-                Ok(Test { split, swapped: false })
+                Ok(CatboostTest { split, swapped: false })
             }
             Some("OneHotFeature") => {
                 let number = test["cat_feature_index"].as_u64();
@@ -203,7 +203,7 @@ impl Reading {
                 })?;
                 self.sets.push(Set { feature, categories: vec![category] });
                 split.feature = (self.features + self.sets.len() - 1) as u32;
-                Ok(Test { split, swapped: true })
+                Ok(CatboostTest { split, swapped: true })
             }
             _ => Err(refused("statistics of labels for categories")),
         }
@@ -220,7 +220,8 @@ impl Reading {
         if values.len() > 1 << tests.len() {
             return Err(one_score());
         }
-        let tests: Vec<Test> = tests.iter().map(|test| self.test(test)).collect::<Result<_>>()?;
+        let tests: Vec<CatboostTest> =
+            tests.iter().map(|test| self.test(test)).collect::<Result<_>>()?;
         let weights = tree["leaf_weights"].as_array();
         let leaf = |at: usize| {
             let value = values[at].as_f64().ok_or_else(|| fault("leaf_values"))?;
@@ -230,7 +231,7 @@ impl Reading {
         // The tests that are left, and the bits that are decided.
         let tree = arrange((tests.len(), 0), 2 * values.len(), |(left, bits): (usize, usize)| {
             let Some(test) = left.checked_sub(1).map(|at| &tests[at]) else {
-                return Ok(Node::Leaf(leaf(bits)?));
+                return Ok(ForeignNode::Leaf(leaf(bits)?));
             };
             let (below, above) = ((left - 1, bits), (left - 1, bits | 1 << (left - 1)));
             Ok(test.node(below, above))
@@ -248,7 +249,7 @@ impl Reading {
                     value => value.as_f64().ok_or_else(|| fault("value"))?,
                 };
                 let cover = node["weight"].as_f64().unwrap_or(0.0);
-                Ok(Node::Leaf(Leaf { value, cover, docs: 0 }))
+                Ok(ForeignNode::Leaf(Leaf { value, cover, docs: 0 }))
             }
             test => Ok(self.test(test)?.node(&node["left"], &node["right"])),
         })?;
@@ -256,14 +257,14 @@ impl Reading {
     }
 }
 
-impl Test {
+impl CatboostTest {
     /// The node with its children at or below the border, and above it.
-    fn node<Id>(&self, below: Id, above: Id) -> Node<Id> {
+    fn node<Id>(&self, below: Id, above: Id) -> ForeignNode<Id> {
         let split = self.split.clone();
         if self.swapped {
-            return Node::Split { split, left: above, right: below };
+            return ForeignNode::Split { split, left: above, right: below };
         }
-        Node::Split { split, left: below, right: above }
+        ForeignNode::Split { split, left: below, right: above }
     }
 }
 

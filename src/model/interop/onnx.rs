@@ -12,7 +12,7 @@ use crate::error::Result;
 /// The model as the bytes of an ONNX file.
 pub fn write(model: &Model) -> Result<Vec<u8>> {
     let Flat { intercept, trees } = flat(model, "an ONNX tree ensemble")?;
-    let mut nodes = Nodes::default();
+    let mut nodes = OnnxNodes::default();
     for (id, tree) in (0..).zip(&trees) {
         nodes.push(id, tree);
     }
@@ -54,7 +54,7 @@ fn table(name: &str, columns: u64) -> Message {
 
 /// The lists of an ensemble, an entry a node or a leaf.
 #[derive(Default)]
-struct Nodes {
+struct OnnxNodes {
     trees: Vec<i64>,
     ids: Vec<i64>,
     features: Vec<i64>,
@@ -68,7 +68,7 @@ struct Nodes {
     values: Vec<f32>,
 }
 
-impl Nodes {
+impl OnnxNodes {
     /// Splits first, then leaves.
     fn push(&mut self, id: i64, tree: &Tree) {
         let count = tree.splits().len() as u32;

@@ -50,35 +50,35 @@ fn equal(value: f64) -> String {
 
 /// What stands inside the `split` of a node.
 fn node(tree: &Tree, root: Child) -> String {
-    enum Step {
+    enum XmlStep {
         Open(Child, usize),
         Text(&'static str, usize),
     }
     let mut text = String::new();
-    let mut open = vec![Step::Open(root, 3)];
+    let mut open = vec![XmlStep::Open(root, 3)];
     while let Some(step) = open.pop() {
         match step {
-            Step::Text(line, depth) => {
+            XmlStep::Text(line, depth) => {
                 // Writing to a string cannot fail.
                 let _ = writeln!(text, "{:\t<depth$}{line}", "");
             }
-            Step::Open(Child::Leaf(at), depth) => {
+            XmlStep::Open(Child::Leaf(at), depth) => {
                 let value = tree.leaves()[at as usize].value;
                 let _ = writeln!(text, "{:\t<depth$}<output> {value:?} </output>", "");
             }
-            Step::Open(Child::Split(at), depth) => {
+            XmlStep::Open(Child::Split(at), depth) => {
                 let split = &tree.splits()[at as usize];
                 let feature = u64::from(split.feature) + 1;
                 let _ = writeln!(text, "{:\t<depth$}<feature> {feature} </feature>", "");
                 let threshold = split.threshold;
                 let _ = writeln!(text, "{:\t<depth$}<threshold> {threshold:?} </threshold>", "");
                 open.extend([
-                    Step::Text("</split>", depth),
-                    Step::Open(split.right, depth + 1),
-                    Step::Text("<split pos=\"right\">", depth),
-                    Step::Text("</split>", depth),
-                    Step::Open(split.left, depth + 1),
-                    Step::Text("<split pos=\"left\">", depth),
+                    XmlStep::Text("</split>", depth),
+                    XmlStep::Open(split.right, depth + 1),
+                    XmlStep::Text("<split pos=\"right\">", depth),
+                    XmlStep::Text("</split>", depth),
+                    XmlStep::Open(split.left, depth + 1),
+                    XmlStep::Text("<split pos=\"left\">", depth),
                 ]);
             }
         }

@@ -9,17 +9,17 @@ const DEEPEST: usize = 64;
 
 /// The value that the bytes hold. Infinities and NaN become texts.
 pub(super) fn parse(bytes: &[u8]) -> Result<Value> {
-    let mut reader = Reader { bytes, at: 0 };
+    let mut reader = UbjsonReader { bytes, at: 0 };
     let kind = reader.byte()?;
     reader.value(kind, 0)
 }
 
-struct Reader<'a> {
+struct UbjsonReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> UbjsonReader<'a> {
     fn fault(&self, what: &str) -> Error {
         Error::model("model.syntax", format!("the UBJSON is broken at byte {}: {what}", self.at))
     }

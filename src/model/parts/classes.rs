@@ -1,11 +1,11 @@
-//! Classes: a forest for each, and the gain that their probabilities let expect (`McRank`).
+//! Ranking by classification (`McRank`): a forest for each class of labels, and the expected gain as score.
 //!
-//! A *class* is a label with its gain. A *margin* is what one forest adds up to, its start first. A
-//! *link* turns the margins of a doc into the probabilities of the classes, and the doc's score is
-//! the sum of gain times probability: of Li, Burges and Wu, *`McRank`*, 2007.
+//! A *class* is a label with its gain. A *margin* is the sum of a forest's leaf values and a start value. A
+//! *link* function turns the margins of a doc into the probabilities of the classes, and the doc's score is
+//! the expected gain, the sum of gain times probability (Li, Burges and Wu, *`McRank`*, 2007).
 //!
-//! Invariants: as many trees in each forest, one a round; probabilities sum to 1, up to rounding, and
-//! none is below 0. The exponential is our own, so that a score has the same bits on every machine.
+//! Invariants: all forests have the same number of trees, one a round; probabilities sum to 1, up to rounding,
+//! and none is below 0. The exponential is our own, so that a score has the same bits on every machine.
 //!
 //! Cost: beside the trees, some nanoseconds a doc and class.
 //!
@@ -30,7 +30,7 @@ use std::ops::Range;
 /// Documents that a task takes.
 const DOCS_A_TASK: usize = 1 << 12;
 
-/// How margins become probabilities.
+/// The link function: how margins become probabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Link {
@@ -48,18 +48,18 @@ pub enum Link {
 pub struct Class {
     /// The label.
     pub label: f64,
-    /// What a doc of this label is worth.
+    /// The gain of a doc with this label.
     pub gain: f64,
 }
 
-/// From the margins of a doc to the probabilities of its classes.
+/// The link function and the gains: from the margins of a doc to its expected gain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expectation {
     link: Link,
     gains: Vec<f64>,
 }
 
-/// Forests, one a margin, with what is made of their sums.
+/// A forest for each margin, and the function that makes a score of the margins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Classes {
     num_features: usize,
@@ -69,7 +69,7 @@ pub struct Classes {
     forests: Vec<Forest>,
 }
 
-/// As many classes as there are at most.
+/// The largest number of classes.
 const MOST: usize = 256;
 
 impl Link {
@@ -111,7 +111,7 @@ impl Expectation {
         }
     }
 
-    /// Adds the gains that margins, a list for each forest, let expect to the scores of documents.
+    /// Adds the expected gains of documents to their scores; `margins` has a list for each forest.
     pub(crate) fn add_gains(&self, margins: &[Vec<f64>], scores: &mut [f64]) {
         parallel::for_each_chunk(scores, DOCS_A_TASK, |task, scores| {
             let mut own = vec![0.0; margins.len()];
@@ -125,7 +125,7 @@ impl Expectation {
         });
     }
 
-    /// The gain that margins let expect; `scratch` has room for a probability a class.
+    /// The expected gain of a doc; `scratch` has room for a probability a class.
     pub fn gain(&self, margins: &[f64], scratch: &mut [f64]) -> f64 {
         self.probabilities(margins, scratch);
         self.gains.iter().zip(&*scratch).fold(0.0, |sum, (gain, p)| sum + gain * p)
@@ -240,12 +240,12 @@ impl Classes {
         self.labels.iter().zip(gains).map(|(&label, &gain)| Class { label, gain })
     }
 
-    /// What is made of margins.
+    /// The function that makes a score of margins.
     pub fn expectation(&self) -> &Expectation {
         &self.expectation
     }
 
-    /// What each margin starts from.
+    /// The start value of each margin.
     pub fn starts(&self) -> &[f64] {
         &self.starts
     }

@@ -21,14 +21,13 @@ use crate::model::write::{list, put};
 use crate::model::{Child, Leaf, Model, Split, Tree};
 use std::ops::Range;
 
-/// What becomes of a value before a split looks at it.
+/// How a value is converted before a split compares it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Cells {
-    /// The nearest `f32`, for finite values a finite one: what our own training sees, and XGBoost
-    /// and CatBoost.
+pub enum CellType {
+    /// To the nearest `f32`, for finite values a finite one, as in our own training, XGBoost and CatBoost.
     #[default]
     F32,
-    /// The value itself, as an `f64`, but 0 up to 1e-35 either way: LightGBM.
+    /// To an `f64`, with values between -1e-35 and 1e-35 as 0, as in LightGBM.
     F64,
 }
 
@@ -62,7 +61,7 @@ impl Set {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Forest {
     num_features: usize,
-    cells: Cells,
+    cells: CellType,
     zero_is_missing: Vec<u32>,
     sets: Vec<Set>,
     trees: Vec<Tree>,
@@ -74,11 +73,11 @@ impl Forest {
         Self { num_features, ..Self::default() }
     }
 
-    /// A forest of another library's kind: `zero_is_missing` are features, rising, in which a zero
+    /// A forest as other libraries train it: `zero_is_missing` are features, rising, in which a zero
     /// (up to 1e-35 either way) counts as missing.
     pub fn foreign(
         num_features: usize,
-        cells: Cells,
+        cells: CellType,
         zero_is_missing: Vec<u32>,
         sets: Vec<Set>,
     ) -> Result<Self> {
@@ -113,7 +112,7 @@ impl Forest {
         self.push(tree)
     }
 
-    /// A tree with its sets put at the end of this forest's, each once.
+    /// A tree whose sets are added to this forest's, each once, with its splits renumbered.
     fn adopted(&mut self, tree: Tree, sets: &[Set]) -> Tree {
         let is_set = |split: &Split| split.feature as usize >= self.num_features;
         if !tree.splits().iter().any(is_set) {
@@ -140,8 +139,8 @@ impl Forest {
         self.num_features
     }
 
-    /// What becomes of a value before a split looks at it.
-    pub fn cells(&self) -> Cells {
+    /// How a value is converted before a split compares it.
+    pub fn cells(&self) -> CellType {
         self.cells
     }
 
@@ -171,9 +170,9 @@ impl Forest {
         self.trees[tree].set_values(values)
     }
 
-    /// Whether nothing but the trees tells it from a forest that our training grows.
+    /// Whether our training could have grown it: `f32` values, and no zeros that count as missing.
     pub fn is_native(&self) -> bool {
-        self.cells == Cells::F32 && self.zero_is_missing.is_empty()
+        self.cells == CellType::F32 && self.zero_is_missing.is_empty()
     }
 
     /// Keeps the trees of `range`, which may end beyond the last.
@@ -200,8 +199,8 @@ impl Forest {
             return f64::NAN;
         }
         match self.cells {
-            Cells::F32 => f64::from(nearest(value)),
-            Cells::F64 => flush(value),
+            CellType::F32 => f64::from(nearest(value)),
+            CellType::F64 => flush(value),
         }
     }
 }
@@ -219,7 +218,7 @@ pub(in crate::model) fn flush(value: f64) -> f64 {
     if is_zero(value) { 0.0 } else { value }
 }
 
-/// What is at most as far from 0 counts as zero in LightGBM: the `f32` nearest to 1e-35.
+/// LightGBM takes values up to this distance from 0 for 0: the `f32` nearest to 1e-35.
 pub(in crate::model) const ZERO: f64 = 1e-35f32 as f64;
 
 pub(in crate::model) fn is_zero(value: f64) -> bool {
@@ -233,8 +232,8 @@ impl ModelPart for Forest {
 
     fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, around: Around) -> Result<Self> {
         let cells = match line.word("f32 or f64")? {
-            "f32" => Cells::F32,
-            "f64" => Cells::F64,
+            "f32" => CellType::F32,
+            "f64" => CellType::F64,
             _ => return Err(line.wrong("f32 or f64")),
         };
         let trees = line.count()?;
@@ -260,8 +259,8 @@ impl ModelPart for Forest {
 
     fn write(&self, text: &mut String) {
         let cells = match self.cells() {
-            Cells::F32 => "f32",
-            Cells::F64 => "f64",
+            CellType::F32 => "f32",
+            CellType::F64 => "f64",
         };
         put(text, format_args!("forest {cells} {}\n", self.trees().len()));
         put(text, format_args!("zeros {}", self.zero_is_missing().len()));

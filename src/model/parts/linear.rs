@@ -33,7 +33,7 @@ impl Linear {
         &self.terms
     }
 
-    /// What it says of a row.
+    /// The score of a row.
     pub fn score<T: Copy + Into<f64>>(&self, row: &[T]) -> f64 {
         self.terms.iter().fold(0.0, |sum, &(feature, weight)| {
             let value: f64 = row[feature as usize].into();

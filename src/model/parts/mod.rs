@@ -14,9 +14,9 @@ mod stack;
 
 pub use calibrated::{Calibrated, Knot};
 pub use classes::{Class, Classes, Expectation, Link};
-pub use forest::{Cells, Forest, Set};
+pub use forest::{CellType, Forest, Set};
 pub use linear::Linear;
-pub use mlp::{Input, Layer, Mlp};
+pub use mlp::{Layer, Mlp, NetInput};
 pub use stack::{Derived, Ranker, Stack, Statistic, derive};
 
 pub(super) use forest::{ZERO, flush, is_zero, nearest};

@@ -1,11 +1,11 @@
-//! A stack: a model whose features are what other models say of a doc and of its query.
+//! A stack: a model whose features are made of other models' scores of a doc and its query.
 //!
 //! *Rankers* score the docs of a query. *Derived* features are made of those scores: the score
-//! itself, the largest of the query, the mean of all or of the best few. An *outer* model scores what
-//! results, with the row's own values before them or without.
+//! itself, the largest of the query, the mean of all or of the best few. The *outer* model scores rows of
+//! derived features, with or without the doc's own features before them.
 //!
-//! A derived value counts as the nearest `f32`, as values do in training, and does not depend on the
-//! order of the docs, so that the features that [`derive()`] makes for training are those of a scorer.
+//! A derived value is rounded to `f32`, as values are in training, and does not depend on the order of the
+//! docs, so training, which calls [`derive()`], and scorer have the same features.
 //!
 //! ```text
 //! stack       = "stack" ( "own" | "alone" ) LF       ; whether the last model sees the row's values
@@ -36,25 +36,25 @@ pub struct Stack {
     outer: Model,
 }
 
-/// A model that others build on.
+/// A model whose scores a stack makes features of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranker {
-    /// What is done to its scores first.
+    /// Applied to its scores first.
     pub normalisation: Normalisation,
-    /// What scores; if it ranks features within queries, it does so by itself.
+    /// The model; if it ranks features within queries, it computes the ranks itself.
     pub model: Model,
 }
 
 /// A feature that is made of scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Derived {
-    /// Whose.
+    /// The number of the ranker.
     pub ranker: u32,
-    /// What is made of them.
+    /// The function of the scores of the query.
     pub statistic: Statistic,
 }
 
-/// What is made of the scores of a query.
+/// A function of the scores of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Statistic {
@@ -105,12 +105,12 @@ impl Stack {
         self.num_features
     }
 
-    /// What scores first.
+    /// The models whose scores the features are made of.
     pub fn rankers(&self) -> &[Ranker] {
         &self.rankers
     }
 
-    /// The features made of that, in order.
+    /// The derived features, in order.
     pub fn derived(&self) -> &[Derived] {
         &self.derived
     }
@@ -120,7 +120,7 @@ impl Stack {
         self.own
     }
 
-    /// What scores last.
+    /// The model of the derived features.
     pub fn outer(&self) -> &Model {
         &self.outer
     }
@@ -309,7 +309,7 @@ impl FromStr for Statistic {
 }
 
 impl Statistic {
-    /// What all docs of a query share, of its scores from the least to the largest.
+    /// The value that all docs of a query share, from its sorted scores; `None` if each doc has its own.
     fn of_query(self, sorted: &[f64]) -> Option<f64> {
         let mean = |some: &[f64]| some.iter().sum::<f64>() / some.len() as f64;
         match self {

@@ -4,16 +4,16 @@ use super::super::parts::Expectation;
 use super::super::parts::mlp::{Activations, Net};
 use super::super::parts::{ZERO, flush};
 use super::kernel::{Lane, Sheet, Slots, Tile};
-use super::plan::{Search, Source};
-use super::program::{Form, Stage, Step, Trees};
-use super::rows::{Rows, Value, is_f32, zero_as_missing};
+use super::plan::{Search, ValueSource};
+use super::program::{Form, Stage, SumStep, Trees};
+use super::rows::{ScorerRows, Value, is_f32, zero_as_missing};
 use super::search::at_most;
 use super::{BLOCK, FEW, Scorer};
 use std::cell::Cell;
 
-/// What a thread needs beside the scorer; it grows to the largest call.
+/// Memory that a thread keeps between calls; it grows to the largest call.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(super) struct ScorerScratch {
     /// Cells of one column.
     narrow: Vec<f32>,
     wide: Vec<f64>,
@@ -36,11 +36,11 @@ pub(super) struct Scratch {
     scores: Vec<f64>,
 }
 
-impl Scratch {
+impl ScorerScratch {
     /// Lends the thread's scratch space.
     pub(super) fn with<R>(work: impl FnOnce(&mut Self) -> R) -> R {
         thread_local! {
-            static KEPT: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+            static KEPT: Cell<Option<Box<ScorerScratch>>> = const { Cell::new(None) };
         }
         let mut scratch = KEPT.take().unwrap_or_default();
         let result = work(&mut scratch);
@@ -49,15 +49,15 @@ impl Scratch {
     }
 }
 
-/// What steps may look at.
-pub(super) struct Context<'a, T> {
+/// The inputs of a block's steps.
+pub(super) struct BlockContext<'a, T> {
     /// From the block's first doc on.
-    pub(super) rows: Rows<'a, T>,
+    pub(super) rows: ScorerRows<'a, T>,
     /// The number of the block's first doc.
     pub(super) first: usize,
     /// The number of docs, at most [`BLOCK`].
     pub(super) docs: usize,
-    /// What parts that are scored for themselves say of all docs.
+    /// The scores of all docs by each precomputed part.
     pub(super) parts: &'a [Vec<f64>],
 }
 
@@ -65,8 +65,8 @@ impl Scorer {
     /// Scores the docs of a block.
     pub(super) fn block<T: Value>(
         &self,
-        scratch: &mut Scratch,
-        context: &Context<'_, T>,
+        scratch: &mut ScorerScratch,
+        context: &BlockContext<'_, T>,
         scores: &mut [f64],
     ) {
         scratch.sums.clear();
@@ -79,18 +79,18 @@ impl Scorer {
         let mut top = 0;
         for step in self.program.steps() {
             match step {
-                Step::Open => {
+                SumStep::Open => {
                     top += 1;
                     scratch.sums[top * BLOCK..][..BLOCK].fill(0.0);
                 }
-                Step::Close { weight, mean, scale } => {
+                SumStep::Close { weight, mean, scale } => {
                     top -= 1;
                     let (below, above) = scratch.sums[top * BLOCK..].split_at_mut(BLOCK);
                     for (sum, part) in below.iter_mut().zip(&above[..BLOCK]) {
                         *sum += weight * ((part - mean) / scale);
                     }
                 }
-                Step::Expect(expectation) => {
+                SumStep::Expect(expectation) => {
                     top -= expectation.num_margins();
                     let (below, margins) = scratch.sums[top * BLOCK..].split_at_mut(BLOCK);
                     expect(expectation, margins, &mut below[..context.docs], &mut scratch.found);
@@ -109,14 +109,14 @@ impl Scorer {
     /// The steps that add to the sum on top.
     fn add<T: Value>(
         &self,
-        scratch: &mut Scratch,
-        context: &Context<'_, T>,
-        step: &Step,
+        scratch: &mut ScorerScratch,
+        context: &BlockContext<'_, T>,
+        step: &SumStep,
         top: usize,
     ) {
         let sums = &mut scratch.sums[top * BLOCK..][..BLOCK];
         match step {
-            Step::Trees(trees) if self.walks(context.docs) => {
+            SumStep::Trees(trees) if self.walks(context.docs) => {
                 scratch.found.resize(trees.walks.len(), 0.0);
                 for (doc, sum) in sums[..context.docs].iter_mut().enumerate() {
                     let code = |column: u32| scratch.few[column as usize * FEW + doc];
@@ -124,7 +124,7 @@ impl Scorer {
                     *sum = scratch.found.iter().fold(*sum, |sum, value| sum + value);
                 }
             }
-            Step::Trees(trees) => {
+            SumStep::Trees(trees) => {
                 let wide = context.docs.div_ceil(64);
                 let sheet = Sheet { lanes: &scratch.lanes, wide };
                 let sums = &mut sums[..64 * wide];
@@ -134,8 +134,8 @@ impl Scorer {
                     self.trees(sheet, trees, &mut scratch.slots, sums);
                 }
             }
-            Step::Add(constant) => sums.iter_mut().for_each(|sum| *sum += constant),
-            Step::Term { feature, weight } => {
+            SumStep::Add(constant) => sums.iter_mut().for_each(|sum| *sum += constant),
+            SumStep::Term { feature, weight } => {
                 let values = &mut scratch.wide;
                 values.resize(context.docs, 0.0);
                 context.rows.gather(*feature, values, Into::into);
@@ -143,24 +143,24 @@ impl Scorer {
                     *sum += if value.is_nan() { 0.0 } else { weight * *value };
                 }
             }
-            Step::Net(net) => self.net(scratch, context, net, top),
-            Step::Map(map) => map.apply(&mut sums[..context.docs]),
-            Step::Apart { part, weight } => {
+            SumStep::Net(net) => self.net(scratch, context, net, top),
+            SumStep::Map(map) => map.apply(&mut sums[..context.docs]),
+            SumStep::Precomputed { part, weight } => {
                 let part = &context.parts[*part][context.first..];
                 sums.iter_mut().zip(part).for_each(|(sum, part)| *sum += weight * part);
             }
-            Step::Open | Step::Close { .. } | Step::Expect(_) => {}
+            SumStep::Open | SumStep::Close { .. } | SumStep::Expect(_) => {}
         }
     }
 
     fn net<T: Value>(
         &self,
-        scratch: &mut Scratch,
-        context: &Context<'_, T>,
+        scratch: &mut ScorerScratch,
+        context: &BlockContext<'_, T>,
         net: &Net,
         top: usize,
     ) {
-        let Scratch { sums, net: layers, scores, .. } = scratch;
+        let ScorerScratch { sums, net: layers, scores, .. } = scratch;
         scores.clear();
         scores.resize(context.docs, 0.0);
         net.scores(self.kernels.level(), layers, scores, |first, values| {
@@ -219,9 +219,9 @@ impl Scorer {
     }
 
     /// Fills all columns with the codes of the block.
-    fn encode<T: Value>(&self, scratch: &mut Scratch, context: &Context<'_, T>) {
-        let Context { rows, docs, .. } = *context;
-        let Scratch { narrow, wide, codes, lanes, tile, .. } = scratch;
+    fn encode<T: Value>(&self, scratch: &mut ScorerScratch, context: &BlockContext<'_, T>) {
+        let BlockContext { rows, docs, .. } = *context;
+        let ScorerScratch { narrow, wide, codes, lanes, tile, .. } = scratch;
         let width = docs.div_ceil(64);
         lanes.resize(self.plan.columns() * width, Lane::default());
         // Docs beyond the last are given any codes: their scores are not read.
@@ -262,7 +262,7 @@ impl Scorer {
     }
 
     /// The same for docs that walk: [`FEW`] bytes a column.
-    fn encode_few<T: Value>(&self, few: &mut Vec<u8>, context: &Context<'_, T>) {
+    fn encode_few<T: Value>(&self, few: &mut Vec<u8>, context: &BlockContext<'_, T>) {
         few.resize(self.plan.columns() * FEW, 0);
         for search in self.plan.searches() {
             for doc in 0..context.docs {
@@ -278,7 +278,7 @@ impl Scorer {
     }
 }
 
-/// Adds the gains that margins, [`BLOCK`] of each class, let expect.
+/// Adds the expected gains of margins, [`BLOCK`] of each class.
 fn expect(expectation: &Expectation, margins: &[f64], sums: &mut [f64], scratch: &mut Vec<f64>) {
     let count = expectation.num_margins();
     scratch.resize(count + expectation.num_classes(), 0.0);
@@ -294,16 +294,18 @@ fn expect(expectation: &Expectation, margins: &[f64], sums: &mut [f64], scratch:
 impl Search {
     /// The code of one doc's cell, and whether it is missing.
     #[inline]
-    fn code<T: Value>(&self, rows: Rows<'_, T>, doc: usize) -> (u8, bool) {
+    fn code<T: Value>(&self, rows: ScorerRows<'_, T>, doc: usize) -> (u8, bool) {
         let cell: f64 = match &self.source {
-            Source::Feature(feature) if is_f32::<T>() || self.exact.is_none() => {
+            ValueSource::Feature(feature) if is_f32::<T>() || self.exact.is_none() => {
                 let cell = rows.value(doc, *feature).nearest();
                 return (self.table.code(cell), cell.is_nan());
             }
-            Source::Feature(feature) => rows.value(doc, *feature).into(),
-            Source::Flushed(feature) => flush(rows.value(doc, *feature).into()),
-            Source::ZeroAsMissing(feature) => zero_as_missing(rows.value(doc, *feature).into()),
-            Source::Set(set) => f64::from(set.cell(rows.value(doc, set.feature).into())),
+            ValueSource::Feature(feature) => rows.value(doc, *feature).into(),
+            ValueSource::Flushed(feature) => flush(rows.value(doc, *feature).into()),
+            ValueSource::ZeroAsMissing(feature) => {
+                zero_as_missing(rows.value(doc, *feature).into())
+            }
+            ValueSource::Set(set) => f64::from(set.cell(rows.value(doc, set.feature).into())),
         };
         let code = match &self.exact {
             Some(exact) => exact.mend(cell, self.table.code(at_most(cell))),
@@ -315,7 +317,7 @@ impl Search {
     /// The column of its cells in the tile that begins at feature `turned`.
     fn column(&self, turned: Option<usize>) -> Option<usize> {
         match (&self.source, turned) {
-            (Source::Feature(feature) | Source::Flushed(feature), Some(first)) => {
+            (ValueSource::Feature(feature) | ValueSource::Flushed(feature), Some(first)) => {
                 (*feature as usize).checked_sub(first).filter(|&column| column < 16)
             }
             _ => None,
@@ -326,7 +328,7 @@ impl Search {
     /// in the tile that begins at `turned`, or would be alone.
     fn tile(&self, searches: &[Self], turned: Option<usize>, width: usize) -> Option<usize> {
         const ENOUGH: usize = 4;
-        let (Source::Feature(feature) | Source::Flushed(feature)) = &self.source else {
+        let (ValueSource::Feature(feature) | ValueSource::Flushed(feature)) = &self.source else {
             return None;
         };
         let first = (*feature as usize).min(width.checked_sub(16)?);
@@ -337,7 +339,7 @@ impl Search {
 
     /// Its cells from its column of the tile.
     fn turned<'a>(&self, column: &'a [f32], cells: &'a mut [f32]) -> &'a [f32] {
-        if !matches!(self.source, Source::Flushed(_)) {
+        if !matches!(self.source, ValueSource::Flushed(_)) {
             return column;
         }
         for (cell, &value) in cells.iter_mut().zip(column) {
@@ -346,30 +348,34 @@ impl Search {
         cells
     }
 
-    fn gather_narrow<T: Value>(&self, rows: Rows<'_, T>, cells: &mut [f32]) {
+    fn gather_narrow<T: Value>(&self, rows: ScorerRows<'_, T>, cells: &mut [f32]) {
         match &self.source {
-            Source::Feature(feature) => rows.gather(*feature, cells, T::nearest),
-            Source::Flushed(feature) => {
+            ValueSource::Feature(feature) => rows.gather(*feature, cells, T::nearest),
+            ValueSource::Flushed(feature) => {
                 rows.gather(*feature, cells, |value| flush(value.into()).nearest());
             }
-            Source::ZeroAsMissing(feature) => {
+            ValueSource::ZeroAsMissing(feature) => {
                 rows.gather(*feature, cells, |value| {
                     let value: f64 = value.into();
                     zero_as_missing(value).nearest()
                 });
             }
-            Source::Set(set) => rows.gather(set.feature, cells, |value| set.cell(value.into())),
+            ValueSource::Set(set) => {
+                rows.gather(set.feature, cells, |value| set.cell(value.into()));
+            }
         }
     }
 
-    fn gather_wide<T: Value>(&self, rows: Rows<'_, T>, cells: &mut [f64]) {
+    fn gather_wide<T: Value>(&self, rows: ScorerRows<'_, T>, cells: &mut [f64]) {
         match &self.source {
-            Source::Feature(feature) => rows.gather(*feature, cells, T::into),
-            Source::Flushed(feature) => rows.gather(*feature, cells, |value| flush(value.into())),
-            Source::ZeroAsMissing(feature) => {
+            ValueSource::Feature(feature) => rows.gather(*feature, cells, T::into),
+            ValueSource::Flushed(feature) => {
+                rows.gather(*feature, cells, |value| flush(value.into()));
+            }
+            ValueSource::ZeroAsMissing(feature) => {
                 rows.gather(*feature, cells, |value| zero_as_missing(value.into()));
             }
-            Source::Set(set) => {
+            ValueSource::Set(set) => {
                 rows.gather(set.feature, cells, |value| f64::from(set.cell(value.into())));
             }
         }

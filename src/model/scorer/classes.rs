@@ -1,4 +1,4 @@
-//! The probabilities of classes: a scorer for each margin, and the link on top.
+//! A scorer of class probabilities: a scorer for each margin, then the link function.
 
 use super::super::parts::{Class, Classes, Expectation};
 use super::super::{Component, Model, Part};

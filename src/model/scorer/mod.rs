@@ -1,27 +1,27 @@
-//! The scorer: values to codes, codes to leaves, leaves to scores.
+//! The scorer: a model compiled for fast evaluation of rows.
 //!
-//! A [`Scorer`] is a model made ready. It turns each value into a byte, its *code*: the number of the
-//! model's own thresholds below it (`plan`, `search`). A split then is the comparison of two
-//! bytes. For a block of docs every split of a tree is evaluated, without a branch: with AVX-512 all
-//! comparisons first, to a bit a doc, and then a circuit of bits a tree (`division`, `planes`); else,
-//! or for at most 64 docs, children first, a byte a doc (`mux`): a split passes on the leaf number that its
+//! A [`Scorer`] turns each value into a byte, its *code*: the number of the model's thresholds of that
+//! feature below it (`plan`, `search`). A split is then a comparison of two bytes. For a block of docs
+//! every split of a tree is evaluated, without a branch: with AVX-512 all
+//! comparisons first, to a bit a doc, and then a circuit of bits a tree (`leaf_numbers`, `bit_circuit`); else,
+//! or for at most 64 docs, children first, a byte a doc (`byte_circuit`): a split passes on the leaf number that its
 //! left or its right child found. One to a few docs, and very large trees, walk instead (`walk`).
 //!
-//! However it is found, a leaf is the leaf that [`Tree::leaf_of`](super::Tree::leaf_of) finds, and
+//! All ways find the leaf that [`Tree::leaf_of`](super::Tree::leaf_of) finds, and
 //! leaf values are summed per doc in the order of the model, in `f64`: every path, block size,
 //! number of threads and instruction set gives the same bits.
 //!
-//! A scorer never changes: threads share it without locks. Each thread keeps one scratch space, so
-//! that a call allocates nothing once a thread has made one as large.
+//! A scorer is immutable: threads share it without locks. Each thread keeps one scratch space, so that a
+//! call does not allocate once a thread has made one as large.
 
-mod apart;
+mod bit_circuit;
 mod block;
+mod byte_circuit;
 mod classes;
-mod division;
 mod kernel;
-mod mux;
+mod leaf_numbers;
 mod plan;
-mod planes;
+mod precomputed;
 mod program;
 mod rows;
 mod search;
@@ -39,19 +39,19 @@ use super::parts::{Expectation, Forest, Stack};
 use super::ranks;
 use crate::error::{Error, Result};
 use crate::simd::Level;
-use apart::{Apart, Pool};
-use block::{Context, Scratch};
+use block::{BlockContext, ScorerScratch};
 use kernel::Kernels;
-use plan::{Plan, Planner};
+use plan::{CodePlan, CodePlanner};
+use precomputed::{PrecomputedParts, RankerPool};
 pub(super) use program::ScoreMap;
-use program::{Program, Step};
-use rows::Rows;
+use program::{Program, SumStep};
+use rows::ScorerRows;
 
-/// The docs of a block at most.
+/// The most docs of a block.
 const BLOCK: usize = 512;
-/// So many docs at most walk at once.
+/// The most docs that walk down trees at once.
 const FEW: usize = 8;
-/// About so many ops, each for a doc, are worth waking another thread.
+/// The work, in operations times docs, from which another thread is worth waking.
 const WORTH_A_THREAD: usize = 4_000_000;
 
 /// A model made ready to score.
@@ -61,12 +61,12 @@ pub struct Scorer {
     /// Whether the second half of the features must be worked out from a row's values.
     ranks: bool,
     kernels: Kernels,
-    plan: Plan,
+    plan: CodePlan,
     program: Program,
-    /// Up to so many docs walk.
+    /// Up to so many docs walk down the trees.
     few: usize,
-    /// The parts that are scored before the sum is made.
-    apart: Apart,
+    /// The parts that are scored before the sum.
+    precomputed: PrecomputedParts,
 }
 
 impl Model {
@@ -85,19 +85,19 @@ impl Scorer {
 
     /// A scorer of rows that have all features, ranks too.
     fn of_all_features(model: &Model, level: Level) -> Self {
-        let pool = Pool::of(model);
-        let mut planner = Planner::default();
+        let pool = RankerPool::of(model);
+        let mut planner = CodePlanner::default();
         visit(model, &pool, &mut |forest| planner.add(forest));
         let kernels = Kernels::new(level);
-        let apart = pool.scorers(level);
+        let precomputed = pool.scorers(level);
         let (plan, program) = (planner.finish(), Program::new(kernels.has_planes()));
-        let mut builder = ScorerBuilder { level, plan, program, apart, pool };
+        let mut builder = ScorerBuilder { level, plan, program, precomputed, pool };
         builder.model(model);
-        let ScorerBuilder { plan, mut program, apart, .. } = builder;
+        let ScorerBuilder { plan, mut program, precomputed, .. } = builder;
         program.finish();
         let num_features = model.num_features();
         let few = program.few(kernels.picoseconds());
-        Self { num_features, ranks: false, kernels, plan, program, few, apart }
+        Self { num_features, ranks: false, kernels, plan, program, few, precomputed }
     }
 
     /// The number of values in a row.
@@ -108,7 +108,7 @@ impl Scorer {
     /// Whether scores depend on the other docs of the query: then only
     /// [`score_queries`](Self::score_queries) gives them.
     pub fn needs_queries(&self) -> bool {
-        self.ranks || self.apart.needs_queries()
+        self.ranks || self.precomputed.needs_queries()
     }
 
     /// Scores rows, one after the other in `rows`; large tables on the current rayon pool.
@@ -117,7 +117,7 @@ impl Scorer {
             return Err(no_queries(self.ranks));
         }
         let rows = self.rows(rows, scores.len())?;
-        if self.apart.is_empty() {
+        if self.precomputed.is_empty() {
             self.run(rows, scores, &[]);
             return Ok(());
         }
@@ -138,7 +138,7 @@ impl Scorer {
         check_bounds(bounds, scores.len())?;
         if self.ranks {
             let score = |wide: &[T], bounds: &[usize], scores: &mut [f64]| {
-                let rows = Rows::new(wide, self.num_features);
+                let rows = ScorerRows::new(wide, self.num_features);
                 self.score_wide(rows, bounds, scores)
             };
             return ranks::by_queries(rows.values(), bounds, scores, score);
@@ -149,11 +149,11 @@ impl Scorer {
     /// Scores rows that have all features.
     fn score_wide<T: Value>(
         &self,
-        rows: Rows<'_, T>,
+        rows: ScorerRows<'_, T>,
         bounds: &[usize],
         scores: &mut [f64],
     ) -> Result<()> {
-        let parts = self.apart.score(rows.values(), bounds)?;
+        let parts = self.precomputed.score(rows.values(), bounds)?;
         self.run(rows, scores, &parts);
         Ok(())
     }
@@ -172,13 +172,13 @@ impl Scorer {
     }
 
     fn work(&self, docs: usize) -> usize {
-        docs.saturating_mul(self.program.num_ops()).saturating_add(self.apart.work(docs))
+        docs.saturating_mul(self.program.num_ops()).saturating_add(self.precomputed.work(docs))
     }
 
-    fn rows<'a, T: Value>(&self, values: &'a [T], count: usize) -> Result<Rows<'a, T>> {
+    fn rows<'a, T: Value>(&self, values: &'a [T], count: usize) -> Result<ScorerRows<'a, T>> {
         let width = self.num_features();
         if width.checked_mul(count) == Some(values.len()) {
-            return Ok(Rows::new(values, width));
+            return Ok(ScorerRows::new(values, width));
         }
         let what = format!("the model has {width} features");
         let got = match values.len().checked_div(count) {
@@ -188,18 +188,18 @@ impl Scorer {
         Err(Error::data("score.features", what).got(got))
     }
 
-    fn run<T: Value>(&self, rows: Rows<'_, T>, scores: &mut [f64], parts: &[Vec<f64>]) {
+    fn run<T: Value>(&self, rows: ScorerRows<'_, T>, scores: &mut [f64], parts: &[Vec<f64>]) {
         let docs = scores.len();
         let worth = self.work(docs) / WORTH_A_THREAD;
         // Asking for the number of threads may start them.
         let threads = if worth < 2 { 1 } else { worth.min(parallel::num_threads()) };
-        let block = |scratch: &mut Scratch, first, scores: &mut [f64]| {
-            let context = Context { rows: rows.skip(first), first, docs: scores.len(), parts };
+        let block = |scratch: &mut ScorerScratch, first, scores: &mut [f64]| {
+            let context = BlockContext { rows: rows.skip(first), first, docs: scores.len(), parts };
             self.block(scratch, &context, scores);
         };
         if threads < 2 || docs <= 64 {
             let each = if docs <= self.few { FEW } else { self.kernels.block() };
-            return Scratch::with(|scratch| {
+            return ScorerScratch::with(|scratch| {
                 for (i, scores) in scores.chunks_mut(each).enumerate() {
                     block(scratch, i * each, scores);
                 }
@@ -208,15 +208,14 @@ impl Scorer {
         // The last blocks decide when all are done: no thread should have one more than another.
         let each = docs.div_ceil(threads).next_multiple_of(64).min(self.kernels.block());
         parallel::for_each_chunk(scores, each, |i, scores| {
-            Scratch::with(|scratch| block(scratch, i * each, scores));
+            ScorerScratch::with(|scratch| block(scratch, i * each, scores));
         });
     }
 }
 
-/// Shows all forests of a model in order, those of models inside it too.
-///
-/// But for what is scored for itself.
-fn visit<'a>(model: &'a Model, pool: &Pool<'a>, see: &mut impl FnMut(&'a Forest)) {
+/// Calls `see` with all forests of a model in order, those of models inside it too, but not with forests of
+/// precomputed parts.
+fn visit<'a>(model: &'a Model, pool: &RankerPool<'a>, see: &mut impl FnMut(&'a Forest)) {
     for component in model.components() {
         if pool.shared(component).is_some() {
             continue;
@@ -231,16 +230,16 @@ fn visit<'a>(model: &'a Model, pool: &Pool<'a>, see: &mut impl FnMut(&'a Forest)
 /// A scorer being built: what the parts of a model add their terms to.
 pub(super) struct ScorerBuilder<'a> {
     level: Level,
-    plan: Plan,
+    plan: CodePlan,
     program: Program,
-    apart: Apart,
-    pool: Pool<'a>,
+    precomputed: PrecomputedParts,
+    pool: RankerPool<'a>,
 }
 
 impl<'a> ScorerBuilder<'a> {
     /// Adds all terms of a model to the sum, as `composite` says.
     pub(super) fn model(&mut self, model: &'a Model) {
-        self.program.push(Step::Add(model.intercept()));
+        self.program.push(SumStep::Add(model.intercept()));
         for component in model.components() {
             if let Some(ranker) = self.pool.shared(component) {
                 self.shared(ranker, component);
@@ -265,7 +264,7 @@ impl<'a> ScorerBuilder<'a> {
 
     /// Adds a weighted value to the sum.
     pub(super) fn term(&mut self, feature: u32, weight: f64) {
-        self.program.push(Step::Term { feature, weight });
+        self.program.push(SumStep::Term { feature, weight });
     }
 
     /// Adds the score of a net to the sum.
@@ -275,19 +274,19 @@ impl<'a> ScorerBuilder<'a> {
 
     /// Adds the score of a stack to the sum.
     pub(super) fn stack(&mut self, stack: &'a Stack) {
-        let part = self.apart.push_stack(&self.pool, stack, self.level);
-        self.program.push(Step::Apart { part, weight: 1.0 });
+        let part = self.precomputed.push_stack(&self.pool, stack, self.level);
+        self.program.push(SumStep::Precomputed { part, weight: 1.0 });
     }
 
     /// Starts a new sum on top, with a first term.
     pub(super) fn open(&mut self, start: f64) {
         self.program.open();
-        self.program.push(Step::Add(start));
+        self.program.push(SumStep::Add(start));
     }
 
     /// Replaces the sum on top by a function of it.
     pub(super) fn apply(&mut self, map: impl ScoreMap + 'static) {
-        self.program.push(Step::Map(Box::new(map)));
+        self.program.push(SumStep::Map(Box::new(map)));
     }
 
     /// Takes the sum on top, and adds it so many times to the sum below.
@@ -304,12 +303,12 @@ impl<'a> ScorerBuilder<'a> {
     fn shared(&mut self, ranker: usize, component: &Component) {
         let (weight, normalisation) = (component.weight, component.normalisation);
         if normalisation.needs_queries() || normalisation == Normalisation::AsIs {
-            let part = self.apart.push(ranker, normalisation);
-            return self.program.push(Step::Apart { part, weight });
+            let part = self.precomputed.push(ranker, normalisation);
+            return self.program.push(SumStep::Precomputed { part, weight });
         }
-        let part = self.apart.push(ranker, Normalisation::AsIs);
+        let part = self.precomputed.push(ranker, Normalisation::AsIs);
         self.program.open();
-        self.program.push(Step::Apart { part, weight: 1.0 });
+        self.program.push(SumStep::Precomputed { part, weight: 1.0 });
         self.close_component(component);
     }
 
@@ -325,7 +324,7 @@ impl<'a> ScorerBuilder<'a> {
     }
 }
 
-/// The fault of rows without queries, for a model that cannot do without.
+/// The error of rows without queries, for a model that needs them.
 pub(super) fn no_queries(ranks: bool) -> Error {
     let what = if ranks {
         "this model ranks features within queries"

@@ -1,4 +1,4 @@
-//! Which thresholds are searched for, and in which column each split finds its code.
+//! The plan of codes: which thresholds each feature is searched for, and in which column a split finds its code.
 //!
 //! A *column* holds one code a doc. Where missing values go is part of the code: as a rule there is a
 //! number that they could be, one above the thresholds where they go right and below those where they
@@ -7,14 +7,14 @@
 //! which is above every one and goes right. More thresholds than fit a code are searched in several
 //! tables.
 
-use super::super::parts::{Cells, Forest, Set, ZERO};
+use super::super::parts::{CellType, Forest, Set, ZERO};
 use super::super::tree::{Split, Tree};
-use super::search::{Exact, Table, at_most};
+use super::search::{Exact, ThresholdTable, at_most};
 use std::collections::BTreeMap;
 
 /// All that becomes of a row before the trees see it.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct CodePlan {
     searches: Vec<Search>,
     columns: usize,
     /// The thresholds of each key, rising, and the number of its first search.
@@ -25,8 +25,8 @@ pub(super) struct Plan {
 /// One table, and the columns that it fills.
 #[derive(Debug)]
 pub(super) struct Search {
-    pub(super) source: Source,
-    pub(super) table: Table,
+    pub(super) source: ValueSource,
+    pub(super) table: ThresholdTable,
     /// For cells that are no `f32`.
     pub(super) exact: Option<Exact>,
     /// The column in which missing values get the code `missing`.
@@ -40,7 +40,7 @@ pub(super) struct Search {
 
 /// Where cells come from.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(super) enum ValueSource {
     Feature(u32),
     /// What counts as zero is 0, where a threshold could tell.
     Flushed(u32),
@@ -53,11 +53,11 @@ pub(super) enum Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     feature: u32,
-    kind: Kind,
+    kind: CellKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum CellKind {
     Narrow,
     Wide,
     NarrowZeros,
@@ -65,16 +65,23 @@ enum Kind {
     Set(usize),
 }
 
+/// A split on codes: a doc goes left iff its code in the column is at most the threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CodeTest {
+    pub(super) column: u32,
+    pub(super) threshold: u8,
+}
+
 /// Gathers thresholds of forests until the plan is made.
 #[derive(Debug, Default)]
-pub(super) struct Planner {
+pub(super) struct CodePlanner {
     /// Each with whether missing values go left.
     thresholds: BTreeMap<Key, Vec<(f64, bool)>>,
     /// Each with its number.
     sets: BTreeMap<Set, usize>,
 }
 
-impl Planner {
+impl CodePlanner {
     pub(super) fn add(&mut self, forest: &Forest) {
         for set in forest.sets() {
             let next = self.sets.len();
@@ -87,8 +94,8 @@ impl Planner {
         }
     }
 
-    pub(super) fn finish(self) -> Plan {
-        let mut plan = Plan { sets: self.sets, ..Plan::default() };
+    pub(super) fn finish(self) -> CodePlan {
+        let mut plan = CodePlan { sets: self.sets, ..CodePlan::default() };
         let mut sets: Vec<&Set> = plan.sets.keys().collect();
         sets.sort_unstable_by_key(|set| plan.sets[*set]);
         let sets: Vec<Membership> = sets.into_iter().map(Membership::new).collect();
@@ -99,7 +106,7 @@ impl Planner {
             thresholds.dedup();
             let first = plan.searches.len();
             let mut sides = &sides[..];
-            for some in thresholds.chunks(Table::LIMIT) {
+            for some in thresholds.chunks(ThresholdTable::LIMIT) {
                 let count = sides.partition_point(|side| side.0 <= some[some.len() - 1]);
                 let (own, others) = sides.split_at(count);
                 plan.searches.push(Search::new(source(key, some, &sets), key, some, own));
@@ -111,7 +118,7 @@ impl Planner {
     }
 }
 
-impl Plan {
+impl CodePlan {
     pub(super) fn searches(&self) -> &[Search] {
         &self.searches
     }
@@ -121,35 +128,36 @@ impl Plan {
         self.columns
     }
 
-    /// The column of a split, and the largest code there that goes left.
+    /// A split as a test of codes.
     ///
     /// Every split asked for must have been added to the planner.
-    pub(super) fn place(&mut self, forest: &Forest, split: &Split) -> (u32, u8) {
+    pub(super) fn place(&mut self, forest: &Forest, split: &Split) -> CodeTest {
         let key = key(&self.sets, forest, split);
         let (thresholds, first) = &self.keys[&key];
         let wanted = threshold(key, split);
         let at = thresholds.partition_point(|&t| t < wanted);
-        let search = &mut self.searches[first + at / Table::LIMIT];
+        let search = &mut self.searches[first + at / ThresholdTable::LIMIT];
         let is_first = search.is_single || split.missing_left;
         let column = if is_first { &mut search.column } else { &mut search.right };
         let column = *column.get_or_insert_with(|| {
             self.columns += 1;
             self.columns - 1
         });
-        (column as u32, (at % Table::LIMIT) as u8)
+        let threshold = (at % ThresholdTable::LIMIT) as u8;
+        CodeTest { column: column as u32, threshold }
     }
 }
 
-fn source(key: Key, thresholds: &[f64], sets: &[Membership]) -> Source {
+fn source(key: Key, thresholds: &[f64], sets: &[Membership]) -> ValueSource {
     match key.kind {
-        Kind::Narrow => Source::Feature(key.feature),
+        CellKind::Narrow => ValueSource::Feature(key.feature),
         // All that counts as zero goes where 0 goes, but at thresholds within.
-        Kind::Wide if !thresholds.iter().any(|&t| (-ZERO..ZERO).contains(&t)) => {
-            Source::Feature(key.feature)
+        CellKind::Wide if !thresholds.iter().any(|&t| (-ZERO..ZERO).contains(&t)) => {
+            ValueSource::Feature(key.feature)
         }
-        Kind::Wide => Source::Flushed(key.feature),
-        Kind::NarrowZeros | Kind::WideZeros => Source::ZeroAsMissing(key.feature),
-        Kind::Set(set) => Source::Set(sets[set].clone()),
+        CellKind::Wide => ValueSource::Flushed(key.feature),
+        CellKind::NarrowZeros | CellKind::WideZeros => ValueSource::ZeroAsMissing(key.feature),
+        CellKind::Set(set) => ValueSource::Set(sets[set].clone()),
     }
 }
 
@@ -157,14 +165,14 @@ fn key(sets: &BTreeMap<Set, usize>, forest: &Forest, split: &Split) -> Key {
     if let Some(set) = (split.feature as usize).checked_sub(forest.num_features()) {
         let set = &forest.sets()[set];
         let at = sets.get(set).copied().unwrap_or_default();
-        return Key { feature: set.feature, kind: Kind::Set(at) };
+        return Key { feature: set.feature, kind: CellKind::Set(at) };
     }
     let zeros = forest.zero_is_missing().binary_search(&split.feature).is_ok();
     let kind = match (forest.cells(), zeros) {
-        (Cells::F32, false) => Kind::Narrow,
-        (Cells::F32, true) => Kind::NarrowZeros,
-        (Cells::F64, false) => Kind::Wide,
-        (Cells::F64, true) => Kind::WideZeros,
+        (CellType::F32, false) => CellKind::Narrow,
+        (CellType::F32, true) => CellKind::NarrowZeros,
+        (CellType::F64, false) => CellKind::Wide,
+        (CellType::F64, true) => CellKind::WideZeros,
     };
     Key { feature: split.feature, kind }
 }
@@ -174,17 +182,17 @@ fn threshold(key: Key, split: &Split) -> f64 {
     // The sum makes -0 a 0, which is the same threshold.
     let threshold = split.threshold + 0.0;
     match key.kind {
-        Kind::Narrow | Kind::NarrowZeros => f64::from(at_most(threshold)),
-        Kind::Wide | Kind::WideZeros | Kind::Set(_) => threshold,
+        CellKind::Narrow | CellKind::NarrowZeros => f64::from(at_most(threshold)),
+        CellKind::Wide | CellKind::WideZeros | CellKind::Set(_) => threshold,
     }
 }
 
 impl Search {
-    fn new(source: Source, key: Key, thresholds: &[f64], sides: &[(f64, bool)]) -> Self {
+    fn new(source: ValueSource, key: Key, thresholds: &[f64], sides: &[(f64, bool)]) -> Self {
         let singles: Vec<f32> = thresholds.iter().map(|&t| at_most(t)).collect();
-        let table = Table::new(&singles);
-        let exact =
-            matches!(key.kind, Kind::Wide | Kind::WideZeros).then(|| Exact::new(thresholds));
+        let table = ThresholdTable::new(&singles);
+        let exact = matches!(key.kind, CellKind::Wide | CellKind::WideZeros)
+            .then(|| Exact::new(thresholds));
         // The thresholds where missing values go right come first, and none comes again.
         let is_single = sides.len() == thresholds.len() && sides.is_sorted_by_key(|side| side.1);
         let rights = sides.partition_point(|side| !side.1);

@@ -1,13 +1,13 @@
-//! The sum as a list of steps, and the trees in the forms that the kernels take.
+//! The program of a scorer: the steps that compute a model's sum, and its trees in the forms that kernels run.
 
 use super::super::normalisation::Normalisation;
 use super::super::parts::Expectation;
 use super::super::parts::Forest;
 use super::super::parts::mlp::Net;
 use super::super::tree::Tree;
-use super::mux::{Circuit, Circuits};
-use super::plan::Plan;
-use super::planes::{Chunk, Chunks};
+use super::bit_circuit::{TreeChunk, TreeChunks};
+use super::byte_circuit::{ByteCircuit, ByteCircuits};
+use super::plan::{CodePlan, CodeTest};
 use super::walk::{Walk, Walks};
 
 /// A function of one score.
@@ -24,29 +24,28 @@ impl ScoreMap for Normalisation {
     }
 }
 
-/// What is done to the sums of a block of docs.
+/// A step of a program: it changes the sums of a block of docs.
 ///
-/// Sums stand on a stack; a step changes the one on top.
+/// There is a stack of sums; most steps change the one on top.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum SumStep {
     /// Adds a constant.
     Add(f64),
     /// Adds leaf values of trees, one after the other.
     Trees(Trees),
     /// Adds a weighted value.
     Term { feature: u32, weight: f64 },
-    /// Adds what a net says.
+    /// Adds the scores of a net.
     Net(Box<Net>),
-    /// Adds what a part says that was scored for itself.
-    Apart { part: usize, weight: f64 },
+    /// Adds the weighted scores of a precomputed part.
+    Precomputed { part: usize, weight: f64 },
     /// Replaces the sum by a function of it.
     Map(Box<dyn ScoreMap>),
     /// Puts a new sum of 0 on the stack.
     Open,
     /// Takes a sum from the stack, normalises it, and adds it to the one below.
     Close { weight: f64, mean: f64, scale: f64 },
-    /// Takes the margins of classes from the stack, and adds the gain that they let expect to the
-    /// sum below.
+    /// Takes the margins of classes from the stack, and adds their expected gain to the sum below.
     Expect(Expectation),
 }
 
@@ -55,10 +54,10 @@ pub(super) enum Step {
 pub(super) struct Trees {
     /// In order: for blocks.
     pub(super) order: Vec<Form>,
-    pub(super) circuits: Circuits,
+    pub(super) circuits: ByteCircuits,
     /// In order, where the level has planes: for blocks.
     pub(super) stages: Vec<Stage>,
-    chunks: Chunks,
+    chunks: TreeChunks,
     /// All of them: for few docs, and the large ones for blocks.
     pub(super) walks: Walks,
 }
@@ -66,14 +65,14 @@ pub(super) struct Trees {
 /// How trees that follow each other are evaluated for a block, where the level has planes.
 #[derive(Debug)]
 pub(super) enum Stage {
-    Chunk(Chunk),
+    Chunk(TreeChunk),
     Walk(Walk),
 }
 
 impl Trees {
     /// Adds a tree to the stages.
-    fn stage(&mut self, tree: &Tree, places: &[(u32, u8)], walk: Walk) {
-        let (full, walk) = match Chunks::number(tree, places) {
+    fn stage(&mut self, tree: &Tree, places: &[CodeTest], walk: Walk) {
+        let (full, walk) = match TreeChunks::number(tree, places) {
             Some(numbered) => (self.chunks.push(tree, places, numbered), None),
             None => (self.chunks.take(), Some(walk)),
         };
@@ -85,13 +84,13 @@ impl Trees {
 /// How a tree is evaluated for a block.
 #[derive(Debug)]
 pub(super) enum Form {
-    Circuit(Circuit),
+    Circuit(ByteCircuit),
     Walk(Walk),
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Program {
-    steps: Vec<Step>,
+    steps: Vec<SumStep>,
     depth: usize,
     deepest: usize,
     num_ops: usize,
@@ -107,7 +106,7 @@ impl Program {
         Self { has_planes, ..Self::default() }
     }
 
-    pub(super) fn steps(&self) -> &[Step] {
+    pub(super) fn steps(&self) -> &[SumStep] {
         &self.steps
     }
 
@@ -131,36 +130,36 @@ impl Program {
         block.checked_div(walks).unwrap_or_default().clamp(1, 64)
     }
 
-    pub(super) fn push(&mut self, step: Step) {
+    pub(super) fn push(&mut self, step: SumStep) {
         self.steps.push(step);
     }
 
     /// Adds a net.
     pub(super) fn net(&mut self, net: Net) {
         self.net_ops = self.net_ops.saturating_add(net.num_ops());
-        self.push(Step::Net(Box::new(net)));
+        self.push(SumStep::Net(Box::new(net)));
     }
 
     pub(super) fn open(&mut self) {
         self.depth += 1;
         self.deepest = self.deepest.max(self.depth);
-        self.push(Step::Open);
+        self.push(SumStep::Open);
     }
 
     pub(super) fn close(&mut self, weight: f64, mean: f64, scale: f64) {
         self.depth -= 1;
-        self.push(Step::Close { weight, mean, scale });
+        self.push(SumStep::Close { weight, mean, scale });
     }
 
     pub(super) fn expect(&mut self, expectation: Expectation) {
         self.depth -= expectation.num_margins();
-        self.push(Step::Expect(expectation));
+        self.push(SumStep::Expect(expectation));
     }
 
     /// Ends the adding of steps.
     pub(super) fn finish(&mut self) {
         for step in &mut self.steps {
-            if let Step::Trees(trees) = step {
+            if let SumStep::Trees(trees) = step {
                 trees.walks.sort();
                 let last = trees.chunks.take();
                 trees.stages.extend(last.map(Stage::Chunk));
@@ -169,15 +168,15 @@ impl Program {
     }
 
     /// Adds a tree to the trees before it, if they are the last step.
-    pub(super) fn tree(&mut self, plan: &mut Plan, forest: &Forest, tree: &Tree) {
+    pub(super) fn tree(&mut self, plan: &mut CodePlan, forest: &Forest, tree: &Tree) {
         if tree.splits().is_empty() {
-            return self.push(Step::Add(tree.leaves()[0].value));
+            return self.push(SumStep::Add(tree.leaves()[0].value));
         }
-        if !matches!(self.steps.last(), Some(Step::Trees(_))) {
-            self.push(Step::Trees(Trees::default()));
+        if !matches!(self.steps.last(), Some(SumStep::Trees(_))) {
+            self.push(SumStep::Trees(Trees::default()));
         }
-        let Some(Step::Trees(trees)) = self.steps.last_mut() else { return };
-        let places: Vec<(u32, u8)> =
+        let Some(SumStep::Trees(trees)) = self.steps.last_mut() else { return };
+        let places: Vec<CodeTest> =
             tree.splits().iter().map(|split| plan.place(forest, split)).collect();
         let walk = trees.walks.push(tree, &places);
         self.num_steps += walk.steps();

@@ -1,4 +1,4 @@
-//! Rows of values as callers have them.
+//! Rows of values, `f32` or `f64`, as callers pass them.
 
 use super::super::parts::{is_zero, nearest};
 
@@ -65,12 +65,12 @@ pub(in crate::model) fn of_single<T: Value>(single: f32) -> T {
 
 /// Rows, one after the other.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rows<'a, T> {
+pub(super) struct ScorerRows<'a, T> {
     values: &'a [T],
     width: usize,
 }
 
-impl<'a, T: Value> Rows<'a, T> {
+impl<'a, T: Value> ScorerRows<'a, T> {
     pub(super) fn new(values: &'a [T], width: usize) -> Self {
         Self { values, width }
     }

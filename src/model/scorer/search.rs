@@ -8,14 +8,14 @@
 
 /// The thresholds of one feature, at most [`LIMIT`](Self::LIMIT) of them.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct ThresholdTable {
     /// Level order from place 1 on.
     places: Box<[f32]>,
     /// The number of levels, at least [`FEWEST`](Self::FEWEST).
     levels: u32,
 }
 
-impl Table {
+impl ThresholdTable {
     /// So that codes and places fit a byte, and 255 is free for missing values that go right.
     pub(super) const LIMIT: usize = 255;
     /// Four levels lie in sixteen places, which one vector holds.
@@ -108,7 +108,7 @@ pub(super) struct Exact {
 }
 
 impl Exact {
-    /// For at most [`Table::LIMIT`] rising thresholds.
+    /// For at most [`ThresholdTable::LIMIT`] rising thresholds.
     pub(super) fn new(thresholds: &[f64]) -> Self {
         let mut all = Box::new([f64::INFINITY; 256]);
         all[..thresholds.len()].copy_from_slice(thresholds);
@@ -141,7 +141,7 @@ mod tests {
     fn a_code_is_the_number_of_thresholds_below() {
         for count in [0, 1, 2, 14, 15, 16, 31, 32, 100, 127, 128, 254, 255] {
             let thresholds: Vec<f32> = (0..count).map(|i| i as f32 * 0.5 - 20.0).collect();
-            let table = Table::new(&thresholds);
+            let table = ThresholdTable::new(&thresholds);
             let mut cells: Vec<f32> = vec![f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.0, -0.0];
             cells.extend(thresholds.iter().flat_map(|t| [*t, t.next_up(), t.next_down()]));
             let mut codes = vec![0; cells.len()];
@@ -157,7 +157,8 @@ mod tests {
     fn doubles_that_share_a_single_are_told_apart() {
         let near = |i: i32| 1.0 + f64::from(i) * 1e-9;
         let thresholds: Vec<f64> = (-40..40).filter(|i| i % 3 != 0).map(near).collect();
-        let table = Table::new(&thresholds.iter().map(|&t| at_most(t)).collect::<Vec<_>>());
+        let table =
+            ThresholdTable::new(&thresholds.iter().map(|&t| at_most(t)).collect::<Vec<_>>());
         let exact = Exact::new(&thresholds);
         let others = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e300, 1e300, 1e-300];
         for value in (-50..50).map(near).chain(others) {

@@ -1,15 +1,16 @@
-//! Trees as nodes to walk down: for one to a few docs, and for trees of many leaves.
+//! Evaluation of trees by walking from the root to a leaf: for one to a few docs, and for trees with many leaves.
 //!
 //! The two children of a split stand side by side, so that a step is a sum without a branch; a leaf
 //! leads to itself, so that all walks of a group take as many steps as the longest. Eight walks go
 //! side by side and hide each other's waits.
 
 use super::super::tree::{Child, Tree};
+use super::plan::CodeTest;
 
 /// The walks of some trees.
 #[derive(Debug, Default)]
 pub(super) struct Walks {
-    nodes: Vec<Node>,
+    nodes: Vec<WalkNode>,
     /// The value of each node that is a leaf.
     values: Vec<f64>,
     /// All trees: the shortest first, so that a group's walks are about equally long.
@@ -34,7 +35,7 @@ impl Walk {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Node {
+struct WalkNode {
     /// The left child; the right one is next. A leaf's is itself.
     left: u32,
     /// The column, and the largest code that goes left, 255 in a leaf.
@@ -46,10 +47,10 @@ struct Node {
 const WIDE: usize = 8;
 
 impl Walks {
-    /// Adds a tree; `places` are the column and code of each split.
-    pub(super) fn push(&mut self, tree: &Tree, places: &[(u32, u8)]) -> Walk {
+    /// Adds a tree; `places` are the tests of its splits.
+    pub(super) fn push(&mut self, tree: &Tree, places: &[CodeTest]) -> Walk {
         let root = self.nodes.len() as u32;
-        let leaf = Node { left: 0, column: 0, threshold: u8::MAX };
+        let leaf = WalkNode { left: 0, column: 0, threshold: u8::MAX };
         self.nodes.push(leaf);
         self.values.push(0.0);
         // Splits that have a node, with its place and its depth.
@@ -65,8 +66,8 @@ impl Walks {
                 }
                 Child::Split(at) => {
                     let left = self.nodes.len() as u32;
-                    let (column, threshold) = places[at as usize];
-                    self.nodes[node as usize] = Node { left, column, threshold };
+                    let CodeTest { column, threshold } = places[at as usize];
+                    self.nodes[node as usize] = WalkNode { left, column, threshold };
                     self.nodes.extend([leaf; 2]);
                     self.values.extend([0.0; 2]);
                     let split = &tree.splits()[at as usize];

@@ -1,10 +1,10 @@
 //! LightGBM's text to a model.
 
 use super::super::super::normalisation::Normalisation;
-use super::super::super::parts::{Cells, Forest, Set};
+use super::super::super::parts::{CellType, Forest, Set};
 use super::super::super::tree::{Child, Leaf, Split, Tree};
 use super::super::super::{Component, Model, Part};
-use super::super::arrange::{Node, arrange};
+use super::super::arrange::{ForeignNode, arrange};
 use super::{CATEGORICAL, DEFAULT_LEFT, Missing};
 use crate::error::{Error, Result, foreign};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub fn read(text: &str) -> Result<Model> {
         return Err(header.fault("max_feature_idx", &last.to_string()));
     }
     let features = last as usize + 1;
-    let mut reading = Reading::default();
+    let mut reading = LightgbmReader::default();
     let mut ended = false;
     for (number, section) in sections.enumerate() {
         if ended {
@@ -118,7 +118,7 @@ impl<'a> Section<'a> {
 
 /// Forests read so far.
 #[derive(Default)]
-struct Reading {
+struct LightgbmReader {
     trees: Vec<Tree>,
     sets: Vec<Set>,
     /// What is missing in each feature.
@@ -126,12 +126,12 @@ struct Reading {
 }
 
 /// The sets of one tree.
-struct Categories {
+struct LightgbmCategories {
     bounds: Vec<usize>,
     words: Vec<u32>,
 }
 
-impl Reading {
+impl LightgbmReader {
     fn tree(&mut self, section: &Section<'_>) -> Result<Tree> {
         if section.number_or::<u32>("is_linear", 0)? != 0 {
             return Err(Error::model("lightgbm.linear", "linear leaves cannot be read"));
@@ -156,12 +156,12 @@ impl Reading {
                 let leaf = usize::try_from(-1 - at).ok().filter(|&leaf| leaf < leaves);
                 let leaf = leaf.ok_or_else(beyond)?;
                 let (value, cover) = (values[leaf], covers[leaf]);
-                return Ok(Node::Leaf(Leaf { value, cover, docs: docs[leaf] as u64 }));
+                return Ok(ForeignNode::Leaf(Leaf { value, cover, docs: docs[leaf] as u64 }));
             }
             let split = usize::try_from(at).ok().filter(|&split| split + 1 < leaves);
             let split = split.ok_or_else(beyond)?;
             let (left, right) = (children[0][split], children[1][split]);
-            Ok(Node::Split { split: splits[split].clone(), left, right })
+            Ok(ForeignNode::Split { split: splits[split].clone(), left, right })
         })
     }
 
@@ -172,7 +172,7 @@ impl Reading {
         let reductions = section.statistics("split_gain", count)?;
         let covers = section.statistics("internal_weight", count)?;
         let docs = section.statistics("internal_count", count)?;
-        let categories = Categories {
+        let categories = LightgbmCategories {
             bounds: section.words("cat_boundaries").filter_map(|w| w.parse().ok()).collect(),
             words: section.words("cat_threshold").filter_map(|w| w.parse().ok()).collect(),
         };
@@ -204,7 +204,7 @@ impl Reading {
     }
 
     /// The threshold of a categorical split is the number of its set; missing values go right.
-    fn categorical(&mut self, split: &Split, all: &Categories) -> Option<Split> {
+    fn categorical(&mut self, split: &Split, all: &LightgbmCategories) -> Option<Split> {
         let number = split.threshold as usize;
         let (from, to) = (*all.bounds.get(number)?, *all.bounds.get(number + 1)?);
         let words = all.words.get(from..to)?;
@@ -236,7 +236,7 @@ impl Reading {
 
     fn finish(self, features: usize, averages: bool) -> Result<Component> {
         let zeros = self.zeros.into_iter().filter(|(_, zero)| *zero).map(|(feature, _)| feature);
-        let mut forest = Forest::foreign(features, Cells::F64, zeros.collect(), self.sets)?;
+        let mut forest = Forest::foreign(features, CellType::F64, zeros.collect(), self.sets)?;
         for tree in self.trees {
             let (mut splits, leaves) = (tree.splits().to_vec(), tree.leaves().to_vec());
             for split in &mut splits {

@@ -2,7 +2,7 @@
 
 use super::super::super::Model;
 use super::super::super::normalisation::Normalisation;
-use super::super::super::parts::{Cells, Forest, ScoreTerms};
+use super::super::super::parts::{CellType, Forest, ScoreTerms};
 use super::super::super::tree::{Child, Leaf, Split, Tree};
 use super::{CATEGORICAL, DEFAULT_LEFT, Missing};
 use crate::error::{Error, Result};
@@ -103,7 +103,7 @@ impl<'a> Written<'a> {
         let Some(set) = (split.feature as usize).checked_sub(forest.num_features()) else {
             let zero = forest.zero_is_missing().binary_search(&split.feature).is_ok();
             let missing = if zero { Missing::Zero } else { Missing::NaN };
-            if forest.cells() == Cells::F32 {
+            if forest.cells() == CellType::F32 {
                 split.threshold = largest(split.threshold);
             }
             return Ok(default | missing.bits());

@@ -1,10 +1,10 @@
 //! XGBoost's JSON to a model.
 
 use super::super::super::parts::Linear;
-use super::super::super::parts::{Cells, Forest, Set};
+use super::super::super::parts::{CellType, Forest, Set};
 use super::super::super::tree::{Child, Leaf, Split, Tree};
 use super::super::super::{Component, Model, Part};
-use super::super::arrange::{Node, arrange};
+use super::super::arrange::{ForeignNode, arrange};
 use super::super::ubjson;
 use crate::error::{Error, Result};
 use serde_json::Value;
@@ -117,7 +117,7 @@ fn forest(model: &mut Model, booster: &Value, weights: Option<&[f64]>) -> Result
     let mut sets = Vec::new();
     let mut grown = Vec::new();
     for (number, tree) in trees.iter().enumerate() {
-        let mut grew = Nodes::of(tree, features)
+        let mut grew = XgboostNodes::of(tree, features)
             .and_then(|nodes| nodes.tree(&mut sets))
             .map_err(|error| error.hint(format!("in tree {number}")))?;
         if let Some(weights) = weights {
@@ -125,7 +125,7 @@ fn forest(model: &mut Model, booster: &Value, weights: Option<&[f64]>) -> Result
         }
         grown.push(grew);
     }
-    let mut forest = Forest::foreign(features, Cells::F32, vec![], sets)?;
+    let mut forest = Forest::foreign(features, CellType::F32, vec![], sets)?;
     for tree in grown {
         forest.push(tree)?;
     }
@@ -133,7 +133,7 @@ fn forest(model: &mut Model, booster: &Value, weights: Option<&[f64]>) -> Result
 }
 
 /// A tree as XGBoost has it: lists by node.
-struct Nodes {
+struct XgboostNodes {
     features: usize,
     left: Vec<i64>,
     right: Vec<i64>,
@@ -146,7 +146,7 @@ struct Nodes {
     categories: BTreeMap<i64, Vec<u32>>,
 }
 
-impl Nodes {
+impl XgboostNodes {
     fn of(tree: &Value, features: usize) -> Result<Self> {
         if number(&tree["tree_param"]["size_leaf_vector"]).unwrap_or(0.0) > 1.0 {
             return Err(Error::model("xgboost.classes", "leaves of many values cannot be read"));
@@ -182,7 +182,7 @@ impl Nodes {
             let at = at.ok_or_else(|| fault("left_children").got(node))?;
             let cover = self.hessians[at];
             if self.left[at] < 0 {
-                return Ok(Node::Leaf(Leaf { value: self.conditions[at], cover, docs: 0 }));
+                return Ok(ForeignNode::Leaf(Leaf { value: self.conditions[at], cover, docs: 0 }));
             }
             let feature = u32::try_from(self.indices[at]).ok();
             let feature = feature.filter(|&f| (f as usize) < self.features);
@@ -209,13 +209,13 @@ impl Nodes {
                 // Those in the set go right there, and left here.
                 let split =
                     on_set(categories.clone(), Split { missing_left: !default_left, ..split });
-                return Ok(Node::Split { split, left: right, right: left });
+                return Ok(ForeignNode::Split { split, left: right, right: left });
             }
             if split.threshold == f64::NEG_INFINITY {
                 // Nothing but missing values goes left: nothing is in no set.
-                return Ok(Node::Split { split: on_set(vec![], split), left, right });
+                return Ok(ForeignNode::Split { split: on_set(vec![], split), left, right });
             }
-            Ok(Node::Split { split, left, right })
+            Ok(ForeignNode::Split { split, left, right })
         })
     }
 }

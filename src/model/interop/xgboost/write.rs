@@ -60,7 +60,7 @@ fn condition(threshold: f64) -> f32 {
 }
 
 /// A node as XGBoost lists it.
-struct Node {
+struct XgboostNode {
     /// -1 in a leaf.
     left: i64,
     parent: i64,
@@ -74,17 +74,17 @@ struct Node {
 }
 
 /// The nodes of a tree, the two children of a split side by side, as XGBoost's scorer expects.
-fn listed(tree: &Tree) -> Vec<Node> {
+fn listed(tree: &Tree) -> Vec<XgboostNode> {
     // The root has the largest `i32` for its parent.
     let root = if tree.splits().is_empty() { Child::Leaf(0) } else { Child::Split(0) };
     let mut open = std::collections::VecDeque::from([(root, i64::from(i32::MAX))]);
-    let mut nodes: Vec<Node> = Vec::new();
+    let mut nodes: Vec<XgboostNode> = Vec::new();
     let mut next = 1;
     while let Some((child, parent)) = open.pop_front() {
         nodes.push(match child {
             Child::Leaf(at) => {
                 let leaf = &tree.leaves()[at as usize];
-                Node {
+                XgboostNode {
                     left: -1,
                     parent,
                     default_left: false,
@@ -99,7 +99,7 @@ fn listed(tree: &Tree) -> Vec<Node> {
                 let this = nodes.len() as u32;
                 open.extend([(split.left, i64::from(this)), (split.right, i64::from(this))]);
                 next += 2;
-                Node {
+                XgboostNode {
                     left: next - 2,
                     parent,
                     default_left: split.missing_left,
@@ -116,7 +116,7 @@ fn listed(tree: &Tree) -> Vec<Node> {
 
 fn nodes(id: usize, tree: &Tree, features: usize) -> Value {
     let nodes = listed(tree);
-    let each = |field: &dyn Fn(&Node) -> Value| nodes.iter().map(field).collect::<Vec<_>>();
+    let each = |field: &dyn Fn(&XgboostNode) -> Value| nodes.iter().map(field).collect::<Vec<_>>();
     let empty: [i64; 0] = [];
     json!({
         "id": id,

@@ -1,4 +1,4 @@
-//! A net: values made comparable, none to two hidden layers of units, one unit that is the score.
+//! A feed-forward net (multi-layer perceptron) with up to two hidden layers and one output, the score.
 //!
 //! An *input* is a feature taken as it is or as its logarithm, less a mean and divided by a scale, in
 //! single precision; a missing value becomes 0, and none goes beyond a *limit*. A hidden unit is
@@ -38,9 +38,9 @@ pub(crate) const MOST_LAYERS: usize = 2;
 /// The most units of a hidden layer.
 pub(crate) const MOST_UNITS: usize = 4096;
 
-/// A feature as a net sees it: `(value - mean) / scale`.
+/// An input of a net: a standardised feature, `(value - mean) / scale`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Input {
+pub struct NetInput {
     /// Which feature.
     pub feature: u32,
     /// Whether `value` is `ln(1 + x)` of the feature's value x, and `-ln(1 - x)` where x is negative.
@@ -51,30 +51,30 @@ pub struct Input {
     pub scale: f32,
 }
 
-/// Units that see all values of the layer before.
+/// A fully connected layer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Layer {
-    /// What each unit adds to its sum.
+    /// The bias of each unit.
     pub biases: Vec<f32>,
     /// The weights of the first unit, then those of the second, and so on.
     pub weights: Vec<f32>,
 }
 
-/// A net, checked.
+/// A net whose numbers have been checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mlp {
-    inputs: Vec<Input>,
+    inputs: Vec<NetInput>,
     limit: f32,
     layers: Vec<Layer>,
 }
 
 impl Mlp {
     /// A net of inputs, which are cut off at `limit`, and layers, of which the last has one unit.
-    pub fn new(inputs: Vec<Input>, limit: f32, layers: Vec<Layer>) -> Result<Self> {
+    pub fn new(inputs: Vec<NetInput>, limit: f32, layers: Vec<Layer>) -> Result<Self> {
         if !(limit > 0.0 && limit <= 1e6) {
             return Err(number("the limit of a net's inputs").got(limit).expected("> 0, <= 1e6"));
         }
-        for Input { feature, mean, scale, .. } in &inputs {
+        for NetInput { feature, mean, scale, .. } in &inputs {
             let usable = |x: f32| x.is_finite() && x > 0.0;
             if !mean.is_finite() || !usable(*scale) || !usable(1.0 / scale) {
                 let what = format!("the mean and the scale of feature {feature}");
@@ -94,8 +94,8 @@ impl Mlp {
         Ok(Self { inputs, limit, layers })
     }
 
-    /// What the net looks at, by rising feature.
-    pub fn inputs(&self) -> &[Input] {
+    /// The inputs, by rising feature.
+    pub fn inputs(&self) -> &[NetInput] {
         &self.inputs
     }
 
@@ -138,9 +138,9 @@ impl Mlp {
         Self::new(self.inputs.clone(), self.limit, layers)
     }
 
-    /// What it says of a row, one unit after the other: the slow twin of what scores.
+    /// The score of a row, computed one unit after the other: the slow oracle of the scorer.
     pub fn score<T: Copy + Into<f64>>(&self, row: &[T]) -> f64 {
-        let input = |input: &Input| {
+        let input = |input: &NetInput| {
             let value = super::nearest(row[input.feature as usize].into());
             let value = if input.log { signed_log(value) } else { value };
             let value = (value - input.mean) * (1.0 / input.scale);
@@ -177,7 +177,7 @@ impl ModelPart for Mlp {
         let mut inputs = Vec::new();
         for _ in 0..count {
             let mut line = reader.line()?;
-            inputs.push(Input {
+            inputs.push(NetInput {
                 feature: line.parse("a feature")?,
                 log: match line.word("x or log")? {
                     "x" => false,

@@ -10,7 +10,7 @@
 //! ```
 
 use super::kernel::{self, LANES, Rows, Scaling, padded};
-use super::{Input, Layer, Mlp};
+use super::{Layer, Mlp, NetInput};
 use crate::error::Result;
 use crate::simd::Level;
 use std::ops::Range;
@@ -71,9 +71,9 @@ pub(crate) struct Net {
 
 impl Net {
     /// A net whose weights are all 0.
-    pub(crate) fn zero(inputs: &[Input], limit: f32, hidden: &[usize]) -> Self {
+    pub(crate) fn zero(inputs: &[NetInput], limit: f32, hidden: &[usize]) -> Self {
         let any_log = inputs.iter().any(|input| input.log);
-        let log = |input: &Input| f32::from(u8::from(input.log));
+        let log = |input: &NetInput| f32::from(u8::from(input.log));
         let scaling = Scaling {
             means: inputs.iter().map(|input| input.mean).collect(),
             factors: inputs.iter().map(|input| 1.0 / input.scale).collect(),
@@ -109,7 +109,7 @@ impl Net {
 
     /// The same net as a part of a model; `inputs` are those it was made of.
     #[cfg_attr(not(feature = "train"), expect(dead_code, reason = "what training calls"))]
-    pub(crate) fn to_mlp(&self, inputs: &[Input]) -> Result<Mlp> {
+    pub(crate) fn to_mlp(&self, inputs: &[NetInput]) -> Result<Mlp> {
         let Shape { sizes, widths, blocks, output } = &self.shape;
         let mut layers = Vec::with_capacity(blocks.len() + 1);
         for (at, block) in blocks.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! 32 docs or 8 cells an instruction.
 #![expect(unsafe_code, reason = "a kernel: AVX2 behind a run-time check")]
 
-use super::super::search::Table;
+use super::super::search::ThresholdTable;
 use super::{Kernels, Lane, Op, SLOTS, Sheet, Slots};
 use crate::simd::Level;
 use std::arch::x86_64::{
@@ -62,7 +62,7 @@ fn store(lane: &mut Lane, half: usize, value: __m256i) {
     unsafe { _mm256_store_si256(halves[half].as_mut_ptr().cast(), value) }
 }
 
-pub(super) fn encode(kernels: Kernels, table: &Table, cells: &[f32], codes: &mut [u8]) {
+pub(super) fn encode(kernels: Kernels, table: &ThresholdTable, cells: &[f32], codes: &mut [u8]) {
     debug_assert!(kernels.has(Level::Avx2));
     // SAFETY: `Kernels` of this level exist only where `Level::Avx2.is_available()`.
     unsafe { search(table, cells, codes) }
@@ -70,7 +70,7 @@ pub(super) fn encode(kernels: Kernels, table: &Table, cells: &[f32], codes: &mut
 
 /// Eight searches at once: the first five levels in registers, the others gathered.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn search(table: &Table, cells: &[f32], codes: &mut [u8]) {
+fn search(table: &ThresholdTable, cells: &[f32], codes: &mut [u8]) {
     let places = table.places();
     let last = _mm256_set1_epi32((1 << table.levels()) - 1);
     let codes = &mut codes[..cells.len()];

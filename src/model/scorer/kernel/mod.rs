@@ -10,8 +10,8 @@ mod avx512;
 mod portable;
 
 use super::BLOCK;
-use super::planes::Chunk;
-use super::search::Table;
+use super::bit_circuit::TreeChunk;
+use super::search::ThresholdTable;
 use crate::simd::Level;
 
 /// 64 docs.
@@ -145,7 +145,7 @@ impl Kernels {
     pub(super) fn chunk(
         self,
         sheet: Sheet<'_>,
-        chunk: &Chunk,
+        chunk: &TreeChunk,
         planes: &mut [Lane],
         sums: &mut [f64],
     ) {
@@ -170,7 +170,7 @@ impl Kernels {
     }
 
     /// Finds the codes of cells.
-    pub(super) fn encode(self, table: &Table, cells: &[f32], codes: &mut [u8]) {
+    pub(super) fn encode(self, table: &ThresholdTable, cells: &[f32], codes: &mut [u8]) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => avx512::encode(self, table, cells, codes),

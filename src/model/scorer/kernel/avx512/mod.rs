@@ -7,8 +7,8 @@ mod search;
 mod turn;
 mod values;
 
-use super::super::planes::Chunk;
-use super::super::search::Table;
+use super::super::bit_circuit::TreeChunk;
+use super::super::search::ThresholdTable;
 use super::{Kernels, Lane, Op, SLOTS, Sheet, Slots, Tile};
 use crate::simd::Level;
 use std::arch::x86_64::{
@@ -32,7 +32,7 @@ pub(super) fn circuit(kernels: Kernels, sheet: Sheet<'_>, ops: &[Op], slots: &mu
 pub(super) fn chunk(
     kernels: Kernels,
     sheet: Sheet<'_>,
-    chunk: &Chunk,
+    chunk: &TreeChunk,
     planes: &mut [Lane],
     sums: &mut [f64],
 ) {
@@ -53,7 +53,7 @@ pub(super) fn turn(kernels: Kernels, rows: &[f32], width: usize, first: usize, t
     unsafe { turn::turn(rows, width, first, tile) }
 }
 
-pub(super) fn encode(kernels: Kernels, table: &Table, cells: &[f32], codes: &mut [u8]) {
+pub(super) fn encode(kernels: Kernels, table: &ThresholdTable, cells: &[f32], codes: &mut [u8]) {
     debug_assert!(kernels.has(Level::Avx512));
     // SAFETY: `Kernels` of this level exist only where `Level::Avx512.is_available()`.
     unsafe { search::encode(table, cells, codes) }

@@ -4,7 +4,7 @@
 //! move bytes. The place of doc `64 r + 16 l + 8 q + j` in a plane is bit `7 - j` of byte `16 l + 2 r + q`:
 //! then each move stays within 16 bytes.
 
-use super::super::super::planes::{Chunk, Column, Four};
+use super::super::super::bit_circuit::{ChunkColumn, Four, TreeChunk};
 use super::super::{Lane, Sheet};
 use super::{load, store, values};
 use std::arch::x86_64::{
@@ -17,11 +17,11 @@ use std::arch::x86_64::{
 
 /// Adds to each doc's sum the values of its leaves, tree by tree; there are up to eight lanes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni,bmi1,bmi2")]
-pub(super) fn chunk(sheet: Sheet<'_>, chunk: &Chunk, planes: &mut [Lane], sums: &mut [f64]) {
+pub(super) fn chunk(sheet: Sheet<'_>, chunk: &TreeChunk, planes: &mut [Lane], sums: &mut [f64]) {
     let planes = &mut planes[..chunk.planes()];
     planes[0] = Lane([0; 64]);
     planes[1] = Lane([u8::MAX; 64]);
-    let mut first = Chunk::tests();
+    let mut first = TreeChunk::tests();
     for column in chunk.columns() {
         test(sheet, column, &mut planes[first..]);
         first += column.tests as usize;
@@ -35,7 +35,7 @@ pub(super) fn chunk(sheet: Sheet<'_>, chunk: &Chunk, planes: &mut [Lane], sums: 
 
 /// All tests of a column, and up to fifteen planes more that are anything.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-fn test(sheet: Sheet<'_>, column: &Column, planes: &mut [Lane]) {
+fn test(sheet: Sheet<'_>, column: &ChunkColumn, planes: &mut [Lane]) {
     let bits = bits(sheet, column);
     let low = above([bits[0], bits[1], bits[2], bits[3]]);
     let high = above([bits[4], bits[5], bits[6], bits[7]]);
@@ -53,7 +53,7 @@ fn test(sheet: Sheet<'_>, column: &Column, planes: &mut [Lane]) {
 /// The planes of the numbers of a column's thresholds below, from the lowest bit on.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 #[inline]
-fn bits(sheet: Sheet<'_>, column: &Column) -> [__m512i; 8] {
+fn bits(sheet: Sheet<'_>, column: &ChunkColumn) -> [__m512i; 8] {
     let codes = &sheet.lanes[column.at as usize * sheet.wide..][..sheet.wide];
     let (below, _) = column.below.as_chunks::<64>();
     let below: [__m512i; 4] = std::array::from_fn(|i| load_bytes(&below[i]));

@@ -1,6 +1,6 @@
 //! Sixteen searches at once, all levels of the table in registers.
 
-use super::super::super::search::Table;
+use super::super::super::search::ThresholdTable;
 use std::arch::x86_64::{
     __m512, __m512i, _CMP_LT_OQ, _mm_mask_storeu_epi8, _mm_storeu_si128, _mm512_add_epi32,
     _mm512_and_si512, _mm512_cmp_ps_mask, _mm512_cvtepi32_epi8, _mm512_loadu_ps,
@@ -10,7 +10,7 @@ use std::arch::x86_64::{
 use std::hint::black_box;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2")]
-pub(super) fn encode(table: &Table, cells: &[f32], codes: &mut [u8]) {
+pub(super) fn encode(table: &ThresholdTable, cells: &[f32], codes: &mut [u8]) {
     let codes = &mut codes[..cells.len()];
     let (parts, _) = table.places().as_chunks::<16>();
     match table.levels() {

@@ -1,4 +1,4 @@
-//! Numbers for the leaves of a tree, such that their bits are cheap to find.
+//! Numbers the leaves of a tree so that the bits of a number are cheap to compute, for `bit_circuit`.
 //!
 //! The highest bit divides the leaves in two halves, each half is a tree again (without the splits
 //! that are settled), and the other bits come from these: from one half where the bit is set, from
@@ -14,6 +14,7 @@
 //! a leaf that is alone takes all numbers of its half, and its bits are whatever is at hand.
 
 use super::super::tree::{Child, Tree};
+use super::plan::CodeTest;
 
 /// Of leaf numbers at most.
 pub(super) const MOST_BITS: usize = 8;
@@ -24,7 +25,7 @@ pub(super) enum Bit {
     /// The same for all docs.
     Fixed(bool),
     /// Whether the code in that column is above the threshold.
-    Test((u32, u8)),
+    Test(CodeTest),
     /// The result of that op of the tree.
     Result(u32),
 }
@@ -53,7 +54,7 @@ pub(super) struct Numbered {
 impl Numbered {
     /// Numbers the leaves with at least `fewest` bits; `places` are the column and code of each
     /// split. `None` for a tree with too many leaves.
-    pub(super) fn new(tree: &Tree, places: &[(u32, u8)], fewest: usize) -> Option<Self> {
+    pub(super) fn new(tree: &Tree, places: &[CodeTest], fewest: usize) -> Option<Self> {
         let bits = (tree.leaves().len().next_power_of_two().ilog2() as usize).max(fewest);
         if bits > MOST_BITS {
             return None;
@@ -110,21 +111,21 @@ impl Numbered {
     /// the bits with their levels, `None` where they do not matter.
     fn number(
         &mut self,
-        part: Part,
+        part: Subtree,
         bits: usize,
         first: usize,
         asked: &mut Vec<(usize, Option<Bit>)>,
     ) {
         if bits == 0 {
-            if let Part::Leaf(leaf) = part {
+            if let Subtree::Leaf(leaf) = part {
                 self.leaves[first] = leaf;
             }
             return;
         }
         let half = 1 << (bits - 1);
         let (by, unset, set) = match part {
-            Part::Leaf(leaf) => (None, Part::Leaf(leaf), Part::Leaf(leaf)),
-            Part::Split(split) => {
+            Subtree::Leaf(leaf) => (None, Subtree::Leaf(leaf), Subtree::Leaf(leaf)),
+            Subtree::Split(split) => {
                 let (by, unset, set) = self.divide(split, half);
                 (Some(by), unset, set)
             }
@@ -140,7 +141,7 @@ impl Numbered {
     }
 
     /// Divides leaves into two parts of at most `half` leaves each, and the bit that says which.
-    fn divide(&mut self, split: Box<Split>, half: usize) -> (Bit, Part, Part) {
+    fn divide(&mut self, split: Box<SubtreeSplit>, half: usize) -> (Bit, Subtree, Subtree) {
         let all = split.leaves;
         let (path, last) = Path::of(split, half);
         let on_last_side = path.choose(last.larger().leaves(), all, half);
@@ -151,8 +152,8 @@ impl Numbered {
         for (step, with_last) in path.steps.into_iter().zip(on_last_side).rev() {
             let side = with_last == last_side;
             let fixed = Bit::Fixed(side);
-            let Step { test, smaller, smaller_is_right } = step;
-            let leaf = Part::Leaf(0);
+            let PathStep { test, smaller, smaller_is_right } = step;
+            let leaf = Subtree::Leaf(0);
             let part = &mut parts[usize::from(side)];
             let rest = std::mem::replace(part, leaf);
             let (left, right, unset, set) = if smaller_is_right {
@@ -161,7 +162,7 @@ impl Numbered {
                 (smaller, rest, fixed, bit)
             };
             bit = self.push(Bit::Test(test), unset, set);
-            *part = Split::join(test, left, right);
+            *part = SubtreeSplit::join(test, left, right);
         }
         let [unset, set] = parts;
         (bit, unset, set)
@@ -170,20 +171,20 @@ impl Numbered {
 
 /// A part of a tree: some leaves, and the splits that are needed to tell them apart.
 #[derive(Debug)]
-enum Part {
+enum Subtree {
     Leaf(u32),
-    Split(Box<Split>),
+    Split(Box<SubtreeSplit>),
 }
 
 #[derive(Debug)]
-struct Split {
-    test: (u32, u8),
-    left: Part,
-    right: Part,
+struct SubtreeSplit {
+    test: CodeTest,
+    left: Subtree,
+    right: Subtree,
     leaves: usize,
 }
 
-impl Part {
+impl Subtree {
     fn leaves(&self) -> usize {
         match self {
             Self::Leaf(_) => 1,
@@ -192,63 +193,63 @@ impl Part {
     }
 }
 
-impl Split {
-    fn join(test: (u32, u8), left: Part, right: Part) -> Part {
+impl SubtreeSplit {
+    fn join(test: CodeTest, left: Subtree, right: Subtree) -> Subtree {
         let leaves = left.leaves() + right.leaves();
-        Part::Split(Box::new(Self { test, left, right, leaves }))
+        Subtree::Split(Box::new(Self { test, left, right, leaves }))
     }
 
     fn larger_is_right(&self) -> bool {
         self.right.leaves() > self.left.leaves()
     }
 
-    fn larger(&self) -> &Part {
+    fn larger(&self) -> &Subtree {
         if self.larger_is_right() { &self.right } else { &self.left }
     }
 }
 
 /// A whole tree as a part.
-fn whole(tree: &Tree, places: &[(u32, u8)]) -> Part {
-    let mut parts: Vec<Option<Part>> = tree.splits().iter().map(|_| None).collect();
+fn whole(tree: &Tree, places: &[CodeTest]) -> Subtree {
+    let mut parts: Vec<Option<Subtree>> = tree.splits().iter().map(|_| None).collect();
     // Children stand after their parents.
     for (at, split) in tree.splits().iter().enumerate().rev() {
         let mut part = |child| match child {
-            Child::Leaf(leaf) => Part::Leaf(leaf),
-            Child::Split(at) => parts[at as usize].take().unwrap_or(Part::Leaf(0)),
+            Child::Leaf(leaf) => Subtree::Leaf(leaf),
+            Child::Split(at) => parts[at as usize].take().unwrap_or(Subtree::Leaf(0)),
         };
         let (left, right) = (part(split.left), part(split.right));
-        parts[at] = Some(Split::join(places[at], left, right));
+        parts[at] = Some(SubtreeSplit::join(places[at], left, right));
     }
-    parts.first_mut().and_then(Option::take).unwrap_or(Part::Leaf(0))
+    parts.first_mut().and_then(Option::take).unwrap_or(Subtree::Leaf(0))
 }
 
 /// The way to the larger child until what is passed by suffices to divide the leaves.
 struct Path {
-    steps: Vec<Step>,
+    steps: Vec<PathStep>,
     /// Before each step, which sums of the smaller children passed by can be had: a bit a sum.
     sums: Vec<[u128; 2]>,
 }
 
 /// A split on the path, without its larger child.
-struct Step {
-    test: (u32, u8),
-    smaller: Part,
+struct PathStep {
+    test: CodeTest,
+    smaller: Subtree,
     smaller_is_right: bool,
 }
 
 impl Path {
     /// The path, and the split at its end, whose children fall into different halves.
-    fn of(mut split: Box<Split>, half: usize) -> (Self, Box<Split>) {
+    fn of(mut split: Box<SubtreeSplit>, half: usize) -> (Self, Box<SubtreeSplit>) {
         let all = split.leaves;
         let mut path = Self { steps: Vec::new(), sums: vec![[1, 0]] };
         while path.sum(split.larger().leaves(), all, half).is_none() {
             let smaller_is_right = !split.larger_is_right();
-            let Split { test, left, right, .. } = *split;
+            let SubtreeSplit { test, left, right, .. } = *split;
             let (smaller, larger) = if smaller_is_right { (right, left) } else { (left, right) };
-            let Part::Split(next) = larger else { unreachable!("two leaves are a half each") };
+            let Subtree::Split(next) = larger else { unreachable!("two leaves are a half each") };
             let sums = path.sums[path.sums.len() - 1];
             path.sums.push(plus(sums, smaller.leaves()));
-            path.steps.push(Step { test, smaller, smaller_is_right });
+            path.steps.push(PathStep { test, smaller, smaller_is_right });
             split = next;
         }
         (path, split)
@@ -339,12 +340,17 @@ mod tests {
         Tree::new(splits, vec![Leaf { value: 0.0, cover: 0.0, docs: 0 }; leaves])
     }
 
+    /// A test that is told from others by its column.
+    fn test(column: u32) -> CodeTest {
+        CodeTest { column, threshold: 0 }
+    }
+
     /// The number that a doc gets if it is to the right of the splits where `right` says so.
     fn number(numbered: &Numbered, right: impl Fn(u32) -> bool) -> usize {
         let mut results = Vec::new();
         let value = |bit, results: &[bool]| match bit {
             Bit::Fixed(set) => set,
-            Bit::Test((split, _)) => right(split),
+            Bit::Test(CodeTest { column, .. }) => right(column),
             Bit::Result(op) => results[op as usize],
         };
         for choice in &numbered.choices {
@@ -366,7 +372,7 @@ mod tests {
         for leaves in [2, 3, 5, 8, 31, 32, 33, 64, 100, 255, 256] {
             for seed in 0..8 {
                 let tree = grown(leaves, seed, seed < 2);
-                let places: Vec<_> = (0..leaves as u32 - 1).map(|split| (split, 0)).collect();
+                let places: Vec<_> = (0..leaves as u32 - 1).map(test).collect();
                 let numbered = Numbered::new(&tree, &places, 2).unwrap();
                 for doc in 0..300u64 {
                     let right = |split: u32| {
@@ -394,8 +400,8 @@ mod tests {
             Split { feature: at as u32, left, right, ..tree.splits()[0].clone() }
         });
         tree = Tree::new(splits.collect(), tree.leaves().to_vec());
-        let places: Vec<_> = (0..31).map(|split| (split, 0)).collect();
-        let levels: Vec<_> = (1..32u32).map(|place| (place.ilog2(), 0)).collect();
+        let places: Vec<_> = (0..31).map(test).collect();
+        let levels: Vec<_> = (1..32u32).map(|place| test(place.ilog2())).collect();
         for (places, asked) in [(places, 31), (levels, 5)] {
             let numbered = Numbered::new(&tree, &places, 5).unwrap();
             assert_eq!((numbered.choices.len(), numbered.asked.len()), (0, asked));

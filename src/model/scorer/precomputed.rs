@@ -1,8 +1,8 @@
-//! Parts that are scored for themselves before the sum is made: those that must see the other docs of
-//! a query, and those that see other rows than the model.
+//! Parts that are scored before the sum of a model: those that depend on the other docs of a query, and
+//! those whose rows are not the model's own.
 //!
-//! What several of them ask for is scored once: members of an ensemble that stand on the same ranker,
-//! and that ranker as a member, cost it once.
+//! Their rankers are scored once, however many parts use the same: an ensemble whose members stack the same
+//! ranker, and which has that ranker as a member too, scores it once.
 
 use super::super::composite::{Component, Model};
 use super::super::normalisation::Normalisation;
@@ -16,25 +16,25 @@ use crate::simd::Level;
 
 /// All such parts of a model.
 #[derive(Debug, Default)]
-pub(super) struct Apart {
-    /// What scores rows, each once.
+pub(super) struct PrecomputedParts {
+    /// The rankers, each once.
     rankers: Vec<Scorer>,
-    /// What becomes of those scores.
-    parts: Vec<Made>,
+    /// The parts made of their scores.
+    parts: Vec<PrecomputedPart>,
 }
 
-/// A part that is made of the scores of rankers, each with its number.
+/// A part that is made of the scores of rankers, which it knows by number.
 #[derive(Debug)]
-enum Made {
-    /// The scores of one.
+enum PrecomputedPart {
+    /// The normalised scores of one.
     Normalised(usize, Normalisation),
     /// A stack.
-    Stack(Box<Stacked>),
+    Stack(Box<StackScorer>),
 }
 
 /// A stack made ready to score.
 #[derive(Debug)]
-struct Stacked {
+struct StackScorer {
     num_features: usize,
     rankers: Vec<(usize, Normalisation)>,
     derived: Vec<Derived>,
@@ -43,20 +43,20 @@ struct Stacked {
     needs_queries: bool,
 }
 
-/// What a ranker is: what two agree in scores the same bits.
+/// What identifies a ranker: rankers with equal keys have the same scores.
 #[derive(Clone, Copy)]
-enum Asked<'a> {
+enum RankerKey<'a> {
     Part(&'a Part),
     Model(&'a Model),
 }
 
-/// The rankers that parts of a model ask for, each once.
-pub(super) struct Pool<'a> {
+/// The rankers that the parts of a model need, each once.
+pub(super) struct RankerPool<'a> {
     model: &'a Model,
-    asked: Vec<Asked<'a>>,
+    asked: Vec<RankerKey<'a>>,
 }
 
-impl<'a> Pool<'a> {
+impl<'a> RankerPool<'a> {
     /// Those of a model.
     pub(super) fn of(model: &'a Model) -> Self {
         let mut pool = Self { model, asked: Vec::new() };
@@ -83,7 +83,7 @@ impl<'a> Pool<'a> {
         }
     }
 
-    /// Whether a model works ranks out that the model around it does not know.
+    /// Whether a model ranks features within queries and the model around it does not, or the reverse.
     fn is_other(&self, inner: &Model) -> bool {
         inner.ranks_features() != self.model.ranks_features()
     }
@@ -93,37 +93,37 @@ impl<'a> Pool<'a> {
         self.add(asked);
     }
 
-    fn add(&mut self, asked: Asked<'a>) {
+    fn add(&mut self, asked: RankerKey<'a>) {
         if !self.asked.iter().any(|known| known.is(asked)) {
             self.asked.push(asked);
         }
     }
 
-    fn of_part(&self, part: &'a Part) -> Asked<'a> {
+    fn of_part(&self, part: &'a Part) -> RankerKey<'a> {
         match part {
             Part::Model(inner) => self.of_model(inner),
-            _ => Asked::Part(part),
+            _ => RankerKey::Part(part),
         }
     }
 
-    /// A model without its covers: around a part that is taken as it is, nothing is left.
-    fn of_model(&self, model: &'a Model) -> Asked<'a> {
+    /// The key of a model; of its only part, if that is plain and all there is.
+    fn of_model(&self, model: &'a Model) -> RankerKey<'a> {
         match model.components() {
             [only] if only.is_plain() && model.intercept() == 0.0 && !self.is_other(model) => {
                 self.of_part(&only.part)
             }
-            _ => Asked::Model(model),
+            _ => RankerKey::Model(model),
         }
     }
 
-    fn number(&self, asked: Asked<'a>) -> Option<usize> {
+    fn number(&self, asked: RankerKey<'a>) -> Option<usize> {
         self.asked.iter().position(|known| known.is(asked))
     }
 
-    /// The number of the ranker that a component is, if it is scored for itself or as good as.
+    /// The number of a component's ranker, if its score is precomputed.
     ///
-    /// A component that is taken as it is adds its terms one by one to what is there, which no score
-    /// that is made elsewhere can stand for.
+    /// A plain component is not: it adds its terms one by one to the sum so far, which is not the same in
+    /// floating point as adding its score.
     pub(super) fn shared(&self, component: &'a Component) -> Option<usize> {
         let is_apart = component.part.kind().inner().is_some_and(|inner| self.is_other(inner));
         if (component.is_plain() && !is_apart) || self.asked.is_empty() {
@@ -132,9 +132,9 @@ impl<'a> Pool<'a> {
         self.number(self.of_part(&component.part))
     }
 
-    /// What a scorer needs of all that.
-    pub(super) fn scorers(&self, level: Level) -> Apart {
-        let scorer = |asked: &Asked<'_>| {
+    /// The scorers of the rankers.
+    pub(super) fn scorers(&self, level: Level) -> PrecomputedParts {
+        let scorer = |asked: &RankerKey<'_>| {
             let around = |part: &Part| {
                 let mut alone = self.model.emptied();
                 // What was in a checked model fits into another of the same width.
@@ -143,59 +143,59 @@ impl<'a> Pool<'a> {
                 Scorer::of_all_features(&alone, level)
             };
             match asked {
-                Asked::Part(part) => around(part),
-                Asked::Model(model) if self.is_other(model) => Scorer::at_level(model, level),
-                Asked::Model(model) => Scorer::of_all_features(model, level),
+                RankerKey::Part(part) => around(part),
+                RankerKey::Model(model) if self.is_other(model) => Scorer::at_level(model, level),
+                RankerKey::Model(model) => Scorer::of_all_features(model, level),
             }
         };
-        Apart { rankers: self.asked.iter().map(scorer).collect(), parts: Vec::new() }
+        PrecomputedParts { rankers: self.asked.iter().map(scorer).collect(), parts: Vec::new() }
     }
 }
 
-impl Asked<'_> {
-    fn is(self, other: Asked<'_>) -> bool {
+impl RankerKey<'_> {
+    fn is(self, other: RankerKey<'_>) -> bool {
         match (self, other) {
-            (Self::Part(one), Asked::Part(other)) => one == other,
-            (Self::Model(one), Asked::Model(other)) => one.scores_as(other),
+            (Self::Part(one), RankerKey::Part(other)) => one == other,
+            (Self::Model(one), RankerKey::Model(other)) => one.scores_as(other),
             _ => false,
         }
     }
 }
 
-impl Apart {
+impl PrecomputedParts {
     pub(super) fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
     pub(super) fn needs_queries(&self) -> bool {
         self.parts.iter().any(|part| match part {
-            Made::Normalised(ranker, normalisation) => {
+            PrecomputedPart::Normalised(ranker, normalisation) => {
                 normalisation.needs_queries() || self.rankers[*ranker].needs_queries()
             }
-            Made::Stack(stack) => stack.needs_queries,
+            PrecomputedPart::Stack(stack) => stack.needs_queries,
         })
     }
 
-    /// What so many docs cost, in ops.
+    /// The cost of so many docs, in operations.
     pub(super) fn work(&self, docs: usize) -> usize {
         let rankers = self.rankers.iter().map(|scorer| scorer.work(docs));
         let outers = self.parts.iter().map(|part| match part {
-            Made::Normalised(..) => docs,
-            Made::Stack(stack) => stack.outer.work(docs),
+            PrecomputedPart::Normalised(..) => docs,
+            PrecomputedPart::Stack(stack) => stack.outer.work(docs),
         });
         rankers.chain(outers).fold(0, usize::saturating_add)
     }
 
     /// Adds a part: the scores of a ranker; returns its number.
     pub(super) fn push(&mut self, ranker: usize, normalisation: Normalisation) -> usize {
-        self.parts.push(Made::Normalised(ranker, normalisation));
+        self.parts.push(PrecomputedPart::Normalised(ranker, normalisation));
         self.parts.len() - 1
     }
 
     /// Adds a stack, whose rankers are in the pool.
     pub(super) fn push_stack<'a>(
         &mut self,
-        pool: &Pool<'a>,
+        pool: &RankerPool<'a>,
         stack: &'a Stack,
         level: Level,
     ) -> usize {
@@ -203,7 +203,7 @@ impl Apart {
             let number = pool.number(pool.of_model(&ranker.model)).unwrap_or_default();
             (number, ranker.normalisation)
         });
-        self.parts.push(Made::Stack(Box::new(Stacked {
+        self.parts.push(PrecomputedPart::Stack(Box::new(StackScorer {
             num_features: stack.num_features(),
             rankers: rankers.collect(),
             derived: stack.derived().to_vec(),
@@ -229,9 +229,11 @@ impl Apart {
             normalisation.normalise(&mut scores, bounds);
             scores
         };
-        let of_part = |part: &Made| match part {
-            Made::Normalised(ranker, normalisation) => Ok(normalised(&(*ranker, *normalisation))),
-            Made::Stack(stack) => {
+        let of_part = |part: &PrecomputedPart| match part {
+            PrecomputedPart::Normalised(ranker, normalisation) => {
+                Ok(normalised(&(*ranker, *normalisation)))
+            }
+            PrecomputedPart::Stack(stack) => {
                 let own: Vec<Vec<f64>> = stack.rankers.iter().map(normalised).collect();
                 stack.score(rows, bounds, &own)
             }
@@ -240,7 +242,7 @@ impl Apart {
     }
 }
 
-impl Stacked {
+impl StackScorer {
     fn score<T: Value>(
         &self,
         rows: &[T],

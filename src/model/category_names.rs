@@ -1,13 +1,12 @@
-//! The names of categories, where they are texts: splits know their numbers.
+//! The names of text categories. Splits hold the numbers of categories.
 //!
-//! They are notes of the model, one a feature, so that they are in its file and survive whatever is
-//! done to its trees.
+//! The names are notes of the model, one a feature, so they are saved with it and do not depend on its trees.
 
 use super::composite::Model;
 use super::format::{escape, unescape};
 use std::collections::BTreeMap;
 
-/// What the names of such notes begin with; the number of the feature follows.
+/// The name of such a note is this prefix and the number of the feature.
 const PREFIX: &str = "categories.";
 
 impl Model {
@@ -21,7 +20,7 @@ impl Model {
         self.attributes().iter().filter_map(names).collect()
     }
 
-    /// Notes the names of the categories of a feature.
+    /// Sets the names of the categories of a feature.
     pub fn set_category_names(&mut self, feature: u32, names: &[String]) {
         let words: Vec<_> = names.iter().map(|name| escape(name, true)).collect();
         self.set_attribute(format!("{PREFIX}{feature}"), words.join(" "));

@@ -1,7 +1,7 @@
-//! Trees as circuits on bits: 512 docs an instruction.
+//! Evaluation of trees as circuits on bits: 512 docs an instruction, with AVX-512.
 //!
 //! A *plane* holds one bit of each of 512 docs. Each test of a code against a threshold gives a plane,
-//! each choice of a tree (see `division`) makes one out of three, and the planes of a leaf's number,
+//! each choice of a tree (see `leaf_numbers`) makes one out of three, and the planes of a leaf's number,
 //! turned back into bytes, are what leaf values are looked up by.
 //!
 //! Trees come in *chunks*: as many as have tests whose planes fit the second cache. A test is evaluated
@@ -9,8 +9,9 @@
 //! codes are counted again among those that it does.
 
 use super::super::tree::Tree;
-use super::division::{Bit, Choice, MOST_BITS, Numbered};
 use super::kernel::Lane;
+use super::leaf_numbers::{Bit, Choice, MOST_BITS, Numbered};
+use super::plan::CodeTest;
 use std::ops::Range;
 
 /// Tests of a chunk at most, but for one tree alone: half a megabyte.
@@ -24,9 +25,9 @@ const FEWEST_BITS: usize = 5;
 
 /// Trees that follow each other.
 #[derive(Debug)]
-pub(super) struct Chunk {
-    columns: Vec<Column>,
-    trees: Vec<Circuit>,
+pub(super) struct TreeChunk {
+    columns: Vec<ChunkColumn>,
+    trees: Vec<BitCircuit>,
     /// Of each choice: by what, the plane if that is set, and if it is not.
     ops: Vec<Four>,
     asked: Vec<Four>,
@@ -39,7 +40,7 @@ pub(super) struct Chunk {
 
 /// The tests of a column.
 #[derive(Debug)]
-pub(super) struct Column {
+pub(super) struct ChunkColumn {
     pub(super) at: u32,
     /// The number of the chunk's thresholds below each code.
     pub(super) below: Box<[u8; 256]>,
@@ -65,7 +66,7 @@ impl Four {
 
 /// One tree.
 #[derive(Debug)]
-struct Circuit {
+struct BitCircuit {
     ops: Range<usize>,
     asked: Range<usize>,
     table: Range<usize>,
@@ -95,8 +96,8 @@ fn piece(values: usize) -> usize {
     }
 }
 
-impl Chunk {
-    pub(super) fn columns(&self) -> &[Column] {
+impl TreeChunk {
+    pub(super) fn columns(&self) -> &[ChunkColumn] {
         &self.columns
     }
 
@@ -140,7 +141,7 @@ fn full(planes: &[u16], fours: &mut Vec<[u16; 4]>) {
 
 /// A chunk being gathered.
 #[derive(Debug, Default)]
-pub(super) struct Chunks {
+pub(super) struct TreeChunks {
     trees: Vec<(Numbered, Vec<f64>)>,
     tests: Tests,
 }
@@ -154,17 +155,17 @@ struct Tests {
 }
 
 impl Tests {
-    fn at((column, threshold): (u32, u8)) -> usize {
+    fn at(CodeTest { column, threshold }: CodeTest) -> usize {
         column as usize * 256 + usize::from(threshold)
     }
 
-    fn has(&self, test: (u32, u8)) -> bool {
+    fn has(&self, test: CodeTest) -> bool {
         self.planes.get(Self::at(test)).is_some_and(|&plane| plane > 0)
     }
 
-    fn add(&mut self, test: (u32, u8)) {
+    fn add(&mut self, test: CodeTest) {
         if !self.has(test) {
-            let columns = self.planes.len().max((test.0 as usize + 1) * 256);
+            let columns = self.planes.len().max((test.column as usize + 1) * 256);
             self.planes.resize(columns, 0);
             self.planes[Self::at(test)] = 1;
             self.count += 1;
@@ -172,7 +173,7 @@ impl Tests {
     }
 
     /// Puts the tests in the order of their planes, and lists them by column.
-    fn columns(&mut self) -> Vec<Column> {
+    fn columns(&mut self) -> Vec<ChunkColumn> {
         let mut next = FIXED as u32;
         let mut columns = Vec::new();
         for (at, planes) in (0..).zip(self.planes.chunks_mut(256)) {
@@ -186,16 +187,16 @@ impl Tests {
                 }
             }
             if next > first {
-                columns.push(Column { at, below, tests: next - first });
+                columns.push(ChunkColumn { at, below, tests: next - first });
             }
         }
         columns
     }
 }
 
-impl Chunks {
+impl TreeChunks {
     /// The tree with numbered leaves, if they are not too many for planes.
-    pub(super) fn number(tree: &Tree, places: &[(u32, u8)]) -> Option<Numbered> {
+    pub(super) fn number(tree: &Tree, places: &[CodeTest]) -> Option<Numbered> {
         Numbered::new(tree, places, FEWEST_BITS)
     }
 
@@ -203,9 +204,9 @@ impl Chunks {
     pub(super) fn push(
         &mut self,
         tree: &Tree,
-        places: &[(u32, u8)],
+        places: &[CodeTest],
         numbered: Numbered,
-    ) -> Option<Chunk> {
+    ) -> Option<TreeChunk> {
         let new = places.iter().filter(|&&place| !self.tests.has(place)).count();
         let is_full = !self.trees.is_empty() && self.tests.count + new > MOST_TESTS;
         let full = if is_full { self.take() } else { None };
@@ -219,7 +220,7 @@ impl Chunks {
     }
 
     /// The chunk of the trees so far, if there are any.
-    pub(super) fn take(&mut self) -> Option<Chunk> {
+    pub(super) fn take(&mut self) -> Option<TreeChunk> {
         let Self { trees, mut tests } = std::mem::take(self);
         if trees.is_empty() {
             return None;
@@ -227,7 +228,7 @@ impl Chunks {
         let columns = tests.columns();
         let results = FIXED + tests.count + SPOILT;
         let most = trees.iter().map(|(tree, _)| tree.choices.len()).max().unwrap_or_default();
-        let mut chunk = Chunk {
+        let mut chunk = TreeChunk {
             columns,
             trees: Vec::with_capacity(trees.len()),
             ops: Vec::new(),
@@ -243,7 +244,7 @@ impl Chunks {
     }
 }
 
-impl Chunk {
+impl TreeChunk {
     fn push(&mut self, tests: &Tests, tree: &Numbered, values: &[f64]) {
         let plane = |bit: Bit| match bit {
             Bit::Fixed(set) => u16::from(set),
@@ -274,7 +275,7 @@ impl Chunk {
             })
             .collect();
         self.tables.extend(bytes.as_chunks::<64>().0.iter().copied().map(Lane));
-        self.trees.push(Circuit {
+        self.trees.push(BitCircuit {
             ops: ops..self.ops.len(),
             asked: asked..self.asked.len(),
             table: table..self.tables.len(),

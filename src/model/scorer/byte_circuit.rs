@@ -1,4 +1,4 @@
-//! Trees as circuits of multiplexers.
+//! Evaluation of trees as circuits of multiplexers on bytes: a byte a doc, without branches.
 //!
 //! Of the two children of a split, the one with more leaves is its *carry* and the other its *side*.
 //! Leaves are numbered carry first: below a split whose carry has `n` leaves, the number of a doc's
@@ -12,10 +12,11 @@
 
 use super::super::tree::{Child, Tree};
 use super::kernel::{DUMP, Op, ROOT, SLOTS};
+use super::plan::CodeTest;
 
 /// The circuits of some trees.
 #[derive(Debug, Default)]
-pub(super) struct Circuits {
+pub(super) struct ByteCircuits {
     ops: Vec<Op>,
     /// Leaf values by number, each tree's padded to a length that kernels know.
     values: Vec<f64>,
@@ -23,19 +24,19 @@ pub(super) struct Circuits {
 
 /// One tree's part.
 #[derive(Debug)]
-pub(super) struct Circuit {
+pub(super) struct ByteCircuit {
     ops: std::ops::Range<usize>,
     values: std::ops::Range<usize>,
 }
 
-impl Circuits {
+impl ByteCircuits {
     /// A leaf's number must fit a byte.
     const MOST_LEAVES: usize = 256;
 
     /// Adds a tree, unless it has too many leaves or an odd shape that needs too many slots.
     ///
     /// `places` are the column and code of each split.
-    pub(super) fn push(&mut self, tree: &Tree, places: &[(u32, u8)]) -> Option<Circuit> {
+    pub(super) fn push(&mut self, tree: &Tree, places: &[CodeTest]) -> Option<ByteCircuit> {
         if tree.leaves().len() > Self::MOST_LEAVES {
             return None;
         }
@@ -58,18 +59,18 @@ impl Circuits {
     }
 
     /// The circuit whose ops and values begin there.
-    fn pad(&mut self, ops: usize, values: usize) -> Circuit {
+    fn pad(&mut self, ops: usize, values: usize) -> ByteCircuit {
         // Kernels know 32, 64, 128 and 256.
         let size = (self.values.len() - values).next_power_of_two().max(32);
         self.values.resize(values + size, 0.0);
-        Circuit { ops: ops..self.ops.len(), values: values..self.values.len() }
+        ByteCircuit { ops: ops..self.ops.len(), values: values..self.values.len() }
     }
 
-    pub(super) fn ops(&self, circuit: &Circuit) -> &[Op] {
+    pub(super) fn ops(&self, circuit: &ByteCircuit) -> &[Op] {
         &self.ops[circuit.ops.clone()]
     }
 
-    pub(super) fn values(&self, circuit: &Circuit) -> &[f64] {
+    pub(super) fn values(&self, circuit: &ByteCircuit) -> &[f64] {
         &self.values[circuit.values.clone()]
     }
 }
@@ -94,13 +95,13 @@ fn leaves_below(tree: &Tree) -> Vec<u16> {
 /// A full tree in which all splits of a level ask the same.
 struct Symmetric {
     /// The column and code of each level, from the root down.
-    levels: Vec<(u32, u8)>,
+    levels: Vec<CodeTest>,
     /// Leaves by the number whose bit `l` says whether a doc went right at level `l`.
     leaves: Vec<u32>,
 }
 
 impl Symmetric {
-    fn of(tree: &Tree, places: &[(u32, u8)]) -> Option<Self> {
+    fn of(tree: &Tree, places: &[CodeTest]) -> Option<Self> {
         let mut levels = Vec::new();
         let mut nodes = vec![Child::Split(0)];
         while let Child::Split(first) = nodes[0] {
@@ -129,7 +130,7 @@ impl Symmetric {
     /// The number so far is the carry, and waits in the root's slot too: a level adds its bit to it
     /// or does not.
     fn ops(&self) -> impl Iterator<Item = Op> {
-        self.levels.iter().enumerate().map(|(level, &(column, threshold))| Op {
+        self.levels.iter().enumerate().map(|(level, &CodeTest { column, threshold })| Op {
             column,
             threshold,
             add: 1 << level,
@@ -143,9 +144,9 @@ impl Symmetric {
 
 struct Wiring<'a> {
     tree: &'a Tree,
-    places: &'a [(u32, u8)],
+    places: &'a [CodeTest],
     leaves: Vec<u16>,
-    circuits: &'a mut Circuits,
+    circuits: &'a mut ByteCircuits,
     /// A bit a slot.
     free: u64,
 }
@@ -169,7 +170,7 @@ impl Wiring<'_> {
             });
         }
         for (i, (&at, &slot)) in path.iter().zip(&waiting).enumerate().rev() {
-            let (column, threshold) = self.places[at as usize];
+            let CodeTest { column, threshold } = self.places[at as usize];
             let carry = self.carry_and_side(at).0;
             let keep = if i + 1 < path.len() { u8::MAX } else { 0 };
             let op = Op {
