@@ -488,11 +488,12 @@ fn train(all: &mut Workloads) {
                 evaluation_sets: Vec::new(),
                 metrics: Vec::new(),
                 patience: None,
+                restarts: neural::Restarts::default(),
             };
             let mut trainer = neural::NetTrainer::new(data.expect("a dataset"), plan, &never())
                 .expect("a trainer");
-            while trainer.next_epoch(&never()).expect("an epoch").is_some() {}
-            black_box(trainer.model().expect("a model"));
+            while trainer.next_round(&never()).expect("an epoch").is_some() {}
+            black_box(trainer.best_model().expect("a model"));
         }
     });
 }

@@ -78,6 +78,8 @@ mod queries;
 #[cfg(feature = "train")]
 pub mod random;
 #[cfg(feature = "train")]
+pub mod rounds;
+#[cfg(feature = "train")]
 pub mod schema;
 #[cfg(feature = "train")]
 pub mod settings;

@@ -13,6 +13,7 @@ use rustrank::data::{MissingPolicy, RawDataset, RowData, StridedTable};
 use rustrank::model::{Class, Classes, Component, Link, Model, Part};
 use rustrank::objective::{LambdaOptions, ObjectiveKind, ObjectiveOptions, State, Target};
 use rustrank::random::draw;
+use rustrank::rounds::RawEvaluationSet;
 use rustrank::{Gradient, Grouping, Interrupt, Mean, Metric, Queries, Result};
 
 const FEATURES: usize = 5;
@@ -86,7 +87,7 @@ fn trainer(data: RawDataset, plan: LambdaBoostPlan) -> Result<LambdaBoostTrainer
 
 fn run(trainer: &mut LambdaBoostTrainer) -> Model {
     while trainer.next_round(&Interrupt::new()).unwrap().is_some() {}
-    trainer.model(usize::MAX).unwrap()
+    trainer.model_at(usize::MAX).unwrap()
 }
 
 /// The scores of docs in the order of a dataset.
@@ -121,7 +122,7 @@ fn every_round_takes_the_feature_and_coefficient_of_brute_force() {
         let mut trainer = trainer(rows.data(), LambdaBoostPlan { base, ..plan(kind, 12) }).unwrap();
         let objective = options(kind).build().unwrap();
         for round in 0..12 {
-            let before = scores(&trainer.model(round).unwrap(), &data);
+            let before = scores(&trainer.model_at(round).unwrap(), &data);
             let target = Target {
                 labels: data.labels(),
                 queries: data.queries(),
@@ -148,10 +149,10 @@ fn every_round_takes_the_feature_and_coefficient_of_brute_force() {
                 (loss, feature, beta)
             };
             let best = (0..FEATURES).map(fit).min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
-            let picked = trainer.next_round(&Interrupt::new()).unwrap().unwrap();
-            assert_eq!(picked.feature as usize, best.1, "round {round}");
-            assert!((picked.coefficient / best.2 - 1.0).abs() < 1e-9, "{picked:?}, not {best:?}");
-            assert_eq!(trainer.path()[round], (picked.feature, 0.5 * picked.coefficient));
+            assert!(trainer.next_round(&Interrupt::new()).unwrap().is_some());
+            let (feature, weight) = trainer.path()[round];
+            assert_eq!(feature as usize, best.1, "round {round}");
+            assert!((weight / (0.5 * best.2) - 1.0).abs() < 1e-9, "{weight}, not half of {best:?}");
         }
     }
 }
@@ -180,8 +181,9 @@ fn the_history_is_of_the_model_as_it_scores_and_patience_ends_it() {
     let (rows, held) = (Rows::new(60, 3), Rows::new(30, 4));
     let metric: Metric = "ndcg@3".parse().unwrap();
     let patience = Some(EarlyStopping { rounds: 5, set: 0, metric: 0 });
-    let evaluation_sets =
-        vec![("valid".to_owned(), held.data()), ("train".to_owned(), rows.data())];
+    let evaluation_sets = [("valid", &held), ("train", &rows)]
+        .map(|(name, rows)| RawEvaluationSet { name: name.to_owned(), data: rows.data() })
+        .into();
     let base = Some(classes());
     let plan =
         LambdaBoostPlan { evaluation_sets, patience, base, ..plan(ObjectiveKind::LambdaRank, 400) };
@@ -192,7 +194,7 @@ fn the_history_is_of_the_model_as_it_scores_and_patience_ends_it() {
     let names: Vec<_> = trainer.names().map(|(set, _)| set.to_owned()).collect();
     assert_eq!(names, ["valid", "train"]);
     for (round, values) in trainer.history().iter().enumerate() {
-        let model = trainer.model(round + 1).unwrap();
+        let model = trainer.model_at(round + 1).unwrap();
         for (data, &value) in [held.data(), rows.data()].iter().zip(values) {
             let scores = scores(&model, data);
             let per_query =
@@ -200,6 +202,28 @@ fn the_history_is_of_the_model_as_it_scores_and_patience_ends_it() {
             assert_eq!(Mean::of(&per_query.unwrap(), None).unwrap().value, value);
         }
     }
+}
+
+#[test]
+fn rounds_that_are_taken_back_leave_no_trace() {
+    let (rows, held) = (Rows::new(60, 3), Rows::new(30, 4));
+    let fresh = || {
+        let set = RawEvaluationSet { name: "valid".to_owned(), data: held.data() };
+        let base = Some(classes());
+        let evaluation_sets = vec![set];
+        let plan = plan(ObjectiveKind::LambdaRank, 20);
+        trainer(rows.data(), LambdaBoostPlan { evaluation_sets, base, ..plan }).unwrap()
+    };
+    let (mut trainer, mut other) = (fresh(), fresh());
+    for _ in 0..8 {
+        trainer.next_round(&Interrupt::new()).unwrap();
+    }
+    for _ in 0..3 {
+        trainer.take_back().unwrap();
+    }
+    assert_eq!((trainer.num_rounds(), trainer.path().len()), (5, 5));
+    assert_eq!(run(&mut trainer).to_text(), run(&mut other).to_text());
+    assert_eq!(trainer.history(), other.history());
 }
 
 #[test]

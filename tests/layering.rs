@@ -13,7 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["gradient", "random", "interrupt", "huge_pages", "progress", "schema", "simd", "exact_sum"],
     &["queries", "binning", "model", "distributed"],
     &["metric", "data"],
-    &["tree", "objective", "combine"],
+    &["tree", "objective", "combine", "rounds"],
     &["neural", "boosting"],
     &["settings"],
     &["capi", "py"],

@@ -6,10 +6,11 @@ use rustrank::data::{MissingPolicy, RawDataset, RowData, StridedTable};
 use rustrank::metric::{Mean, Metric, evaluate};
 use rustrank::model::{Layer, Mlp, Model, Part};
 use rustrank::neural::{
-    Inputs, NetEvaluationSet, NetLoss, NetPlan, NetTrainer, Optimiser, Params, Patience, Schedule,
+    Inputs, NetLoss, NetPlan, NetTrainer, Optimiser, Params, Restarts, Schedule,
 };
 use rustrank::objective::{LambdaOptions, ObjectiveKind, Preference};
 use rustrank::random::draw;
+use rustrank::rounds::{EarlyStopping, RawEvaluationSet};
 use rustrank::{Error, Grouping, Interrupt, Queries};
 
 /// Rows as a caller has them.
@@ -92,13 +93,20 @@ fn bare(hidden: &[usize]) -> Params {
 }
 
 fn plan(params: Params, loss: NetLoss) -> NetPlan {
-    NetPlan { params, loss, evaluation_sets: vec![], metrics: vec![], patience: None }
+    NetPlan {
+        params,
+        loss,
+        evaluation_sets: vec![],
+        metrics: vec![],
+        patience: None,
+        restarts: Restarts::default(),
+    }
 }
 
 fn trained(rows: &Rows, plan: NetPlan, epochs: usize) -> NetTrainer {
     let mut trainer = NetTrainer::new(rows.data(), plan, &Interrupt::new()).unwrap();
     for _ in 0..epochs {
-        trainer.next_epoch(&Interrupt::new()).unwrap();
+        trainer.next_round(&Interrupt::new()).unwrap();
     }
     trainer
 }
@@ -180,8 +188,8 @@ fn the_update_of_ranknet_is_the_slope_of_its_cost() {
     let rows = Rows::random(3, &[9], 5);
     for hidden in [&[][..], &[4], &[18], &[5, 3], &[17, 20]] {
         let loss = || NetLoss::new(ObjectiveKind::RankNet, all_pairs("ndcg")).unwrap();
-        let before = trained(&rows, plan(bare(hidden), loss()), 0).model().unwrap();
-        let after = trained(&rows, plan(bare(hidden), loss()), 1).model().unwrap();
+        let before = trained(&rows, plan(bare(hidden), loss()), 0).best_model().unwrap();
+        let after = trained(&rows, plan(bare(hidden), loss()), 1).best_model().unwrap();
         check_gradient(mlp(&before), mlp(&after), &rows, |scores| ranknet(&rows.labels, scores));
     }
 }
@@ -196,8 +204,8 @@ fn a_batch_steps_by_the_mean_of_its_queries() {
     };
     let params = || Params { batch_queries: 8, ..bare(&[4, 2]) };
     let loss = || NetLoss::new(ObjectiveKind::RankNet, all_pairs("ndcg")).unwrap();
-    let before = trained(&rows, plan(params(), loss()), 0).model().unwrap();
-    let after = trained(&rows, plan(params(), loss()), 1).model().unwrap();
+    let before = trained(&rows, plan(params(), loss()), 0).best_model().unwrap();
+    let after = trained(&rows, plan(params(), loss()), 1).best_model().unwrap();
     check_gradient(mlp(&before), mlp(&after), &rows, cost);
 }
 
@@ -222,12 +230,12 @@ fn preferences_may_be_soft_and_contradict_each_other() {
         pairs.iter().map(one).sum::<f64>()
     };
     let loss = || NetLoss::of_preferences(pairs.clone(), 1.0);
-    let before = trained(&rows, plan(bare(&[4]), loss()), 0).model().unwrap();
-    let after = trained(&rows, plan(bare(&[4]), loss()), 1).model().unwrap();
+    let before = trained(&rows, plan(bare(&[4]), loss()), 0).best_model().unwrap();
+    let after = trained(&rows, plan(bare(&[4]), loss()), 1).best_model().unwrap();
     check_gradient(mlp(&before), mlp(&after), &rows, cost);
     // All labels alike: they play no part.
     let alike = Rows { labels: vec![1.0; 5], ..rows.clone() };
-    let other = trained(&alike, plan(bare(&[4]), loss()), 1).model().unwrap();
+    let other = trained(&alike, plan(bare(&[4]), loss()), 1).best_model().unwrap();
     assert_eq!(mlp(&after).inputs(), mlp(&other).inputs());
     let far = vec![pair(0, 9, 1.0, 1.0)];
     let made = NetTrainer::new(
@@ -250,16 +258,17 @@ fn a_lambdarank_step_on_three_docs_is_the_one_made_by_hand() {
     };
     let loss = NetLoss::new(ObjectiveKind::LambdaRank, all_pairs("ndcg")).unwrap();
     let mut trainer = trained(&rows, plan(bare(&[]), loss), 0);
-    let weight =
-        |trainer: &NetTrainer| f64::from(mlp(&trainer.model().unwrap()).layers()[0].weights[0]);
+    let weight = |trainer: &NetTrainer| {
+        f64::from(mlp(&trainer.best_model().unwrap()).layers()[0].weights[0])
+    };
     // A linear net starts with weights of 0: all docs are tied. The first step makes the weight
     // negative, since the docs with labels 1 and 2 have the smaller values.
     assert_eq!(weight(&trainer), 0.0);
-    trainer.next_epoch(&Interrupt::new()).unwrap();
+    trainer.next_round(&Interrupt::new()).unwrap();
     let w = weight(&trainer);
     assert!(w < 0.0);
     // So the order is: label 1, label 2, label 0.
-    trainer.next_epoch(&Interrupt::new()).unwrap();
+    trainer.next_round(&Interrupt::new()).unwrap();
     let x = [-1.5f64.sqrt(), 0.0, 1.5f64.sqrt()];
     let s = x.map(|x| w * x);
     let gain = [1.0, 3.0, 0.0];
@@ -276,12 +285,13 @@ fn a_lambdarank_step_on_three_docs_is_the_one_made_by_hand() {
     assert!((weight(&trainer) - wanted).abs() < 1e-6, "{} {wanted}", weight(&trainer));
 }
 
-fn real_plan(evaluation_sets: Vec<NetEvaluationSet>, params: Params) -> NetPlan {
-    let patience = Patience { epochs: 2, restarts: 2, factor: 0.5, set: 0, metric: 0 };
+fn real_plan(evaluation_sets: Vec<RawEvaluationSet>, params: Params) -> NetPlan {
+    let patience = EarlyStopping { rounds: 2, set: 0, metric: 0 };
     NetPlan {
         params,
         loss: NetLoss::new(ObjectiveKind::LambdaRank, LambdaOptions::new(metric("ndcg"))).unwrap(),
         patience: (!evaluation_sets.is_empty()).then_some(patience),
+        restarts: Restarts { most: 2, factor: 0.5 },
         evaluation_sets,
         metrics: vec![metric("ndcg@5"), metric("map")],
     }
@@ -296,9 +306,9 @@ fn threads_and_the_order_of_rows_change_no_bit() {
         let text = |rows: &Rows, threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
-                let sets = vec![NetEvaluationSet { name: "valid".to_owned(), data: valid.data() }];
+                let sets = vec![RawEvaluationSet { name: "valid".to_owned(), data: valid.data() }];
                 let trainer = trained(rows, real_plan(sets, params.clone()), 4);
-                (trainer.model().unwrap().to_text(), format!("{:?}", trainer.history()))
+                (trainer.best_model().unwrap().to_text(), format!("{:?}", trainer.history()))
             })
         };
         let first = text(&rows, 1);
@@ -311,23 +321,32 @@ fn threads_and_the_order_of_rows_change_no_bit() {
 fn a_net_learns_and_its_model_scores_as_it_was_judged() {
     let (train, valid) = (Rows::random(1, &[20; 150], 6), Rows::random(2, &[20; 100], 6));
     let params = Params { hidden: vec![16], epochs: 60, learning_rate: 0.01, ..Params::default() };
-    let sets = vec![NetEvaluationSet { name: "valid".to_owned(), data: valid.data() }];
+    let sets = vec![RawEvaluationSet { name: "valid".to_owned(), data: valid.data() }];
     let mut trainer =
         NetTrainer::new(train.data(), real_plan(sets, params), &Interrupt::new()).unwrap();
-    let (mut epochs, mut restarts) = (0, 0);
-    while let Some(epoch) = trainer.next_epoch(&Interrupt::new()).unwrap() {
+    let mut epochs = 0;
+    while let Some(epoch) = trainer.next_round(&Interrupt::new()).unwrap() {
         epochs += 1;
-        restarts += usize::from(epoch.restarts);
         assert_eq!(epoch.number, epochs);
+    }
+    // The same rule, written out: two epochs without a better value, three times.
+    let (mut most, mut since, mut restarts) = (f64::MIN, 0, 0);
+    for (epoch, values) in trainer.history().iter().enumerate() {
+        since = if values[0] > most { 0 } else { since + 1 };
+        most = most.max(values[0]);
+        if since == 2 && restarts < 2 {
+            (since, restarts) = (0, restarts + 1);
+        }
+        assert_eq!(since == 2, epoch + 1 == epochs && epochs < 60);
     }
     assert_eq!(restarts, trainer.num_restarts());
     let names: Vec<_> = trainer.names().collect();
-    assert_eq!(names, [("valid", "ndcg@5".to_owned()), ("valid", "map".to_owned())]);
-    let best = trainer.best_epoch().unwrap();
+    assert_eq!(names, [("valid", "ndcg@5"), ("valid", "map")]);
+    let best = trainer.best_round().unwrap();
     let values = &trainer.history()[best - 1];
     assert!(trainer.history().iter().all(|other| other[0] <= values[0]));
     assert!(values[0] > 0.85, "{:?}", trainer.history());
-    let model = Model::from_text(trainer.model().unwrap().to_text().as_bytes()).unwrap();
+    let model = Model::from_text(trainer.best_model().unwrap().to_text().as_bytes()).unwrap();
     let mut scores = vec![0.0; valid.labels.len()];
     model.scorer().score(&valid.cells, &mut scores).unwrap();
     let queries = Queries::from_sizes(&[20; 100], 2000).unwrap();
@@ -344,10 +363,29 @@ fn an_interrupted_epoch_leaves_no_trace() {
     let (mut trainer, mut other) = (fresh(), fresh());
     let interrupt = Interrupt::new();
     interrupt.raise();
-    assert!(trainer.next_epoch(&interrupt).is_err());
-    trainer.next_epoch(&Interrupt::new()).unwrap();
-    other.next_epoch(&Interrupt::new()).unwrap();
-    assert_eq!(trainer.model().unwrap(), other.model().unwrap());
+    assert!(trainer.next_round(&interrupt).is_err());
+    trainer.next_round(&Interrupt::new()).unwrap();
+    other.next_round(&Interrupt::new()).unwrap();
+    assert_eq!(trainer.best_model().unwrap(), other.best_model().unwrap());
+}
+
+#[test]
+fn an_epoch_that_is_taken_back_leaves_no_trace() {
+    let (rows, valid) = (Rows::random(7, &[10; 30], 4), Rows::random(8, &[10; 9], 4));
+    for epochs in 1..9 {
+        let set = || RawEvaluationSet { name: "valid".to_owned(), data: valid.data() };
+        let fresh = |epochs| trained(&rows, real_plan(vec![set()], Params::default()), epochs);
+        let (mut trainer, mut other) = (fresh(epochs), fresh(epochs - 1));
+        trainer.take_back().unwrap();
+        assert_eq!(trainer.history(), other.history());
+        assert_eq!(trainer.num_restarts(), other.num_restarts());
+        assert_eq!(trainer.best_model().unwrap(), other.best_model().unwrap());
+        for trainer in [&mut trainer, &mut other] {
+            while trainer.next_round(&Interrupt::new()).unwrap().is_some() {}
+        }
+        assert_eq!(trainer.history(), other.history());
+        assert_eq!(trainer.best_model().unwrap(), other.best_model().unwrap());
+    }
 }
 
 #[test]
@@ -367,7 +405,7 @@ fn what_cannot_be_learned_from_is_said() {
     let place = &error.fault().unwrap().place;
     assert_eq!((error.fault().unwrap().code, place.row), ("label.fraction", Some(13)));
     let narrow =
-        vec![NetEvaluationSet { name: "valid".to_owned(), data: Rows::random(1, &[5], 3).data() }];
+        vec![RawEvaluationSet { name: "valid".to_owned(), data: Rows::random(1, &[5], 3).data() }];
     let error = refused(&rows, real_plan(narrow, Params::default()));
     assert_eq!(error.fault().unwrap().code, "features");
     for params in [
@@ -389,11 +427,11 @@ fn what_cannot_be_learned_from_is_said() {
 fn a_constant_feature_is_left_out_and_one_feature_is_enough() {
     let mut rows = Rows::random(7, &[10; 8], 3);
     rows.cells.iter_mut().skip(1).step_by(3).for_each(|cell| *cell = 4.25);
-    let model = trained(&rows, real_plan(vec![], Params::default()), 1).model().unwrap();
+    let model = trained(&rows, real_plan(vec![], Params::default()), 1).best_model().unwrap();
     let features: Vec<u32> = mlp(&model).inputs().iter().map(|input| input.feature).collect();
     assert_eq!(features, [0, 2]);
     let one = Rows::random(7, &[10; 8], 1);
-    let model = trained(&one, real_plan(vec![], Params::default()), 2).model().unwrap();
+    let model = trained(&one, real_plan(vec![], Params::default()), 2).best_model().unwrap();
     assert_eq!(mlp(&model).inputs().len(), 1);
 }
 
@@ -405,7 +443,7 @@ fn long_tails_are_taken_as_logarithms() {
     }
     let logs = |inputs| {
         let plan = real_plan(vec![], Params { inputs, ..Params::default() });
-        let model = trained(&rows, plan, 0).model().unwrap();
+        let model = trained(&rows, plan, 0).best_model().unwrap();
         mlp(&model).inputs().iter().map(|input| input.log).collect::<Vec<_>>()
     };
     assert_eq!(logs(Inputs::Auto), [false, true]);
@@ -416,7 +454,7 @@ fn long_tails_are_taken_as_logarithms() {
 #[test]
 fn inputs_have_mean_0_and_deviation_1() {
     let rows = Rows::random(7, &[50; 8], 2);
-    let model = trained(&rows, real_plan(vec![], Params::default()), 0).model().unwrap();
+    let model = trained(&rows, real_plan(vec![], Params::default()), 0).best_model().unwrap();
     for (at, input) in mlp(&model).inputs().iter().enumerate() {
         let cells: Vec<f64> = rows
             .cells

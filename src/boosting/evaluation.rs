@@ -1,12 +1,13 @@
 //! Evaluation sets: the data sets and metrics that are evaluated after each round.
 
-use super::EarlyStopping;
+use super::TrainingPlan;
 use super::score_cache::ScoreCache;
 use crate::data::Dataset;
 use crate::distributed::{Collective, WorkerGroup};
 use crate::error::{Error, Result};
 use crate::metric::{Mean, Metric, evaluate, evaluate_rows, largest};
 use crate::model::Expectation;
+use crate::rounds::RoundPlan;
 use crate::tree::BinnedTree;
 use crate::{Convention, Grouping, Interrupt, Queries};
 use std::fmt;
@@ -110,11 +111,19 @@ impl EvaluationSets {
         Ok(Self { sets, metrics, selecting: None })
     }
 
-    /// The set and the metric of each value, set by set.
-    pub(super) fn names(&self) -> impl Iterator<Item = (&str, String)> {
-        self.sets.iter().flat_map(|set| {
-            self.metrics.iter().map(|metric| (set.set.name.as_str(), metric.to_string()))
-        })
+    /// When training ends, and the names of its values.
+    pub(super) fn round_plan(&self, plan: &TrainingPlan) -> RoundPlan {
+        RoundPlan {
+            max_rounds: plan.params.num_trees,
+            patience: plan.patience,
+            sets: self.sets().map(|set| set.name.clone()).collect(),
+            metrics: self.metrics.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    /// The number of values of a round.
+    pub(super) fn num_values(&self) -> usize {
+        self.sets.len() * self.metrics.len()
     }
 
     /// The name and convention of each metric.
@@ -123,24 +132,6 @@ impl EvaluationSets {
             EvaluationMetric::Metric(metric) => format!("{metric} {:?}", metric.convention()),
             EvaluationMetric::Other(other) => other.name().to_owned(),
         })
-    }
-
-    /// The index of a metric on a set among the values.
-    pub(super) fn index(&self, set: usize, metric: usize) -> usize {
-        set * self.metrics.len() + metric
-    }
-
-    /// Returns an error if early stopping refers to a set or metric that is not evaluated.
-    pub(super) fn check(&self, patience: &EarlyStopping) -> Result<()> {
-        if patience.rounds == 0 {
-            return Err(Error::param("early_stopping", "early_stopping is out of range")
-                .got(0)
-                .expected("a number of rounds from 1"));
-        }
-        if patience.set < self.sets.len() && patience.metric < self.metrics.len() {
-            return Ok(());
-        }
-        Err(Error::param("early_stopping", "early stopping has no such set or metric to look at"))
     }
 
     /// Returns an error if the exact step refers to a set that is not evaluated.
@@ -201,15 +192,14 @@ impl EvaluationSets {
         }
     }
 
-    /// The mean of each metric on each set, in the order of [`names`](Self::names), over the
-    /// documents of all workers.
+    /// The mean of each metric on each set, set by set, over the documents of all workers.
     pub(super) fn values(
         &self,
         train_scores: &[f64],
         (workers, round): (&WorkerGroup, usize),
         interrupt: &Interrupt,
     ) -> Result<Vec<f64>> {
-        let mut words = Vec::with_capacity(self.sets.len() * self.metrics.len() * Mean::WORDS);
+        let mut words = Vec::with_capacity(self.num_values() * Mean::WORDS);
         let mut add = |set: &ScoredSet| {
             let scores = set.score_cache.as_ref().map_or(train_scores, ScoreCache::scores);
             let metrics = set.metrics.as_ref().unwrap_or(&self.metrics);
@@ -217,7 +207,7 @@ impl EvaluationSets {
             Ok(())
         };
         let own = self.sets.iter().try_for_each(&mut add);
-        words.resize(self.sets.len() * self.metrics.len() * Mean::WORDS, 0);
+        words.resize(self.num_values() * Mean::WORDS, 0);
         workers.sum(
             Collective { what: "the means of metrics", round: round as u64 },
             own,

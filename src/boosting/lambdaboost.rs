@@ -16,13 +16,15 @@
 //!
 //! Cost: a round takes a quarter of a nanosecond per cell, beside the gradients and the metrics.
 
-use super::early_stopping::best;
-use super::{EarlyStopping, StopReason, TrainingLoss};
+use super::{EarlyStopping, TrainingLoss};
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
-use crate::metric::{Mean, Metric, evaluate};
+use crate::metric::Metric;
 use crate::model::Model;
 use crate::objective::{State, Target};
+use crate::rounds::{
+    LearnedRound, RawEvaluationSet, RoundDriver, RoundLearner, RoundPlan, metric_means,
+};
 use crate::{Gradient, Interrupt};
 use rayon::prelude::*;
 
@@ -38,8 +40,8 @@ pub struct LambdaBoostPlan {
     pub learning_rate: f64,
     /// The loss: one with a gradient per document.
     pub loss: TrainingLoss,
-    /// The sets that are evaluated after each round, by name.
-    pub evaluation_sets: Vec<(String, RawDataset)>,
+    /// The sets that are evaluated after each round.
+    pub evaluation_sets: Vec<RawEvaluationSet>,
     /// The metrics that are evaluated.
     pub metrics: Vec<Metric>,
     /// When to stop early.
@@ -48,34 +50,21 @@ pub struct LambdaBoostPlan {
     pub base: Option<Model>,
 }
 
-/// The result of a round.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LambdaBoostRound {
-    /// The number of rounds so far, without those of the base model.
-    pub number: usize,
-    /// The feature that was added.
-    pub feature: u32,
-    /// Its least-squares coefficient, before the learning rate.
-    pub coefficient: f64,
-    /// The mean of each metric on each evaluation set, set by set.
-    pub values: Vec<f64>,
-    /// Whether the value of early stopping is the best so far.
-    pub is_best: bool,
-}
-
 /// Training of a linear model, one feature per round.
-///
-/// A round that fails or is interrupted has no effect.
+pub type LambdaBoostTrainer = RoundDriver<LambdaBoostLearner>;
+
+/// The learner of a [`LambdaBoostTrainer`].
 #[derive(Debug)]
-pub struct LambdaBoostTrainer {
+pub struct LambdaBoostLearner {
     train: ScoredDocs,
-    evaluation_sets: Vec<(String, ScoredDocs)>,
-    plan: LambdaBoostPlan,
+    evaluation_sets: Vec<ScoredDocs>,
+    learning_rate: f64,
+    loss: TrainingLoss,
+    metrics: Vec<Metric>,
     base: Model,
     /// `sum x x` of each feature.
     squares: Vec<f64>,
     path: Vec<(u32, f64)>,
-    history: Vec<Vec<f64>>,
     gradients: Vec<Gradient>,
     /// Whether no feature reduces the loss any more.
     is_spent: bool,
@@ -85,6 +74,8 @@ pub struct LambdaBoostTrainer {
 #[derive(Debug)]
 struct ScoredDocs {
     data: RawDataset,
+    /// The scores of the base model.
+    base_scores: Vec<f64>,
     scores: Vec<f64>,
 }
 
@@ -96,39 +87,25 @@ impl ScoredDocs {
                 .got(data.num_features())
                 .expected(base.num_features()));
         }
-        let scores = scores(base, &data, interrupt)?;
+        let base_scores = scores(base, &data, interrupt)?;
         for cell in data.cells_mut() {
             *cell = if cell.is_nan() { 0.0 } else { *cell };
         }
-        Ok(Self { data, scores })
+        Ok(Self { data, scores: base_scores.clone(), base_scores })
     }
 
     /// The scores with a feature added, computed as by a model with one more term.
-    fn moved(&self, feature: u32, weight: f64) -> Vec<f64> {
+    fn moved(&self, (feature, weight): (u32, f64)) -> Vec<f64> {
         let rows = self.data.cells().par_chunks_exact(self.data.stride());
         let scores = self.scores.par_iter().zip(rows);
         scores.map(|(score, row)| score + weight * f64::from(row[feature as usize])).collect()
     }
 
-    fn values(
-        &self,
-        metrics: &[Metric],
-        scores: &[f64],
-        interrupt: &Interrupt,
-    ) -> Result<Vec<f64>> {
-        let (labels, queries) = (self.data.labels(), self.data.queries());
-        let per_query = evaluate(metrics, scores, labels, queries, interrupt)?;
-        let mean = |values: Vec<f64>| Ok(Mean::of(&values, self.data.query_weight())?.value);
-        per_query.into_iter().map(mean).collect()
-    }
-
-    fn target(&self) -> Target<'_> {
-        Target {
-            labels: self.data.labels(),
-            queries: self.data.queries(),
-            query_weight: self.data.query_weight(),
-            row_weight: self.data.row_weight(),
-            doc_hash: self.data.doc_hash(),
+    /// Computes the scores anew, by the same sums in the same order.
+    fn replay(&mut self, path: &[(u32, f64)]) {
+        self.scores.clone_from(&self.base_scores);
+        for &step in path {
+            self.scores = self.moved(step);
         }
     }
 
@@ -185,7 +162,7 @@ fn scores(model: &Model, data: &RawDataset, interrupt: &Interrupt) -> Result<Vec
 
 impl LambdaBoostTrainer {
     /// A trainer, after all checks that need no round.
-    pub fn new(data: RawDataset, mut plan: LambdaBoostPlan, interrupt: &Interrupt) -> Result<Self> {
+    pub fn new(data: RawDataset, plan: LambdaBoostPlan, interrupt: &Interrupt) -> Result<Self> {
         if !(1..=1 << 20).contains(&plan.num_rounds) {
             return Err(Error::param("num_rounds", "the number of rounds is out of range")
                 .got(plan.num_rounds)
@@ -197,80 +174,58 @@ impl LambdaBoostTrainer {
                 .got(plan.learning_rate)
                 .expected("a number above 0, up to 10"));
         }
-        if let Some(patience) = &plan.patience
-            && (patience.rounds == 0
-                || patience.set >= plan.evaluation_sets.len()
-                || patience.metric >= plan.metrics.len())
-        {
-            let what = "early stopping has no such rounds, set or metric to look at";
-            return Err(Error::param("early_stopping", what));
-        }
+        let rounds = RoundPlan {
+            max_rounds: plan.num_rounds,
+            patience: plan.patience,
+            sets: plan.evaluation_sets.iter().map(|set| set.name.clone()).collect(),
+            metrics: plan.metrics.iter().map(ToString::to_string).collect(),
+        };
+        rounds.check("early_stopping")?;
         if plan.loss.of_scores()?.needs_pairs() {
             data.require_pairs()?;
         }
-        let base = plan.base.take();
-        let mut train = ScoredDocs { scores: Vec::new(), data };
+        let learner = LambdaBoostLearner::new(data, plan, interrupt)?;
+        Ok(RoundDriver::of(learner, rounds, Vec::new()))
+    }
+
+    /// The feature of each round, and the weight that was added to it: its least-squares coefficient
+    /// times the learning rate.
+    pub fn path(&self) -> &[(u32, f64)] {
+        &self.learner().path
+    }
+}
+
+impl LambdaBoostLearner {
+    fn new(data: RawDataset, plan: LambdaBoostPlan, interrupt: &Interrupt) -> Result<Self> {
+        let LambdaBoostPlan { learning_rate, loss, evaluation_sets, metrics, base, .. } = plan;
         let mut base = match base {
             Some(base) => base,
-            None => start(&plan, &train)?,
+            None => start(&loss, &data)?,
         };
-        train = ScoredDocs::new(train.data, &base, interrupt)?;
-        let scored = |(name, set)| Ok((name, ScoredDocs::new(set, &base, interrupt)?));
-        let evaluation_sets = std::mem::take(&mut plan.evaluation_sets)
+        let train = ScoredDocs::new(data, &base, interrupt)?;
+        let evaluation_sets = evaluation_sets
             .into_iter()
-            .map(scored)
+            .map(|set| ScoredDocs::new(set.data, &base, interrupt))
             .collect::<Result<_>>()?;
         let weight = weights(&train);
         let squares = train.sums(weight, |x| x * x, interrupt)?;
-        for (name, value) in &plan.loss.notes {
+        for (name, value) in &loss.notes {
             base.set_attribute(*name, value.clone());
         }
         base.set_attribute("weak_learner", "feature");
-        base.set_attribute("learning_rate", plan.learning_rate.to_string());
-        let gradients = vec![Gradient::default(); train.data.num_docs()];
-        let (path, history, is_spent) = (Vec::new(), Vec::new(), false);
-        Ok(Self { train, evaluation_sets, plan, base, squares, path, history, gradients, is_spent })
-    }
-
-    /// The next round; `None` if training has ended.
-    pub fn next_round(&mut self, interrupt: &Interrupt) -> Result<Option<LambdaBoostRound>> {
-        if self.end().is_some() {
-            return Ok(None);
-        }
-        let state = State { round: self.path.len() as u64, scores: &self.train.scores };
-        let target = self.train.target();
-        let loss = &self.plan.loss;
-        let result = loss.of_scores()?.gradients(&target, state, &mut self.gradients, interrupt);
-        loss.told(self.train.data.rows(), self.train.data.query_of(), result)?;
-        let downhill = |doc: usize| -f64::from(self.gradients[doc].grad);
-        let products = self.train.sums(downhill, |x| x, interrupt)?;
-        let Some((feature, coefficient)) = self.fit(&products) else {
-            if self.path.is_empty() {
-                let what = "nothing can be learned: no feature has anything to do with the labels";
-                return Err(Error::data("nothing", what));
-            }
-            self.is_spent = true;
-            return Ok(None);
-        };
-        let weight = self.plan.learning_rate * coefficient;
-        let train = self.train.moved(feature, weight);
-        let mut moved = Vec::with_capacity(self.evaluation_sets.len());
-        let mut values = Vec::new();
-        for (_, set) in &self.evaluation_sets {
-            let scores = set.moved(feature, weight);
-            values.extend(set.values(&self.plan.metrics, &scores, interrupt)?);
-            moved.push(scores);
-        }
-        self.train.scores = train;
-        self.evaluation_sets
-            .iter_mut()
-            .zip(moved)
-            .for_each(|((_, set), scores)| set.scores = scores);
-        self.path.push((feature, weight));
-        self.history.push(values.clone());
-        let number = self.path.len();
-        let is_best = self.best_round() == Some(number);
-        Ok(Some(LambdaBoostRound { number, feature, coefficient, values, is_best }))
+        base.set_attribute("learning_rate", learning_rate.to_string());
+        Ok(Self {
+            gradients: vec![Gradient::default(); train.data.num_docs()],
+            train,
+            evaluation_sets,
+            learning_rate,
+            loss,
+            metrics,
+            base,
+            squares,
+            path: Vec::new(),
+            is_spent: false,
+        })
     }
 
     /// The feature with the largest reduction, and its coefficient.
@@ -286,58 +241,78 @@ impl LambdaBoostTrainer {
         }
         found
     }
+}
 
-    /// Why training has ended, if it has.
-    pub fn end(&self) -> Option<StopReason> {
-        let waited = self.best_round().map_or(0, |best| self.path.len() - best);
-        if self.plan.patience.is_some_and(|patience| waited >= patience.rounds) {
-            Some(StopReason::EarlyStopping)
-        } else if self.path.len() >= self.plan.num_rounds {
-            Some(StopReason::Done)
-        } else {
-            self.is_spent.then_some(StopReason::Nothing)
+impl RoundLearner for LambdaBoostLearner {
+    fn learn_round(&mut self, interrupt: &Interrupt) -> Result<Option<LearnedRound>> {
+        let state = State { round: self.path.len() as u64, scores: &self.train.scores };
+        let target = target(&self.train.data);
+        let loss = &self.loss;
+        let result = loss.of_scores()?.gradients(&target, state, &mut self.gradients, interrupt);
+        loss.told(self.train.data.rows(), self.train.data.query_of(), result)?;
+        let downhill = |doc: usize| -f64::from(self.gradients[doc].grad);
+        let products = self.train.sums(downhill, |x| x, interrupt)?;
+        let Some((feature, coefficient)) = self.fit(&products) else {
+            if self.path.is_empty() {
+                let what = "nothing can be learned: no feature has anything to do with the labels";
+                return Err(Error::data("nothing", what));
+            }
+            self.is_spent = true;
+            return Ok(None);
+        };
+        let step = (feature, self.learning_rate * coefficient);
+        let mut moved = Vec::with_capacity(self.evaluation_sets.len());
+        let mut values = Vec::new();
+        for set in &self.evaluation_sets {
+            let scores = set.moved(step);
+            values.extend(metric_means(&set.data, &self.metrics, &scores, interrupt)?);
+            moved.push(scores);
         }
+        self.train.scores = self.train.moved(step);
+        for (set, scores) in self.evaluation_sets.iter_mut().zip(moved) {
+            set.scores = scores;
+        }
+        self.path.push(step);
+        Ok(Some(LearnedRound { values, num_leaves: 0 }))
     }
 
-    /// The number of rounds with the best value of early stopping.
-    pub fn best_round(&self) -> Option<usize> {
-        let patience = self.plan.patience.as_ref()?;
-        let value = patience.set * self.plan.metrics.len() + patience.metric;
-        best(&self.history, value).map(|round| round + 1)
-    }
-
-    /// The values of each round so far, in the order of [`names`](Self::names).
-    pub fn history(&self) -> &[Vec<f64>] {
-        &self.history
-    }
-
-    /// The set and the metric of each value of a round.
-    pub fn names(&self) -> impl Iterator<Item = (&str, String)> {
-        self.evaluation_sets.iter().flat_map(|(name, _)| {
-            self.plan.metrics.iter().map(move |metric| (name.as_str(), metric.to_string()))
-        })
-    }
-
-    /// The feature of each round, and the weight that was added to it.
-    pub fn path(&self) -> &[(u32, f64)] {
-        &self.path
+    fn undo_round(&mut self) -> Result<()> {
+        self.path.pop();
+        self.is_spent = false;
+        self.train.replay(&self.path);
+        self.evaluation_sets.iter_mut().for_each(|set| set.replay(&self.path));
+        Ok(())
     }
 
     /// The base model and the features of the first rounds.
-    pub fn model(&self, rounds: usize) -> Result<Model> {
+    fn model_at(&self, rounds: usize) -> Result<Model> {
         let mut model = self.base.clone();
         for &(feature, weight) in &self.path[..rounds.min(self.path.len())] {
             model.push_term(feature, weight)?;
         }
         Ok(model)
     }
+
+    fn is_exhausted(&self) -> bool {
+        self.is_spent
+    }
 }
 
 /// A model without features, with the intercept of the loss.
-fn start(plan: &LambdaBoostPlan, train: &ScoredDocs) -> Result<Model> {
-    let mut model = Model::new(train.data.num_features());
-    model.set_intercept(plan.loss.of_scores()?.start(&train.target()))?;
+fn start(loss: &TrainingLoss, data: &RawDataset) -> Result<Model> {
+    let mut model = Model::new(data.num_features());
+    model.set_intercept(loss.of_scores()?.start(&target(data)))?;
     Ok(model)
+}
+
+fn target(data: &RawDataset) -> Target<'_> {
+    Target {
+        labels: data.labels(),
+        queries: data.queries(),
+        query_weight: data.query_weight(),
+        row_weight: data.row_weight(),
+        doc_hash: data.doc_hash(),
+    }
 }
 
 /// The weight of each document: its query's times its own.

@@ -1,6 +1,6 @@
 //! Gradient boosting: each round computes gradients, grows trees from them and updates the scores.
 //!
-//! A [`BoostingTrainer`] runs the rounds: [`next_round`](BoostingTrainer::next_round) asks the objective
+//! A [`BoostingTrainer`] runs the rounds: [`next_round`](crate::rounds::RoundDriver::next_round) asks the objective
 //! for gradients at the current scores, grows a tree, adds its leaf values times the learning rate to
 //! the scores of all documents, and evaluates. The caller loops, and may do anything between rounds.
 //!
@@ -53,7 +53,6 @@ mod bagging;
 mod binned_scoring;
 mod doc_sampling;
 mod dropout;
-mod early_stopping;
 mod evaluation;
 mod exact_step;
 mod global_data;
@@ -76,15 +75,16 @@ mod worker_mode;
 pub use binned_scoring::{binning_of, score_above, score_dataset};
 pub use doc_sampling::DocSampling;
 pub use dropout::{Dropout, DropoutNormaliser};
-pub use early_stopping::{EarlyStopping, StopReason};
 pub use evaluation::{CustomMetric, EvaluationMetric, EvaluationSet};
 pub use exact_step::{ExactStep, StepRule};
 pub use importance::permutation_importance;
-pub use lambdaboost::{LambdaBoostPlan, LambdaBoostRound, LambdaBoostTrainer};
+pub use lambdaboost::{LambdaBoostLearner, LambdaBoostPlan, LambdaBoostTrainer};
 pub use loss::TrainingLoss;
 pub use merge_models::merged;
 pub use params::BoostingParams;
 pub use refit::{RefitOptions, refit};
-pub use trainer::{BaseModel, BoostingTrainer, RoundResult, TrainingPlan};
+pub use trainer::{BaseModel, BoostingTrainer, TrainingPlan, TreeLearner};
 pub use tree_weights::{ReweighOptions, Reweighed, reweigh};
 pub use worker_mode::WorkerMode;
+
+pub use crate::rounds::{EarlyStopping, RoundResult, StopReason};

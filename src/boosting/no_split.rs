@@ -1,10 +1,23 @@
-//! Explains why the first tree has no split.
+//! Rounds without a split: when they end training, and why the first tree may have none.
 
 use super::BoostingParams;
 use crate::Gradient;
 use crate::data::Dataset;
 use crate::error::Error;
+use crate::model::Tree;
 use crate::tree::Criterion;
+
+/// Training ends after this many consecutive rounds without a split.
+const FRUITLESS: usize = 20;
+
+/// Whether the latest rounds all have trees without splits.
+pub(super) fn is_fruitless<'a>(
+    trees: impl Iterator<Item = &'a Tree>,
+    trees_a_round: usize,
+) -> bool {
+    let count = |run, tree: &Tree| if tree.splits().is_empty() { run + 1 } else { 0 };
+    trees.fold(0, count) >= FRUITLESS * trees_a_round
+}
 
 /// The error for a first round without a split, with the likely reason.
 pub(super) fn of_no_split(

@@ -80,8 +80,7 @@ pub(super) fn restore(
             return Err(other(name, got, "none"));
         }
     }
-    let names = context.evaluation.names().count();
-    let history = history(&model, names)
+    let history = history(&model, context.evaluation.num_values())
         .filter(|history| context.num_before + history.len() == model.num_rounds())
         .ok_or_else(damaged)?;
     let notes: Vec<String> =

@@ -4,7 +4,6 @@ mod setup;
 
 use super::bagging::Bagging;
 use super::dropout::{DropoutState, DroppedTree, RoundDropout};
-use super::early_stopping::{best, is_fruitless};
 use super::evaluation::{EvaluationMetric, EvaluationSet, EvaluationSets};
 use super::global_data::{GlobalData, error_of_largest};
 use super::initial_model::{ScoreOrigin, bins_mismatch, compute_scores, target};
@@ -13,14 +12,13 @@ use super::notes::{self, CheckpointContext};
 use super::position_bias::PositionBias;
 use super::score_cache::ScoreCache;
 use super::tree_selection::{SelectionDocs, TreeSelection, fingerprint};
-use super::{
-    BoostingParams, EarlyStopping, StepRule, StopReason, TrainingLoss, WorkerMode, no_split,
-};
+use super::{BoostingParams, EarlyStopping, StepRule, TrainingLoss, WorkerMode, no_split};
 use crate::data::Dataset;
 use crate::distributed::{Collective, WorkerGroup};
 use crate::error::{Error, Result};
 use crate::model::{Leaf, Model, Tree};
 use crate::objective::State;
+use crate::rounds::{LearnedRound, RoundDriver, RoundLearner};
 use crate::tree::{BinnedTree, Grower, TrainingTable, TreeJob};
 use crate::{Gradient, Interrupt};
 use rayon::prelude::*;
@@ -65,24 +63,11 @@ impl From<Model> for BaseModel {
     }
 }
 
-/// The result of a round.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RoundResult {
-    /// The number of rounds of the model after this one, including those of the base model.
-    pub number: usize,
-    /// The mean of each metric on each evaluation set, set by set.
-    pub values: Vec<f64>,
-    /// Whether the value of early stopping is the best so far.
-    pub is_best: bool,
-    /// The number of leaves of the new trees.
-    pub num_leaves: usize,
-}
+/// Training of trees as a sequence of rounds.
+pub type BoostingTrainer = RoundDriver<TreeLearner>;
 
-/// Training as a sequence of rounds.
-///
-/// A round that fails or is interrupted has no effect: the model is that of the rounds before, and
-/// the next call grows the same trees again.
-pub struct BoostingTrainer {
+/// The learner of a [`BoostingTrainer`]: a round grows a tree, or one tree per class.
+pub struct TreeLearner {
     dataset: Arc<Dataset>,
     plan: TrainingPlan,
     evaluation: EvaluationSets,
@@ -96,7 +81,6 @@ pub struct BoostingTrainer {
     /// The number of rounds of the base model.
     num_before: usize,
     origin: ScoreOrigin,
-    history: Vec<Vec<f64>>,
     score_cache: ScoreCache,
     /// For each tree of a round, the gradients of all documents.
     gradients: Vec<Vec<Gradient>>,
@@ -110,10 +94,76 @@ pub struct BoostingTrainer {
     of_sets: WorkerGroup,
 }
 
+impl RoundLearner for TreeLearner {
+    fn learn_round(&mut self, interrupt: &Interrupt) -> Result<Option<LearnedRound>> {
+        if self.is_stale {
+            self.replay(interrupt)?;
+        }
+        let (trees, dropped) = self.grow_round(interrupt)?;
+        let values = self.values(self.model.num_rounds(), interrupt)?;
+        let num_leaves = trees.iter().map(|tree| tree.leaves().len()).sum();
+        self.keep(trees, &dropped)?;
+        self.is_stale = false;
+        Ok(Some(LearnedRound { values, num_leaves }))
+    }
+
+    fn undo_round(&mut self) -> Result<()> {
+        let rounds = self.model.num_rounds() - 1;
+        self.model = self.model_at(rounds)?;
+        if let Some(dropout_state) = &mut self.dropout_state {
+            dropout_state.forget(rounds);
+        }
+        if let Some(bias) = &mut self.bias {
+            bias.pop();
+        }
+        self.is_stale = true;
+        Ok(())
+    }
+
+    fn model_at(&self, rounds: usize) -> Result<Model> {
+        let mut model = match &self.dropout_state {
+            Some(dropout_state) => dropout_state.at(&self.model, rounds)?,
+            None => self.model.clone(),
+        };
+        model.truncate(rounds);
+        if let Some(bias) = &self.bias {
+            bias.note(rounds.saturating_sub(self.num_before), &mut model);
+        }
+        Ok(model)
+    }
+
+    fn num_before(&self) -> usize {
+        self.num_before
+    }
+
+    fn is_exhausted(&self) -> bool {
+        let trees_a_round = self.gradients.len();
+        let count = self.num_learned() * trees_a_round;
+        let new = self.model.trees().skip(self.model.num_trees() - count);
+        no_split::is_fruitless(new, trees_a_round)
+    }
+}
+
 impl BoostingTrainer {
+    /// The base model and all trees so far.
+    pub fn model(&self) -> &Model {
+        &self.learner().model
+    }
+
     /// The model so far, with all that [`resume`](Self::resume) needs.
     pub fn checkpoint(&self) -> Model {
-        let mut model = notes::checkpoint(&self.model, &self.context(), &self.history);
+        self.learner().checkpoint(self.history())
+    }
+}
+
+impl TreeLearner {
+    /// The number of rounds after those of the base model.
+    fn num_learned(&self) -> usize {
+        self.model.num_rounds() - self.num_before
+    }
+
+    fn checkpoint(&self, history: &[Vec<f64>]) -> Model {
+        let mut model = notes::checkpoint(&self.model, &self.context(), history);
         if let Some(dropout_state) = &self.dropout_state {
             model.set_attribute(notes::BIRTHS, dropout_state.to_text());
         }
@@ -131,30 +181,6 @@ impl BoostingTrainer {
             evaluation,
             num_before: *num_before,
         }
-    }
-
-    /// The next round; `None` if training has ended.
-    pub fn next_round(&mut self, interrupt: &Interrupt) -> Result<Option<RoundResult>> {
-        if self.end().is_some() {
-            return Ok(None);
-        }
-        if self.is_stale {
-            self.replay(interrupt)?;
-        }
-        let (trees, dropped) = self.grow_round(interrupt)?;
-        let workers = (&self.of_sets, self.num_rounds());
-        let values = self.evaluation.values(self.score_cache.scores(), workers, interrupt)?;
-        let num_leaves = trees.iter().map(|tree| tree.leaves().len()).sum();
-        self.keep(trees, &dropped)?;
-        self.history.push(values.clone());
-        self.is_stale = false;
-        let number = self.num_rounds();
-        Ok(Some(RoundResult {
-            number,
-            values,
-            is_best: self.best_round() == Some(number),
-            num_leaves,
-        }))
     }
 
     /// Adds the trees of a round to the model, and rescales the dropped ones.
@@ -237,7 +263,7 @@ impl BoostingTrainer {
             self.check_same(&tree)?;
             trees.push(tree);
         }
-        if self.history.is_empty() && trees.iter().all(|tree| tree.splits().is_empty()) {
+        if self.num_learned() == 0 && trees.iter().all(|tree| tree.splits().is_empty()) {
             let (params, docs) = (&self.plan.params, &self.bagging.docs);
             let own = no_split::of_no_split(&self.dataset, params, &self.gradients[0], docs);
             return Err(error_of_largest(&self.workers, docs.len(), own));
@@ -252,93 +278,6 @@ impl BoostingTrainer {
         Ok((trees, dropped))
     }
 
-    /// Undoes the latest round.
-    pub fn take_back(&mut self) -> Result<()> {
-        if self.history.is_empty() {
-            return Ok(());
-        }
-        let rounds = self.num_rounds() - 1;
-        self.model = self.model_at(rounds)?;
-        if let Some(dropout_state) = &mut self.dropout_state {
-            dropout_state.forget(rounds);
-        }
-        if let Some(bias) = &mut self.bias {
-            bias.pop();
-        }
-        self.history.pop();
-        self.is_stale = true;
-        Ok(())
-    }
-
-    /// The model as it was after this many rounds, including those of the base model.
-    ///
-    /// With dropout this is more than a truncated model, because later rounds rescale earlier
-    /// trees.
-    pub fn model_at(&self, rounds: usize) -> Result<Model> {
-        let mut model = match &self.dropout_state {
-            Some(dropout_state) => dropout_state.at(&self.model, rounds)?,
-            None => self.model.clone(),
-        };
-        model.truncate(rounds);
-        if let Some(bias) = &self.bias {
-            bias.note(rounds.saturating_sub(self.num_before), &mut model);
-        }
-        Ok(model)
-    }
-
-    /// Why training has ended, if it has.
-    pub fn end(&self) -> Option<StopReason> {
-        let waited = self.best_round().map_or(0, |best| self.num_rounds() - best);
-        if self.plan.patience.is_some_and(|patience| waited >= patience.rounds) {
-            Some(StopReason::EarlyStopping)
-        } else if self.history.len() >= self.plan.params.num_trees {
-            Some(StopReason::Done)
-        } else if self.is_fruitless() {
-            Some(StopReason::Nothing)
-        } else {
-            None
-        }
-    }
-
-    fn is_fruitless(&self) -> bool {
-        let trees_a_round = self.gradients.len();
-        let count = self.history.len() * trees_a_round;
-        let new = self.model.trees().skip(self.model.num_trees() - count);
-        is_fruitless(new, trees_a_round)
-    }
-
-    /// The number of rounds with the best value of early stopping; `None` without early stopping.
-    pub fn best_round(&self) -> Option<usize> {
-        let patience = self.plan.patience.as_ref()?;
-        let round = best(&self.history, self.evaluation.index(patience.set, patience.metric))?;
-        Some(self.num_before + round + 1)
-    }
-
-    /// The values of each round so far, in the order of [`names`](Self::names).
-    pub fn history(&self) -> &[Vec<f64>] {
-        &self.history
-    }
-
-    /// The set and the metric of each value of a round.
-    pub fn names(&self) -> impl Iterator<Item = (&str, String)> {
-        self.evaluation.names()
-    }
-
-    /// The base model and all trees so far.
-    pub fn model(&self) -> &Model {
-        &self.model
-    }
-
-    /// The number of rounds of the model so far, including those of the base model.
-    pub fn num_rounds(&self) -> usize {
-        self.model.num_rounds()
-    }
-
-    /// The number of rounds of the base model.
-    pub fn num_before(&self) -> usize {
-        self.num_before
-    }
-
     /// Recomputes all scores from the model: the same sums in the same order as in training.
     fn replay(&mut self, interrupt: &Interrupt) -> Result<()> {
         let of = |dataset: &Dataset| match &self.dropout_state {
@@ -351,21 +290,9 @@ impl BoostingTrainer {
         Ok(())
     }
 
-    /// Evaluates once before the first round, to report labels that a metric cannot use.
-    fn check_values(&self, interrupt: &Interrupt) -> Result<()> {
-        let workers = (&self.of_sets, 0);
-        let values = self.evaluation.values(self.score_cache.scores(), workers, interrupt)?;
-        let Some(patience) = &self.plan.patience else { return Ok(()) };
-        let at = self.evaluation.index(patience.set, patience.metric);
-        if !values[at].is_nan() {
-            return Ok(());
-        }
-        let names = self.evaluation.names().nth(at);
-        let (set, metric) = names.ok_or_else(|| Error::internal("a value without a name"))?;
-        let what = format!(
-            "the mean of {metric} on `{set}` is NaN: early stopping has nothing to look at"
-        );
-        Err(Error::data("metric.nan", what))
+    /// The values of a round, at the current scores.
+    fn values(&self, round: usize, interrupt: &Interrupt) -> Result<Vec<f64>> {
+        self.evaluation.values(self.score_cache.scores(), (&self.of_sets, round), interrupt)
     }
 
     /// Computes the gradients of this round.
@@ -509,12 +436,10 @@ fn table(dataset: &Dataset) -> TrainingTable<'_> {
     }
 }
 
-impl fmt::Debug for BoostingTrainer {
+impl fmt::Debug for TreeLearner {
     /// Short, because a training set may be large.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Trainer");
-        shown.field("plan", &self.plan).field("num_rounds", &self.num_rounds());
-        shown.field("history", &self.history).finish_non_exhaustive()
+        f.debug_struct("TreeLearner").field("plan", &self.plan).finish_non_exhaustive()
     }
 }
 

@@ -15,7 +15,7 @@
 //!
 //! ```
 //! use rustrank::data::{MissingPolicy, RawDataset, RowData, StridedTable};
-//! use rustrank::neural::{NetLoss, Params, NetPlan, NetTrainer};
+//! use rustrank::neural::{NetLoss, NetPlan, NetTrainer, Params, Restarts};
 //! use rustrank::objective::{ObjectiveKind, LambdaOptions};
 //! use rustrank::{Grouping, Interrupt, Queries};
 //!
@@ -34,12 +34,13 @@
 //!     evaluation_sets: Vec::new(),
 //!     metrics: Vec::new(),
 //!     patience: None,
+//!     restarts: Restarts::default(),
 //! };
 //! let mut trainer = NetTrainer::new(data, plan, &never)?;
-//! while let Some(epoch) = trainer.next_epoch(&never)? {
+//! while let Some(epoch) = trainer.next_round(&never)? {
 //!     assert!(epoch.number <= 5);
 //! }
-//! let scorer = trainer.model()?.scorer();
+//! let scorer = trainer.best_model()?.scorer();
 //! assert!(scorer.score_row(&[4f32])? > scorer.score_row(&[0f32])?);
 //! # Ok::<(), rustrank::Error>(())
 //! ```
@@ -52,5 +53,5 @@ mod params;
 mod trainer;
 
 pub use loss::NetLoss;
-pub use params::{Inputs, Optimiser, Params, Patience, Schedule};
-pub use trainer::{Epoch, NetEvaluationSet, NetPlan, NetTrainer};
+pub use params::{Inputs, Optimiser, Params, Restarts, Schedule};
+pub use trainer::{NetLearner, NetPlan, NetTrainer};

@@ -92,33 +92,27 @@ fn wrong(name: &'static str, got: impl std::fmt::Display) -> Error {
     Error::param(name, format!("{name} is out of range")).got(got)
 }
 
-/// When a net has learned enough, by a metric on a watched set.
+/// How often early stopping goes on from the best weights before it ends the training of a net.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Patience {
-    /// How many epochs without a new best value are waited for: at least 1.
-    pub epochs: usize,
-    /// How often training then goes on from the best weights, at a lower rate; after that it ends.
-    pub restarts: usize,
+pub struct Restarts {
+    /// The most restarts.
+    pub most: usize,
     /// What a restart multiplies the learning rate by: above 0, at most 1.
     pub factor: f64,
-    /// Which of the watched sets.
-    pub set: usize,
-    /// Which of the metrics.
-    pub metric: usize,
 }
 
-impl Patience {
-    /// An error that names the first value out of its range.
-    pub(super) fn check(&self, sets: usize, metrics: usize) -> Result<()> {
-        if self.epochs == 0 {
-            return Err(wrong("patience", 0).expected("a number of epochs from 1"));
-        }
-        if !(self.factor > 0.0 && self.factor <= 1.0) {
-            return Err(wrong("restart_factor", self.factor).expected("above 0, at most 1"));
-        }
-        if self.set < sets && self.metric < metrics {
+impl Default for Restarts {
+    fn default() -> Self {
+        Self { most: 0, factor: 1.0 }
+    }
+}
+
+impl Restarts {
+    /// An error that names the factor if it is out of its range.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.factor > 0.0 && self.factor <= 1.0 {
             return Ok(());
         }
-        Err(Error::param("patience", "early stopping has no such set or metric to look at"))
+        Err(wrong("restart_factor", self.factor).expected("above 0, at most 1"))
     }
 }

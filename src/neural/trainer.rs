@@ -1,17 +1,21 @@
-//! The training loop of nets: epochs over all queries in a random order, metrics after each, early
-//! stopping and restarts.
+//! The training of nets: epochs over all queries in a random order, metrics after each, and restarts
+//! from the best weights.
 
 use super::gradient_step::{Learner, StepBuffers, StepInput, inputs_of};
 use super::inputs::{choose_inputs, standardise};
 use super::loss::{NetLoss, NetObjective, grouping};
-use super::params::{Inputs, Optimiser, Params, Patience, Schedule};
+use super::params::{Inputs, Optimiser, Params, Restarts, Schedule};
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::metric::{Mean, Metric, evaluate, evaluate_rows};
+use crate::metric::{Metric, evaluate_rows};
 use crate::model::mlp::{Activations, Net};
 use crate::model::{Component, Model, NetInput, Part};
 use crate::random;
+use crate::rounds::{
+    EarlyStopping, LearnedRound, RawEvaluationSet, RoundDriver, RoundLearner, RoundPlan,
+    metric_means,
+};
 use crate::simd::Level;
 use rayon::prelude::*;
 
@@ -30,92 +34,64 @@ pub struct NetPlan {
     /// The loss.
     pub loss: NetLoss,
     /// The sets that are evaluated after each epoch.
-    pub evaluation_sets: Vec<NetEvaluationSet>,
+    pub evaluation_sets: Vec<RawEvaluationSet>,
     /// The metrics that are evaluated on each set.
     pub metrics: Vec<Metric>,
-    /// When to restart from the best weights and when to stop early; without it all epochs are done,
-    /// and the model has the last weights.
-    pub patience: Option<Patience>,
+    /// When to restart or to stop early; without it all epochs are done, and the model has the last
+    /// weights.
+    pub patience: Option<EarlyStopping>,
+    /// How often early stopping goes back to the best weights before it ends training.
+    pub restarts: Restarts,
 }
 
-/// A dataset on which metrics are evaluated while a net is trained.
+/// Training of a net as a sequence of epochs, which are its rounds.
+pub type NetTrainer = RoundDriver<NetLearner>;
+
+/// The learner of a [`NetTrainer`].
 #[derive(Debug)]
-pub struct NetEvaluationSet {
-    /// The name under which its values are reported.
-    pub name: String,
-    /// The documents.
-    pub data: RawDataset,
-}
-
-/// The result of an epoch.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Epoch {
-    /// Its number, from 1.
-    pub number: usize,
-    /// The mean of each metric on each evaluation set, set by set.
-    pub values: Vec<f64>,
-    /// Whether the value that early stopping looks at is the best so far.
-    pub is_best: bool,
-    /// The learning rate of the epoch.
-    pub learning_rate: f64,
-    /// Whether the next epoch starts again from the best weights.
-    pub restarts: bool,
-}
-
-/// Training as a sequence of epochs.
-///
-/// An epoch that fails or is interrupted changes nothing.
-#[derive(Debug)]
-pub struct NetTrainer {
+pub struct NetLearner {
     data: RawDataset,
     plan: NetPlan,
     objective: NetObjective,
     inputs: Vec<NetInput>,
     /// The queries that can have a gradient.
     trainable: Vec<u32>,
-    learner: Learner,
     buffers: StepBuffers,
-    state: TrainingState,
-    best_weights: Option<Vec<f32>>,
-    history: Vec<Vec<f64>>,
+    state: NetState,
+    /// The state before the latest epoch, unless that was undone.
+    before: Option<NetState>,
 }
 
-/// The position of a training: epochs done, best epoch, restarts.
-#[derive(Debug, Clone, Copy, Default)]
-struct TrainingState {
+/// What an epoch changes.
+#[derive(Debug, Clone)]
+struct NetState {
+    learner: Learner,
     epoch: usize,
     best: Option<BestEpoch>,
-    /// Epochs since the best one, or since the latest restart.
-    since: usize,
     restarts: usize,
-    stopped: bool,
+    /// The number of epochs at the latest restart.
+    restarted_at: usize,
 }
 
-/// The epoch with the best value of the metric of early stopping.
-#[derive(Debug, Clone, Copy)]
+/// The epoch with the best value of early stopping.
+#[derive(Debug, Clone)]
 struct BestEpoch {
     number: usize,
-    value: f64,
-}
-
-/// What early stopping decides after an epoch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum StoppingDecision {
-    /// The epoch is the best so far.
-    Best,
-    Continue,
-    /// Go on from the best weights, at a lower learning rate.
-    Restart,
-    Stop,
+    weights: Vec<f32>,
 }
 
 impl NetTrainer {
     /// Checks data and parameters, chooses the inputs and draws the first weights.
     pub fn new(mut data: RawDataset, mut plan: NetPlan, interrupt: &Interrupt) -> Result<Self> {
         plan.params.check()?;
-        if let Some(patience) = &plan.patience {
-            patience.check(plan.evaluation_sets.len(), plan.metrics.len())?;
-        }
+        let rounds = RoundPlan {
+            max_rounds: plan.params.epochs,
+            patience: plan.patience,
+            sets: plan.evaluation_sets.iter().map(|set| set.name.clone()).collect(),
+            metrics: plan.metrics.iter().map(ToString::to_string).collect(),
+        };
+        rounds.check("patience")?;
+        plan.restarts.check()?;
         check_sets(&data, &plan, interrupt)?;
         let objective = plan.loss.prepare(&data, interrupt)?;
         let trainable = objective.trainable_queries(&data);
@@ -127,34 +103,99 @@ impl NetTrainer {
         for set in &mut plan.evaluation_sets {
             standardise(&mut set.data, &net, interrupt)?;
         }
-        Ok(Self {
+        let state = NetState {
             learner: Learner::new(net, params),
+            epoch: 0,
+            best: None,
+            restarts: 0,
+            restarted_at: 0,
+        };
+        let learner = NetLearner {
             data,
             plan,
             objective,
             inputs,
             trainable,
             buffers: StepBuffers::default(),
-            state: TrainingState::default(),
-            best_weights: None,
-            history: Vec::new(),
-        })
+            state,
+            before: None,
+        };
+        Ok(RoundDriver::of(learner, rounds, Vec::new()))
     }
 
-    /// Runs the next epoch; `None` once training has ended.
-    pub fn next_epoch(&mut self, interrupt: &Interrupt) -> Result<Option<Epoch>> {
-        if self.state.stopped || self.state.epoch >= self.plan.params.epochs {
-            return Ok(None);
+    /// How often training was restarted from the best weights.
+    pub fn num_restarts(&self) -> usize {
+        self.learner().state.restarts
+    }
+}
+
+impl RoundLearner for NetLearner {
+    fn learn_round(&mut self, interrupt: &Interrupt) -> Result<Option<LearnedRound>> {
+        let before = self.state.clone();
+        match self.epoch(interrupt) {
+            Ok(values) => {
+                self.before = Some(before);
+                Ok(Some(LearnedRound { values, num_leaves: 0 }))
+            }
+            Err(error) => {
+                self.state = before;
+                Err(error)
+            }
         }
-        let before = self.learner.clone();
-        let epoch = self.epoch(interrupt);
-        if epoch.is_err() {
-            self.learner = before;
-        }
-        epoch.map(Some)
     }
 
-    fn epoch(&mut self, interrupt: &Interrupt) -> Result<Epoch> {
+    fn undo_round(&mut self) -> Result<()> {
+        let before = self.before.take();
+        self.state = before.ok_or_else(|| Error::internal("a net can undo one epoch only"))?;
+        Ok(())
+    }
+
+    /// The net with the best weights, or with the latest.
+    fn model_at(&self, rounds: usize) -> Result<Model> {
+        let NetState { learner, epoch, best, .. } = &self.state;
+        let mut net = learner.net.clone();
+        match best {
+            Some(best) if best.number == rounds => net.weights.copy_from_slice(&best.weights),
+            _ if *epoch == rounds => {}
+            _ => return Err(Error::internal("a net keeps the best and the latest weights only")),
+        }
+        let mut model = Model::new(self.data.num_features());
+        model.add(Component::new(Part::Mlp(net.to_mlp(&self.inputs)?)))?;
+        for (name, value) in notes(&self.plan.params, rounds) {
+            model.set_attribute(name, value);
+        }
+        for (name, value) in self.plan.loss.notes() {
+            model.set_attribute(*name, value);
+        }
+        Ok(model)
+    }
+
+    fn keep_best(&mut self) {
+        let NetState { learner, epoch, .. } = &self.state;
+        self.state.best = Some(BestEpoch { number: *epoch, weights: learner.net.weights.clone() });
+    }
+
+    fn restart(&mut self) {
+        let state = &mut self.state;
+        if state.restarts == self.plan.restarts.most {
+            return;
+        }
+        state.restarts += 1;
+        state.restarted_at = state.epoch;
+        if let Some(best) = &state.best {
+            state.learner.net.weights.copy_from_slice(&best.weights);
+        }
+        state.learner.reset_optimiser();
+    }
+
+    fn waits_from(&self) -> Option<usize> {
+        Some(self.state.restarted_at)
+    }
+}
+
+impl NetLearner {
+    /// Steps through all queries; returns the values of the evaluation sets.
+    fn epoch(&mut self, interrupt: &Interrupt) -> Result<Vec<f64>> {
         let Params { seed, batch_queries, .. } = self.plan.params;
         let (number, learning_rate) = (self.state.epoch, self.learning_rate());
         let stream = random::start(seed ^ ORDER, number as u64);
@@ -169,15 +210,11 @@ impl NetTrainer {
             interrupt.check()?;
             let (data, objective, epoch) = (&self.data, &self.objective, number as u64);
             let input = StepInput { data, objective, queries, learning_rate, epoch };
-            self.learner.step(&mut self.buffers, &input, interrupt)?;
+            self.state.learner.step(&mut self.buffers, &input, interrupt)?;
         }
         let values = self.values(interrupt)?;
-        let decision = self.stopping_decision(&values);
         self.state.epoch += 1;
-        self.history.push(values.clone());
-        let is_best = decision == StoppingDecision::Best;
-        let restarts = decision == StoppingDecision::Restart;
-        Ok(Epoch { number: number + 1, values, is_best, learning_rate, restarts })
+        Ok(values)
     }
 
     /// The learning rate of the next epoch.
@@ -187,27 +224,23 @@ impl NetTrainer {
             Schedule::Constant => 1.0,
             Schedule::Linear => 1.0 - self.state.epoch as f64 / epochs as f64,
         };
-        let factor = self.plan.patience.map_or(1.0, |patience| patience.factor);
+        let factor = self.plan.restarts.factor;
         (0..self.state.restarts).fold(learning_rate * left, |rate, _| rate * factor)
     }
 
     /// The mean of each metric on each evaluation set.
     fn values(&self, interrupt: &Interrupt) -> Result<Vec<f64>> {
         let mut values = Vec::new();
-        for NetEvaluationSet { data: set, .. } in &self.plan.evaluation_sets {
-            let scores = self.scores(set, interrupt)?;
-            let (labels, queries) = (set.labels(), set.queries());
-            let all = evaluate(&self.plan.metrics, &scores, labels, queries, interrupt)?;
-            for per_query in all {
-                values.push(Mean::of(&per_query, set.query_weight())?.value);
-            }
+        for RawEvaluationSet { data, .. } in &self.plan.evaluation_sets {
+            let scores = self.scores(data, interrupt)?;
+            values.extend(metric_means(data, &self.plan.metrics, &scores, interrupt)?);
         }
         Ok(values)
     }
 
     fn scores(&self, set: &RawDataset, interrupt: &Interrupt) -> Result<Vec<f64>> {
         let mut scores = vec![0.0; set.num_docs()];
-        let net = &self.learner.net;
+        let net = &self.state.learner.net;
         scores.par_chunks_mut(DOCS_A_TASK).enumerate().try_for_each_init(
             Activations::default,
             |layers, (task, scores)| {
@@ -220,81 +253,12 @@ impl NetTrainer {
         )?;
         Ok(scores)
     }
-
-    /// Applies early stopping to the values of an epoch.
-    fn stopping_decision(&mut self, values: &[f64]) -> StoppingDecision {
-        let Some(patience) = self.plan.patience else { return StoppingDecision::Continue };
-        let value = values[patience.set * self.plan.metrics.len() + patience.metric];
-        let state = &mut self.state;
-        if state.best.map_or(!value.is_nan(), |best| value > best.value) {
-            state.best = Some(BestEpoch { number: state.epoch + 1, value });
-            state.since = 0;
-            self.best_weights = Some(self.learner.net.weights.clone());
-            return StoppingDecision::Best;
-        }
-        state.since += 1;
-        if state.since < patience.epochs {
-            return StoppingDecision::Continue;
-        }
-        if state.restarts == patience.restarts {
-            state.stopped = true;
-            return StoppingDecision::Stop;
-        }
-        state.restarts += 1;
-        state.since = 0;
-        if let Some(best) = &self.best_weights {
-            self.learner.net.weights.copy_from_slice(best);
-        }
-        self.learner.reset_optimiser();
-        StoppingDecision::Restart
-    }
-
-    /// The net with the best weights, or with the latest without early stopping.
-    pub fn model(&self) -> Result<Model> {
-        let mut net = self.learner.net.clone();
-        if let Some(best) = &self.best_weights {
-            net.weights.copy_from_slice(best);
-        }
-        let mut model = Model::new(self.data.num_features());
-        model.add(Component::new(Part::Mlp(net.to_mlp(&self.inputs)?)))?;
-        let best = self.best_epoch().unwrap_or(self.state.epoch);
-        for (name, value) in notes(&self.plan.params, best) {
-            model.set_attribute(name, value);
-        }
-        for (name, value) in self.plan.loss.notes() {
-            model.set_attribute(*name, value);
-        }
-        Ok(model)
-    }
-
-    /// The set and the metric of each value of an epoch.
-    pub fn names(&self) -> impl Iterator<Item = (&str, String)> {
-        let metrics = &self.plan.metrics;
-        self.plan.evaluation_sets.iter().flat_map(move |set| {
-            metrics.iter().map(move |metric| (set.name.as_str(), metric.to_string()))
-        })
-    }
-
-    /// The values of each epoch.
-    pub fn history(&self) -> &[Vec<f64>] {
-        &self.history
-    }
-
-    /// The epoch of the best value.
-    pub fn best_epoch(&self) -> Option<usize> {
-        self.state.best.map(|best| best.number)
-    }
-
-    /// How often training was restarted from the best weights.
-    pub fn num_restarts(&self) -> usize {
-        self.state.restarts
-    }
 }
 
 /// Refuses evaluation sets with other features, and labels without a gain; errors name the caller's
 /// rows.
 fn check_sets(data: &RawDataset, plan: &NetPlan, interrupt: &Interrupt) -> Result<()> {
-    for (at, NetEvaluationSet { name, data: set }) in plan.evaluation_sets.iter().enumerate() {
+    for (at, RawEvaluationSet { name, data: set }) in plan.evaluation_sets.iter().enumerate() {
         if set.num_features() != data.num_features() {
             let what = format!("`{name}` has another number of features than the training set");
             return Err(Error::data("features", what)

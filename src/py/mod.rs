@@ -20,6 +20,7 @@ mod metrics;
 mod neural;
 mod params;
 mod pool;
+mod rounds;
 mod scoring;
 mod stack;
 mod text_files;
@@ -41,23 +42,21 @@ mod _rustrank {
     #[pymodule_export]
     use super::dataset::{PyBinning, PyDataset, PyDatasetBuilder, PySampler};
     #[pymodule_export]
-    use super::features::PyFeatureTrainer;
-    #[pymodule_export]
     use super::gil::num_threads;
     #[pymodule_export]
     use super::metrics::{
         bootstrap, evaluate, mean, measures, objectives, randomisation_test, t_test, tally,
     };
     #[pymodule_export]
-    use super::neural::{PyNetTrainer, PyRawDataset, net_weights, with_net_weights};
+    use super::neural::{PyRawDataset, net_weights, with_net_weights};
     #[pymodule_export]
     use super::params::{checked, schema};
+    #[pymodule_export]
+    use super::rounds::PyTrainer;
     #[pymodule_export]
     use super::stack::{derive, normalised};
     #[pymodule_export]
     use super::text_files::{inspect_letor, read_labels, read_scores, read_table, read_trec};
-    #[pymodule_export]
-    use super::trainer::PyTrainer;
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 

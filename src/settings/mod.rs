@@ -83,6 +83,8 @@ parameters! {
         pub seed: u64 = 0;
         /// Threads to use; all cores by default.
         pub num_threads: Option<usize> = None, within ParamRange::from(1.0).to(1024.0);
+        /// Whether to show a progress bar.
+        pub progress: bool = false;
     }
 }
 

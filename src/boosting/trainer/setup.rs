@@ -9,11 +9,12 @@ use super::super::notes;
 use super::super::position_bias::PositionBias;
 use super::super::score_cache::ScoreCache;
 use super::super::{DocSampling, ExactStep, StepRule, WorkerMode};
-use super::{BoostingTrainer, TrainingPlan, table};
+use super::{BoostingTrainer, TrainingPlan, TreeLearner, table};
 use crate::data::Dataset;
 use crate::distributed::{Collective, WorkerGroup};
 use crate::error::{Error, Result, room_for};
 use crate::model::Model;
+use crate::rounds::RoundDriver;
 use crate::tree::{Criterion, Grower};
 use crate::{Gradient, Interrupt};
 use std::sync::Arc;
@@ -33,12 +34,43 @@ impl BoostingTrainer {
         workers: (WorkerGroup, WorkerMode),
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        let mut trainer = Self::unready(dataset, plan, workers)?;
-        trainer.make_ready(interrupt)?;
-        Ok(trainer)
+        TreeLearner::unready(dataset, plan, workers)?.driver(Vec::new(), interrupt)
     }
 
-    /// A trainer without scores.
+    /// Continues from a checkpoint of a training with the same data, plan and base model.
+    pub fn resume(
+        dataset: Arc<Dataset>,
+        plan: TrainingPlan,
+        checkpoint: Model,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        Self::resume_with_workers(dataset, plan, checkpoint, Default::default(), interrupt)
+    }
+
+    /// As [`resume`](Self::resume), for one of several workers. Their number must be that of the
+    /// training before, unless the model is that of a single process; then any number will do.
+    pub fn resume_with_workers(
+        dataset: Arc<Dataset>,
+        plan: TrainingPlan,
+        checkpoint: Model,
+        workers: (WorkerGroup, WorkerMode),
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let mut learner = TreeLearner::unready(dataset, plan, workers)?;
+        let restored = learner.restore(checkpoint);
+        let history = learner.workers.agree(Collective::at_start("the checkpoint"), restored)?;
+        let fingerprint = crate::hash::bytes(learner.model.to_text().as_bytes());
+        learner.workers.same(
+            Collective::at_start("the checkpoint"),
+            "checkpoint",
+            Ok(fingerprint),
+        )?;
+        learner.driver(history, interrupt)
+    }
+}
+
+impl TreeLearner {
+    /// A learner without scores.
     fn unready(
         dataset: Arc<Dataset>,
         mut plan: TrainingPlan,
@@ -100,7 +132,6 @@ impl BoostingTrainer {
         Ok(Self {
             gradients: vec![vec![Gradient::default(); dataset.num_docs()]; trees_a_round],
             num_before: model.num_rounds(),
-            history: Vec::new(),
             score_cache: ScoreCache::default(),
             dropout_state,
             bias,
@@ -121,58 +152,32 @@ impl BoostingTrainer {
         })
     }
 
-    fn make_ready(&mut self, interrupt: &Interrupt) -> Result<()> {
+    /// The driver of this learner. Evaluates once before the first round, to report labels that a
+    /// metric cannot use.
+    fn driver(mut self, history: Vec<Vec<f64>>, interrupt: &Interrupt) -> Result<BoostingTrainer> {
         self.replay(interrupt)?;
-        self.check_values(interrupt)
+        let rounds = self.evaluation.round_plan(&self.plan);
+        rounds.check_values(&self.values(0, interrupt)?)?;
+        Ok(RoundDriver::of(self, rounds, history))
     }
 
-    /// Continues from a checkpoint of a training with the same data, plan and base model.
-    pub fn resume(
-        dataset: Arc<Dataset>,
-        plan: TrainingPlan,
-        checkpoint: Model,
-        interrupt: &Interrupt,
-    ) -> Result<Self> {
-        Self::resume_with_workers(dataset, plan, checkpoint, Default::default(), interrupt)
-    }
-
-    /// As [`resume`](Self::resume), for one of several workers. Their number must be that of the
-    /// training before, unless the model is that of a single process; then any number will do.
-    pub fn resume_with_workers(
-        dataset: Arc<Dataset>,
-        plan: TrainingPlan,
-        checkpoint: Model,
-        workers: (WorkerGroup, WorkerMode),
-        interrupt: &Interrupt,
-    ) -> Result<Self> {
-        let mut trainer = Self::unready(dataset, plan, workers)?;
-        let taken = trainer.restore(checkpoint);
-        trainer.workers.agree(Collective::at_start("the checkpoint"), taken)?;
-        let fingerprint = crate::hash::bytes(trainer.model.to_text().as_bytes());
-        trainer.workers.same(
-            Collective::at_start("the checkpoint"),
-            "checkpoint",
-            Ok(fingerprint),
-        )?;
-        trainer.make_ready(interrupt)?;
-        Ok(trainer)
-    }
-
-    fn restore(&mut self, checkpoint: Model) -> Result<()> {
+    /// Takes the model of a checkpoint; returns its history.
+    fn restore(&mut self, checkpoint: Model) -> Result<Vec<Vec<f64>>> {
         let note = |name| checkpoint.attributes().get(name).cloned().unwrap_or_default();
         let (initial_values, biases) = (note(notes::BIRTHS), note(notes::BIASES));
-        (self.model, self.history) = notes::restore(checkpoint, &self.context())?;
+        let (model, history) = notes::restore(checkpoint, &self.context())?;
+        self.model = model;
         if let Some(dropout_state) = &mut self.dropout_state
             && !dropout_state.restore(&initial_values, &self.model)
         {
             return Err(notes::damaged());
         }
         if let Some(bias) = &mut self.bias
-            && !bias.restore(&biases, self.history.len())
+            && !bias.restore(&biases, history.len())
         {
             return Err(notes::damaged());
         }
-        Ok(())
+        Ok(history)
     }
 }
 
@@ -228,9 +233,7 @@ fn checked(dataset: &Arc<Dataset>, plan: &mut TrainingPlan) -> Result<Evaluation
     let (sets, metrics) =
         (std::mem::take(&mut plan.evaluation_sets), std::mem::take(&mut plan.metrics));
     let evaluation = EvaluationSets::new(sets, metrics, dataset)?;
-    if let Some(patience) = &plan.patience {
-        evaluation.check(patience)?;
-    }
+    evaluation.round_plan(plan).check("early_stopping")?;
     if let StepRule::Exact(ExactStep { set: Some(set), .. }) = plan.params.step {
         evaluation.check_step(set)?;
     }

@@ -1,11 +1,6 @@
 //! Early stopping: when training ends, and which round was the best. Both follow from the history
 //! alone.
 
-use crate::model::Tree;
-
-/// Training ends after this many consecutive rounds without a split.
-const FRUITLESS: usize = 20;
-
 /// Ends training when a value has not risen for some rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EarlyStopping {
@@ -20,11 +15,11 @@ pub struct EarlyStopping {
 /// Why training has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
-    /// All trees are grown.
+    /// All rounds are done.
     Done,
     /// The value has not risen for long enough.
     EarlyStopping,
-    /// Many consecutive rounds found no split.
+    /// Nothing more can be learned: many consecutive rounds found no split, or no feature fits.
     Nothing,
 }
 
@@ -38,15 +33,6 @@ pub(super) fn best(history: &[Vec<f64>], value: usize) -> Option<usize> {
         }
     }
     best.map(|(round, _)| round)
-}
-
-/// Whether the latest rounds all have trees without splits.
-pub(super) fn is_fruitless<'a>(
-    trees: impl Iterator<Item = &'a Tree>,
-    trees_a_round: usize,
-) -> bool {
-    let count = |run, tree: &Tree| if tree.splits().is_empty() { run + 1 } else { 0 };
-    trees.fold(0, count) >= FRUITLESS * trees_a_round
 }
 
 #[cfg(test)]
