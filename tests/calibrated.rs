@@ -145,7 +145,7 @@ fn a_model_that_looks_at_queries_can_be_calibrated() {
         // As a part of a sum that another ranker is in, too.
         let sum = Model::sum(vec![(2.0, outer.clone()), (-1.0, native(9, 2, &[3]))]).unwrap();
         let both = scores(&outer).into_iter().zip(scores(&native(9, 2, &[3])));
-        assert_eq!(scores(&sum), both.map(|(a, b)| 2.0 * a + -1.0 * b).collect::<Vec<f64>>());
+        assert_eq!(scores(&sum), both.map(|(a, b)| 2.0 * a - b).collect::<Vec<f64>>());
     }
 }
 

@@ -6,8 +6,8 @@
 //! model contains the scores only; the biases are stored as an attribute.
 //!
 //! Why a sum: let a document be clicked with probability `theta[position] * relevance`. Of two
-//! documents of which one was clicked, the odds that it is the first are `theta_i r_i (1 - theta_j
-//! r_j)` to `theta_j r_j (1 - theta_i r_i)`. If clicks are rare, the log odds are the difference of
+//! documents of which one was clicked, the odds that it is the first are
+//! `theta_i r_i (1 - theta_j r_j)` to `theta_j r_j (1 - theta_i r_i)`. If clicks are rare, the log odds are the difference of
 //! `log theta + log r`, and pairwise and logistic losses depend on differences of such sums. So a
 //! bias is the logarithm of how often its position is looked at, relative to others.
 //!

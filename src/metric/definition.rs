@@ -9,8 +9,8 @@
 //! | value of a ranking | evaluation | required |
 //! | ideal value | normalisation | the value of the ranking by falling label |
 //! | discount of a rank | all below | none: the metric is no sum of gains times discounts |
-//! | swap deltas | `SwapDelta`, LambdaRank | from the discounts, or evaluate after the swap minus before |
-//! | pair weights | LambdaRank | from the discounts, or swap deltas, a row of pairs at a time |
+//! | swap deltas | `SwapDelta`, `LambdaRank` | from the discounts, or evaluate after the swap minus before |
+//! | pair weights | `LambdaRank` | from the discounts, or swap deltas, a row of pairs at a time |
 //! | update | the combiner's sweep | from the discounts, or evaluate anew |
 //!
 //! None of these methods is called per pair of documents: a caller asks once a query or once a row of
@@ -61,7 +61,7 @@ pub(crate) struct MetricParameter {
     pub(crate) high: f64,
 }
 
-/// How LambdaRank weighs a pair of documents by what their exchange changes the metric by.
+/// How `LambdaRank` weighs a pair of documents by what their exchange changes the metric by.
 pub(crate) enum PairWeights<'a> {
     /// The metric is a sum of gains times discounts: from [`MetricDefinition::discount`].
     Discounts,
@@ -133,7 +133,7 @@ pub(crate) trait MetricDefinition: Debug + Send + Sync {
         false
     }
 
-    /// How LambdaRank weighs pairs.
+    /// How `LambdaRank` weighs pairs.
     fn pair_weights(&self) -> PairWeights<'_> {
         if self.discount(0).is_some() { PairWeights::Discounts } else { PairWeights::SwapDeltas }
     }

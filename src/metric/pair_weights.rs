@@ -1,4 +1,4 @@
-//! Tables of pair weights, which LambdaRank asks a metric for once a query.
+//! Tables of pair weights, which `LambdaRank` asks a metric for once a query.
 //!
 //! The weight of the pair at ranks i < j is `|gain_i - gain_j| (above_i - share_i below_j)`; see
 //! `objective/weight.rs` for how the tables are used and `registry/` for how metrics fill them.
@@ -72,7 +72,7 @@ pub(crate) trait PairWeightTables: Send + Sync {
     /// Whether pairs in the wrong order have tables of their own.
     fn has_two_directions(&self) -> bool;
 
-    /// Whether [`expect`](Self::expect) is exact; if not, LambdaRank draws an order of tied documents.
+    /// Whether [`expect`](Self::expect) is exact; if not, `LambdaRank` draws an order of tied documents.
     fn expects_ties(&self) -> bool {
         false
     }

@@ -43,9 +43,9 @@ fn read(value: &Bound<'_, PyAny>) -> PyResult<ParamValue> {
         ParamValue::Text(value.extract()?)
     } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         ParamValue::List(all(value.extract()?)?)
-    } else if let Ok(number) = value.extract() {
+    } else if let Ok(number) = value.extract::<i128>() {
         ParamValue::Whole(number)
-    } else if let Ok(number) = value.extract() {
+    } else if let Ok(number) = value.extract::<f64>() {
         ParamValue::Real(number)
     } else if value.hasattr("tolist")? {
         // An array.

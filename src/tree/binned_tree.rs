@@ -58,8 +58,8 @@ struct BinnedSplit {
 
 impl BinnedTree {
     /// The tree in the codes of `binning`; `None` if one of its thresholds, categories or features
-    /// is not in the binning. A split on set `i` of `sets` has the feature number `num_features +
-    /// i`.
+    /// is not in the binning. A split on set `i` of `sets` has the feature number
+    /// `num_features + i`.
     pub fn new(tree: &Tree, sets: &[Set], binning: &Binning) -> Option<Self> {
         let slots = FeatureSlots::of(binning);
         let binned = |split: &Split| {

@@ -81,5 +81,5 @@ def test_what_cannot_be_used_is_refused(booster: rr.Booster, docs: rr.datasets.R
     with pytest.raises(rr.ParamError, match="relevant_from"):
         booster.calibrate(docs.X, docs.y, relevant_from="all")  # type: ignore[arg-type]
     based = rr.Dataset(docs.X, docs.y, qid=docs.qid, base_score=docs.X[:, 0])
-    with pytest.raises(rr.ParamError, match="base scores"):
+    with pytest.raises(rr.DataError, match="cannot score docs that have base scores"):
         rr.train(based, num_trees=2).calibrate(based)

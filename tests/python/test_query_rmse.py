@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -51,7 +53,7 @@ def test_weights_of_rows_weigh_the_mean() -> None:
     X, y, qid = data()
     weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
     rows = np.repeat(np.arange(len(y)), weight.astype(int))
-    options = {"objective": "query_rmse", "num_trees": 10, "min_leaf_docs": 1}
+    options: dict[str, Any] = {"objective": "query_rmse", "num_trees": 10, "min_leaf_docs": 1}
     weighted = rr.train(rr.Dataset(X, y, qid=qid, row_weight=weight), **options)
     repeated = rr.train(rr.Dataset(X[rows], y[rows], qid=qid[rows]), **options)
     # Bins and the least docs of a leaf see copies, so that trees may differ in a few splits.
@@ -62,8 +64,8 @@ def test_weights_of_rows_weigh_the_mean() -> None:
 def test_copies_of_queries_change_what_is_learned() -> None:
     X, y, qid = data()
     plain, copied = (
-        rr.QueryRMSEMART(n_estimators=5, **more).fit(X, y, qid=qid).predict(X)
-        for more in ({}, {"augment": (0.5, 3)})
+        rr.QueryRMSEMART(n_estimators=5, augment=augment).fit(X, y, qid=qid).predict(X)
+        for augment in (None, (0.5, 3))
     )
     assert not np.allclose(plain, copied)
 

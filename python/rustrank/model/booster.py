@@ -307,14 +307,14 @@ class Booster:
             message = f"y: got {shown(y)}, expected the labels of X; {hint}"
             raise ParamError(message, code="y")
         labels = X.labels if isinstance(X, Dataset) else y
-        if isinstance(X, Dataset) and X._base is None and X._core.base_score() is not None:
-            message = "X: got a Dataset with base scores, which are no part of the booster's score"
-            raise ParamError(message, code="base_score")
         scores = self.score(
             X, qid=qid, group=group, missing=missing, infinite=infinite, num_threads=num_threads
         )
         threshold = real("relevant_from", relevant_from)
         core = _rustrank.calibrated(self._core, scores, as_doubles(labels, "y"), threshold)
+        if isinstance(X, Dataset) and X._base is None:
+            # An error if the Dataset has base scores: they are no part of what was calibrated.
+            core.score_dataset(X._core, num_threads)
         return Booster._of(core)
 
     @property

@@ -238,12 +238,12 @@ def train(
         The seed of everything random.
     objective : str | Callable[..., Any], default "lambdamart"
         The loss: ``lambdamart`` (pairs weighted by what their exchange changes a metric by),
-        ``ranknet`` (all pairs alike), ``xendcg``, ``regression``, ``logistic``,
-        ``balanced_logistic``, ``err_logistic`` (a doc is relevant with the probability that ERR
-        sees in its label), ``mcrank`` or ``mcrank_ordinal`` (labels are classes, each with trees of
-        its own; the score is the gain that their probabilities let expect). Or a function
-        ``(scores, labels, rows) -> (grad, hess)`` that sees one query at a time; ``rows`` are the
-        numbers of its rows in the training data.
+        ``ranknet`` (all pairs alike), ``xendcg``, ``regression``, ``query_rmse`` (the mean error of
+        each query taken out), ``logistic``, ``balanced_logistic``, ``err_logistic`` (a doc is
+        relevant with the probability that ERR sees in its label), ``mcrank`` or ``mcrank_ordinal``
+        (labels are classes, each with trees of its own; the score is the gain that their
+        probabilities let expect). Or a function ``(scores, labels, rows) -> (grad, hess)`` that
+        sees one query at a time; ``rows`` are the numbers of its rows in the training data.
     objective_metric : str, optional
         For ``lambdamart``: the metric whose changes weigh pairs; by default the first ``metric``,
         at all ranks.
@@ -267,9 +267,10 @@ def train(
         Over how many orders with noise gradients are averaged. Within: from 1 to 64.
     augment : tuple[float, int] | str, optional
         Each query counts again, ``copies`` times, each time as a query of a random ``fraction`` of
-        its docs, which is ranked alone: for ``lambdamart``, ``ranknet`` and ``xendcg``, which then
-        lean less on what happens to lie between two docs. ``(0.7, 5)`` and ``(0.5, 10)`` won the
-        Yahoo! challenge of 2010. No data are copied; a text such as ``"0.7x5"`` will do, too.
+        its docs, which is ranked alone: for ``lambdamart``, ``ranknet``, ``xendcg`` and
+        ``query_rmse``, which then lean less on what happens to lie between two docs. ``(0.7, 5)``
+        and ``(0.5, 10)`` won the Yahoo! challenge of 2010. No data are copied; a text such as
+        ``"0.7x5"`` will do, too.
     tied_pairs : {"expected", "drawn"}, default "expected"
         Docs with equal scores: the expectation over their orders, or one order drawn anew in each
         round.

@@ -217,8 +217,8 @@ fn columns(rows: &[__m512; LANES]) -> [__m512; LANES] {
         pairs[2 * i] = _mm512_unpacklo_ps(rows[2 * i], rows[2 * i + 1]);
         pairs[2 * i + 1] = _mm512_unpackhi_ps(rows[2 * i], rows[2 * i + 1]);
     }
-    // `fours[4 r + c]` has in its quarter `q` the cells of rows `4 r` to `4 r + 3` in column `4 q +
-    // c`.
+    // `fours[4 r + c]` has in its quarter `q` the cells of rows `4 r` to `4 r + 3` in column
+    // `4 q + c`.
     for i in 0..8 {
         let (from, to) = (i / 2 * 4 + i % 2, i / 2 * 4 + i % 2 * 2);
         let (a, b) = (_mm512_castps_pd(pairs[from]), _mm512_castps_pd(pairs[from + 2]));

@@ -193,12 +193,12 @@ impl Explainer {
             block(&mut ExplainScratch::default(), 0, values);
             return Ok(());
         }
-        values
-            .par_chunks_mut(LANES * width)
-            .enumerate()
-            .for_each_init(ExplainScratch::default, |scratch, (at, values)| {
-                block(scratch, at, values)
-            });
+        values.par_chunks_mut(LANES * width).enumerate().for_each_init(
+            ExplainScratch::default,
+            |scratch, (at, values)| {
+                block(scratch, at, values);
+            },
+        );
         Ok(())
     }
 

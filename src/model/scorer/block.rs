@@ -361,7 +361,7 @@ impl Search {
                 });
             }
             ValueSource::Set(set) => {
-                rows.gather(set.feature, cells, |value| set.cell(value.into()))
+                rows.gather(set.feature, cells, |value| set.cell(value.into()));
             }
         }
     }
@@ -370,7 +370,7 @@ impl Search {
         match &self.source {
             ValueSource::Feature(feature) => rows.gather(*feature, cells, T::into),
             ValueSource::Flushed(feature) => {
-                rows.gather(*feature, cells, |value| flush(value.into()))
+                rows.gather(*feature, cells, |value| flush(value.into()));
             }
             ValueSource::ZeroAsMissing(feature) => {
                 rows.gather(*feature, cells, |value| zero_as_missing(value.into()));

@@ -1,5 +1,5 @@
 //! RankNet: gradients from pairs of documents with different labels that all weigh the same (Burges et al.
-//! 2005). Those of LambdaRank, with 1 in place of the change of a metric.
+//! 2005). Those of `LambdaRank`, with 1 in place of the change of a metric.
 
 use super::{BuiltLoss, LossDefinition, LossUses};
 use crate::error::Result;

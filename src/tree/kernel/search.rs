@@ -197,8 +197,8 @@ pub(super) fn score_all(
 }
 
 /// A fast test of the splits of a feature before they are valued: whether one may be the best of
-/// the node, in single precision and without a division. `a / b` beats `threshold` if `a >
-/// threshold * b`.
+/// the node, in single precision and without a division. `a / b` beats `threshold` if
+/// `a > threshold * b`.
 ///
 /// The sums are exact and all terms are positive, so two dozen roundings err by less than one part
 /// in 2¹⁹; the threshold is lowered by more than that. Nothing overflows unless `l2` is [`LARGE`].
