@@ -375,7 +375,7 @@ def train(
         judgements, symmetric trees whose splits are left to chance a little, and pairs as they are
         (``noisy``: best with ``rr.Dataset(..., query_ranks=True)``); to adapt a base to a small
         sample of another market, shallow trees, small steps and at each node 0.7 of its docs and of
-        the features (``robust``); or LambdaSMART as in the papers, with 500 trees of 20 leaves
+        the features (``robust``); or ``LambdaSMART`` as in the papers, with 500 trees of 20 leaves
         split by least squares, the same draws, and lambdas of all pairs as they are (``paper``).
     progress : bool, default False
         Whether to show a progress bar; lines of text where standard error is no terminal.
