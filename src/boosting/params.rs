@@ -79,7 +79,7 @@ impl BoostingParams {
     }
 
     /// All that a tree depends on, by name; the number of trees is not part of it.
-    pub(super) fn named(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn named(&self) -> Vec<(&'static str, String)> {
         let grow = &self.grow;
         let criterion = match grow.criterion {
             Criterion::SecondOrder => "second_order",

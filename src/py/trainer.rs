@@ -9,9 +9,10 @@ use super::gil::detached;
 use super::metrics::MetricArgs;
 use crate::boosting::{
     self, BaseModel, BoostingParams, DocSampling, Dropout, EarlyStopping, EvaluationMetric,
-    EvaluationSet, ExactStep, StepRule, StopReason, TrainingLoss, TrainingPlan, WorkerMode,
+    EvaluationSet, ExactStep, StepRule, StopReason, TrainingLoss, TrainingPlan,
 };
 use crate::data;
+use crate::distributed::DistributedTraining;
 use crate::error::{Error, Result};
 use crate::objective::{Augment, LambdaOptions, ObjectiveOptions, Preference, ScoreNoise};
 use crate::tree::{CategoryOptions, Constraints, Criterion, GrowOptions, MonotoneDirection};
@@ -321,16 +322,14 @@ impl PyTrainer {
         team: Option<&Bound<'_, PyTeam>>,
         mode: &str,
     ) -> PyResult<Self> {
-        let mode: WorkerMode = mode.parse().map_err(|error| to_python(py, &error))?;
-        let team = (team_of(team), mode);
+        let mode = mode.parse().map_err(|error| to_python(py, &error))?;
+        let training = DistributedTraining { group: team_of(team), mode };
         let (raised, dataset) = (Raised::default(), dataset.inner.clone());
         let plan = planned.plan(&dataset, &raised).map_err(|error| to_python(py, &error))?;
         let checkpoint = planned.checkpoint.as_ref().map(|model| model.get().model().clone());
         let made = detached(py, planned.num_threads, |interrupt| match checkpoint {
-            Some(model) => boosting::BoostingTrainer::resume_with_workers(
-                dataset, plan, model, team, interrupt,
-            ),
-            None => boosting::BoostingTrainer::with_workers(dataset, plan, team, interrupt),
+            Some(model) => training.resume(dataset, plan, model, interrupt),
+            None => training.trainer(dataset, plan, interrupt),
         });
         let inner = Mutex::new(made.map_err(|error| raised.or(error))?);
         Ok(Self { inner, raised, num_threads: planned.num_threads })
