@@ -18,15 +18,23 @@
 //! Cost: a frame has four words; checking it takes two additions per word of the message.
 
 mod counting;
+mod data_facts;
 mod faulty;
+mod feature_parallel;
+mod global_binning;
+mod histogram_reducer;
+mod selection;
 mod single_process;
 mod thread_workers;
+mod training;
 mod workers;
 
 pub use counting::{CollectiveCounts, CountingCommunicator};
 pub use faulty::{FaultyCommunicator, InjectedFault};
+pub use global_binning::{NamedQueries, check_queries, choose_global_bins, load_shard};
 pub use single_process::SingleProcess;
 pub use thread_workers::{ThreadCommunicator, ThreadWorkers};
+pub use training::{DistributedTraining, WorkerMode};
 pub use workers::{Collective, FRAME, WorkerGroup};
 
 use crate::error::Result;
