@@ -23,7 +23,7 @@ pub(super) fn of_parts(
     plans: Plans<'_>,
 ) -> Result<(DataFacts, Vec<u64>)> {
     agree_on_plan(workers, mode, dataset, &plans)?;
-    workers.fail_later(allowed(mode, dataset, &plans))?;
+    workers.fail_later(allowed(mode, dataset, &plans));
     let Plans { plan, evaluation } = plans;
     let sets: Vec<&Dataset> =
         std::iter::once(dataset).chain(evaluation.sets().map(|set| &*set.dataset)).collect();

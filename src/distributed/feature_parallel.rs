@@ -36,7 +36,8 @@ impl GrowthReducer for FeatureReducer {
     }
 
     fn fail_later(&self, outcome: Result<()>) -> Result<()> {
-        self.0.fail_later(outcome)
+        self.0.fail_later(outcome);
+        Ok(())
     }
 
     fn best_splits(

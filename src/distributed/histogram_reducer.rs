@@ -32,7 +32,8 @@ impl GrowthReducer for HistogramReducer {
     }
 
     fn fail_later(&self, outcome: Result<()>) -> Result<()> {
-        self.0.fail_later(outcome)
+        self.0.fail_later(outcome);
+        Ok(())
     }
 
     fn sum(&self, what: &'static str, round: u64, words: &mut [u64]) -> Result<()> {
@@ -82,11 +83,13 @@ impl RoundReducer for HistogramReducer {
     }
 
     fn fail_later(&self, outcome: Result<()>) -> Result<()> {
-        self.0.fail_later(outcome)
+        self.0.fail_later(outcome);
+        Ok(())
     }
 
     fn gradients_made(&self, _round: u64, outcome: Result<()>) -> Result<()> {
-        self.0.fail_later(outcome)
+        self.0.fail_later(outcome);
+        Ok(())
     }
 
     fn sum_docs(&self, round: u64, num_docs: u64) -> Result<u64> {

@@ -75,7 +75,8 @@ impl RoundReducer for SelectionReducer {
     }
 
     fn fail_later(&self, outcome: Result<()>) -> Result<()> {
-        self.workers.fail_later(outcome)
+        self.workers.fail_later(outcome);
+        Ok(())
     }
 
     fn sum_metrics(&self, round: u64, words: &mut [u64]) -> Result<()> {
@@ -113,7 +114,7 @@ impl RoundReducer for SelectionReducer {
                 words.copy_from_slice(&docs.metric_words(tree, interrupt)?);
                 Ok(())
             };
-            self.workers.fail_later(of_trees.into_iter().try_for_each(&mut evaluate))?;
+            self.workers.fail_later(of_trees.into_iter().try_for_each(&mut evaluate));
             self.workers.sum("the values of trees", round, &mut words)?;
             let values = words.chunks_exact(Mean::WORDS).map(|words| Mean::of_words(words).value);
             let best =

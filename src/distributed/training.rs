@@ -99,12 +99,11 @@ pub(super) struct TrainingGroup {
 
 impl TrainingGroup {
     /// Keeps an error for the next collective.
-    pub(super) fn fail_later(&self, outcome: Result<()>) -> Result<()> {
+    pub(super) fn fail_later(&self, outcome: Result<()>) {
         if let Err(error) = outcome {
             let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
             pending.get_or_insert(error);
         }
-        Ok(())
     }
 
     /// The outcome of this worker's steps since the last collective.
@@ -145,7 +144,7 @@ impl TrainingGroup {
 
     /// Returns an error on all workers if one of them has failed.
     pub(super) fn agree(&self, what: &'static str, round: u64, own: Result<()>) -> Result<()> {
-        self.fail_later(own)?;
+        self.fail_later(own);
         self.sum(what, round, &mut [])
     }
 
