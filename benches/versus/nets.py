@@ -59,17 +59,17 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     )
     begun = time.perf_counter()
     values = as_values(FitData(X, y, group=sizes), job["threads"])
-    trainer = _rustrank.NetTrainer(
+    trainer = _rustrank.Trainer.net(
         values.core, NetPlan.of(net._checked(num_threads=job["threads"]), {}, values.names)
     )
     prepared = time.perf_counter() - begun
     epochs, cpu = [], []
     for _ in range(job["epochs"]):
         begun, used = time.perf_counter(), time.process_time()
-        trainer.next_epoch()
+        trainer.next_round()
         epochs.append(time.perf_counter() - begun)
         cpu.append(time.process_time() - used)
-    scores = rr.Booster._of(trainer.booster()).score(X)
+    scores = rr.Booster._of(trainer.booster_at(trainer.num_rounds)).score(X)
     value = float(rr.evaluate(scores, y, group=sizes)["ndcg@10"])
     return {"prepared": prepared, "epochs": epochs, "cpu": cpu, "value": value}
 

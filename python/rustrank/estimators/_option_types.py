@@ -145,6 +145,7 @@ class LambdaBoostOptions(TypedDict, total=False):
     metric: str | Sequence[str]
     random_state: int | None
     n_jobs: int | None
+    progress: bool
     objective: str
     objective_metric: str | None
     pairs_to: int | None

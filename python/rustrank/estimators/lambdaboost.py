@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from rustrank import _rustrank
 from rustrank.errors import ParamKindError, shown
-from rustrank.estimators._fit_data import eval_sets, training_part
-from rustrank.estimators._net_options import as_values, refuse_dataset, valid_of
-from rustrank.estimators.ranker import Ranker
+from rustrank.estimators._fit_data import eval_sets
+from rustrank.estimators._net_options import valid_of
+from rustrank.estimators._raw_ranker import RawRanker
 from rustrank.metrics.evaluation import named_metrics
 from rustrank.model.booster import Booster
 from rustrank.parameters.hints import check_objective
 from rustrank.parameters.schema import RENAMED, options_of
-from rustrank.training.rounds import check_cancelled
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
     from numpy.typing import NDArray
     from typing_extensions import Unpack
 
+    from rustrank.estimators._net_options import NetData
     from rustrank.estimators._option_types import LambdaBoostOptions
 
 __all__ = ["LambdaBoost"]
@@ -41,7 +41,7 @@ class _Plan:
     base: _rustrank.Booster | None
 
 
-class LambdaBoost(Ranker):
+class LambdaBoost(RawRanker):
     """Boosting by single features (Gao et al. 2009): a sparse linear ranker, or one on top of a base.
 
     Each round adds the feature that fits the downhill direction of the loss best, in the sense of
@@ -80,6 +80,8 @@ class LambdaBoost(Ranker):
         The seed of what objectives draw; None is 0.
     n_jobs : int, optional
         Threads to use; all cores by default, and for -1.
+    progress : bool, default False
+        Whether to show a progress bar.
 
     Examples
     --------
@@ -97,7 +99,7 @@ class LambdaBoost(Ranker):
     _defaults = options_of(_training, _OF_LOSS, _renamed)
     base: Any
     objective: str
-    _best_round: int | None = None
+    _unit = "feature"
     _path: list[tuple[int, float]]
 
     def __init__(self, **options: Unpack[LambdaBoostOptions]) -> None:
@@ -115,6 +117,7 @@ class LambdaBoost(Ranker):
         eval_set: Any = None,
         eval_qid: Any = None,
         eval_group: Any = None,
+        callbacks: Any = None,
     ) -> LambdaBoost:
         """Learn.
 
@@ -126,6 +129,8 @@ class LambdaBoost(Ranker):
             As for `LambdaMART.fit`.
         eval_set, eval_qid, eval_group
             As for `LambdaRank.fit`.
+        callbacks : callable or sequence of callables, optional
+            As for `rustrank.train`.
 
         Raises
         ------
@@ -136,56 +141,27 @@ class LambdaBoost(Ranker):
         KeyboardInterrupt
             On Ctrl-C. Like any exception from the loop, it has the booster so far as ``.booster``.
         """
-        given = dict(locals())
-        refuse_dataset(X)
-        part = training_part(X, y, given, type(self).__name__)
-        values = as_values(part, self._threads())
-        plan = self._plan(given, values.names)
-        trainer = _rustrank.FeatureTrainer(values.core, plan)
-        try:
-            while trainer.next_round() is not None:
-                check_cancelled()
-        except BaseException as error:
-            # What is raised is what went wrong first.
-            with contextlib.suppress(Exception):
-                vars(error)["booster"] = self._settle(trainer, values.names)
-            raise
-        self._settle(trainer, values.names)
-        self._note(part.X)
+        self._fit(X, y, dict(locals()))
         return self
 
-    def _plan(self, given: dict[str, Any], names: list[str] | None) -> _Plan:
+    def _trainer(self, data: NetData, given: Mapping[str, Any]) -> _rustrank.Trainer:
         base, num_threads = self.base, self._threads()
         if base is not None and not isinstance(base, Booster):
             message = f"base: got {shown(base)}, expected a Booster"
             raise ParamKindError(message, code="base")
         check_objective(self.objective)
         params = self._checked(num_threads=num_threads, seed=self._seed())
-        valid = valid_of(eval_sets(given), num_threads, names)
-        return _Plan(
+        valid = valid_of(eval_sets(given), num_threads, data.names)
+        plan = _Plan(
             params,
             [] if valid is None else [("valid", valid.core)],
             named_metrics(params["metric"]),
             None if base is None else base._core,
         )
+        return _rustrank.Trainer.features(data.core, plan)
 
-    def _settle(self, trainer: _rustrank.FeatureTrainer, names: list[str] | None) -> Booster:
-        rounds = np.array(trainer.history(), np.float64)
-        history: dict[str, dict[str, NDArray[np.float64]]] = {}
-        for at, (name, metric) in enumerate(trainer.names()):
-            history.setdefault(name, {})[metric] = rounds[:, at] if len(rounds) else np.empty(0)
-        best = trainer.best_round
+    def _keep_results(self, trainer: _rustrank.Trainer) -> None:
         self._path = trainer.path()
-        core = trainer.booster(len(self._path) if best is None else best)
-        booster = Booster._of(core if names is None else core.named(names))
-        booster.history, booster.best_round = history, best
-        self._booster, self._best_round = booster, best
-        return booster
-
-    @property
-    def booster(self) -> Booster:
-        """The same as ``booster_``."""
-        return self.booster_
 
     @property
     def path(self) -> list[tuple[int, float]]:
@@ -202,11 +178,6 @@ class LambdaBoost(Ranker):
     def best_round(self) -> int | None:
         """The round whose booster was kept, where early stopping looked at a validation set."""
         return self._best_round
-
-    @property
-    def history(self) -> dict[str, dict[str, NDArray[np.float64]]]:
-        """The metrics on the validation set after each round."""
-        return self.booster.history
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the weight of each feature as rounds go on (needs matplotlib)."""

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from rustrank import _rustrank
-from rustrank.estimators._fit_data import training_part
-from rustrank.estimators._net_options import NetPlan, as_values, refuse_dataset
-from rustrank.estimators.ranker import Ranker
-from rustrank.model.booster import Booster
+from rustrank.estimators._net_options import NetPlan
+from rustrank.estimators._raw_ranker import RawRanker
 from rustrank.parameters.schema import options_of
-from rustrank.training.rounds import check_cancelled, progress_display
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Mapping
+
     from typing_extensions import Unpack
 
+    from rustrank.estimators._net_options import NetData
     from rustrank.estimators._option_types import LambdaRankOptions, RankNetOptions
 
 __all__ = ["LambdaRank", "RankNet"]
-
-
-@dataclass(frozen=True)
-class _Epoch:
-    """What is shown of an epoch."""
-
-    number: int
-    values: dict[str, dict[str, float]]
-    is_best: bool
 
 
 _OF_LOSS = ("objective_metric", "pairs_to", "sigma", "augment")
@@ -39,68 +25,26 @@ _OF_LOSS = ("objective_metric", "pairs_to", "sigma", "augment")
 _OPTIONS = options_of("net", _OF_LOSS)
 
 
-class _Net(Ranker):
-    """What RankNet and LambdaRank share: their loop, and what they have learned."""
+class _Net(RawRanker):
+    """The training of RankNet and LambdaRank, and its results."""
 
     _training = "net"
+    _unit = "epoch"
     _kind: ClassVar[str]
-    _best_epoch: int | None = None
     _num_restarts: int = 0
 
-    def _fit(self, X: Any, given: dict[str, Any]) -> None:
-        refuse_dataset(X)
-        part = training_part(X, given["y"], given, type(self).__name__)
-        num_threads = self._threads()
-        values = as_values(part, num_threads)
-        params = self._checked(objective=self._kind, num_threads=num_threads, seed=self._seed())
-        plan = NetPlan.of(params, given, values.names)
-        trainer = _rustrank.NetTrainer(values.core, plan)
-        try:
-            with progress_display(
-                params["progress"], params["epochs"], 0, "epoch", "epoch"
-            ) as show:
-                keys = trainer.names()
-                while (told := trainer.next_epoch()) is not None:
-                    check_cancelled()
-                    number, flat, is_best, _, _ = told
-                    by_set: dict[str, dict[str, float]] = {}
-                    for (name, metric), value in zip(keys, flat, strict=True):
-                        by_set.setdefault(name, {})[metric] = value
-                    show(_Epoch(number, by_set, is_best))
-        except BaseException as error:
-            # What is raised is what went wrong first.
-            with contextlib.suppress(Exception):
-                vars(error)["booster"] = self._settle(trainer, values.names)
-            raise
-        self._settle(trainer, values.names)
-        self._note(part.X)
+    def _trainer(self, data: NetData, given: Mapping[str, Any]) -> _rustrank.Trainer:
+        num_threads, seed = self._threads(), self._seed()
+        params = self._checked(objective=self._kind, num_threads=num_threads, seed=seed)
+        return _rustrank.Trainer.net(data.core, NetPlan.of(params, given, data.names))
 
-    def _settle(self, trainer: _rustrank.NetTrainer, names: list[str] | None) -> Booster:
-        epochs = np.array(trainer.history(), np.float64)
-        history: dict[str, dict[str, NDArray[np.float64]]] = {}
-        for at, (name, metric) in enumerate(trainer.names()):
-            column = epochs[:, at] if len(epochs) else np.empty(0)
-            history.setdefault(name, {})[metric] = column
-        booster = Booster._of(trainer.booster().named(names))
-        booster.history = history
-        self._booster = booster
-        self._best_epoch, self._num_restarts = trainer.best_epoch, trainer.num_restarts
-        return booster
-
-    @property
-    def booster(self) -> Booster:
-        """The same as ``booster_``."""
-        return self.booster_
-
-    @property
-    def history(self) -> dict[str, dict[str, NDArray[np.float64]]]:
-        """The metrics on the validation set after each epoch."""
-        return self.booster.history
+    def _keep_results(self, trainer: _rustrank.Trainer) -> None:
+        self._num_restarts = trainer.num_restarts
 
     @property
     def best_epoch(self) -> int | None:
         """The epoch whose weights were kept, where there was a validation set."""
-        return self._best_epoch
+        return self._best_round
 
     @property
     def num_restarts(self) -> int:
@@ -195,6 +139,7 @@ class LambdaRank(_Net):
         eval_set: Any = None,
         eval_qid: Any = None,
         eval_group: Any = None,
+        callbacks: Any = None,
     ) -> LambdaRank:
         """Learn.
 
@@ -212,6 +157,8 @@ class LambdaRank(_Net):
             the next two. Or a mapping of X, y, qid or group, and query_weight.
         eval_qid, eval_group : list of array-like, optional
             Its query ids, or sizes, in a list of one.
+        callbacks : callable or sequence of callables, optional
+            As for `rustrank.train`; a round is an epoch.
 
         Returns
         -------
@@ -227,9 +174,7 @@ class LambdaRank(_Net):
         KeyboardInterrupt
             On Ctrl-C. Like any exception from the loop, it has the booster so far as ``.booster``.
         """
-        given = dict(locals())
-        del given["self"], given["X"]
-        self._fit(X, given)
+        self._fit(X, y, dict(locals()))
         return self
 
 
@@ -282,12 +227,13 @@ class RankNet(_Net):
         eval_set: Any = None,
         eval_qid: Any = None,
         eval_group: Any = None,
+        callbacks: Any = None,
     ) -> RankNet:
         """Learn.
 
         Parameters
         ----------
-        X, y, qid, group, query_weight, sample_weight, eval_set, eval_qid, eval_group
+        X, y, qid, group, query_weight, sample_weight, eval_set, eval_qid, eval_group, callbacks
             As for `LambdaRank.fit`.
         preferences : array-like of shape (num_pairs, 2 to 4), optional
             What is learned instead of labels: the rows of a better and a worse doc of one query, the
@@ -299,7 +245,5 @@ class RankNet(_Net):
         RankNet
             This one, fitted.
         """
-        given = dict(locals())
-        del given["self"], given["X"]
-        self._fit(X, given)
+        self._fit(X, y, dict(locals()))
         return self

@@ -8,7 +8,7 @@ import time
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from os import fspath
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
@@ -48,14 +48,14 @@ class Round:
     Attributes
     ----------
     number : int
-        The number of rounds of the model, those of a base included: its trees, or those of each
-        class.
+        The number of rounds of the model: its trees, those of a base included, or those of each
+        class; the features that `LambdaBoost` has added; the epochs of a net.
     values : mapping
         The metrics by the names of the validation sets: ``values["valid"]["ndcg@10"]``.
     is_best : bool
         Whether the metric of early stopping has its best value so far.
     num_leaves : int
-        The number of leaves of the new tree, or trees.
+        The number of leaves of the new tree, or trees; 0 for `LambdaBoost` and nets.
     """
 
     number: int
@@ -71,9 +71,12 @@ class Round:
         return booster_of(self._trainer, self._names)
 
 
-def booster_of(trainer: _rustrank.Trainer, names: list[str] | None) -> Booster:
-    """Return the booster of all rounds so far, with their history."""
-    booster = Booster._of(trainer.booster().named(names))
+def booster_of(
+    trainer: _rustrank.Trainer, names: list[str] | None, rounds: int | None = None
+) -> Booster:
+    """Return the booster after so many rounds, by default all so far, with the whole history."""
+    core = trainer.booster_at(trainer.num_rounds if rounds is None else rounds)
+    booster = Booster._of(core.named(names))
     booster.history = history_of(trainer)
     booster.best_round = trainer.best_round
     return booster
@@ -99,46 +102,56 @@ class Reporting:
     checkpoint_every: int
     snapshot: str | None
     snapshot_every: int
+    unit: str
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Reporting:
-        """Check the options of `train` for the actions between rounds."""
+    def of(cls, options: Mapping[str, Any], unit: str = "tree") -> Reporting:
+        """Check the options of `train`, or of an estimator, for the actions between rounds."""
         given = options["callbacks"]
         callbacks = [given] if callable(given) else list(given or ())
         for callback in callbacks:
             if not callable(callback):
                 message = f"callbacks: got {shown(callback)}, expected functions of a round"
                 raise ParamKindError(message, code="callbacks")
-        snapshot = options["snapshot"]
+        snapshot = options.get("snapshot")
         if snapshot is not None and "{round}" not in fspath(snapshot):
             message = f"snapshot: got {shown(snapshot)}, expected a path with {{round}} in it"
             raise ParamError(message, code="snapshot")
-        checkpoint = options["checkpoint"]
+        checkpoint = options.get("checkpoint")
         return cls(
             callbacks,
             options["progress"],
             None if checkpoint is None else fspath(checkpoint),
-            options["checkpoint_every"],
+            options.get("checkpoint_every", 1),
             None if snapshot is None else fspath(snapshot),
-            options["snapshot_every"],
+            options.get("snapshot_every", 1),
+            unit,
         )
 
     def silent(self) -> Reporting:
         """Return the actions of a worker that is not the first, which writes and shows nothing."""
         return replace(self, progress=False, checkpoint=None, snapshot=None)
 
-    def run(self, trainer: _rustrank.Trainer, names: list[str] | None, num_trees: int) -> None:
-        """Train to the end; any exception gets the booster so far as an attribute."""
+    def run(
+        self,
+        trainer: _rustrank.Trainer,
+        names: list[str] | None,
+        so_far: Callable[[], Booster] | None = None,
+    ) -> None:
+        """Train to the end; any exception gets the booster so far as an attribute.
+
+        That is what ``so_far`` returns, or else the booster of all rounds.
+        """
         try:
             done = len(trainer.history())
-            with progress_display(self.progress, num_trees, done, "tree", "round") as show:
+            with progress_display(self.progress, trainer.max_rounds, done, self.unit) as show:
                 self._run(trainer, names, show)
         except BaseException as error:
             # The original error is raised, whatever happens here.
             with contextlib.suppress(Exception):
                 self._save(trainer)
             with contextlib.suppress(Exception):
-                vars(error)["booster"] = booster_of(trainer, names)
+                vars(error)["booster"] = so_far() if so_far else booster_of(trainer, names)
             with contextlib.suppress(Exception):
                 vars(error)["_checkpoint"] = trainer.checkpoint()
             raise
@@ -176,26 +189,10 @@ class Reporting:
             trainer.checkpoint().save(self.checkpoint)
 
 
-class Progress(Protocol):
-    """The part of a round or an epoch that is displayed."""
-
-    @property
-    def number(self) -> int:
-        """The number of the round, from 1."""
-
-    @property
-    def values(self) -> dict[str, dict[str, float]]:
-        """The metrics by the names of the sets."""
-
-    @property
-    def is_best(self) -> bool:
-        """Whether the round is the best so far."""
-
-
 @contextlib.contextmanager
 def progress_display(
-    progress: bool, total: int, done: int, unit: str, what: str
-) -> Iterator[Callable[[Progress], None]]:
+    progress: bool, total: int, done: int, unit: str
+) -> Iterator[Callable[[Round], None]]:
     """Yield a function that displays a round: in a bar on a terminal, or else in some lines of text."""
     if not progress:
         yield lambda _: None
@@ -205,13 +202,13 @@ def progress_display(
         with tqdm(total=total, initial=done, unit=unit) as bar:
             best = _MetricsText()
 
-            def show(latest: Progress) -> None:
+            def show(latest: Round) -> None:
                 bar.set_postfix_str(best.text(latest), refresh=False)
                 bar.update()
 
             yield show
     else:
-        yield _Lines(sys.stderr, total, done, what).show
+        yield _Lines(sys.stderr, total, done, "epoch" if unit == "epoch" else "round").show
 
 
 class _MetricsText:
@@ -219,7 +216,7 @@ class _MetricsText:
 
     best_round = ""
 
-    def text(self, latest: Progress) -> str:
+    def text(self, latest: Round) -> str:
         """Return all values, and the best round."""
         values = [
             f"{name} {metric} {value:.5f}"
@@ -240,7 +237,7 @@ class _Lines:
         self.count = done
         self.begun = self.last = time.monotonic()
 
-    def show(self, latest: Progress) -> None:
+    def show(self, latest: Round) -> None:
         """Print a line if it is the first, the last, or time for one."""
         self.count += 1
         metrics, now = self.best.text(latest), time.monotonic()

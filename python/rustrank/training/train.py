@@ -11,7 +11,6 @@ from rustrank import _rustrank
 from rustrank.data.dataset import Dataset, as_dataset
 from rustrank.distributed.mpi import Workers, launched_world_size
 from rustrank.errors import ParamError, warn_caller
-from rustrank.model.booster import Booster
 from rustrank.parameters.hints import refuse_unknown
 from rustrank.parameters.plan import EarlyStopping, Plan, train_options
 from rustrank.parameters.schema import TRAININGS
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from rustrank.distributed.shards import Shards
+    from rustrank.model.booster import Booster
 
 __all__ = ["EarlyStopping", "Round", "train"]
 
@@ -375,7 +375,7 @@ def train(
         judgements, symmetric trees whose splits are left to chance a little, and pairs as they are
         (``noisy``: best with ``rr.Dataset(..., query_ranks=True)``); to adapt a base to a small
         sample of another market, shallow trees, small steps and at each node 0.7 of its docs and of
-        the features (``robust``); or LambdaSMART as in the papers, with 500 trees of 20 leaves
+        the features (``robust``); or ``LambdaSMART`` as in the papers, with 500 trees of 20 leaves
         split by least squares, the same draws, and lambdas of all pairs as they are (``paper``).
     progress : bool, default False
         Whether to show a progress bar; lines of text where standard error is no terminal.
@@ -462,9 +462,9 @@ def trained(
     plan = Plan.of(dataset, options, found)
     num_trees = options["num_trees"]
     if workers is None:
-        trainer = _rustrank.Trainer(dataset._core, plan)
+        trainer = _rustrank.Trainer.trees(dataset._core, plan)
     else:
-        trainer = _rustrank.Trainer(dataset._core, plan, workers.team)
+        trainer = _rustrank.Trainer.trees(dataset._core, plan, workers.team)
         reporting = reporting if workers.is_first else reporting.silent()
     done = len(trainer.history())
     if found is not None and done > num_trees:
@@ -473,7 +473,7 @@ def trained(
             "Booster.truncate takes trees off"
         )
         raise ParamError(message, code="num_trees")
-    reporting.run(trainer, dataset._names, num_trees)
+    reporting.run(trainer, dataset._names)
     if trainer.end == "nothing":
         message = (
             f"training ended early: the latest of {len(trainer.history())} rounds split nothing"
@@ -483,8 +483,8 @@ def trained(
     if whole.best_round is None or whole.best_round == whole.num_rounds:
         return whole
     # Not the first trees of the whole: under dropout they have been changed since.
-    best = Booster._of(trainer.booster_at(whole.best_round).named(dataset._names))
-    best.best_round, best.history, best._all = whole.best_round, whole.history, whole
+    best = booster_of(trainer, dataset._names, whole.best_round)
+    best._all = whole
     return best
 
 
