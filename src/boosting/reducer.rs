@@ -25,7 +25,8 @@ pub(crate) trait RoundReducer: Debug + Send + Sync {
     }
 
     /// The facts about the data of all workers. Returns an error on all of them unless all have the
-    /// same plan. Tells metrics and loss what they need to know about the labels of all workers.
+    /// same plan, and one that these workers support. Tells metrics and loss what they need to know
+    /// about the labels of all workers.
     fn exchange_facts(
         &mut self,
         dataset: &Dataset,
@@ -33,11 +34,6 @@ pub(crate) trait RoundReducer: Debug + Send + Sync {
         evaluation: &mut EvaluationSets,
     ) -> Result<DataFacts> {
         Ok(DataFacts::of(dataset, evaluation))
-    }
-
-    /// Returns an error for data and options that these workers do not support.
-    fn check(&self, _dataset: &Dataset, _plan: &TrainingPlan) -> Result<()> {
-        Ok(())
     }
 
     /// Returns an error on all workers if one of them failed at a step before the first round.

@@ -2,7 +2,7 @@
 
 use super::training::TrainingGroup;
 use super::{Collective, WorkerGroup, WorkerMode};
-use crate::boosting::{DataFacts, EvaluationSets, StepRule, TrainingPlan};
+use crate::boosting::{DataFacts, DocSampling, EvaluationSets, StepRule, TrainingPlan};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::metric::largest;
@@ -23,7 +23,6 @@ pub(super) fn of_parts(
     plans: Plans<'_>,
 ) -> Result<(DataFacts, Vec<u64>)> {
     agree_on_plan(workers, mode, dataset, &plans)?;
-    workers.fail_later(allowed(mode, dataset, &plans));
     let Plans { plan, evaluation } = plans;
     let sets: Vec<&Dataset> =
         std::iter::once(dataset).chain(evaluation.sets().map(|set| &*set.dataset)).collect();
@@ -79,12 +78,16 @@ fn sizes(workers: &TrainingGroup, dataset: &Dataset) -> Result<Vec<u64>> {
     Ok(sizes)
 }
 
-/// Returns an error for options that only a single process supports.
-fn allowed(
-    mode: WorkerMode,
-    dataset: &Dataset,
-    Plans { plan, evaluation }: &Plans<'_>,
-) -> Result<()> {
+/// Returns an error for data and options that workers of this mode do not support.
+fn check(mode: WorkerMode, dataset: &Dataset, plans: &Plans<'_>) -> Result<()> {
+    if !dataset.binning().categorical().is_empty() {
+        let what = "a team does not ask for categories";
+        return Err(Error::data("categorical", what).hint("encode the categories as numbers"));
+    }
+    if mode == WorkerMode::Features {
+        return Ok(());
+    }
+    let Plans { plan, evaluation } = plans;
     let refused =
         |name: &'static str, what: &str| Err(Error::param(name, format!("{what}, by a team")));
     if plan.params.step != StepRule::Newton {
@@ -99,6 +102,13 @@ fn allowed(
     if dataset.query_ranks() {
         return refused("query_ranks", "values are not ranked within queries");
     }
+    let needs_all = |name| Error::param(name, format!("{name} needs all docs on every rank"));
+    if mode == WorkerMode::Histogram && plan.params.doc_sampling != DocSampling::Uniform {
+        return Err(needs_all("doc_sampling").hint("the mode `features`, or uniform sampling"));
+    }
+    if dataset.position().is_some() {
+        return Err(needs_all("position").hint("the mode `features`"));
+    }
     if mode == WorkerMode::FullSelection && evaluation.described().next().is_none() {
         let what = "trees are selected by a metric";
         return Err(Error::param("metric", what).hint("give a metric"));
@@ -106,13 +116,15 @@ fn allowed(
     Ok(())
 }
 
-/// Returns an error on all workers, naming the difference, unless all have the same plan.
+/// Returns an error on all workers, naming the difference, unless all have the same plan. If they do
+/// not support it, the next collective returns an error.
 pub(super) fn agree_on_plan(
     workers: &TrainingGroup,
     mode: WorkerMode,
     dataset: &Dataset,
-    Plans { plan, evaluation }: &Plans<'_>,
+    plans: &Plans<'_>,
 ) -> Result<()> {
+    let Plans { plan, evaluation } = plans;
     let mut facts = vec![
         ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
         ("mode".to_owned(), mode.to_string()),
@@ -144,6 +156,7 @@ pub(super) fn agree_on_plan(
         let what = format!("rank {rank} has another {name} than rank 0");
         return Err(Error::comm("comm.differ", what).got(other).expected(value));
     }
+    workers.fail_later(check(mode, dataset, plans));
     Ok(())
 }
 

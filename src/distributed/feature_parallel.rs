@@ -7,7 +7,7 @@
 
 use super::WorkerMode;
 use super::data_facts::{self, Plans};
-use super::training::{TrainingGroup, check_categories, check_growth};
+use super::training::{TrainingGroup, check_growth};
 use crate::boosting::{
     DataFacts, EvaluationSets, RoundReducer, SelectionDocs, TrainingPlan, no_tree,
 };
@@ -88,10 +88,6 @@ impl RoundReducer for FeatureReducer {
         Ok(facts)
     }
 
-    fn check(&self, dataset: &Dataset, _plan: &TrainingPlan) -> Result<()> {
-        check_categories(dataset)
-    }
-
     fn agree(&self, what: &'static str, own: Result<()>) -> Result<()> {
         self.0.agree(what, 0, own)
     }
@@ -112,12 +108,7 @@ impl RoundReducer for FeatureReducer {
         _docs: &SelectionDocs<'_>,
         _interrupt: &Interrupt,
     ) -> Result<Tree> {
-        let (tree, outcome) = match own {
-            Ok(tree) => (tree, Ok(())),
-            Err(error) => (None, Err(error)),
-        };
-        self.0.agree("a tree", round, outcome)?;
-        tree.ok_or_else(no_tree)
+        self.0.agree("a tree", round, own)?.ok_or_else(no_tree)
     }
 
     fn error_without_split(&self, num_docs: usize, own: Error) -> Error {

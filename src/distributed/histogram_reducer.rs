@@ -7,11 +7,9 @@
 //! A message takes eight bytes per column and byte value, whatever the number of documents.
 
 use super::data_facts::{self, Plans};
-use super::training::{
-    TrainingGroup, check_categories, check_growth, check_positions, needs_all_docs,
-};
+use super::training::{TrainingGroup, check_growth};
 use super::{FRAME, WorkerMode};
-use crate::boosting::{DataFacts, DocSampling, EvaluationSets, RoundReducer, TrainingPlan};
+use crate::boosting::{DataFacts, EvaluationSets, RoundReducer, TrainingPlan};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::tree::{GrowOptions, GrowthReducer, REDUCER_ROOM};
@@ -63,15 +61,6 @@ impl RoundReducer for HistogramReducer {
         let mode = WorkerMode::Histogram;
         data_facts::of_parts(&self.0, mode, dataset, Plans { plan, evaluation })
             .map(|(facts, _)| facts)
-    }
-
-    fn check(&self, dataset: &Dataset, plan: &TrainingPlan) -> Result<()> {
-        check_categories(dataset)?;
-        if plan.params.doc_sampling != DocSampling::Uniform {
-            let hint = "the mode `features`, or uniform sampling";
-            return Err(needs_all_docs("doc_sampling").hint(hint));
-        }
-        check_positions(dataset)
     }
 
     fn agree(&self, what: &'static str, own: Result<()>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Communication between the processes of a distributed training.
+//! Training of one model by several processes.
 //!
 //! The library opens no sockets and does not depend on MPI. It needs a [`Communicator`] with a few
 //! collective operations, which whoever starts the processes provides. [`SingleProcess`] is one
@@ -11,6 +11,10 @@
 //! [`WorkerGroup`], which adds a frame to each message: which collective it belongs to, whether the
 //! sender has failed, and a checksum. So a skipped collective, different parameters or a damaged
 //! message end in an error on all workers before any data is used.
+//!
+//! [`DistributedTraining`] makes the trainer of each worker. Trees and boosting know other workers
+//! only as the traits `GrowthReducer` and `RoundReducer`, which this module implements for each
+//! [`WorkerMode`].
 //!
 //! Sums are sums of integers, which do not depend on the order or the number of workers. That is
 //! why a model trained by several workers equals that of one process.

@@ -8,7 +8,7 @@
 
 use super::WorkerMode;
 use super::data_facts::{self, Plans};
-use super::training::{TrainingGroup, check_categories, check_positions};
+use super::training::TrainingGroup;
 use crate::boosting::{
     DataFacts, EvaluationSets, RoundReducer, SelectionDocs, TrainingPlan, no_tree,
 };
@@ -59,11 +59,6 @@ impl RoundReducer for SelectionReducer {
         let (facts, sizes) = data_facts::of_parts(&self.workers, mode, dataset, plans)?;
         self.sizes = sizes;
         Ok(facts)
-    }
-
-    fn check(&self, dataset: &Dataset, _plan: &TrainingPlan) -> Result<()> {
-        check_categories(dataset)?;
-        check_positions(dataset)
     }
 
     fn agree(&self, what: &'static str, own: Result<()>) -> Result<()> {

@@ -142,10 +142,9 @@ impl TrainingGroup {
         self.group.gather(Collective { what, round }, self.outcome().and(own))
     }
 
-    /// Returns an error on all workers if one of them has failed.
-    pub(super) fn agree(&self, what: &'static str, round: u64, own: Result<()>) -> Result<()> {
-        self.fail_later(own);
-        self.sum(what, round, &mut [])
+    /// What this worker has, if no worker has failed.
+    pub(super) fn agree<T>(&self, what: &'static str, round: u64, own: Result<T>) -> Result<T> {
+        self.group.agree(Collective { what, round }, self.outcome().and(own))
     }
 
     /// Returns an error on all workers unless all have the same value.
@@ -170,26 +169,4 @@ pub(super) fn check_growth(options: &GrowOptions, is_constrained: bool) -> Resul
         return Err(Error::param("rows_per_node", what).expected(1));
     }
     Ok(())
-}
-
-/// Returns an error for categorical features.
-pub(super) fn check_categories(dataset: &Dataset) -> Result<()> {
-    if dataset.binning().categorical().is_empty() {
-        return Ok(());
-    }
-    let what = "a team does not ask for categories";
-    Err(Error::data("categorical", what).hint("encode the categories as numbers"))
-}
-
-/// Returns an error for positions, which are learned from the gradients of all documents.
-pub(super) fn check_positions(dataset: &Dataset) -> Result<()> {
-    if dataset.position().is_none() {
-        return Ok(());
-    }
-    Err(needs_all_docs("position").hint("the mode `features`"))
-}
-
-/// The error for data or an option that depends on the gradients of all documents.
-pub(super) fn needs_all_docs(name: &'static str) -> Error {
-    Error::param(name, format!("{name} needs all docs on every rank"))
 }

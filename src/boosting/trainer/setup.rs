@@ -84,7 +84,6 @@ impl TreeLearner {
         data_facts: DataFacts,
         reducer: Arc<dyn RoundReducer>,
     ) -> Result<Self> {
-        reducer.check(&dataset, &plan)?;
         let needs_pairs = plan.loss.needs_pairs();
         if needs_pairs && !data_facts.has_pairs {
             dataset.require_pairs()?;
