@@ -69,7 +69,7 @@ struct NetState {
     epoch: usize,
     best: Option<BestEpoch>,
     restarts: usize,
-    /// The number of epochs at the latest restart.
+    /// The number of epochs at the latest restart; the next epoch goes back to the best weights.
     restarted_at: usize,
 }
 
@@ -78,6 +78,16 @@ struct NetState {
 struct BestEpoch {
     number: usize,
     weights: Vec<f32>,
+}
+
+impl NetState {
+    /// Goes back to the best weights.
+    fn go_back(&mut self) {
+        if let Some(best) = &self.best {
+            self.learner.net.weights.copy_from_slice(&best.weights);
+        }
+        self.learner.reset_optimiser();
+    }
 }
 
 impl NetTrainer {
@@ -177,15 +187,10 @@ impl RoundLearner for NetLearner {
 
     fn restart(&mut self) {
         let state = &mut self.state;
-        if state.restarts == self.plan.restarts.most {
-            return;
+        if state.restarts < self.plan.restarts.most {
+            state.restarts += 1;
+            state.restarted_at = state.epoch;
         }
-        state.restarts += 1;
-        state.restarted_at = state.epoch;
-        if let Some(best) = &state.best {
-            state.learner.net.weights.copy_from_slice(&best.weights);
-        }
-        state.learner.reset_optimiser();
     }
 
     fn waits_from(&self) -> Option<usize> {
@@ -198,6 +203,9 @@ impl NetLearner {
     fn epoch(&mut self, interrupt: &Interrupt) -> Result<Vec<f64>> {
         let Params { seed, batch_queries, .. } = self.plan.params;
         let (number, learning_rate) = (self.state.epoch, self.learning_rate());
+        if number > 0 && self.state.restarted_at == number {
+            self.state.go_back();
+        }
         let stream = random::start(seed ^ ORDER, number as u64);
         let mut order: Vec<(u64, u32)> = self
             .trainable
