@@ -5,14 +5,13 @@
 use rustrank::binning::{BinOptions, RowSample};
 use rustrank::boosting::{
     BaseModel, BoostingParams, BoostingTrainer, EarlyStopping, EvaluationMetric, EvaluationSet,
-    TrainingLoss, TrainingPlan, WorkerMode,
+    TrainingLoss, TrainingPlan,
 };
-use rustrank::data::{
-    Dataset, MissingPolicy, NamedQueries, RowData, StridedTable, check_queries, choose_global_bins,
-};
+use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::distributed::{
-    Collective, Communicator, CountingCommunicator, FaultyCommunicator, InjectedFault,
-    ThreadCommunicator, ThreadWorkers, WorkerGroup,
+    Collective, Communicator, CountingCommunicator, DistributedTraining, FaultyCommunicator,
+    InjectedFault, NamedQueries, ThreadCommunicator, ThreadWorkers, WorkerGroup, WorkerMode,
+    check_queries, choose_global_bins,
 };
 use rustrank::model::Model;
 use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
@@ -198,8 +197,8 @@ fn by_parts(
             let valid = Arc::new(parts[1].like(&train)?);
             let (params, loss) = of();
             let plan = plan(params, loss, [train.clone(), valid]);
-            let team = (team, WorkerMode::Histogram);
-            trained(BoostingTrainer::with_workers(train, plan, team, &never())?)
+            let team = DistributedTraining { group: team, mode: WorkerMode::Histogram };
+            trained(team.trainer(train, plan, &never())?)
         })
     });
     told.into_iter().map(Result::unwrap).collect()
@@ -283,9 +282,9 @@ fn ranks_that_share_features_train_the_model_of_one_process() {
                 let valid = Arc::new(rows[1].like(&train).unwrap());
                 let (params, loss) = of();
                 let plan = plan(params, loss, [train.clone(), valid]);
-                let team = (WorkerGroup::new(Box::new(comm)), WorkerMode::Features);
-                trained(BoostingTrainer::with_workers(train, plan, team, &never()).unwrap())
-                    .unwrap()
+                let group = WorkerGroup::new(Box::new(comm));
+                let team = DistributedTraining { group, mode: WorkerMode::Features };
+                trained(team.trainer(train, plan, &never()).unwrap()).unwrap()
             });
             for told in told {
                 assert_eq!(told, one, "{size} ranks");
@@ -309,9 +308,8 @@ fn bytes_by_round(rows: &Rows, size: usize, num_trees: usize) -> Vec<(u64, usize
             patience: None,
             ..plan(params, loss, [train.clone(), train.clone()])
         };
-        let team = (team, WorkerMode::Histogram);
-        let mut trainer =
-            BoostingTrainer::with_workers(train.clone(), plan, team, &never()).unwrap();
+        let team = DistributedTraining { group: team, mode: WorkerMode::Histogram };
+        let mut trainer = team.trainer(train.clone(), plan, &never()).unwrap();
         let mut bytes = Vec::new();
         let mut before = counting.counts().bytes;
         while let Some(round) = trainer.next_round(&never()).unwrap() {
@@ -378,8 +376,8 @@ fn a_team_of_any_size_goes_on_from_a_checkpoint() {
     let checkpoints = with_workers(2, |comm| {
         let team = WorkerGroup::new(Box::new(comm));
         let (train, plan) = parts(&team);
-        let team = (team, WorkerMode::Histogram);
-        let mut trainer = BoostingTrainer::with_workers(train, plan, team, &never()).unwrap();
+        let team = DistributedTraining { group: team, mode: WorkerMode::Histogram };
+        let mut trainer = team.trainer(train, plan, &never()).unwrap();
         for _ in 0..3 {
             trainer.next_round(&never()).unwrap();
         }
@@ -391,11 +389,8 @@ fn a_team_of_any_size_goes_on_from_a_checkpoint() {
             let team = WorkerGroup::new(Box::new(comm));
             let (train, plan) = parts(&team);
             let model = Model::from_text(checkpoints[0].as_bytes()).unwrap();
-            let team = (team, WorkerMode::Histogram);
-            trained(
-                BoostingTrainer::resume_with_workers(train, plan, model, team, &never()).unwrap(),
-            )
-            .unwrap()
+            let team = DistributedTraining { group: team, mode: WorkerMode::Histogram };
+            trained(team.resume(train, plan, model, &never()).unwrap()).unwrap()
         });
         for told in told {
             assert_eq!(told, one, "{size} ranks");
@@ -423,11 +418,8 @@ fn ranks_that_are_to_train_other_models_are_told() {
                 patience: None,
                 ..plan
             };
-            let team = (team, WorkerMode::Histogram);
-            BoostingTrainer::with_workers(train, plan, team, &never())
-                .map(|_| ())
-                .unwrap_err()
-                .to_string()
+            let team = DistributedTraining { group: team, mode: WorkerMode::Histogram };
+            team.trainer(train, plan, &never()).map(|_| ()).unwrap_err().to_string()
         });
         assert!(told.iter().all(|text| text.ends_with(told[2].as_str())), "{told:?}");
         told[0].clone()
@@ -497,12 +489,8 @@ fn with_fault(rows: &Rows, fault: InjectedFault, at: u64) -> Vec<Result<Outcome>
                 patience: None,
                 ..plan
             };
-            trained(BoostingTrainer::with_workers(
-                train,
-                plan,
-                (team, WorkerMode::Histogram),
-                &never(),
-            )?)
+            let team = DistributedTraining { group: team, mode: WorkerMode::Histogram };
+            trained(team.trainer(train, plan, &never())?)
         })
     })
 }
@@ -548,7 +536,7 @@ fn an_interrupt_of_one_rank_ends_the_round_of_all() {
                 ..plan
             };
             let mut trainer =
-                BoostingTrainer::with_workers(train, plan, (team, mode), &never()).unwrap();
+                DistributedTraining { group: team, mode }.trainer(train, plan, &never()).unwrap();
             trainer.next_round(&never()).unwrap();
             let interrupt = Interrupt::new();
             if rank == 1 {
@@ -644,9 +632,9 @@ fn selected_trees_are_those_of_a_slow_reference() {
                 let sets = [train.clone(), train.clone()];
                 let plan = plan(params(grow()), loss(ObjectiveKind::LambdaRank, "ndcg@10"), sets);
                 let plan = TrainingPlan { evaluation_sets: Vec::new(), patience: None, ..plan };
-                let mut trainer =
-                    BoostingTrainer::with_workers(train.clone(), plan, (team, mode), &never())
-                        .unwrap();
+                let mut trainer = DistributedTraining { group: team, mode }
+                    .trainer(train.clone(), plan, &never())
+                    .unwrap();
                 while trainer.next_round(&never()).unwrap().is_some() {}
                 (trainer.model().to_text(), train)
             });
@@ -688,8 +676,10 @@ fn a_rank_without_docs_takes_part() {
                 patience: None,
                 ..plan
             };
-            trained(BoostingTrainer::with_workers(train, plan, (team, mode), &never()).unwrap())
-                .unwrap()
+            trained(
+                DistributedTraining { group: team, mode }.trainer(train, plan, &never()).unwrap(),
+            )
+            .unwrap()
         });
         assert!(told.iter().all(|other| *other == told[0]));
         assert_eq!(told[0].1.len(), 6);

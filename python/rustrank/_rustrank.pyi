@@ -17,6 +17,7 @@ __all__ = [
     "Trainer",
     "__version__",
     "bootstrap",
+    "calibrated",
     "checked",
     "combine_rankers",
     "derive",

@@ -10,6 +10,7 @@ use super::matrix::BinnedMatrix;
 use super::sample::{RowSample, mappers_of_table};
 use crate::Interrupt;
 use crate::error::{Error, Result, room_for};
+use crate::hash;
 use crate::simd::Level;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,6 +85,18 @@ pub struct Binning {
 }
 
 impl Binning {
+    /// A checksum of all thresholds.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        self.mappers().iter().fold(self.num_features() as u64, |h, mapper| {
+            let bins = match mapper.categories() {
+                Some(categories) => bytemuck::cast_slice(categories.by_bin()),
+                None => bytemuck::cast_slice(mapper.thresholds()),
+            };
+            let of = hash::bytes(bins) ^ mapper.num_codes() as u64;
+            hash::mix(h.rotate_left(1) ^ of ^ u64::from(mapper.is_used()) << 32)
+        })
+    }
+
     /// Chooses the bins of `num_features` features, of which the sample may have only some.
     pub fn choose(
         sample: RowSample,

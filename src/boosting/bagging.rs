@@ -6,10 +6,10 @@
 //! document and on the round only.
 
 use super::doc_sampling::{DocDraws, thin};
+use super::reducer::RoundReducer;
 use super::{BoostingParams, DocSampling};
 use crate::Gradient;
 use crate::data::Dataset;
-use crate::distributed::{Collective, WorkerGroup};
 use crate::error::Result;
 use crate::random::{draw, start};
 use crate::tree::Criterion;
@@ -67,30 +67,27 @@ impl Bagging {
     /// Chooses the documents of a round. Gradients of sampled documents are scaled to stand for the
     /// others.
     ///
-    /// `made` is the outcome of computing the gradients. Returns the number of chosen documents
-    /// over all workers.
+    /// Returns the number of chosen documents over all workers.
     pub(super) fn draw(
         &mut self,
         dataset: &Dataset,
-        (gradients, made): (&mut [Gradient], Result<()>),
-        (workers, round): (&WorkerGroup, u64),
+        gradients: &mut [Gradient],
+        reducer: &dyn RoundReducer,
+        round: u64,
     ) -> Result<u64> {
-        let call = Collective { what: "the docs of a tree", round };
         self.split(dataset, gradients, round);
-        let mut num_docs = [self.docs.len() as u64];
-        workers.sum(call, made, &mut num_docs)?;
+        let mut num_docs = reducer.sum_docs(round, self.docs.len() as u64)?;
         let everything = u64::MAX;
         let bagged = (self.query_share, self.doc_share) != (everything, everything);
-        if num_docs == [0] && bagged {
+        if num_docs == 0 && bagged {
             // A bag of few queries may be empty; then all documents are used.
             let shares = (self.query_share, self.doc_share);
             (self.query_share, self.doc_share) = (everything, everything);
             self.split(dataset, gradients, round);
             (self.query_share, self.doc_share) = shares;
-            num_docs = [self.docs.len() as u64];
-            workers.sum(call, Ok(()), &mut num_docs)?;
+            num_docs = reducer.sum_docs(round, self.docs.len() as u64)?;
         }
-        let Some((sampling, share)) = self.thinning else { return Ok(num_docs[0]) };
+        let Some((sampling, share)) = self.thinning else { return Ok(num_docs) };
         let draws =
             DocDraws { start: start(self.seed ^ OF_DOCS, round), doc_hash: dataset.doc_hash() };
         thin(sampling, share, draws, gradients, [&mut self.docs, &mut self.rest]);

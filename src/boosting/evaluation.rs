@@ -1,9 +1,9 @@
 //! Evaluation sets: the data sets and metrics that are evaluated after each round.
 
 use super::TrainingPlan;
+use super::reducer::RoundReducer;
 use super::score_cache::ScoreCache;
 use crate::data::Dataset;
-use crate::distributed::{Collective, WorkerGroup};
 use crate::error::{Error, Result};
 use crate::metric::{Mean, Metric, evaluate, evaluate_rows, largest};
 use crate::model::Expectation;
@@ -71,7 +71,7 @@ pub struct EvaluationSet {
 
 /// The evaluation sets with their scores, and the metrics.
 #[derive(Debug)]
-pub(super) struct EvaluationSets {
+pub(crate) struct EvaluationSets {
     sets: Vec<ScoredSet>,
     metrics: Vec<EvaluationMetric>,
     /// The metric that selects between trees of several workers, and the largest query weight over
@@ -127,7 +127,7 @@ impl EvaluationSets {
     }
 
     /// The name and convention of each metric.
-    pub(super) fn described(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn described(&self) -> impl Iterator<Item = String> {
         self.metrics.iter().map(|metric| match metric {
             EvaluationMetric::Metric(metric) => format!("{metric} {:?}", metric.convention()),
             EvaluationMetric::Other(other) => other.name().to_owned(),
@@ -149,7 +149,7 @@ impl EvaluationSets {
     }
 
     /// The data sets.
-    pub(super) fn sets(&self) -> impl Iterator<Item = &EvaluationSet> {
+    pub(crate) fn sets(&self) -> impl Iterator<Item = &EvaluationSet> {
         self.sets.iter().map(|set| &set.set)
     }
 
@@ -196,7 +196,8 @@ impl EvaluationSets {
     pub(super) fn values(
         &self,
         train_scores: &[f64],
-        (workers, round): (&WorkerGroup, usize),
+        reducer: &dyn RoundReducer,
+        round: usize,
         interrupt: &Interrupt,
     ) -> Result<Vec<f64>> {
         let mut words = Vec::with_capacity(self.num_values() * Mean::WORDS);
@@ -206,13 +207,10 @@ impl EvaluationSets {
             words.extend(set.words(metrics, scores, interrupt)?);
             Ok(())
         };
-        let own = self.sets.iter().try_for_each(&mut add);
+        let outcome = self.sets.iter().try_for_each(&mut add);
         words.resize(self.num_values() * Mean::WORDS, 0);
-        workers.sum(
-            Collective { what: "the means of metrics", round: round as u64 },
-            own,
-            &mut words,
-        )?;
+        reducer.fail_later(outcome)?;
+        reducer.sum_metrics(round as u64, &mut words)?;
         Ok(words.chunks_exact(Mean::WORDS).map(|words| Mean::of_words(words).value).collect())
     }
 
@@ -233,7 +231,7 @@ impl EvaluationSets {
 
     /// Takes the largest label and query weight of the training set and of each set over all
     /// workers.
-    pub(super) fn settle_scales(&mut self, max_labels: &[f32], largest: &[f64]) -> Result<()> {
+    pub(crate) fn settle_scales(&mut self, max_labels: &[f32], largest: &[f64]) -> Result<()> {
         let first = self.metrics.first().map(|metric| metric.up_to(max_labels[0])).transpose()?;
         self.selecting = first.map(|metric| (metric, largest[0]));
         let scales = max_labels.iter().zip(largest).skip(1);

@@ -17,7 +17,7 @@ use crate::objective::{
 #[derive(Debug)]
 pub struct TrainingLoss {
     pub(super) loss_target: LossTarget,
-    pub(super) notes: Vec<(&'static str, String)>,
+    pub(crate) notes: Vec<(&'static str, String)>,
     /// The initial score, if it does not follow from this worker's training set alone.
     pub(super) start: Option<f64>,
     /// Whether errors refer to documents of the data set; errors of a caller's objective refer to
@@ -120,6 +120,32 @@ impl TrainingLoss {
                 Err(Error::param("objective", what).hint("regression learns labels as numbers"))
             }
         }
+    }
+
+    /// Whether the loss is about classes.
+    pub(crate) fn has_classes(&self) -> bool {
+        matches!(self.loss_target, LossTarget::Classes(..))
+    }
+
+    /// Tells the objective what it needs to know about the labels of all workers: the largest one,
+    /// and words about the labels of each worker, which `sum` replaces by their sums.
+    pub(crate) fn settle(
+        &mut self,
+        dataset: &Dataset,
+        max_label: f32,
+        sum: impl FnOnce(&mut [u64]) -> Result<()>,
+    ) -> Result<()> {
+        let LossTarget::Scores(objective) = &mut self.loss_target else { return Ok(()) };
+        if let Some(settled) = objective.of_part(max_label, &[]) {
+            *objective = settled;
+        }
+        let mut words = objective.words(&target(dataset));
+        sum(&mut words)?;
+        self.start = Some(objective.start_of(&words));
+        if let Some(settled) = objective.of_part(max_label, &words) {
+            *objective = settled;
+        }
+        Ok(())
     }
 
     /// Whether a query whose labels are all equal never has a gradient.

@@ -91,7 +91,7 @@ impl BoostingParams {
     }
 
     /// All that a tree depends on, by name.
-    pub(super) fn named(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn named(&self) -> Vec<(&'static str, String)> {
         let grow = &self.grow;
         let dropout = self.dropout.as_ref().map_or_else(|| "none".to_owned(), Dropout::named);
         let others = [

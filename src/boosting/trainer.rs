@@ -5,16 +5,14 @@ mod setup;
 use super::bagging::Bagging;
 use super::dropout::{DropoutState, DroppedTree, RoundDropout};
 use super::evaluation::{EvaluationMetric, EvaluationSet, EvaluationSets};
-use super::global_data::{GlobalData, error_of_largest};
 use super::initial_model::{ScoreOrigin, bins_mismatch, compute_scores, target};
 use super::loss::{ClassTarget, LossTarget};
 use super::notes::{self, CheckpointContext};
 use super::position_bias::PositionBias;
+use super::reducer::{DataFacts, RoundReducer, SelectionDocs, fingerprint};
 use super::score_cache::ScoreCache;
-use super::tree_selection::{SelectionDocs, TreeSelection, fingerprint};
-use super::{BoostingParams, EarlyStopping, StepRule, TrainingLoss, WorkerMode, no_split};
+use super::{BoostingParams, EarlyStopping, StepRule, TrainingLoss, no_split};
 use crate::data::Dataset;
-use crate::distributed::{Collective, WorkerGroup};
 use crate::error::{Error, Result};
 use crate::model::{Leaf, Model, Tree};
 use crate::objective::State;
@@ -86,12 +84,8 @@ pub struct TreeLearner {
     gradients: Vec<Vec<Gradient>>,
     /// Whether the cached scores differ from those of the model.
     is_stale: bool,
-    workers: WorkerGroup,
-    mode: WorkerMode,
-    global_data: GlobalData,
-    /// The workers that share the documents of the training set, and of the evaluation sets.
-    of_docs: WorkerGroup,
-    of_sets: WorkerGroup,
+    reducer: Arc<dyn RoundReducer>,
+    data_facts: DataFacts,
 }
 
 impl RoundLearner for TreeLearner {
@@ -174,9 +168,9 @@ impl TreeLearner {
     }
 
     fn context(&self) -> CheckpointContext<'_> {
-        let Self { plan, evaluation, num_before, global_data, .. } = self;
+        let Self { plan, evaluation, num_before, data_facts, .. } = self;
         CheckpointContext {
-            fingerprints: &global_data.fingerprints,
+            fingerprints: &data_facts.fingerprints,
             plan,
             evaluation,
             num_before: *num_before,
@@ -235,16 +229,13 @@ impl TreeLearner {
     /// returns the dropped trees, which are added back.
     fn grow_round(&mut self, interrupt: &Interrupt) -> Result<(Vec<Tree>, Vec<DroppedTree>)> {
         let (weight, dropped) = self.drop(interrupt)?;
-        let mut made = self.set_gradients(interrupt);
+        let made = self.set_gradients(interrupt);
+        let mut made = self.reducer.gradients_made(self.round(), made);
         let mut trees = Vec::with_capacity(self.gradients.len());
         for at in 0..self.gradients.len() {
             let made = std::mem::replace(&mut made, Ok(()));
-            let tree = if self.selects() {
-                self.select(at, made, interrupt)?
-            } else {
-                let tree = self.grow(at, made, interrupt);
-                self.agreed(tree)?
-            };
+            let own = made.and_then(|()| self.grow(at, interrupt));
+            let tree = self.choose_tree(own, interrupt)?;
             let alpha = self.alpha(&tree, interrupt)?;
             let tree = scaled_tree(&tree, self.plan.params.learning_rate * weight * alpha)?;
             let tree = match &self.dropout_state {
@@ -254,19 +245,19 @@ impl TreeLearner {
             let coded = BinnedTree::new(&tree, self.grower.sets(), self.dataset.binning());
             let coded = coded.ok_or_else(|| Error::internal("a split outside of the bins"))?;
             self.is_stale = true;
-            if self.selects() {
+            if self.reducer.selects_trees() {
                 coded.add_to(self.dataset.matrix(), self.score_cache.sums(at), interrupt)?;
             } else {
                 add_leaves(&self.grower, &tree, self.score_cache.sums(at));
             }
             self.evaluation.add(at, &coded, interrupt)?;
-            self.check_same(&tree)?;
+            self.reducer.same("tree", self.round(), fingerprint(&tree))?;
             trees.push(tree);
         }
         if self.num_learned() == 0 && trees.iter().all(|tree| tree.splits().is_empty()) {
             let (params, docs) = (&self.plan.params, &self.bagging.docs);
             let own = no_split::of_no_split(&self.dataset, params, &self.gradients[0], docs);
-            return Err(error_of_largest(&self.workers, docs.len(), own));
+            return Err(self.reducer.error_without_split(docs.len(), own));
         }
         for DroppedTree { at, place, back, .. } in &dropped {
             self.add((*at, *place), back, interrupt)?;
@@ -292,7 +283,7 @@ impl TreeLearner {
 
     /// The values of a round, at the current scores.
     fn values(&self, round: usize, interrupt: &Interrupt) -> Result<Vec<f64>> {
-        self.evaluation.values(self.score_cache.scores(), (&self.of_sets, round), interrupt)
+        self.evaluation.values(self.score_cache.scores(), &*self.reducer, round, interrupt)
     }
 
     /// Computes the gradients of this round.
@@ -310,7 +301,7 @@ impl TreeLearner {
                 interrupt,
             ),
             (LossTarget::Scores(objective), _) => {
-                let (round, scores) = (self.model.num_rounds() as u64, self.score_cache.scores());
+                let (round, scores) = (self.round(), self.score_cache.scores());
                 let Some(bias) = &mut self.bias else {
                     let state = State { round, scores };
                     return objective.gradients(&target, state, &mut self.gradients[0], interrupt);
@@ -324,65 +315,40 @@ impl TreeLearner {
         }
     }
 
-    /// Grows tree `at` of this round. `made` is the outcome of computing its gradients.
-    fn grow(&mut self, at: usize, made: Result<()>, interrupt: &Interrupt) -> Result<Tree> {
-        let (dataset, round) = (&*self.dataset, self.model.num_rounds() as u64);
+    /// Grows tree `at` of this round, if this worker grows one.
+    fn grow(&mut self, at: usize, interrupt: &Interrupt) -> Result<Option<Tree>> {
+        let (dataset, round) = (&*self.dataset, self.round());
+        if !self.reducer.grows_tree(round) {
+            return Ok(None);
+        }
         let gradients = &mut self.gradients[at][..];
-        let made = match self.mode {
-            WorkerMode::Features => {
-                Ok(self.workers.agree(Collective { what: "gradients", round }, made)?)
-            }
-            _ => made,
-        };
-        let num_docs = self.bagging.draw(dataset, (gradients, made), (&self.of_docs, round))?;
+        let num_docs = self.bagging.draw(dataset, gradients, &*self.reducer, round)?;
         let gradients = &self.gradients[at];
         if num_docs == 0 {
-            return Ok(Tree::new(Vec::new(), vec![Leaf { value: 0.0, cover: 0.0, docs: 0 }]));
+            let leaf = Leaf { value: 0.0, cover: 0.0, docs: 0 };
+            return Ok(Some(Tree::new(Vec::new(), vec![leaf])));
         }
         let (docs, rest) = (&self.bagging.docs, &self.bagging.rest);
         // Trees of different classes have different random draws.
         let round = round * self.gradients.len() as u64 + at as u64;
-        self.grower.grow(table(dataset), TreeJob { gradients, docs, rest, round }, interrupt)
+        let job = TreeJob { gradients, docs, rest, round };
+        self.grower.grow(table(dataset), job, interrupt).map(Some)
     }
 
-    /// Whether the workers grow competing trees.
-    fn selects(&self) -> bool {
-        self.mode.selects() && !self.workers.is_alone()
-    }
-
-    /// The tree of this round that the workers select.
-    fn select(&mut self, at: usize, made: Result<()>, interrupt: &Interrupt) -> Result<Tree> {
-        let (workers, sizes) = (self.workers.clone(), self.global_data.sizes.clone());
-        let (seed, round) = (self.plan.params.grow.seed, self.model.num_rounds() as u64);
-        let selection =
-            TreeSelection { workers: &workers, mode: self.mode, seed, round, sizes: &sizes };
-        let own = if selection.grows() {
-            self.grow(at, made, interrupt).map(Some)
-        } else {
-            made.map(|()| None)
-        };
+    /// The tree of this round, given that of this worker.
+    fn choose_tree(&self, own: Result<Option<Tree>>, interrupt: &Interrupt) -> Result<Tree> {
         let docs = SelectionDocs {
             dataset: &self.dataset,
             scores: self.score_cache.scores(),
             evaluation: &self.evaluation,
             learning_rate: self.plan.params.learning_rate,
         };
-        selection.select(own, &docs, interrupt)
+        self.reducer.choose_tree(self.round(), own, &docs, interrupt)
     }
 
-    /// With shared features, an error of one worker is reported after the tree.
-    fn agreed(&self, tree: Result<Tree>) -> Result<Tree> {
-        let round = self.model.num_rounds() as u64;
-        match self.mode {
-            WorkerMode::Features => self.workers.agree(Collective { what: "a tree", round }, tree),
-            _ => tree,
-        }
-    }
-
-    /// Returns an error on all workers unless all have the same tree.
-    fn check_same(&self, tree: &Tree) -> Result<()> {
-        let call = Collective { what: "the tree", round: self.model.num_rounds() as u64 };
-        self.workers.same(call, "tree", Ok(fingerprint(tree)))
+    /// The number of this round for random draws and messages, from 0.
+    fn round(&self) -> u64 {
+        self.model.num_rounds() as u64
     }
 
     /// The factor for the new tree besides the learning rate.

@@ -231,7 +231,7 @@ impl Dataset {
 
     /// A hash of the bins alone.
     pub(crate) fn bins_fingerprint(&self) -> u64 {
-        super::global_binning::fingerprint(&self.binning)
+        self.binning.fingerprint()
     }
 
     /// The number of documents and a checksum of all queries; those of two shards can be added.
@@ -319,7 +319,7 @@ pub(super) fn check_features(table: &dyn CellSource, binning: &Binning) -> Resul
 }
 
 /// The error for rows without features.
-pub(super) fn no_features() -> Error {
+pub(crate) fn no_features() -> Error {
     Error::data("features", "the table has no features")
 }
 

@@ -9,14 +9,12 @@
 
 use super::builder::{DatasetBuilder, RowData};
 use super::dataset::{Dataset, check_rows, no_features};
-use super::global_binning::choose_global_bins;
 use super::labels::{BlockLabels, TextLabels};
 use super::letor::LetorOptions;
 use super::line_source::{LineOptions, LineSource, TextBlock};
 use super::parallel_parse::parse_blocks;
 use super::parsed_table::{ParsedTable, RowChunk, RowParser};
 use crate::binning::{BinOptions, Binning, CellSource as _, RowSample, nearest};
-use crate::distributed::{Collective, WorkerGroup};
 use crate::error::{Error, Result};
 use crate::{Grouping, Interrupt, Progress};
 use std::path::Path;
@@ -124,27 +122,9 @@ pub fn load_from(
     Ok(Loaded { dataset, query_ids })
 }
 
-/// Loads the shard of one worker, with the bins that a single process would choose for all shards.
-/// Without paths, the shard has no documents.
-pub fn load_shard(
-    paths: &[impl AsRef<Path>],
-    team: &WorkerGroup,
-    options: &LoadOptions,
-    interrupt: &Interrupt,
-) -> Result<Loaded> {
-    let mut shard = ShardLoader::default();
-    let read = shard.read(paths, options, interrupt);
-    let mut width = [shard.num_features() as f64];
-    team.max(Collective::at_start("the number of features"), read, &mut width)?;
-    let sampled = shard.sample(width[0] as usize, options, interrupt);
-    let binning = Arc::new(choose_global_bins(team, sampled, &options.bins, interrupt)?);
-    let loaded = shard.finish(binning, options, interrupt);
-    team.agree(Collective::at_start("the parts of the data"), loaded)
-}
-
 /// The shard of one worker while it is loaded.
 #[derive(Default)]
-struct ShardLoader {
+pub(crate) struct ShardLoader {
     sources: Vec<LineSource>,
     labels: TextLabels,
     sink: Option<RowSink>,
@@ -152,7 +132,7 @@ struct ShardLoader {
 
 impl ShardLoader {
     /// Reads the text for the first time.
-    fn read(
+    pub(crate) fn read(
         &mut self,
         paths: &[impl AsRef<Path>],
         options: &LoadOptions,
@@ -173,7 +153,8 @@ impl ShardLoader {
         Ok(())
     }
 
-    fn num_features(&self) -> usize {
+    /// The number of features that have been read.
+    pub(crate) fn num_features(&self) -> usize {
         match &self.sink {
             Some(RowSink::Buffer(table)) => table.num_features(),
             Some(RowSink::Width(width)) => *width,
@@ -183,7 +164,7 @@ impl ShardLoader {
     }
 
     /// The sample of all rows, which have at least `width` features.
-    fn sample(
+    pub(crate) fn sample(
         &mut self,
         width: usize,
         options: &LoadOptions,
@@ -209,7 +190,8 @@ impl ShardLoader {
         }
     }
 
-    fn finish(
+    /// The dataset, with the bins of all workers.
+    pub(crate) fn finish(
         mut self,
         binning: Arc<Binning>,
         options: &LoadOptions,

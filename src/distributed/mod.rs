@@ -1,4 +1,4 @@
-//! Communication between the processes of a distributed training.
+//! Training of one model by several processes.
 //!
 //! The library opens no sockets and does not depend on MPI. It needs a [`Communicator`] with a few
 //! collective operations, which whoever starts the processes provides. [`SingleProcess`] is one
@@ -12,21 +12,33 @@
 //! sender has failed, and a checksum. So a skipped collective, different parameters or a damaged
 //! message end in an error on all workers before any data is used.
 //!
+//! [`DistributedTraining`] makes the trainer of each worker. Trees and boosting know other workers
+//! only as the traits `GrowthReducer` and `RoundReducer`, which this module implements for each
+//! [`WorkerMode`].
+//!
 //! Sums are sums of integers, which do not depend on the order or the number of workers. That is
 //! why a model trained by several workers equals that of one process.
 //!
 //! Cost: a frame has four words; checking it takes two additions per word of the message.
 
 mod counting;
+mod data_facts;
 mod faulty;
+mod feature_parallel;
+mod global_binning;
+mod histogram_reducer;
+mod selection;
 mod single_process;
 mod thread_workers;
+mod training;
 mod workers;
 
 pub use counting::{CollectiveCounts, CountingCommunicator};
 pub use faulty::{FaultyCommunicator, InjectedFault};
+pub use global_binning::{NamedQueries, check_queries, choose_global_bins, load_shard};
 pub use single_process::SingleProcess;
 pub use thread_workers::{ThreadCommunicator, ThreadWorkers};
+pub use training::{DistributedTraining, WorkerMode};
 pub use workers::{Collective, FRAME, WorkerGroup};
 
 use crate::error::Result;

@@ -9,8 +9,9 @@
 use super::dataset::PyDataset;
 use super::errors::to_python;
 use super::gil::detached;
-use crate::data::{NamedQueries, check_queries};
-use crate::distributed::{self, Collective, Communicator, CountingCommunicator};
+use crate::distributed::{
+    self, Collective, Communicator, CountingCommunicator, NamedQueries, check_queries,
+};
 use crate::error::{Error, Result};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTimeoutError};
 use pyo3::ffi;

@@ -7,6 +7,7 @@ use super::gil::{detached, detached_watching};
 use crate::binning::{self, BinOptions, RowSample};
 use crate::data::letor::LetorOptions;
 use crate::data::{self, LoadOptions, MissingPolicy, RowData};
+use crate::distributed;
 use crate::error::{Error, Result};
 use crate::objective::Augment;
 use crate::{Grouping, Queries};
@@ -147,7 +148,7 @@ impl PySampler {
         let team = team_of(team);
         let binning = detached(py, self.batches.num_threads, |interrupt| {
             let sample = lock(&self.sample).take().ok_or_else(used_up);
-            data::choose_global_bins(&team, sample, &self.options, interrupt)
+            distributed::choose_global_bins(&team, sample, &self.options, interrupt)
         })?;
         Ok(PyBinning { inner: Arc::new(binning) })
     }
@@ -341,7 +342,7 @@ impl PyDataset {
         let team = team.map(|team| team.get().inner.clone());
         let loaded =
             detached_watching(py, batches.num_threads, watch, |interrupt| match (team, like) {
-                (Some(team), None) => data::load_shard(&paths, &team, &options, interrupt),
+                (Some(team), None) => distributed::load_shard(&paths, &team, &options, interrupt),
                 (_, like) => data::load_files(&paths, like, &options, interrupt),
             })?;
         let ids = loaded.query_ids.into_iter().map(String::from).collect();

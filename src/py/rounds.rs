@@ -11,6 +11,7 @@ use super::neural::{NetPlanArgs, PyRawDataset};
 use super::params::parsed;
 use super::trainer::Planned;
 use crate::boosting::{BoostingTrainer, LambdaBoostTrainer};
+use crate::distributed::DistributedTraining;
 use crate::error::{Error, Result};
 use crate::neural::NetTrainer;
 use crate::rounds::{RoundDriver, RoundLearner, StopReason};
@@ -58,17 +59,15 @@ impl PyTrainer {
         team: Option<&Bound<'_, PyTeam>>,
     ) -> PyResult<Self> {
         let options: TrainOptions = parsed(&planned.params)?;
-        let team = (team_of(team), options.workers.mode);
+        let training = DistributedTraining { group: team_of(team), mode: options.workers.mode };
         let (raised, dataset) = (Raised::default(), dataset.inner.clone());
         let plan = planned.plan(&options, &dataset, &raised);
         let plan = plan.map_err(|error| to_python(py, &error))?;
         let checkpoint = planned.checkpoint();
         let num_threads = options.run.num_threads;
         let made = detached(py, num_threads, |interrupt| match checkpoint {
-            Some(model) => {
-                BoostingTrainer::resume_with_workers(dataset, plan, model, team, interrupt)
-            }
-            None => BoostingTrainer::with_workers(dataset, plan, team, interrupt),
+            Some(model) => training.resume(dataset, plan, model, interrupt),
+            None => training.trainer(dataset, plan, interrupt),
         });
         let training = Training::Trees(Box::new(made.map_err(|error| raised.or(error))?));
         Ok(Self { inner: Mutex::new(training), raised, num_threads })

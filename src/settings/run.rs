@@ -1,7 +1,7 @@
 //! What only the caller's side of the library acts on: data sets, files, workers.
 
 use super::Preset;
-use crate::boosting::WorkerMode;
+use crate::distributed::WorkerMode;
 use crate::schema::{Foreign, ParamRange, ParamValue, choices, parameters};
 
 parameters! {

@@ -13,51 +13,13 @@ use super::grower::{Grower, TreeGrowth};
 use super::histogram::NodeDocs;
 use super::kernel::{GAP, subtract};
 use super::leaf_search::NodeSummary;
-use super::options::TreeShape;
 use super::packed_gradients::GradientSums;
+use super::reducer::REDUCER_ROOM;
 use super::split_search::{SearchResult, SumBuffers};
-use crate::distributed::{Collective, FRAME};
 use crate::error::{Error, Result};
-use crate::interrupt::Interrupt;
 use crate::simd::Level;
-use std::cmp::Reverse;
 
 impl Grower {
-    /// Returns an error for options that only a single process supports.
-    pub(super) fn check_distributed(&self) -> Result<()> {
-        if self.options.tree_shape != TreeShape::Leafwise {
-            let what = "symmetric trees are not grown by a team";
-            return Err(Error::param("tree_shape", what).expected("\"leafwise\""));
-        }
-        if self.options.rows_per_node < 1.0 && self.constraints.is_some() {
-            let what = "limits of features are not kept by a team that chooses splits by a sample";
-            return Err(Error::param("rows_per_node", what).expected(1));
-        }
-        Ok(())
-    }
-
-    pub(super) fn grow_data_parallel(
-        &mut self,
-        growth: &mut TreeGrowth<'_>,
-        interrupt: &Interrupt,
-    ) -> Result<()> {
-        let mut summary = [self.leaves[0].total];
-        let call = Collective { what: "the root", round: growth.job.round };
-        self.workers.sum(call, interrupt.check(), &mut summary)?;
-        self.leaves[0].total = summary[0];
-        self.search_leaf_data_parallel(0, growth)?;
-        while self.leaves.len() < self.options.num_leaves {
-            if growth.pending_error.is_ok() {
-                growth.pending_error = interrupt.check();
-            }
-            let Some((_, Reverse(leaf))) = growth.queue.pop_last() else { break };
-            self.split(leaf, growth)?;
-            self.release_histograms(growth);
-        }
-        // An error that is still pending is sent with the leaf sums.
-        Ok(())
-    }
-
     /// Finds the best splits of two new leaves, whose documents have been counted on this worker
     /// only.
     pub(super) fn search_children_data_parallel(
@@ -93,7 +55,11 @@ impl Grower {
     }
 
     /// Finds the best split of a leaf from its documents.
-    fn search_leaf_data_parallel(&mut self, at: usize, growth: &mut TreeGrowth<'_>) -> Result<()> {
+    pub(super) fn search_leaf_data_parallel(
+        &mut self,
+        at: usize,
+        growth: &mut TreeGrowth<'_>,
+    ) -> Result<()> {
         let is_last = self.leaves.len() == self.options.num_leaves;
         if is_last || !self.may_split(at) || growth.positions.is_empty() {
             return Ok(());
@@ -127,8 +93,7 @@ impl Grower {
                 sum(&self.packed, self.docs.get(leaf.docs.clone())),
             ]);
         }
-        let call = Collective { what: "two leaves", round: growth.job.round };
-        self.workers.sum(call, take_error(&mut growth.pending_error), &mut words)?;
+        self.reducer.sum("two leaves", growth.job.round, &mut words)?;
         for (&child, words) in children.iter().zip(words.chunks_exact(2)) {
             (self.leaves[child].count, self.leaves[child].total) = (words[0] as usize, words[1]);
         }
@@ -147,7 +112,7 @@ impl Grower {
         &mut self,
         at: usize,
         sample: Option<&[u32]>,
-        growth: &mut TreeGrowth<'_>,
+        growth: &TreeGrowth<'_>,
     ) -> Result<(Box<[u64]>, NodeSummary)> {
         let mut sums = self.pool.acquire_for(usize::MAX)?.ok_or_else(no_histogram)?;
         let len = growth.positions.len() * self.pool.shape().stride;
@@ -157,11 +122,10 @@ impl Grower {
         let docs = NodeDocs::of(docs, self.doc_data(), &mut scratch.gathered);
         self.searcher(growth).fill(docs, &mut sums[..len], &mut scratch.spare);
         self.scratch = scratch;
-        let gap = len - GAP..len - FRAME;
+        let gap = len - GAP..len - REDUCER_ROOM;
         sums[gap.clone()].fill(0);
         sums[gap.start..gap.start + 2].copy_from_slice(&own);
-        let call = Collective { what: "a histogram", round: growth.job.round };
-        self.workers.sum_framed(call, take_error(&mut growth.pending_error), &mut sums[..len])?;
+        self.reducer.sum_histogram(growth.job.round, &mut sums[..len])?;
         let summary = self.summary_in_gap(&sums, growth);
         Ok((sums, summary))
     }
@@ -192,11 +156,6 @@ impl Grower {
             self.searcher(growth).search_nodes([None, Some(node)], nothing, buffers);
         self.record_result(at, found, summary.total, growth);
     }
-}
-
-/// Takes the pending error, which the caller will send.
-pub(super) fn take_error(pending_error: &mut Result<()>) -> Result<()> {
-    std::mem::replace(pending_error, Ok(()))
 }
 
 fn no_histogram() -> Error {

@@ -3,7 +3,6 @@
 use super::GROWING;
 use super::column_strips::ColumnStrips;
 use super::constraints::{ActiveConstraints, ValueBounds};
-use super::data_parallel::take_error;
 use super::features::{FeatureSet, FeatureSlot, FeatureSlots};
 use super::histogram::{DocData, HistogramPool, HistogramScratch, HistogramShape, NodeDocs};
 use super::kernel;
@@ -11,10 +10,10 @@ use super::leaf_search::NodeSummary;
 use super::options::{GrowOptions, TreeShape};
 use super::packed_gradients::{GradientScale, PackInput, pack};
 use super::partition::DocPartition;
+use super::reducer::{GrowthReducer, LocalReducer};
 use super::split_noise;
 use super::split_search::{SplitCandidate, SplitTest, SumBuffers};
 use crate::binning::{BinnedMatrix, Binning, CategoryBins};
-use crate::distributed::WorkerGroup;
 use crate::error::{Result, room_for};
 use crate::gradient::Gradient;
 use crate::huge_pages::HugePageVec;
@@ -66,9 +65,7 @@ pub struct Grower {
     pub(super) rest: DocPartition,
     pub(super) leaves: Vec<OpenLeaf>,
     pub(super) constraints: Option<ActiveConstraints>,
-    pub(super) workers: WorkerGroup,
-    /// The workers that share the features, if features are shared.
-    pub(super) feature_workers: Option<WorkerGroup>,
+    pub(super) reducer: Box<dyn GrowthReducer>,
     /// The category sets of the last tree.
     sets: Vec<CategorySet>,
 }
@@ -117,8 +114,6 @@ pub(super) struct TreeGrowth<'a> {
     pub(super) table: TrainingTable<'a>,
     pub(super) job: TreeJob<'a>,
     pub(super) scale: GradientScale,
-    /// An error of this worker that the others have not been told yet.
-    pub(super) pending_error: Result<()>,
     /// The standard deviation of the split noise, in packed units of the root of a value.
     pub(super) deviation: f64,
     pub(super) splits: Vec<Split>,
@@ -142,33 +137,14 @@ pub(super) const NOISE: u64 = 4;
 impl Grower {
     /// A grower for one table.
     pub fn new(table: TrainingTable<'_>, options: GrowOptions) -> Result<Self> {
-        Self::on(table, options, ColumnStrips::of)
+        Self::with_reducer(table, options, Box::new(LocalReducer))
     }
 
-    /// A grower for the documents of all workers, of which the table has this worker's part.
-    ///
-    /// All workers grow the same trees. The size of their messages depends on the number of leaves,
-    /// columns and bins, not of documents.
-    pub fn with_workers(
+    /// A grower that grows the same trees as other workers, of whose data the table has a part.
+    pub(crate) fn with_reducer(
         table: TrainingTable<'_>,
         options: GrowOptions,
-        workers: WorkerGroup,
-    ) -> Result<Self> {
-        if workers.is_alone() {
-            return Self::new(table, options);
-        }
-        // Histograms are summed position by position, so all workers need the same order of
-        // columns.
-        let mut grower = Self::on(table, options, ColumnStrips::plain)?;
-        grower.check_distributed()?;
-        grower.workers = workers;
-        Ok(grower)
-    }
-
-    fn on(
-        table: TrainingTable<'_>,
-        options: GrowOptions,
-        strips: impl FnOnce(&BinnedMatrix) -> Result<ColumnStrips>,
+        reducer: Box<dyn GrowthReducer>,
     ) -> Result<Self> {
         options.check()?;
         options.limits.check(&options, table.binning)?;
@@ -178,6 +154,11 @@ impl Grower {
         // No two leaves share a document; a split needs two histograms.
         let most_kept = options.num_leaves.min(num_docs / shape.least_kept() + 2) as u64;
         room_for(GROWING, 8 * shape.len() as u64 * most_kept + 32 * num_docs as u64)?;
+        let constraints = ActiveConstraints::of(&options, &slots);
+        reducer.check_options(&options, constraints.is_some())?;
+        // Histograms of several workers are summed position by position, so all of them need the
+        // same order of columns.
+        let strips = if reducer.divides_docs() { ColumnStrips::plain } else { ColumnStrips::of };
         Ok(Self {
             strips: strips(table.matrix)?,
             pool: HistogramPool::new(shape),
@@ -186,24 +167,12 @@ impl Grower {
             docs: DocPartition::with_room(num_docs)?,
             rest: DocPartition::with_room(num_docs)?,
             leaves: Vec::new(),
-            constraints: ActiveConstraints::of(&options, &slots),
-            workers: WorkerGroup::default(),
-            feature_workers: None,
+            constraints,
+            reducer,
             sets: Vec::new(),
             slots,
             options,
         })
-    }
-
-    /// Divides the features among workers that all have the same table.
-    ///
-    /// They exchange the best split of each node: some sixty bytes.
-    pub fn with_shared_features(mut self, workers: WorkerGroup) -> Result<Self> {
-        if !workers.is_alone() {
-            self.check_distributed()?;
-            self.feature_workers = Some(workers);
-        }
-        Ok(self)
     }
 
     /// Grows a tree whose leaf values are full Newton steps. It is a single leaf if nothing can be
@@ -243,28 +212,16 @@ impl Grower {
         interrupt: &Interrupt,
     ) -> Result<Tree> {
         let TreeJob { gradients, docs, round, .. } = job;
-        let (criterion, workers) = (self.options.criterion, &self.workers);
-        let load = PackInput { gradients, docs, criterion, workers, round };
+        let (criterion, reducer) = (self.options.criterion, &*self.reducer);
+        let load = PackInput { gradients, docs, criterion, reducer, round };
         let (scale, num_docs) = pack(load, &mut self.packed)?;
-        let deviation = split_noise::deviation(&self.options, job, &self.packed, workers)?;
+        let deviation = split_noise::deviation(&self.options, job, &self.packed, reducer)?;
         let (queue, positions, splits, sets) =
             (BTreeSet::new(), Vec::new(), Vec::new(), Vec::new());
-        let pending_error = Ok(());
-        let mut growth = TreeGrowth {
-            table,
-            job,
-            scale,
-            pending_error,
-            deviation,
-            splits,
-            sets,
-            positions,
-            queue,
-        };
+        let mut growth =
+            TreeGrowth { table, job, scale, deviation, splits, sets, positions, queue };
         self.start(&mut growth, num_docs);
-        self.keep_own_columns(&mut growth);
         match self.options.tree_shape {
-            _ if !self.workers.is_alone() => self.grow_data_parallel(&mut growth, interrupt)?,
             TreeShape::Leafwise => self.grow_leafwise(&mut growth, interrupt)?,
             TreeShape::Symmetric => self.grow_symmetric(&mut growth, interrupt)?,
         }
@@ -276,9 +233,13 @@ impl Grower {
     }
 
     fn grow_leafwise(&mut self, growth: &mut TreeGrowth<'_>, interrupt: &Interrupt) -> Result<()> {
+        let mut total = [self.leaves[0].total];
+        self.reducer.fail_later(interrupt.check())?;
+        self.reducer.sum("the root", growth.job.round, &mut total)?;
+        self.leaves[0].total = total[0];
         self.search_leaf(0, growth)?;
         while self.leaves.len() < self.options.num_leaves {
-            self.check_interrupt(interrupt, growth)?;
+            self.reducer.fail_later(interrupt.check())?;
             let Some((_, Reverse(leaf))) = growth.queue.pop_last() else { break };
             self.split(leaf, growth)?;
             self.release_histograms(growth);
@@ -294,7 +255,8 @@ impl Grower {
         self.constraints.iter().for_each(|constraints| constraints.remove_weightless(&mut all));
         let (part, seed) = (self.options.features_per_tree, self.options.seed);
         let features = all.sample(part, seed, draw(seed, TREE, growth.job.round), &self.slots);
-        growth.positions = self.strips.positions(&self.slots.columns(&features));
+        let positions = self.strips.positions(&self.slots.columns(&features));
+        growth.positions = positions[self.reducer.columns(positions.len())].to_vec();
         self.leaves.clear();
         self.leaves.push(OpenLeaf {
             docs: 0..growth.job.docs.len(),
@@ -364,7 +326,7 @@ impl Grower {
         histogram: Option<Box<[u64]>>,
         growth: &mut TreeGrowth<'_>,
     ) -> Result<()> {
-        if !self.workers.is_alone() {
+        if self.reducer.divides_docs() {
             return self.search_children_data_parallel(children, histogram, growth);
         }
         let Some(mut parent) = histogram else {
@@ -395,8 +357,7 @@ impl Grower {
         let (own, parent_sums) = (smaller.as_deref_mut(), Some(&mut parent[..]));
         let buffers = SumBuffers { own, parent: parent_sums, spare: &mut scratch.spare };
         let found = self.searcher(growth).search_nodes(nodes, docs, buffers);
-        let found =
-            self.best_of_workers(found, take_error(&mut growth.pending_error), growth.job.round)?;
+        let found = self.reducer.best_splits(&self.options, growth.job.round, found)?;
         self.scratch = scratch;
         for ((leaf, found), sums) in pair.into_iter().zip(found).zip([smaller, Some(parent)]) {
             let total = self.leaves[leaf].total;
@@ -408,6 +369,9 @@ impl Grower {
 
     /// Finds the best split of a leaf by summing its documents.
     fn search_leaf(&mut self, at: usize, growth: &mut TreeGrowth<'_>) -> Result<()> {
+        if self.reducer.divides_docs() {
+            return self.search_leaf_data_parallel(at, growth);
+        }
         let is_last = self.leaves.len() == self.options.num_leaves;
         if is_last || !self.may_split(at) {
             return Ok(());
@@ -426,8 +390,7 @@ impl Grower {
         let buffers =
             SumBuffers { own: sums.as_deref_mut(), parent: None, spare: &mut scratch.spare };
         let found = self.searcher(growth).search_nodes([Some(node), None], docs, buffers);
-        let [found, _] =
-            self.best_of_workers(found, take_error(&mut growth.pending_error), growth.job.round)?;
+        let [found, _] = self.reducer.best_splits(&self.options, growth.job.round, found)?;
         self.scratch = scratch;
         self.record_result(at, found, total, growth);
         self.keep(at, sums);
@@ -436,7 +399,7 @@ impl Grower {
 
     /// With several workers, keeping a histogram is always cheaper than exchanging it again.
     fn is_kept(&self, num_docs: usize) -> bool {
-        !self.workers.is_alone() || self.pool.is_kept(num_docs)
+        self.reducer.divides_docs() || self.pool.is_kept(num_docs)
     }
 
     /// Keeps the histogram of a leaf that can be split and is large enough.

@@ -1,11 +1,9 @@
 //! Computes the leaf values of a grown tree.
 
 use super::constraints::ValueBounds;
-use super::data_parallel::take_error;
 use super::grower::{Grower, OpenLeaf, TreeGrowth};
 use super::options::Criterion;
 use super::packed_gradients::GradientSums;
-use crate::distributed::Collective;
 use crate::error::Result;
 use crate::exact_sum::{ExactSum, WORDS};
 use crate::model::{Child, Leaf, Tree};
@@ -21,8 +19,8 @@ struct LeafTotals {
 
 impl Grower {
     /// The finished tree.
-    pub(super) fn finish(&self, mut growth: TreeGrowth<'_>) -> Result<Tree> {
-        let of_leaf = self.sums_of_leaves(&mut growth)?;
+    pub(super) fn finish(&self, growth: TreeGrowth<'_>) -> Result<Tree> {
+        let of_leaf = self.sums_of_leaves(&growth)?;
         let mut splits = growth.splits;
         let mut of_split = vec![LeafTotals::default(); splits.len()];
         for at in (0..splits.len()).rev() {
@@ -51,7 +49,7 @@ impl Grower {
     }
 
     /// The sums of each leaf, over all workers.
-    fn sums_of_leaves(&self, growth: &mut TreeGrowth<'_>) -> Result<Vec<LeafTotals>> {
+    fn sums_of_leaves(&self, growth: &TreeGrowth<'_>) -> Result<Vec<LeafTotals>> {
         let by_squares = self.options.criterion == Criterion::LeastSquares;
         let mut words: Vec<u64> = self.leaves.iter().map(|open| open.docs.len() as u64).collect();
         if by_squares {
@@ -61,8 +59,7 @@ impl Grower {
                 words.extend(ExactSum::of(hess).words());
             }
         }
-        let call = Collective { what: "the docs of leaves", round: growth.job.round };
-        self.workers.sum(call, take_error(&mut growth.pending_error), &mut words)?;
+        self.reducer.sum("the docs of leaves", growth.job.round, &mut words)?;
         let (counts, hessians) = words.split_at(self.leaves.len());
         let node = |(at, open): (usize, &OpenLeaf)| {
             let sums = GradientSums::of(open.total);

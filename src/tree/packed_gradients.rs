@@ -13,7 +13,7 @@
 
 use super::kernel::{self, Packing};
 use super::options::Criterion;
-use crate::distributed::{Collective, WorkerGroup};
+use super::reducer::GrowthReducer;
 use crate::error::Result;
 use crate::gradient::Gradient;
 use crate::simd::Level;
@@ -53,7 +53,7 @@ pub(super) struct PackInput<'a> {
     pub(super) gradients: &'a [Gradient],
     pub(super) docs: &'a [u32],
     pub(super) criterion: Criterion,
-    pub(super) workers: &'a WorkerGroup,
+    pub(super) reducer: &'a dyn GrowthReducer,
     pub(super) round: u64,
 }
 
@@ -75,9 +75,9 @@ pub(super) fn pack(load: PackInput<'_>, packed: &mut [u64]) -> Result<(GradientS
 
 /// The factors for gradients, and the number of documents over all workers.
 fn scale_of(load: PackInput<'_>) -> Result<(GradientScale, usize)> {
-    let PackInput { gradients, docs, criterion, workers, round } = load;
+    let PackInput { gradients, docs, criterion, reducer, round } = load;
     let mut most = largest(gradients, docs);
-    workers.max(Collective { what: "the largest gradient", round }, Ok(()), &mut most)?;
+    reducer.max("the largest gradient", round, &mut most)?;
     let factors = most.map(factor);
     let sums = by_block(gradients, docs, |block| kernel::units(Level::best(), block, factors));
     let mut words = vec![docs.len() as u64];
@@ -86,7 +86,7 @@ fn scale_of(load: PackInput<'_>) -> Result<(GradientScale, usize)> {
         let low = u128::from(u32::MAX);
         words.extend([units & low, units >> 32 & low, units >> 64].map(|part| part as u64));
     }
-    workers.sum(Collective { what: "the sum of gradients", round }, Ok(()), &mut words)?;
+    reducer.sum("the sum of gradients", round, &mut words)?;
     let num_docs = words[0] as usize;
     let [grad, hess] = [0, 1].map(|kind| {
         let parts = &words[1 + 3 * kind..4 + 3 * kind];
@@ -153,13 +153,14 @@ fn inverse(scale: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::reducer::LocalReducer;
     use super::*;
 
     fn packed(gradients: &[Gradient]) -> (Vec<u64>, GradientScale) {
         let docs: Vec<u32> = (0..gradients.len() as u32).collect();
         let mut packed = vec![0; gradients.len()];
-        let (criterion, workers) = (Criterion::SecondOrder, &WorkerGroup::default());
-        let load = PackInput { gradients, docs: &docs, criterion, workers, round: 0 };
+        let (criterion, reducer) = (Criterion::SecondOrder, &LocalReducer);
+        let load = PackInput { gradients, docs: &docs, criterion, reducer, round: 0 };
         let (scale, num_docs) = pack(load, &mut packed).unwrap();
         assert_eq!(num_docs, gradients.len());
         (packed, scale)

@@ -11,7 +11,7 @@
 use super::grower::TreeJob;
 use super::options::GrowOptions;
 use super::packed_gradients::GradientSums;
-use crate::distributed::{Collective, WorkerGroup};
+use super::reducer::GrowthReducer;
 use crate::error::Result;
 use crate::random::draw_in;
 
@@ -73,7 +73,7 @@ pub(super) fn deviation(
     options: &GrowOptions,
     job: TreeJob<'_>,
     packed: &[u64],
-    workers: &WorkerGroup,
+    reducer: &dyn GrowthReducer,
 ) -> Result<f64> {
     if options.random_strength == 0.0 {
         return Ok(0.0);
@@ -85,11 +85,7 @@ pub(super) fn deviation(
         (squares.wrapping_add(size.wrapping_mul(size)), mass + u64::from(sums.mass))
     });
     let mut sums = [squares, mass, job.docs.len() as u64];
-    workers.sum(
-        Collective { what: "the size of gradients", round: job.round },
-        Ok(()),
-        &mut sums,
-    )?;
+    reducer.sum("the size of gradients", job.round, &mut sums)?;
     let [squares, mass, num_docs] = sums;
     if mass == 0 {
         return Ok(0.0);

@@ -24,24 +24,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The best split that the search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct SplitCandidate {
+pub(crate) struct SplitCandidate {
     /// The value of both sides, in packed units.
-    pub(super) value: f64,
+    pub(crate) value: f64,
     /// What candidates of a node are compared by: the value, with noise if there is any.
-    pub(super) score: f64,
+    pub(crate) score: f64,
     /// What leaves are compared by: the value, weighted by the feature's weight.
-    pub(super) priority: f64,
+    pub(crate) priority: f64,
     /// The index of the feature in [`FeatureSlots`].
-    pub(super) slot: usize,
-    pub(super) test: SplitTest,
-    pub(super) missing_left: bool,
+    pub(crate) slot: usize,
+    pub(crate) test: SplitTest,
+    pub(crate) missing_left: bool,
     /// The packed sums of the left side.
-    pub(super) left: u64,
+    pub(crate) left: u64,
 }
 
 /// The bin codes that go left.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum SplitTest {
+pub(crate) enum SplitTest {
     /// Codes up to this one.
     UpTo(u8),
     /// A set of category codes, a bit per code.
@@ -105,14 +105,14 @@ impl BestSoFar {
 
 /// The best split of a node, if any, and the features that no descendant can be split on.
 #[derive(Debug, Default)]
-pub(super) struct SearchResult {
-    pub(super) best: Option<SplitCandidate>,
-    pub(super) unsplittable: Vec<usize>,
+pub(crate) struct SearchResult {
+    pub(crate) best: Option<SplitCandidate>,
+    pub(crate) unsplittable: Vec<usize>,
 }
 
 impl SearchResult {
     /// Merges in the result of other columns.
-    pub(super) fn join(mut self, other: Self) -> Self {
+    pub(crate) fn join(mut self, other: Self) -> Self {
         let best = self.best.as_ref();
         if other.best.is_some_and(|other| beats(other.score, other.slot, best)) {
             self.best = other.best;

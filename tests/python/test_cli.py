@@ -132,6 +132,24 @@ def test_compare_prints_a_verdict_or_json(data: Path) -> None:
     assert (same["difference"], same["p_randomisation"]) == (0.0, 1.0)
 
 
+def test_compare_prints_values_of_queries(data: Path) -> None:
+    arguments = ("compare", data, data.parent / "a.txt", data.parent / "b.txt", "--per-query")
+    lines = good(*arguments, "--metric", "mrr,map@1").splitlines()
+    assert lines == [
+        "metric\tquery\ta\tb\tdifference",
+        "mrr\ta\t1.0\t1.0\t0.0",
+        "mrr\tb\t1.0\t0.75\t-0.25",
+        "mrr\tc\tnan\tnan\tnan",
+        "map@1\ta\t0.5\t0.5\t0.0",
+        "map@1\tb\t1.0\t0.5\t-0.5",
+        "map@1\tc\tnan\tnan\tnan",
+    ]
+    mrr = json.loads(good(*arguments, "--metric", "mrr", "--json"))["metrics"]["mrr"]
+    assert mrr["per_query"] == {"a": 0.0, "b": -0.25, "c": None}
+    plain = json.loads(good(*arguments[:-1], "--metric", "mrr", "--json"))["metrics"]["mrr"]
+    assert "per_query" not in plain
+
+
 def test_inspect_tells_what_is_in_a_file(data: Path) -> None:
     text = good("inspect", data)
     assert text.startswith(f"{data}: 7 docs in 3 queries, 2 features, ")

@@ -42,8 +42,8 @@ class LambdaMART(TreeRanker):
         With ``early_stopping`` and no ``eval_set``: the share of the queries that is held out.
     preset : {"noisy", "robust", "paper"}, optional
         Values for options that are left at their defaults, as for `rustrank.train`.
-    tree_shape, max_depth, min_leaf_docs, min_leaf_hess, l2, min_reduction, criterion
-        As for `rustrank.train`, like all the following.
+    tree_shape, max_depth, min_leaf_docs, min_leaf_hess, l2, ...
+        What bounds a tree: as for `rustrank.train`, like all the following.
     features_per_tree, features_per_node, rows_per_node, random_strength
         How trees are made different by chance.
     monotone, interactions, feature_weight

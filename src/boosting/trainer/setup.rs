@@ -3,38 +3,35 @@
 use super::super::bagging::Bagging;
 use super::super::dropout::DropoutState;
 use super::super::evaluation::EvaluationSets;
-use super::super::global_data::GlobalData;
 use super::super::initial_model::InitialModel;
 use super::super::notes;
 use super::super::position_bias::PositionBias;
+use super::super::reducer::{DataFacts, RoundReducer};
 use super::super::score_cache::ScoreCache;
-use super::super::{DocSampling, ExactStep, StepRule, WorkerMode};
+use super::super::{ExactStep, StepRule};
 use super::{BoostingTrainer, TrainingPlan, TreeLearner, table};
 use crate::data::Dataset;
-use crate::distributed::{Collective, WorkerGroup};
 use crate::error::{Error, Result, room_for};
 use crate::model::Model;
 use crate::rounds::RoundDriver;
-use crate::tree::{Criterion, Grower};
+use crate::tree::{Criterion, Grower, LocalReducer};
 use crate::{Gradient, Interrupt};
 use std::sync::Arc;
 
 impl BoostingTrainer {
     /// A trainer, after all checks that need no tree.
     pub fn new(dataset: Arc<Dataset>, plan: TrainingPlan, interrupt: &Interrupt) -> Result<Self> {
-        Self::with_workers(dataset, plan, Default::default(), interrupt)
+        Self::with_reducer(dataset, plan, Box::new(LocalReducer), interrupt)
     }
 
     /// As [`new`](Self::new), for one of several workers that train the same model.
-    ///
-    /// All workers must use the same plan and call the same methods in the same order.
-    pub fn with_workers(
+    pub(crate) fn with_reducer(
         dataset: Arc<Dataset>,
         plan: TrainingPlan,
-        workers: (WorkerGroup, WorkerMode),
+        reducer: Box<dyn RoundReducer>,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        TreeLearner::unready(dataset, plan, workers)?.driver(Vec::new(), interrupt)
+        TreeLearner::unready(dataset, plan, reducer)?.driver(Vec::new(), interrupt)
     }
 
     /// Continues from a checkpoint of a training with the same data, plan and base model.
@@ -44,27 +41,22 @@ impl BoostingTrainer {
         checkpoint: Model,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        Self::resume_with_workers(dataset, plan, checkpoint, Default::default(), interrupt)
+        Self::resume_with_reducer(dataset, plan, checkpoint, Box::new(LocalReducer), interrupt)
     }
 
-    /// As [`resume`](Self::resume), for one of several workers. Their number must be that of the
-    /// training before, unless the model is that of a single process; then any number will do.
-    pub fn resume_with_workers(
+    /// As [`resume`](Self::resume), for one of several workers that train the same model.
+    pub(crate) fn resume_with_reducer(
         dataset: Arc<Dataset>,
         plan: TrainingPlan,
         checkpoint: Model,
-        workers: (WorkerGroup, WorkerMode),
+        reducer: Box<dyn RoundReducer>,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        let mut learner = TreeLearner::unready(dataset, plan, workers)?;
+        let mut learner = TreeLearner::unready(dataset, plan, reducer)?;
         let restored = learner.restore(checkpoint);
-        let history = learner.workers.agree(Collective::at_start("the checkpoint"), restored)?;
+        let history = learner.reducer.agreed("the checkpoint", restored)?;
         let fingerprint = crate::hash::bytes(learner.model.to_text().as_bytes());
-        learner.workers.same(
-            Collective::at_start("the checkpoint"),
-            "checkpoint",
-            Ok(fingerprint),
-        )?;
+        learner.reducer.same("checkpoint", 0, fingerprint)?;
         learner.driver(history, interrupt)
     }
 }
@@ -74,30 +66,26 @@ impl TreeLearner {
     fn unready(
         dataset: Arc<Dataset>,
         mut plan: TrainingPlan,
-        (workers, mode): (WorkerGroup, WorkerMode),
+        mut reducer: Box<dyn RoundReducer>,
     ) -> Result<Self> {
         let evaluation = checked(&dataset, &mut plan);
-        let mut evaluation = workers.agree(Collective::at_start("the plan"), evaluation)?;
-        let global_data = GlobalData::new((&workers, mode), &dataset, &mut plan, &mut evaluation)?;
-        let made = Self::made(dataset, plan, (evaluation, global_data), (workers.clone(), mode));
-        workers.agree(Collective::at_start("the trainer"), made)
+        let mut evaluation = reducer.agreed("the plan", evaluation)?;
+        let data_facts = reducer.exchange_facts(&dataset, &mut plan, &mut evaluation)?;
+        let reducer: Arc<dyn RoundReducer> = reducer.into();
+        let made = Self::made(dataset, plan, evaluation, data_facts, reducer.clone());
+        reducer.agreed("the trainer", made)
     }
 
     /// The trainer, after the workers have exchanged their facts.
     fn made(
         dataset: Arc<Dataset>,
         plan: TrainingPlan,
-        (evaluation, global_data): (EvaluationSets, GlobalData),
-        (workers, mode): (WorkerGroup, WorkerMode),
+        evaluation: EvaluationSets,
+        data_facts: DataFacts,
+        reducer: Arc<dyn RoundReducer>,
     ) -> Result<Self> {
-        check_shared((&workers, mode), &dataset, &plan)?;
-        let [of_docs, of_sets] = match mode {
-            WorkerMode::Histogram => [workers.clone(), workers.clone()],
-            WorkerMode::Features => [WorkerGroup::default(), WorkerGroup::default()],
-            _ => [WorkerGroup::default(), workers.clone()],
-        };
         let needs_pairs = plan.loss.needs_pairs();
-        if needs_pairs && !global_data.has_pairs {
+        if needs_pairs && !data_facts.has_pairs {
             dataset.require_pairs()?;
         }
         let class_target = plan.loss.classes(&dataset)?;
@@ -108,13 +96,8 @@ impl TreeLearner {
             class_target.as_ref().map_or(1, |class_target| class_target.loss.num_margins());
         // Sums, gradients, and lists of documents.
         room_for("training", (16 + 16 * trees_a_round as u64) * dataset.num_docs() as u64)?;
-        let (of_dataset, options) = (table(&dataset), plan.params.grow.clone());
-        let grower = match mode {
-            WorkerMode::Features => {
-                Grower::new(of_dataset, options)?.with_shared_features(workers.clone())?
-            }
-            _ => Grower::with_workers(of_dataset, options, of_docs.clone())?,
-        };
+        let options = plan.params.grow.clone();
+        let grower = Grower::with_reducer(table(&dataset), options, reducer.growth())?;
         // Least squares also fits documents without a gradient.
         let by_squares = plan.params.grow.criterion == Criterion::LeastSquares;
         let only_pairs = needs_pairs && !by_squares && !evaluation.sees_train();
@@ -144,11 +127,8 @@ impl TreeLearner {
             bagging,
             model,
             origin,
-            workers,
-            mode,
-            global_data,
-            of_docs,
-            of_sets,
+            reducer,
+            data_facts,
         })
     }
 
@@ -195,34 +175,6 @@ fn check_classes(dataset: &Dataset, plan: &TrainingPlan) -> Result<()> {
         let what = "trees of classes cannot ask for categories";
         return Err(Error::data("categorical", what)
             .hint("make the dataset without categorical=, or encode the categories"));
-    }
-    Ok(())
-}
-
-/// Returns an error for options that several workers do not support: categories, and whatever
-/// depends on the gradients of all documents.
-fn check_shared(
-    (workers, mode): (&WorkerGroup, WorkerMode),
-    dataset: &Dataset,
-    plan: &TrainingPlan,
-) -> Result<()> {
-    if workers.is_alone() {
-        return Ok(());
-    }
-    if !dataset.binning().categorical().is_empty() {
-        let what = "a team does not ask for categories";
-        return Err(Error::data("categorical", what).hint("encode the categories as numbers"));
-    }
-    if mode == WorkerMode::Features {
-        return Ok(());
-    }
-    let told =
-        |what: &'static str| Error::param(what, format!("{what} needs all docs on every rank"));
-    if mode == WorkerMode::Histogram && plan.params.doc_sampling != DocSampling::Uniform {
-        return Err(told("doc_sampling").hint("the mode `features`, or uniform sampling"));
-    }
-    if dataset.position().is_some() {
-        return Err(told("position").hint("the mode `features`"));
     }
     Ok(())
 }

@@ -18,6 +18,8 @@ from rustrank.cli.streams import print_json
 if TYPE_CHECKING:
     import argparse
 
+    from rustrank.metrics.comparison import Comparison
+
 _EPILOG = f"""\
 {FILES}
 {METRICS}
@@ -26,6 +28,7 @@ randomisation test. With --qrels, queries for which a run has nothing count as t
 
 examples:
   rustrank compare test.txt bm25.txt mine.txt --metric ndcg@10,map
+  rustrank compare test.txt bm25.txt mine.txt --per-query > differences.tsv
   rustrank compare --qrels qrels.txt bm25.run mine.run --json
 """
 
@@ -43,6 +46,9 @@ def register(commands: Any) -> None:
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="DATA A B, or A B (runs)")
     add_metric_options(parser)
+    parser.add_argument(
+        "--per-query", action="store_true", help="print a line for each metric and query (TSV)"
+    )
     parser.set_defaults(all_queries=True)
 
 
@@ -63,7 +69,22 @@ def _run(options: argparse.Namespace) -> int:
     compared = Comparison.of(a, b, names, drawing, options.level)
     if options.json:
         data = options.qrels if runs else options.files[0]
-        print_json({"data": data, "a": first, "b": second, "metrics": compared.to_dict()})
+        metrics = compared.to_dict()
+        for metric, one in compared.items() if options.per_query else ():
+            ids = one.query_ids.tolist()
+            metrics[metric]["per_query"] = dict(zip(ids, one.per_query.tolist(), strict=True))
+        print_json({"data": data, "a": first, "b": second, "metrics": metrics})
+    elif options.per_query:
+        _print_values(compared)
     else:
         sys.stdout.write(f"{compared}\n")
     return 0
+
+
+def _print_values(compared: Comparison) -> None:
+    """Print a line for each metric and query: both values and their difference."""
+    sys.stdout.write("metric\tquery\ta\tb\tdifference\n")
+    for metric, one in compared.items():
+        columns = [values.tolist() for values in (one.a.per_query, one.b.per_query, one.per_query)]
+        for query, *values in zip(one.query_ids.tolist(), *columns, strict=True):
+            sys.stdout.write("\t".join([metric, query, *map(repr, values)]) + "\n")

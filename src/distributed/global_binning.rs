@@ -5,11 +5,32 @@
 //!
 //! Cost: the sample is sent once, and sixteen bytes per query.
 
-use super::dataset::Dataset;
+use super::{Collective, WorkerGroup};
 use crate::binning::{BinOptions, Binning, RowSample};
-use crate::distributed::{Collective, WorkerGroup};
+use crate::data::load::ShardLoader;
+use crate::data::{Dataset, LoadOptions, Loaded, no_features};
 use crate::error::{Error, Result};
 use crate::{Interrupt, hash};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Loads the shard of one worker, with the bins that a single process would choose for all shards.
+/// Without paths, the shard has no documents.
+pub fn load_shard(
+    paths: &[impl AsRef<Path>],
+    team: &WorkerGroup,
+    options: &LoadOptions,
+    interrupt: &Interrupt,
+) -> Result<Loaded> {
+    let mut shard = ShardLoader::default();
+    let read = shard.read(paths, options, interrupt);
+    let mut width = [shard.num_features() as f64];
+    team.max(Collective::at_start("the number of features"), read, &mut width)?;
+    let sampled = shard.sample(width[0] as usize, options, interrupt);
+    let binning = Arc::new(choose_global_bins(team, sampled, &options.bins, interrupt)?);
+    let loaded = shard.finish(binning, options, interrupt);
+    team.agree(Collective::at_start("the parts of the data"), loaded)
+}
 
 /// The bins of the rows that all workers have sampled, the same on all of them.
 pub fn choose_global_bins(
@@ -22,7 +43,7 @@ pub fn choose_global_bins(
     let num_features = sample.num_features();
     let chosen = Binning::choose(sample, num_features, options, interrupt);
     let binning = team.agree(Collective::at_start("bins"), chosen)?;
-    team.same(Collective::at_start("bins"), "list of thresholds", Ok(fingerprint(&binning)))?;
+    team.same(Collective::at_start("bins"), "list of thresholds", Ok(binning.fingerprint()))?;
     Ok(binning)
 }
 
@@ -48,25 +69,13 @@ fn gather_sample(team: &WorkerGroup, sample: Result<RowSample>) -> Result<RowSam
     let mut sample = RowSample::growing(limit);
     all.iter().try_for_each(|bytes| sample.extend(bytes))?;
     if sample.num_features() == 0 {
-        return Err(super::dataset::no_features());
+        return Err(no_features());
     }
     Ok(sample)
 }
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
     bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned)
-}
-
-/// A checksum of all thresholds.
-pub(crate) fn fingerprint(binning: &Binning) -> u64 {
-    binning.mappers().iter().fold(binning.num_features() as u64, |h, mapper| {
-        let bins = match mapper.categories() {
-            Some(categories) => bytemuck::cast_slice(categories.by_bin()),
-            None => bytemuck::cast_slice(mapper.thresholds()),
-        };
-        let of = hash::bytes(bins) ^ mapper.num_codes() as u64;
-        hash::mix(h.rotate_left(1) ^ of ^ u64::from(mapper.is_used()) << 32)
-    })
 }
 
 /// The queries of a worker with their ids.
