@@ -40,6 +40,8 @@ class _Net(RawRanker):
 
     def _keep_results(self, trainer: _rustrank.Trainer) -> None:
         self._num_restarts = trainer.num_restarts
+        # The model of a net has no rounds that it could be cut to.
+        self.booster.best_round = None
 
     @property
     def best_epoch(self) -> int | None:
