@@ -85,7 +85,10 @@ def test_what_cannot_be_augmented_is_refused() -> None:
         (lambda: train_any(train, augment=lone), "augment: got 0.7"),
         (lambda: rr.train(train, augment="a lot"), "augment: got 'a lot'"),
         (lambda: train_any(train, augment=many), "expected .fraction, copies."),
-        (lambda: rr.train(train, augment=(0.7, 0)), "augment: got 0"),
+        (
+            lambda: rr.train(train, augment=(0.7, 0)),
+            "augment: the number of copies of queries: got 0",
+        ),
         (lambda: rr.train(train, augment=(1.0, 5)), "below 1"),
         (lambda: rr.train(train, augment=(0.5, 5), objective="regression"), "losses of queries"),
         (lambda: rr.train(train, augment=(0.5, 5), objective="mcrank"), "losses of queries"),

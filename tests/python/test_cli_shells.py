@@ -53,7 +53,7 @@ def test_bash_completes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert completed(script, "train", "--num-t") == ["--num-trees"]
     assert completed(script, "train", "--criterion", "") == ["second_order", "least_squares"]
     assert completed(script, "evaluate", "--ties", "w") == ["worst"]
-    assert completed(script, "evaluate", "a.txt", "--metric", "ndc") == ["ndcg@10"]
+    assert completed(script, "evaluate", "a.txt", "--metric", "ndc") == ["ndcg", "ndcg@10"]
     assert completed(script, "completion", "") == ["bash", "zsh", "fish"]
     # After an option that takes a value, its value: no option, and here a file.
     assert completed(script, "train", "--valid", "da") == ["data.txt"]

@@ -334,7 +334,7 @@ def test_what_workers_cannot_do_is_said_before_they_start(folder: Path) -> None:
             {"metric": lambda scores, labels: len(scores) - len(labels)},
             "metric: got .*, expected a plain value",
         ),
-        ({"mode": "sums"}, "mode: got 'sums', expected one of histogram"),
+        ({"mode": "sums"}, 'mode is not known: got "sums", expected "histogram"'),
         ({"on_loss": "weep"}, "on_loss: got 'weep'"),
         ({"deadline": 0}, "deadline: got 0"),
         ({"workers": 0}, "workers: got 0"),
