@@ -252,6 +252,7 @@ fn whatever_the_loss_and_the_options() {
         (|p| p.grow.features_per_node = 0.5, || loss(ObjectiveKind::LambdaRank, "ndcg@5")),
         (|p| p.grow.rows_per_node = 0.6, || loss(ObjectiveKind::LambdaRank, "ndcg@5")),
         (|p| p.grow.random_strength = 1.0, || loss(ObjectiveKind::LambdaRank, "ndcg@5")),
+        (|p| p.grow.path_smooth = 20.0, || loss(ObjectiveKind::LambdaRank, "ndcg@5")),
         (|p| p.grow.max_depth = Some(2), || loss(ObjectiveKind::LambdaRank, "ndcg@5")),
     ];
     for (at, (change, loss)) in cases.into_iter().enumerate() {
@@ -270,6 +271,7 @@ fn ranks_that_share_features_train_the_model_of_one_process() {
         |grow| grow.features_per_node = 0.5,
         |grow| grow.random_strength = 1.0,
         |grow| grow.rows_per_node = 0.7,
+        |grow| grow.path_smooth = 20.0,
     ] {
         let mut grow = grow();
         change(&mut grow);

@@ -159,6 +159,15 @@ impl Rule<'_> {
         let (grad, hess) = self.sums(docs);
         -grad / (hess + self.options.l2)
     }
+
+    /// The value of a node below one with that value.
+    fn smoothed_step(&self, docs: &[usize], parent: f64) -> f64 {
+        if self.options.path_smooth == 0.0 {
+            return self.step(docs);
+        }
+        let ratio = (docs.len() as f64 / self.options.path_smooth).min(1e300);
+        self.step(docs) * (ratio / (ratio + 1.0)) + parent / (ratio + 1.0)
+    }
 }
 
 /// All questions that can be asked of a doc, in the order in which the first of equals wins.
@@ -299,7 +308,7 @@ impl Fixed {
             let is_small = self.is_small
                 || docs.is_empty()
                 || rule.mass(&docs) < rule.least(&self.docs) * (1.0 - 1e-7);
-            let value = if is_small { self.value } else { rule.step(&docs) };
+            let value = if is_small { self.value } else { rule.smoothed_step(&docs, self.value) };
             Self { docs, value, is_small }
         })
     }
@@ -372,6 +381,12 @@ fn symmetric_trees_are_those_of_a_naive_grower() {
                 &world,
                 &GrowOptions { criterion, min_leaf_docs: 1, ..base.clone() },
             );
+            let (path_smooth, min_leaf_docs) = (10.0, 20);
+            assert_same_symmetric(
+                &world,
+                &GrowOptions { path_smooth, min_leaf_docs, ..base.clone() },
+            );
+            assert_same_symmetric(&world, &GrowOptions { path_smooth, criterion, ..base.clone() });
         }
     }
 }
@@ -404,6 +419,59 @@ fn docs_of_splits(world: &World, tree: &Tree) -> Vec<Vec<usize>> {
         }
     }
     docs
+}
+
+/// From the root down, over the docs of each node; splits are those of a tree that is not smoothed.
+fn assert_smoothed(world: &World, options: &GrowOptions) {
+    let tree = world.grow(options);
+    let plain = world.grow(&GrowOptions { path_smooth: 0.0, ..options.clone() });
+    assert_eq!(tree.splits(), plain.splits(), "{options:?}");
+    let rule = Rule { world, options };
+    let docs_of = docs_of_splits(world, &tree);
+    let mut docs_of_leaf = vec![Vec::new(); tree.leaves().len()];
+    (0..world.num_docs()).for_each(|doc| docs_of_leaf[world.leaf_of(&tree, doc)].push(doc));
+    let mut nodes = vec![(Child::Split(0), rule.step(&docs_of[0]))];
+    let mut num_leaves = 0;
+    while let Some((node, value)) = nodes.pop() {
+        match node {
+            Child::Split(split) => {
+                let split = &tree.splits()[split as usize];
+                for child in [split.left, split.right] {
+                    let docs = match child {
+                        Child::Split(split) => &docs_of[split as usize],
+                        Child::Leaf(leaf) => &docs_of_leaf[leaf as usize],
+                    };
+                    nodes.push((child, rule.smoothed_step(docs, value)));
+                }
+            }
+            Child::Leaf(leaf) => {
+                let ours = tree.leaves()[leaf as usize].value;
+                assert!((ours - value).abs() < 1e-5 * (1.0 + value.abs()), "{ours} {value}");
+                num_leaves += 1;
+            }
+        }
+    }
+    assert_eq!(num_leaves, tree.leaves().len());
+    assert!(num_leaves > 4, "a tree of several levels: {num_leaves} leaves of {options:?}");
+}
+
+#[test]
+fn values_are_smoothed_towards_those_of_all_nodes_above() {
+    for seed in 0..4 {
+        let world = World::new(seed, 400, 9, false);
+        for path_smooth in [0.0, 1e-310, 0.5, 30.0, 1e300] {
+            let base = GrowOptions {
+                path_smooth,
+                num_leaves: 12,
+                min_leaf_docs: 3,
+                ..GrowOptions::default()
+            };
+            assert_smoothed(&world, &base);
+            assert_smoothed(&world, &GrowOptions { rows_per_node: 0.5, ..base.clone() });
+            let criterion = Criterion::LeastSquares;
+            assert_smoothed(&world, &GrowOptions { criterion, l2: 2.0, ..base });
+        }
+    }
 }
 
 #[test]
@@ -481,6 +549,7 @@ fn threads_cannot_be_seen_in(world: &World) {
             features_per_tree: 0.8,
             features_per_node: 0.5,
             rows_per_node,
+            path_smooth: 10.0 * random_strength,
             ..GrowOptions::default()
         };
         let one = in_pool(1, || world.grow(&options));
@@ -610,6 +679,7 @@ fn options_out_of_range_are_refused() {
         ("max_depth", GrowOptions { max_depth: Some(0), ..base() }),
         ("min_leaf_docs", GrowOptions { min_leaf_docs: 0, ..base() }),
         ("l2", GrowOptions { l2: f64::NAN, ..base() }),
+        ("path_smooth", GrowOptions { path_smooth: -1.0, ..base() }),
         ("min_leaf_hess", GrowOptions { min_leaf_hess: -1.0, ..base() }),
         ("features_per_tree", GrowOptions { features_per_tree: 0.0, ..base() }),
         ("rows_per_node", GrowOptions { rows_per_node: 1.5, ..base() }),

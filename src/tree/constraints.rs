@@ -323,6 +323,11 @@ impl ValueBounds {
         if direction > 0 { [lower, upper] } else { [upper, lower] }
     }
 
+    /// The bounds of a node, from those of its sides.
+    pub(super) fn union(&self, other: &Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+
     /// Clips the value of a leaf to the bounds.
     pub(super) fn clip_value(&self, value: f64, scale: &GradientScale) -> f64 {
         if !self.is_bounded() {

@@ -58,6 +58,11 @@ parameters! {
         /// Added to the hessians of a leaf: draws its value to zero.
         pub l2: f64 = 0.0, within ParamRange::from(0.0),
             elsewhere "reg_lambda lambda_l2 l2_regularization l2_leaf_reg lambda";
+        /// Draws the value of a leaf to those of the nodes above it, as in LightGBM. The value of a node
+        /// of `n` docs is `w` times its own and `1 - w` times its parent's, which is smoothed
+        /// likewise, with `w = n / (n + path_smooth)`; the root keeps its own. Splits are chosen
+        /// without it, where LightGBM chooses them by the smoothed values.
+        pub path_smooth: f64 = 0.0, within ParamRange::from(0.0);
         /// The least that a split must take off the loss.
         pub min_reduction: f64 = 0.0, within ParamRange::from(0.0),
             elsewhere "gamma min_split_gain min_gain_to_split min_split_loss";

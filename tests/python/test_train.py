@@ -90,6 +90,55 @@ def test_symmetric_trees_are_full_and_ask_one_question_a_level(train: rr.Dataset
         assert not any("left" in node for node in level)
 
 
+def _own_step(node: dict[str, Any]) -> float:
+    """Return the value of a node before smoothing, from an unsmoothed tree whose docs weigh the same."""
+    if "left" not in node:
+        return float(node["value"])
+    sides = [node[side] for side in ("left", "right")]
+    return sum(side["docs"] * _own_step(side) for side in sides) / float(node["docs"])
+
+
+def _smoothed_leaves(node: dict[str, Any], smooth: float, parent: float | None) -> list[float]:
+    """Return the values that smoothing should make of the leaves of an unsmoothed tree."""
+    weight = 1.0 if parent is None else node["docs"] / (node["docs"] + smooth)
+    value = weight * _own_step(node) + (1 - weight) * (parent or 0.0)
+    if "left" not in node:
+        return [value]
+    return [
+        leaf for side in ("left", "right") for leaf in _smoothed_leaves(node[side], smooth, value)
+    ]
+
+
+def _leaves(node: dict[str, Any]) -> list[float]:
+    if "left" not in node:
+        return [node["value"]]
+    return _leaves(node["left"]) + _leaves(node["right"])
+
+
+@pytest.mark.parametrize("tree_shape", ["leafwise", "symmetric"])
+def test_leaves_are_smoothed_towards_the_nodes_above(train: rr.Dataset, tree_shape: str) -> None:
+    shape = {"tree_shape": tree_shape, "min_leaf_docs": 5}
+    assert _trained(train, path_smooth=0, **shape) == _trained(train, **shape)
+    made = [_trained(train, path_smooth=30, num_threads=n, **shape) for n in (1, 2)]
+    assert made[0] == made[1] != _trained(train, **shape)
+    spreads = []
+    for smooth in (0.0, 20.0, 500.0, 1e6):
+        booster = _trained(train, path_smooth=smooth, num_trees=1, objective="regression", **shape)
+        spreads.append(np.ptp(_leaves(booster.dump()["trees"][0])))
+    assert spreads == sorted(spreads, reverse=True)
+    assert spreads[-1] < spreads[0] / 100
+
+
+def test_smoothed_leaves_are_those_of_a_walk_from_the_root(train: rr.Dataset) -> None:
+    options: dict[str, Any] = {"num_trees": 1, "objective": "regression", "num_leaves": 12}
+    plain = _trained(train, **options).dump()["trees"][0]
+    for smooth in (0.0, 3.0, 500.0):
+        smoothed = _trained(train, path_smooth=smooth, **options).dump()["trees"][0]
+        expected = _smoothed_leaves(plain, smooth, None)
+        assert len(expected) == 12
+        assert np.allclose(_leaves(smoothed), expected, rtol=1e-5, atol=0)
+
+
 def test_it_learns(raw: rr.datasets.Ranking, train: rr.Dataset, valid: rr.Dataset) -> None:
     booster = _trained(train, valid={"valid": valid, "train": train}, num_trees=40)
     for name in ("valid", "train"):
@@ -434,6 +483,7 @@ def test_a_metric_that_fails_is_told(train: rr.Dataset) -> None:
         ({"num_trees": -1}, "num_trees: got -1, expected a whole number from 1"),
         ({"max_depth": 0}, "max_depth: got 0"),
         ({"l2": -1}, "l2 is out of range"),
+        ({"path_smooth": -1}, "path_smooth is out of range: got -1, expected a number from 0 on"),
         ({"queries_per_tree": 0}, "queries_per_tree is out of range"),
         ({"dropout": 2}, "dropout is out of range: got 2"),
         ({"dropout": 0.1, "dropout_skip": 2}, "dropout_skip is out of range: got 2"),

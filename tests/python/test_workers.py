@@ -85,6 +85,14 @@ def test_the_model_is_that_of_one_process(
     )
 
 
+def test_workers_smooth_leaves_by_the_docs_of_all(folder: Path) -> None:
+    options = OPTIONS | {"path_smooth": 30.0}
+    alone = rr.train(rr.Dataset.from_letor(folder / "train.txt"), **options).to_text()
+    for mode in ("histogram", "features"):
+        assert rr.train(folder / "s2", workers=2, mode=mode, **options).to_text() == alone
+    assert alone != rr.train(rr.Dataset.from_letor(folder / "train.txt"), **OPTIONS).to_text()
+
+
 def test_parquet_shards_train_the_same_model(tmp_path: Path) -> None:
     X, y, qid = rr.datasets.make_polynomial(num_queries=24, seed=1)
     columns = {f"x{at}": column for at, column in enumerate(X[:, :6].T)}

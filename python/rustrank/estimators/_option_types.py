@@ -25,6 +25,7 @@ class TreeOptions(TypedDict, total=False):
     min_leaf_docs: int
     min_leaf_hess: float
     l2: float
+    path_smooth: float
     min_reduction: float
     criterion: str
     features_per_tree: float

@@ -68,6 +68,7 @@ def train(
     min_leaf_docs: int = 20,
     min_leaf_hess: float = 0.001,
     l2: float = 0.0,
+    path_smooth: float = 0.0,
     min_reduction: float = 0.0,
     criterion: str = "second_order",
     features_per_tree: float = 1.0,
@@ -218,6 +219,11 @@ def train(
         leaves less is not made, and its node stays a leaf. Within: from 0.
     l2 : float, default 0.0
         Added to the hessians of a leaf: draws its value to zero. Within: from 0.
+    path_smooth : float, default 0.0
+        Draws the value of a leaf to those of the nodes above it, as in LightGBM. The value of a
+        node of ``n`` docs is ``w`` times its own and ``1 - w`` times its parent's, which is
+        smoothed likewise, with ``w = n / (n + path_smooth)``; the root keeps its own. Splits are
+        chosen without it, where LightGBM chooses them by the smoothed values. Within: from 0.
     min_reduction : float, default 0.0
         The least that a split must take off the loss. Within: from 0.
     criterion : {"second_order", "least_squares"}, default "second_order"

@@ -69,6 +69,8 @@ TRAINED: dict[str, dict[str, Any]] = {
     "many leaves": {"num_leaves": 100, "min_leaf_docs": 1, "num_trees": 3},
     "min_leaf_hess": {"min_leaf_hess": 8.0, "min_leaf_docs": 1},
     "l2": {"l2": 5.0},
+    "path_smooth": {"path_smooth": 20.0},
+    "path_smooth symmetric": {"path_smooth": 20.0, "tree_shape": "symmetric", "monotone": {0: 1}},
     "min_reduction": {"min_reduction": 5.0},
     "features_per_tree": {"features_per_tree": 0.4},
     "features_per_node": {"features_per_node": 0.4},
