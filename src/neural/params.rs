@@ -56,7 +56,7 @@ choices! {
         Auto = "auto",
         /// The values.
         Plain = "plain",
-        /// Their logarithms, see [`Input`](crate::model::Input).
+        /// Their logarithms, see [`NetInput`](crate::model::NetInput).
         Log = "log",
     }
 }

@@ -49,7 +49,7 @@ pub struct ScoreNoise {
     pub copies: usize,
 }
 
-/// The options of [`LambdaRank`]; [`RankNet`] takes those that are not about a metric.
+/// The options of [`LambdaRank`](super::LambdaRank); [`RankNet`](super::RankNet) takes those that are not about a metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LambdaOptions {
     /// What is optimised. A cut counts in its deltas.

@@ -30,7 +30,7 @@ pub struct BalancedLogistic {
 }
 
 impl BalancedLogistic {
-    /// As [`Logistic::new`].
+    /// As [`Logistic::new`](super::Logistic::new).
     pub fn new(relevant_from: Option<f32>) -> Result<Self> {
         Ok(Self { relevance: RelevanceLabels::new(relevant_from)?, of_all: None })
     }
