@@ -30,9 +30,12 @@ impl Augment {
     /// An error that names what is out of its range.
     pub fn check(self) -> Result<()> {
         if !(self.fraction > 0.0 && self.fraction < 1.0) {
-            return Err(Error::param("augment.fraction", "augment: the fraction of documents that copies keep")
-                .got(self.fraction)
-                .expected("a number above 0 and below 1"));
+            return Err(Error::param(
+                "augment.fraction",
+                "augment: the fraction of documents that copies keep",
+            )
+            .got(self.fraction)
+            .expected("a number above 0 and below 1"));
         }
         if !(1..=1024).contains(&self.copies) {
             return Err(Error::param("augment.copies", "augment: the number of copies of queries")
