@@ -95,7 +95,7 @@ def _own_step(node: dict[str, Any]) -> float:
     if "left" not in node:
         return float(node["value"])
     sides = [node[side] for side in ("left", "right")]
-    return sum(side["docs"] * _own_step(side) for side in sides) / float(node["docs"])
+    return float(sum(side["docs"] * _own_step(side) for side in sides) / node["docs"])
 
 
 def _smoothed_leaves(node: dict[str, Any], smooth: float, parent: float | None) -> list[float]:
