@@ -168,43 +168,6 @@ fn planted_illegal_imports_are_found() {
     assert!(bad("data", "use crate::{Error, Result, binning::Mapper};").is_empty());
 }
 
-/// Names of types that are still defined more than once. To be emptied, and deleted.
-#[rustfmt::skip]
-const DUPLICATES_LEFT: &[&str] = &[
-    "Arena",
-    "Binning",
-    "Block",
-    "Builder",
-    "Column",
-    "Counted",
-    "Dataset",
-    "Head",
-    "Interval",
-    "Judged",
-    "Labels",
-    "Level",
-    "Line",
-    "Number",
-    "Part",
-    "Plan",
-    "Progress",
-    "Ranked",
-    "Raw",
-    "RawDataset",
-    "Reader",
-    "Rows",
-    "Scratch",
-    "Sink",
-    "Table",
-    "Tally",
-    "Task",
-    "Team",
-    "Tied",
-    "Trainer",
-    "Values",
-    "Window",
-];
-
 /// The type that a line defines, associated types of `impl` blocks left out.
 fn defined_type(line: &str) -> Option<&str> {
     let code = line.trim_start();
@@ -248,8 +211,7 @@ fn type_names_are_unique() {
     };
     let sources: Vec<(String, String)> = rust_files(&src).into_iter().map(read).collect();
     let sources: Vec<_> = sources.iter().map(|(file, source)| (&file[..], &source[..])).collect();
-    let mut found = duplicates(&sources);
-    found.retain(|name, _| !DUPLICATES_LEFT.contains(name));
+    let found = duplicates(&sources);
     assert!(found.is_empty(), "{found:#?}");
 }
 
