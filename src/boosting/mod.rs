@@ -18,7 +18,7 @@
 //! ```
 //! use rustrank::binning::BinOptions;
 //! use rustrank::boosting::{TrainingLoss, BoostingParams, TrainingPlan, BoostingTrainer};
-//! use rustrank::data::{Dataset, Policy, RowData, Strided};
+//! use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 //! use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
 //! use rustrank::{Grouping, Interrupt, Queries};
 //! use std::sync::Arc;
@@ -28,7 +28,7 @@
 //! let labels = features.clone();
 //! let queries = Queries::from_sizes(&[5; 40], 200)?;
 //! let never = Interrupt::new();
-//! let table = Strided::by_row(&features, 1, Policy::default());
+//! let table = StridedTable::by_row(&features, 1, MissingPolicy::default());
 //! let rows = RowData::new(labels, Grouping::in_row_order(queries));
 //! let dataset = Dataset::new(&table, rows, &BinOptions::default(), &never)?;
 //!
