@@ -1,4 +1,4 @@
-//! The C door, from a C program: `cargo test --features capi --test capi`.
+//! The C interface, called from a C program: `cargo test --features capi --test capi`.
 
 #![cfg(all(feature = "capi", target_os = "linux"))]
 #![expect(clippy::unwrap_used, reason = "a test")]

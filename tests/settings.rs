@@ -53,10 +53,10 @@ fn a_value_of_the_wrong_kind_or_out_of_range_is_refused() {
             ParamValue::Real(f64::NAN),
             "learning_rate is out of range: got NaN, expected a number above 0, up to 10",
         ),
-        ("l2", ParamValue::Whole(-1), "l2 is out of range: got -1, expected a number from 0 on"),
+        ("l2", ParamValue::Integer(-1), "l2 is out of range: got -1, expected a number from 0 on"),
         (
             "num_leaves",
-            ParamValue::Whole(1),
+            ParamValue::Integer(1),
             "num_leaves: got 1, expected a whole number from 2 to 65536",
         ),
         (
@@ -66,7 +66,7 @@ fn a_value_of_the_wrong_kind_or_out_of_range_is_refused() {
         ),
         (
             "seed",
-            ParamValue::Whole(-1),
+            ParamValue::Integer(-1),
             "seed: got -1, expected a whole number from 0 to 18446744073709551615",
         ),
         (
@@ -80,7 +80,7 @@ fn a_value_of_the_wrong_kind_or_out_of_range_is_refused() {
             "tree_shape is not known: got \"round\", expected \"leafwise\" or \"symmetric\"",
         ),
         ("tree_shape", ParamValue::None, "tree_shape: got None, expected a name"),
-        ("progress", ParamValue::Whole(1), "progress: got 1, expected True or False"),
+        ("progress", ParamValue::Integer(1), "progress: got 1, expected True or False"),
         (
             "augment",
             text("0.7"),
@@ -106,8 +106,8 @@ fn errors_tell_kinds_from_ranges() {
 fn parameters_reach_what_they_are_about() {
     let mut options = TrainOptions::default();
     for (name, value) in [
-        ("num_leaves", ParamValue::Whole(7)),
-        ("category_smooth", ParamValue::Whole(2)),
+        ("num_leaves", ParamValue::Integer(7)),
+        ("category_smooth", ParamValue::Integer(2)),
         ("dropout", ParamValue::Real(0.5)),
         ("doc_sampling", text("one_sided")),
         ("docs_per_tree", ParamValue::Real(0.75)),

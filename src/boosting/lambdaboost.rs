@@ -249,7 +249,7 @@ impl RoundLearner for LambdaBoostLearner {
         let target = target(&self.train.data);
         let loss = &self.loss;
         let result = loss.of_scores()?.gradients(&target, state, &mut self.gradients, interrupt);
-        loss.told(self.train.data.rows(), self.train.data.query_of(), result)?;
+        loss.with_caller_rows(self.train.data.rows(), self.train.data.query_of(), result)?;
         let downhill = |doc: usize| -f64::from(self.gradients[doc].grad);
         let products = self.train.sums(downhill, |x| x, interrupt)?;
         let Some((feature, coefficient)) = self.fit(&products) else {

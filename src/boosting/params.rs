@@ -1,4 +1,4 @@
-//! What training can be told, besides the loss.
+//! The parameters of boosting: rounds, steps and sampling. The loss has its own.
 
 use super::{DocSampling, Dropout, StepRule};
 use crate::error::{Error, Result};

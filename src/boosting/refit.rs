@@ -92,7 +92,7 @@ pub fn refit(
     for (round, (tree, sets)) in model.trees_with_sets().enumerate() {
         let state = State { round: round as u64, scores: &scores };
         let result = objective.gradients(&target(dataset), state, &mut gradients, interrupt);
-        loss.told(dataset.rows(), dataset.query_of(), result)?;
+        loss.with_caller_rows(dataset.rows(), dataset.query_of(), result)?;
         let leaf_of = leaves_of(tree, sets, dataset, interrupt)?;
         let sums = sums_of(&gradients, &leaf_of, tree.leaves().len());
         let leaves = tree.leaves().iter().zip(sums);

@@ -289,7 +289,7 @@ impl TreeLearner {
     /// Computes the gradients of this round.
     fn set_gradients(&mut self, interrupt: &Interrupt) -> Result<()> {
         let result = self.ask_gradients(interrupt);
-        self.plan.loss.told(self.dataset.rows(), self.dataset.query_of(), result)
+        self.plan.loss.with_caller_rows(self.dataset.rows(), self.dataset.query_of(), result)
     }
 
     fn ask_gradients(&mut self, interrupt: &Interrupt) -> Result<()> {

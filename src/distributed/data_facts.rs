@@ -167,7 +167,7 @@ pub(super) fn error_of_largest(workers: &WorkerGroup, num_docs: usize, own: Erro
         return own;
     };
     let docs = |bytes: &Vec<u8>| bytes.first_chunk().copied().map_or(0, u64::from_le_bytes);
-    let told = all.iter().max_by_key(|bytes| docs(bytes));
-    let text = told.map(|bytes| String::from_utf8_lossy(&bytes[8..]).into_owned());
+    let largest = all.iter().max_by_key(|bytes| docs(bytes));
+    let text = largest.map(|bytes| String::from_utf8_lossy(&bytes[8..]).into_owned());
     Error::data("nothing", text.unwrap_or_default())
 }

@@ -126,11 +126,11 @@ impl ExchangeState {
             return;
         }
         if let Some(rank) = kinds.iter().position(|kind| *kind != kinds[0]) {
-            let told = |(operation, length): Operation| match length {
+            let described = |(operation, length): Operation| match length {
                 Some(length) => format!("{operation} of {length}"),
                 None => operation.to_owned(),
             };
-            let (first, other) = (told(kinds[0]), told(kinds[rank]));
+            let (first, other) = (described(kinds[0]), described(kinds[rank]));
             let what = format!("the ranks do not do the same: rank 0 {first}, rank {rank} {other}");
             return self.breaks(FailureKind::Other("comm.order"), what);
         }

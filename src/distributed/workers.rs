@@ -121,7 +121,7 @@ impl WorkerGroup {
             return Err(self.disagree(current));
         }
         if frame[2] > 0 {
-            return Err(self.told(current, own));
+            return Err(self.failure_of(current, own));
         }
         if frame[3] == total(values) { own } else { Err(self.damaged(current)) }
     }
@@ -142,7 +142,7 @@ impl WorkerGroup {
             return Err(self.disagree(current));
         }
         if frame[2] > 0.0 {
-            return Err(self.told(current, own));
+            return Err(self.failure_of(current, own));
         }
         if largest.iter().zip(&*values).any(|(largest, own)| largest < own) {
             return Err(self.damaged(current));
@@ -253,16 +253,16 @@ impl WorkerGroup {
         let PendingCollective { call, number } = current;
         let own = format!("{} in round {} (call {number})", call.what, call.round);
         let all = self.0.comm.allgather(own.as_bytes()).unwrap_or_default();
-        let told = |(rank, text): (usize, &Vec<u8>)| {
+        let state = |(rank, text): (usize, &Vec<u8>)| {
             format!("rank {rank} at {}", String::from_utf8_lossy(text))
         };
-        let told: Vec<String> = all.iter().enumerate().map(told).collect();
+        let states: Vec<String> = all.iter().enumerate().map(state).collect();
         let what = "the ranks are not at the same collective, or not with the same size";
-        Error::comm("comm.order", what).got(if told.is_empty() { own } else { told.join(", ") })
+        Error::comm("comm.order", what).got(if states.is_empty() { own } else { states.join(", ") })
     }
 
     /// The error of the worker that has failed.
-    fn told(&self, current: PendingCollective, own: Result<()>) -> Error {
+    fn failure_of(&self, current: PendingCollective, own: Result<()>) -> Error {
         let text = own.as_ref().err().map(ToString::to_string).unwrap_or_default();
         let all = self.unbroken(self.0.comm.allgather(text.as_bytes())).unwrap_or_default();
         match (own, all.iter().position(|text| !text.is_empty())) {

@@ -44,7 +44,7 @@ fn read(value: &Bound<'_, PyAny>) -> PyResult<ParamValue> {
     } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         ParamValue::List(all(value.extract()?)?)
     } else if let Ok(number) = value.extract::<i128>() {
-        ParamValue::Whole(number)
+        ParamValue::Integer(number)
     } else if let Ok(number) = value.extract::<f64>() {
         ParamValue::Real(number)
     } else if value.hasattr("tolist")? {
@@ -60,7 +60,7 @@ fn written<'py>(py: Python<'py>, value: &ParamValue) -> PyResult<Bound<'py, PyAn
     Ok(match value {
         ParamValue::None | ParamValue::Other(_) => py.None().into_bound(py),
         ParamValue::Flag(is) => PyBool::new(py, *is).to_owned().into_any(),
-        ParamValue::Whole(number) => number.into_pyobject(py)?.into_any(),
+        ParamValue::Integer(number) => number.into_pyobject(py)?.into_any(),
         ParamValue::Real(number) => number.into_pyobject(py)?.into_any(),
         ParamValue::Text(text) => text.into_pyobject(py)?.into_any(),
         ParamValue::List(values) => {

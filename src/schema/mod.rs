@@ -69,7 +69,7 @@ impl ParamField {
     pub fn read<T: ParamType>(self, value: &ParamValue) -> Result<T> {
         let read = T::read(value).ok_or_else(|| self.wrong_kind::<T>(value))?;
         match T::KIND {
-            ParamKind::Whole(_) if !self.contains(&read) => Err(self.refused::<T>(value)),
+            ParamKind::Integer(_) if !self.contains(&read) => Err(self.refused::<T>(value)),
             _ => self.check(&read).map(|()| read),
         }
     }
@@ -93,7 +93,7 @@ impl ParamField {
     fn expected<T: ParamType>(self) -> String {
         let none = if T::IS_OPTIONAL { ", or None" } else { "" };
         match (T::KIND, self.range) {
-            (ParamKind::Whole(most), range) => {
+            (ParamKind::Integer(most), range) => {
                 let least = range.map_or(0.0, |range| range.low);
                 let most = range.and_then(|range| range.high).map_or(most, |high| high as u64);
                 format!("a whole number from {least} to {most}{none}")
@@ -112,7 +112,7 @@ impl ParamField {
     }
 
     fn wrong_kind<T: ParamType>(self, value: &ParamValue) -> Error {
-        if let (ParamKind::Whole(_), ParamValue::Whole(_)) = (T::KIND, value) {
+        if let (ParamKind::Integer(_), ParamValue::Integer(_)) = (T::KIND, value) {
             return self.refused::<T>(value);
         }
         if let (ParamKind::Choice(names), ParamValue::Text(text)) = (T::KIND, value) {

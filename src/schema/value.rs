@@ -11,7 +11,7 @@ pub enum ParamValue {
     /// True or false.
     Flag(bool),
     /// A whole number.
-    Whole(i128),
+    Integer(i128),
     /// Any other number.
     Real(f64),
     /// A name.
@@ -31,7 +31,7 @@ impl fmt::Display for ParamValue {
         match self {
             Self::None => f.write_str("None"),
             Self::Flag(is) => f.write_str(if *is { "True" } else { "False" }),
-            Self::Whole(number) => number.fmt(f),
+            Self::Integer(number) => number.fmt(f),
             Self::Real(number) => write!(f, "{number:?}"),
             Self::Text(text) => {
                 let cut: String = text.escape_debug().take(LONGEST).collect();
@@ -51,7 +51,7 @@ impl Serialize for ParamValue {
         match self {
             Self::None | Self::Other(_) => serializer.serialize_none(),
             Self::Flag(is) => serializer.serialize_bool(*is),
-            Self::Whole(number) => serializer.serialize_i128(*number),
+            Self::Integer(number) => serializer.serialize_i128(*number),
             Self::Real(number) => serializer.serialize_f64(*number),
             Self::Text(text) => serializer.serialize_str(text),
             Self::List(values) => serializer.collect_seq(values),
@@ -73,7 +73,7 @@ impl ParamValue {
     /// It as a number, if it is one.
     pub(crate) fn number(&self) -> Option<f64> {
         match *self {
-            Self::Whole(number) => Some(number as f64),
+            Self::Integer(number) => Some(number as f64),
             Self::Real(number) => Some(number),
             Self::Flag(is) => Some(f64::from(u8::from(is))),
             _ => None,
@@ -131,7 +131,7 @@ impl fmt::Display for ParamRange {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ParamKind {
     /// Whole numbers, up to that.
-    Whole(u64),
+    Integer(u64),
     /// Numbers.
     Real,
     /// True and false.
@@ -150,7 +150,7 @@ impl ParamKind {
     /// Its name in schemas.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Whole(_) => "int",
+            Self::Integer(_) => "int",
             Self::Real => "float",
             Self::Flag => "bool",
             Self::Text | Self::Choice(_) => "str",
@@ -177,15 +177,15 @@ pub trait ParamType: Clone + Sized {
 macro_rules! whole_kinds {
     ($($name:ident)+) => {
         $(impl ParamType for $name {
-            const KIND: ParamKind = ParamKind::Whole($name::MAX as u64);
+            const KIND: ParamKind = ParamKind::Integer($name::MAX as u64);
 
             fn read(value: &ParamValue) -> Option<Self> {
-                let ParamValue::Whole(number) = *value else { return None };
+                let ParamValue::Integer(number) = *value else { return None };
                 Self::try_from(number).ok()
             }
 
             fn value(&self) -> ParamValue {
-                ParamValue::Whole(i128::try_from(*self).unwrap_or(i128::MAX))
+                ParamValue::Integer(i128::try_from(*self).unwrap_or(i128::MAX))
             }
         })+
     };

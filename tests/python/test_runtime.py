@@ -1,4 +1,4 @@
-"""The door: threads, forks, signals, and the interpreter lock."""
+"""The boundary to the extension: threads, forks, signals, and the interpreter lock."""
 
 from __future__ import annotations
 

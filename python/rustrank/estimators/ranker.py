@@ -84,10 +84,8 @@ class Ranker:
 
     def _given(self) -> dict[str, Any]:
         """Return the options that were given, by the names that training has for them."""
-        said = vars(self)
-        return {
-            self._renamed.get(name, name): said[name] for name in self._defaults if name in said
-        }
+        own = vars(self)
+        return {self._renamed.get(name, name): own[name] for name in self._defaults if name in own}
 
     def _checked(self, **more: Any) -> dict[str, Any]:
         """Return all parameters of the training, checked."""
@@ -99,8 +97,8 @@ class Ranker:
 
     def _again(self, **changes: Any) -> Self:
         """Return one that is not fitted, with the options that this was given, and others."""
-        said = vars(self)
-        given = {name: said[name] for name in self._options() if name in said}
+        own = vars(self)
+        given = {name: own[name] for name in self._options() if name in own}
         return type(self)(**{**given, **changes})
 
     def __sklearn_clone__(self) -> Self:
@@ -288,8 +286,8 @@ class Ranker:
 
     def __repr__(self) -> str:
         """Show the options that were given."""
-        said = vars(self)
-        shown = [f"{name}={said[name]!r}" for name in self._options() if name in said]
+        own = vars(self)
+        shown = [f"{name}={own[name]!r}" for name in self._options() if name in own]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 

@@ -31,10 +31,10 @@ _OWN = {
     "query_ranks": False,
     "validation_fraction": 0.1,
 }
-#: What of the run of a training is an option, and not an argument of ``fit``.
+#: Options of `train` that are options of an estimator, too, and not arguments of its ``fit``.
 _RUN = ("metric", "early_stopping", "preset", "progress", "num_threads")
 _NAMES = {ours: name for name, ours in RENAMED.items()}
-#: All that a loss can be told.
+#: The options of losses.
 OF_LOSSES = [
     name
     for name, one in TRAININGS["train"].items()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Limits:
-    """Numbers of features, and what is said of them; what changes nothing is left out."""
+    """Constraints by the numbers of features; those that change nothing are left out."""
 
     #: Whether scores may rise with a feature, or fall.
     monotone: list[tuple[int, bool]]
@@ -31,8 +31,8 @@ class Limits:
     def of(cls, options: Mapping[str, Any], dataset: Dataset) -> Limits:
         """Check the kinds of options; the core checks what they mean together."""
         features = _Features(dataset.feature_names, dataset.query_ranks)
-        directions = features.said("monotone", options["monotone"], _direction)
-        weights = features.said("feature_weight", options["feature_weight"], _weight)
+        directions = features.values_of("monotone", options["monotone"], _direction)
+        weights = features.values_of("feature_weight", options["feature_weight"], _weight)
         return cls(
             [(feature, way > 0) for feature, way in directions.items() if way],
             _groups(options["interactions"], features),
@@ -42,7 +42,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class _Features:
-    """The features of a dataset; what is said of one is said of its ranks in queries, too."""
+    """The features of a dataset; a constraint on one holds for its ranks in queries, too."""
 
     names: list[str]
     query_ranks: bool
@@ -51,7 +51,7 @@ class _Features:
     def _num_raw(self) -> int:
         return len(self.names) // 2 if self.query_ranks else len(self.names)
 
-    def said(
+    def values_of(
         self, option: str, given: Any, checked: Callable[[str, Any], float]
     ) -> dict[int, float]:
         """Take a mapping from features, or a list with an entry a feature."""
@@ -73,14 +73,14 @@ class _Features:
         else:
             message = f"{option}: got {shown(given)}, expected a mapping from features, or a list"
             raise ParamKindError(message, code=option)
-        said = dict(items)
-        if len(said) < len(items):
+        values = dict(items)
+        if len(values) < len(items):
             message = f"{option} has a feature twice, by name and by number"
             raise ParamError(message, code=option)
         for feature, value in items:
             for rank in self.ranks(feature):
-                said.setdefault(rank, value)
-        return dict(sorted(said.items()))
+                values.setdefault(rank, value)
+        return dict(sorted(values.items()))
 
     def ranks(self, feature: int) -> Iterable[int]:
         """Return the ranks of a feature, where they are features."""

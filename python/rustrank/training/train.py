@@ -29,9 +29,10 @@ _Declared = TypeVar("_Declared", bound="Callable[..., Any]")
 
 
 def _implemented_by(function: Callable[..., Any]) -> Callable[[_Declared], _Declared]:
-    """Have a function called with what its caller has said alone, by the signature of another.
+    """Give a function the signature and documentation of another.
 
-    So a default that is said is told from one that is left out.
+    The function is called with the keywords that its caller gave, and no others: it can tell a value
+    that was given from one that was left out, even where it is the default.
     """
 
     def decorate(declared: _Declared) -> _Declared:
@@ -41,7 +42,7 @@ def _implemented_by(function: Callable[..., Any]) -> Callable[[_Declared], _Decl
 
 
 def _train(dataset: Any, **given: Any) -> Booster:
-    """Do what `train` was asked for; what is given is only what its caller has said."""
+    """Train, with the keywords that the caller of `train` gave."""
     refuse_unknown(given, TRAININGS["train"])
     options = train_options(given)
     if options["workers"] is not None or (

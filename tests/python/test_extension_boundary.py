@@ -1,4 +1,4 @@
-"""The door to the core: threads, forks, signals and the interpreter lock."""
+"""The boundary to the extension: threads, forks, signals and the interpreter lock."""
 
 import os
 import signal
