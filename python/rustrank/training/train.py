@@ -450,6 +450,8 @@ def train(
     >>> booster.score(data.X).shape == data.y.shape
     True
     """
+    # Never reached: `_implemented_by` puts the implementation in place of this body, which is here for
+    # its signature and documentation.
     raise NotImplementedError
 
 
