@@ -345,7 +345,7 @@ def test_what_workers_cannot_do_is_said_before_they_start(folder: Path) -> None:
         ({"mode": "sums"}, 'mode is not known: got "sums", expected "histogram"'),
         ({"on_loss": "weep"}, 'on_loss is not known: got "weep"'),
         ({"deadline": 0}, "deadline is out of range: got 0"),
-        ({"workers": 0}, "workers.*: got 0"),
+        ({"workers": 0}, "workers: got 0"),
     ):
         options: dict[str, Any] = {"dataset": folder / "s2", "workers": 2, **given}
         with pytest.raises((rr.ParamError, TypeError), match=wrong):
