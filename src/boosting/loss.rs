@@ -103,7 +103,12 @@ impl TrainingLoss {
     }
 
     /// Makes the error of an objective refer to the caller's rows and queries.
-    pub(super) fn with_caller_rows<T>(&self, rows: &[u32], query_of: &[u32], result: Result<T>) -> Result<T> {
+    pub(super) fn with_caller_rows<T>(
+        &self,
+        rows: &[u32],
+        query_of: &[u32],
+        result: Result<T>,
+    ) -> Result<T> {
         if self.is_ours {
             result.map_err(|error| error.with_caller_rows(rows, query_of))
         } else {
