@@ -67,6 +67,49 @@ impl ParamType for Augment {
     }
 }
 
+/// Which pairs count, by the better rank of the two docs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PairsTo {
+    /// As is usual for the objective: all pairs for `ranknet`, those to rank 30 for `lambdamart`.
+    Auto,
+    /// All pairs.
+    All,
+    /// Those with a doc of at most this rank.
+    Rank(usize),
+}
+
+impl PairsTo {
+    /// The largest rank for an objective; `None` for all pairs.
+    fn rank(self, kind: ObjectiveKind) -> Option<usize> {
+        match self {
+            Self::Auto => (kind != ObjectiveKind::RankNet).then_some(30),
+            Self::All => None,
+            Self::Rank(rank) => Some(rank),
+        }
+    }
+}
+
+impl ParamType for PairsTo {
+    const KIND: ParamKind = usize::KIND;
+    const IS_OPTIONAL: bool = true;
+
+    fn read(value: &ParamValue) -> Option<Self> {
+        match value {
+            ParamValue::None => Some(Self::All),
+            ParamValue::Text(text) if text == "auto" => Some(Self::Auto),
+            value => usize::read(value).map(Self::Rank),
+        }
+    }
+
+    fn value(&self) -> ParamValue {
+        match self {
+            Self::Auto => ParamValue::Text("auto".to_owned()),
+            Self::All => ParamValue::None,
+            Self::Rank(rank) => rank.value(),
+        }
+    }
+}
+
 choices! {
     /// Whether a pair's gradient depends on how far apart its scores are; see [`PairNormaliser`].
     pub enum PairScale {
@@ -94,8 +137,9 @@ parameters! {
         /// For `lambdamart`: the metric whose changes weigh pairs; by default the first `metric`, at
         /// all ranks.
         pub objective_metric: Option<String> = None;
-        /// Pairs count if one of their docs has at most this rank; None for all.
-        pub pairs_to: Option<usize> = Some(30), within RANK,
+        /// Pairs count if one of their docs has at most this rank; None for all. By default (`"auto"`) to
+        /// rank 30, and all for `ranknet`.
+        pub pairs_to: PairsTo = PairsTo::Auto, within RANK, typed "int | str | None",
             elsewhere "lambdarank_truncation_level lambdarank_num_pair_per_sample";
         /// The steepness of the sigmoid.
         pub sigma: f64 = 1.0, within SCALE;
@@ -144,7 +188,7 @@ impl LossOptions {
         let is_tuned = kind == ObjectiveKind::LambdaRank;
         let scale = self.noise_scale.unwrap_or(if is_tuned { 1.0 } else { 0.0 });
         let lambda = LambdaOptions {
-            pairs_to: self.pairs_to,
+            pairs_to: self.pairs_to.rank(kind),
             sigma: self.sigma,
             pair_normaliser: match self.pair_normaliser {
                 PairScale::Auto if is_tuned => PairNormaliser::ScoreGap,

@@ -16,7 +16,7 @@ use crate::neural;
 use crate::schema::{Foreign, ParamRange, ParamValue, parameter_groups, parameters};
 use crate::tree::{CategoryOptions, GrowOptions};
 
-pub use loss::{LabelOptions, LossName, LossOptions, PairScale};
+pub use loss::{LabelOptions, LossName, LossOptions, PairScale, PairsTo};
 pub use presets::Preset;
 pub use rounds::{KnownNames, SamplingOptions, SamplingRule, StepKind, StepOptions};
 pub use run::{LimitOptions, OnLoss, RunOptions, WorkerOptions};

@@ -4,10 +4,12 @@ use crate::boosting::BoostingParams;
 use crate::schema::{ParamValue, Parameters, choices};
 use crate::tree::{Criterion, GrowOptions, TreeShape};
 
-use super::{LossOptions, PairScale};
+use super::{LossOptions, PairScale, PairsTo};
 
 choices! {
-    /// Parameters that go together.
+    /// Parameters that go together. The presets of papers set what their paper says and nothing else.
+    /// They have in common: lambdas of all pairs, without noise and normaliser; splits by least squares;
+    /// leaf values by Newton's step (Burges 2010, section 7).
     pub enum Preset {
         /// To adapt a base to a small sample of another market: at each node 0.7 of the docs and of the
         /// features (Gao et al. 2009, section 5.3); and the trees of Wu et al. 2008, shallow and
@@ -17,53 +19,79 @@ choices! {
         /// real sets (`benches/RESULTS.md`), where the datasets had the ranks of values within their
         /// queries too.
         Noisy = "noisy",
-        /// As in Wu et al. 2008, section 5.2, and Gao et al. 2009: 500 trees of 20 leaves, splits by
-        /// least squares, and lambdas as they are.
-        Paper = "paper",
+        /// `LambdaSMART` of Wu, Burges, Svore and Gao 2008, section 5.2: 500 trees of 20 leaves, rate
+        /// 0.1. For `LambdaMART`, without a base, the same section has 1000 trees, of 10 leaves on the
+        /// artificial data and of 15 on Web-1.
+        Wu2008 = "wu2008",
+        /// `LambdaMART` as the algorithm of Burges 2010, section 7, has it. That paper gives no sizes, so
+        /// the number of trees, their leaves and the rate stay at their defaults.
+        Burges2010 = "burges2010",
+        /// `LambdaSMART` of Gao et al. 2009, sections 5.2 and 5.3: 500 trees of 20 leaves, rate 0.5, and
+        /// at each node 0.7 of the docs and of the features.
+        Gao2009 = "gao2009",
+        /// The central `LambdaMART` of Svore and Burges 2011, section 1.5.3, Figure 1.3: 1000 trees of 200
+        /// leaves, rate 0.1.
+        Svore2011 = "svore2011",
+        /// `LambdaMART` of Burges et al. 2011, section 4.2, in the ensemble that won the Yahoo! challenge
+        /// of 2010: 3000 trees. The paper chose leaves from 50 to 400 and rates from 0.01 to 0.5 on
+        /// validation sets and does not name the best: 110 leaves and rate 0.05 are of its grid.
+        Yahoo2010 = "yahoo2010",
     }
 }
 
 impl Preset {
     /// The parameters that it sets, by name.
     pub fn values(self) -> Vec<(&'static str, ParamValue)> {
-        let (mut boosting, mut loss) = (BoostingParams::default(), LossOptions::default());
-        let tree = match self {
+        match self {
             Self::Robust => {
-                boosting.learning_rate = 0.05;
-                GrowOptions {
+                let boosting = BoostingParams { learning_rate: 0.05, ..BoostingParams::default() };
+                let tree = GrowOptions {
                     num_leaves: 15,
                     max_depth: Some(5),
                     features_per_node: 0.7,
                     rows_per_node: 0.7,
                     ..GrowOptions::default()
-                }
+                };
+                [changed(&boosting), changed(&tree)].concat()
             }
             Self::Noisy => {
-                loss.pair_normaliser = PairScale::None;
-                loss.noise_copies = 2;
-                GrowOptions {
+                let loss = LossOptions {
+                    pair_normaliser: PairScale::None,
+                    noise_copies: 2,
+                    ..LossOptions::default()
+                };
+                let tree = GrowOptions {
                     tree_shape: TreeShape::Symmetric,
                     num_leaves: 16,
                     l2: 3.0,
                     features_per_tree: 0.7,
                     random_strength: 1.0,
                     ..GrowOptions::default()
-                }
+                };
+                [changed(&tree), changed(&loss)].concat()
             }
-            Self::Paper => {
-                boosting.num_trees = 500;
-                loss = LossOptions { pairs_to: None, ..LossOptions::plain() };
-                GrowOptions {
-                    num_leaves: 20,
-                    criterion: Criterion::LeastSquares,
-                    features_per_node: 0.7,
-                    rows_per_node: 0.7,
-                    ..GrowOptions::default()
-                }
+            Self::Burges2010 => of_papers(),
+            Self::Wu2008 => [of_papers(), sizes(500, 20, 0.1)].concat(),
+            Self::Svore2011 => [of_papers(), sizes(1000, 200, 0.1)].concat(),
+            Self::Yahoo2010 => [of_papers(), sizes(3000, 110, 0.05)].concat(),
+            Self::Gao2009 => {
+                let share = [("features_per_node", 0.7.into()), ("rows_per_node", 0.7.into())];
+                [of_papers(), sizes(500, 20, 0.5), share.to_vec()].concat()
             }
-        };
-        [changed(&boosting), changed(&tree), changed(&loss)].concat()
+        }
     }
+}
+
+/// `LambdaMART` as all its papers have it.
+fn of_papers() -> Vec<(&'static str, ParamValue)> {
+    let loss = LossOptions { pairs_to: PairsTo::All, ..LossOptions::plain() };
+    let tree = GrowOptions { criterion: Criterion::LeastSquares, ..GrowOptions::default() };
+    [changed(&tree), changed(&loss)].concat()
+}
+
+/// Trees, their leaves and the learning rate; said even where they are the defaults.
+fn sizes(trees: u32, leaves: u32, rate: f64) -> Vec<(&'static str, ParamValue)> {
+    vec![("num_trees", trees.into()), ("num_leaves", leaves.into()), ("learning_rate", rate.into())]
 }
 
 /// The parameters of a group that are not the default.

@@ -57,8 +57,12 @@ parameters! {
         /// judgements, symmetric trees whose splits are left to chance a little, and pairs as they are
         /// (`noisy`: best with `rr.Dataset(..., query_ranks=True)`); to adapt a base to a small sample
         /// of another market, shallow trees, small steps and at each node 0.7 of its docs and of the
-        /// features (`robust`); or `LambdaSMART` as in the papers, with 500 trees of 20 leaves split by
-        /// least squares, the same draws, and lambdas of all pairs as they are (`paper`).
+        /// features (`robust`). Or as a paper has it: lambdas of all pairs without noise and normaliser,
+        /// splits by least squares, and of `LambdaSMART` in Wu et al. 2008, 500 trees of 20 leaves, rate
+        /// 0.1 (`wu2008`); of Burges 2010, that alone (`burges2010`); of Gao et al. 2009, 500 trees of 20
+        /// leaves, rate 0.5, at each node 0.7 of its docs and of the features (`gao2009`); of Svore and
+        /// Burges 2011, 1000 trees of 200 leaves, rate 0.1 (`svore2011`); of the winner of the Yahoo!
+        /// challenge, 3000 trees of 110 leaves, rate 0.05 (`yahoo2010`).
         pub preset: Option<Preset> = None;
         /// Whether to show a progress bar; lines of text where standard error is no terminal.
         pub progress: bool = false, elsewhere "verbose verbosity verbose_eval silent";

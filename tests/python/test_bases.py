@@ -188,12 +188,12 @@ def test_presets_give_way_to_what_is_said() -> None:
     assert robust.params["num_leaves"] == "4"
     assert robust.params["rows_per_node"] == robust.params["features_per_node"] == "0.7"
     assert robust.params["learning_rate"] == "0.05"
-    paper = rr.train(train, preset="paper", num_trees=2)
+    paper = rr.train(train, preset="wu2008", num_trees=2)
     assert paper.params["criterion"] == "least_squares"
     assert (paper.params["pair_normaliser"], paper.params["noise_scale"]) == ("none", "0")
     assert paper.params["pairs_to"] == "none"
     noisy = rr.train(train, preset="noisy", num_trees=2)
     assert noisy.params["tree_shape"] == "symmetric"
     assert (noisy.params["random_strength"], noisy.params["pair_normaliser"]) == ("1", "none")
-    with pytest.raises(rr.ParamError, match="expected one of robust, noisy, paper"):
+    with pytest.raises(rr.ParamError, match="expected one of robust, noisy, wu2008"):
         rr.train(train, preset="fast")

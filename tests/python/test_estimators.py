@@ -231,8 +231,8 @@ def test_a_model_of_any_kind_can_be_gone_on_from() -> None:
 
 
 def test_presets_and_kinds_of_losses_are_passed_on() -> None:
-    paper = rr.LambdaMART(preset="paper", n_estimators=3, learning_rate=0.1).fit(X, Y, qid=QID)
-    by_hand = rr.train(rr.Dataset(X, Y, qid=QID), preset="paper", num_trees=3)
+    paper = rr.LambdaMART(preset="wu2008", n_estimators=3, learning_rate=0.1).fit(X, Y, qid=QID)
+    by_hand = rr.train(rr.Dataset(X, Y, qid=QID), preset="wu2008", num_trees=3)
     assert paper.booster_ == by_hand
     ordinal = small(rr.McRank, ordinal=True).fit(X, Y, qid=QID)
     assert ordinal.booster_ != small(rr.McRank).fit(X, Y, qid=QID).booster_

@@ -75,7 +75,7 @@ class QueryOptions(TreeOptions, total=False):
 class PairOptions(QueryOptions, total=False):
     """Options of losses on pairs."""
 
-    pairs_to: int | None
+    pairs_to: int | str | None
     sigma: float
     tied_pairs: str
 
@@ -122,7 +122,7 @@ class RankNetOptions(TypedDict, total=False):
     metric: str | Sequence[str]
     n_jobs: int | None
     progress: bool
-    pairs_to: int | None
+    pairs_to: int | str | None
     sigma: float
     augment: tuple[float, int] | str | None
     gain: Any
@@ -149,7 +149,7 @@ class LambdaBoostOptions(TypedDict, total=False):
     progress: bool
     objective: str
     objective_metric: str | None
-    pairs_to: int | None
+    pairs_to: int | str | None
     sigma: float
     gain: Any
     relevant_from: float | None

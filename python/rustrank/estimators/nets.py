@@ -211,7 +211,7 @@ class RankNet(_Net):
     _kind = "ranknet"
     _defaults: ClassVar[dict[str, Any]] = {
         name: value for name, value in _OPTIONS.items() if name != "objective_metric"
-    } | {"pairs_to": None}
+    }
 
     def __init__(self, **options: Unpack[RankNetOptions]) -> None:
         super().__init__(**options)

@@ -79,7 +79,7 @@ def train(
     seed: int = 0,
     objective: str | Callable[..., Any] = "lambdamart",
     objective_metric: str | None = None,
-    pairs_to: int | None = 30,
+    pairs_to: int | str | None = "auto",
     sigma: float = 1.0,
     pair_normaliser: str = "auto",
     gap_offset: float = 0.3,
@@ -254,8 +254,9 @@ def train(
     objective_metric : str, optional
         For ``lambdamart``: the metric whose changes weigh pairs; by default the first ``metric``,
         at all ranks.
-    pairs_to : int or None, default 30
-        Pairs count if one of their docs has at most this rank; None for all. Within: from 1.
+    pairs_to : int | str or None, default "auto"
+        Pairs count if one of their docs has at most this rank; None for all. By default
+        (``"auto"``) to rank 30, and all for ``ranknet``. Within: from 1.
     sigma : float, default 1.0
         The steepness of the sigmoid. Within: from 1e-06 to 1000000.
     pair_normaliser : {"auto", "none", "score_gap"}, default "auto"
@@ -377,13 +378,17 @@ def train(
         A booster to go on from, of which the result is part: one trained on the same bins, or any
         that the datasets were made with (``base=``) or whose scores they have as their
         ``base_score``. By default the base that the training set was made with.
-    preset : {"robust", "noisy", "paper"}, optional
+    preset : {"robust", "noisy", "wu2008", "burges2010", "gao2009", "svore2011", "yahoo2010"}, optional
         Options that go together; what is given besides wins over them. For small sets of noisy
         judgements, symmetric trees whose splits are left to chance a little, and pairs as they are
         (``noisy``: best with ``rr.Dataset(..., query_ranks=True)``); to adapt a base to a small
         sample of another market, shallow trees, small steps and at each node 0.7 of its docs and of
-        the features (``robust``); or ``LambdaSMART`` as in the papers, with 500 trees of 20 leaves
-        split by least squares, the same draws, and lambdas of all pairs as they are (``paper``).
+        the features (``robust``). Or as a paper has it: lambdas of all pairs without noise and
+        normaliser, splits by least squares, and of ``LambdaSMART`` in Wu et al. 2008, 500 trees of
+        20 leaves, rate 0.1 (``wu2008``); of Burges 2010, that alone (``burges2010``); of Gao et al.
+        2009, 500 trees of 20 leaves, rate 0.5, at each node 0.7 of its docs and of the features
+        (``gao2009``); of Svore and Burges 2011, 1000 trees of 200 leaves, rate 0.1 (``svore2011``);
+        of the winner of the Yahoo! challenge, 3000 trees of 110 leaves, rate 0.05 (``yahoo2010``).
     progress : bool, default False
         Whether to show a progress bar; lines of text where standard error is no terminal.
     callbacks : Callable[[Round], object] | Sequence[Callable[[Round], object]], optional

@@ -159,7 +159,7 @@ def preset_training(**options: Any) -> Result:
     return model(rr.train(clean().dataset(), **options), held())
 
 
-for _name in ("noisy", "robust", "paper"):
+for _name in ("noisy", "robust", "wu2008", "burges2010", "gao2009", "svore2011", "yahoo2010"):
     case(f"preset {_name}", preset=_name, num_trees=6, min_leaf_docs=5)(preset_training)
     case(f"preset {_name} and more", preset=_name, num_trees=4, num_leaves=5)(preset_training)
 for _name, _options in TRAINED.items():

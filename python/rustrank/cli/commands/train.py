@@ -243,6 +243,8 @@ def _value(one: Parameter, text: str) -> Any:
     """Read a value of the kind that the parameter takes."""
     if text == "none" and one.is_optional and "none" not in one.choices:
         return None
+    if text == one.default:
+        return text
     if one.group == "limits":
         return _json(one.name, text if text[:1] in ("[", "{") else f"[{text}]")
     kind = _KINDS.get(one.name, one.kind)
