@@ -3,7 +3,7 @@
 use super::{DocSampling, Dropout, StepRule};
 use crate::error::{Error, Result};
 use crate::schema::{ParamRange, Parameter, Parameters, parameters};
-use crate::tree::{CategoryOptions, Constraints, Criterion, GrowOptions};
+use crate::tree::{CategoryOptions, Constraints, Criterion, GrowOptions, LeafValues};
 
 parameters! {
     /// How many trees, how large their steps, and what each may see.
@@ -77,6 +77,11 @@ impl BoostingParams {
         if by_squares && self.doc_sampling != DocSampling::Uniform {
             let what = "least squares counts docs, and docs chosen by their gradients do not count";
             return Err(Error::param("doc_sampling", what).hint("criterion=\"second_order\""));
+        }
+        if self.grow.leaf_values == LeafValues::Mean && self.doc_sampling != DocSampling::Uniform {
+            let what =
+                "mean leaf values count docs, and docs chosen by their gradients do not count";
+            return Err(Error::param("doc_sampling", what).hint("leaf_values=\"newton\""));
         }
         self.step.check()?;
         self.dropout.as_ref().map_or(Ok(()), Dropout::check)?;

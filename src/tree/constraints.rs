@@ -12,7 +12,7 @@
 use super::categorical::CategoryOptions;
 use super::features::{FeatureSet, FeatureSlots};
 use super::grower::OpenLeaf;
-use super::options::{Criterion, GrowOptions};
+use super::options::{Criterion, GrowOptions, LeafValues};
 use super::packed_gradients::{GradientScale, GradientSums};
 use super::split_search::{SplitCandidate, SplitTest};
 use crate::binning::Binning;
@@ -51,6 +51,12 @@ impl Constraints {
             return Err(Error::param("monotone", what)
                 .got("criterion \"least_squares\"")
                 .expected("\"second_order\""));
+        }
+        if !self.monotone.is_empty() && options.leaf_values == LeafValues::Mean {
+            let what = "monotone needs the leaf values that splits are chosen by";
+            return Err(Error::param("monotone", what)
+                .got(format!("leaf_values=\"{}\"", options.leaf_values))
+                .expected("leaf_values=\"newton\""));
         }
         check_unique("monotone", self.monotone.iter().map(|&(f, _)| f), num_features)?;
         let categorical =

@@ -2,7 +2,7 @@
 
 use super::constraints::ValueBounds;
 use super::grower::{Grower, OpenLeaf, TreeGrowth};
-use super::options::Criterion;
+use super::options::{Criterion, LeafValues};
 use super::packed_gradients::{GradientScale, GradientSums};
 use crate::error::Result;
 use crate::exact_sum::{ExactSum, WORDS};
@@ -77,11 +77,14 @@ impl Grower {
         leaf_values
     }
 
-    /// The Newton step of a node, smoothed towards its parent's value, within its bounds.
+    /// The step of a node, smoothed towards its parent's value, within its bounds.
     fn node_value(&self, node: &NodeTotals, parent: Option<f64>, scale: &GradientScale) -> f64 {
-        let value = -(node.grad as f64) * scale.grad / (node.hess + self.options.l2);
-        let is_sound = node.hess >= self.options.min_leaf_hess && value.is_finite();
-        let own = if is_sound { value } else { 0.0 };
+        let (weight, least) = match self.options.leaf_values {
+            LeafValues::Newton => (node.hess, self.options.min_leaf_hess),
+            LeafValues::Mean => (node.docs as f64, 1.0),
+        };
+        let value = -(node.grad as f64) * scale.grad / (weight + self.options.l2);
+        let own = if weight >= least && value.is_finite() { value } else { 0.0 };
         let smooth = self.options.path_smooth;
         let value = match parent {
             Some(parent) if smooth > 0.0 => {

@@ -48,6 +48,6 @@ pub use binned_tree::BinnedTree;
 pub use categorical::CategoryOptions;
 pub use constraints::{Constraints, MonotoneDirection};
 pub use grower::{Grower, TrainingTable, TreeJob};
-pub use options::{Criterion, GrowOptions, TreeShape};
+pub use options::{Criterion, GrowOptions, LeafValues, TreeShape};
 pub(crate) use reducer::{GrowthReducer, LocalReducer, REDUCER_ROOM};
 pub(crate) use split_search::{SearchResult, SplitCandidate, SplitTest};

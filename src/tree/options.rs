@@ -34,6 +34,18 @@ choices! {
     }
 }
 
+choices! {
+    /// What the value of a leaf is.
+    #[derive(Default)]
+    pub enum LeafValues {
+        /// Newton's step: the sum of the negative gradients over the sum of the hessians.
+        #[default]
+        Newton = "newton",
+        /// The mean of the negative gradients, as in a regression tree.
+        Mean = "mean",
+    }
+}
+
 parameters! {
     /// What bounds a tree, and what it may see.
     pub struct GrowOptions in "tree" {
@@ -69,6 +81,11 @@ parameters! {
         /// What splits are chosen by: what the Newton steps of both sides take off the loss, or the
         /// squared error against the negative gradients, as in the papers.
         pub criterion: Criterion = Criterion::SecondOrder;
+        /// What the value of a leaf is: Newton's step for its docs, or the mean of their negative
+        /// gradients. Means are small: they are meant for `step="exact"`, which finds the length of a
+        /// tree's step (Wu et al. 2008, section 5.6), and for losses whose hessians say nothing. Not for
+        /// `monotone`, nor for docs that are chosen by their gradients.
+        pub leaf_values: LeafValues = LeafValues::Newton, elsewhere "leaf_estimation_method";
         /// The share of the features that a tree looks at.
         pub features_per_tree: f64 = 1.0, within ParamRange::above(0.0).to(1.0),
             elsewhere "colsample_bytree feature_fraction rsm max_features";

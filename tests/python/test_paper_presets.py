@@ -67,7 +67,9 @@ def best_split(rows: Any, lambdas: Any, least: int) -> Leaf:
     return leaf
 
 
-def slow_lambdamart(trees: int, leaves: int, rate: float, least: int = 20) -> NDArray[np.float64]:
+def slow_lambdamart(
+    trees: int, leaves: int, rate: float, least: int = 20, mean_leaves: bool = False
+) -> NDArray[np.float64]:
     """Return the scores of LambdaMART: the algorithm at the end of Burges 2010, section 7."""
     scores = START.copy()
     for _ in range(trees):
@@ -84,7 +86,8 @@ def slow_lambdamart(trees: int, leaves: int, rate: float, least: int = 20) -> ND
             sides = (chosen.rows[chosen.split], chosen.rows[~chosen.split])
             tree.extend(best_split(rows, lambdas, least) for rows in sides)
         for leaf in tree:
-            scores[leaf.rows] += rate * lambdas[leaf.rows].sum() / weights[leaf.rows].sum()
+            weight = len(leaf.rows) if mean_leaves else weights[leaf.rows].sum()
+            scores[leaf.rows] += rate * lambdas[leaf.rows].sum() / weight
     return scores
 
 
@@ -107,11 +110,50 @@ def test_a_preset_trains_what_its_paper_writes(preset: str, leaves: int, rate: f
     assert np.abs(default - slow).max() > 0.01
 
 
+def test_leaf_values_can_be_mean_lambdas() -> None:
+    train = rr.Dataset(X, Y, qid=QID, base_score=START)
+    options: dict[str, Any] = {"preset": "wu2008", "num_trees": 3, "leaf_values": "mean"}
+    ours = rr.train(train, learning_rate=5, **options)
+    slow = slow_lambdamart(3, 20, 5, mean_leaves=True)
+    np.testing.assert_allclose(ours.score(X) + START, slow, rtol=0, atol=1e-5)
+    assert ours.params["leaf_values"] == "mean"
+    with pytest.raises(rr.ParamError, match="monotone needs the leaf values"):
+        rr.train(train, monotone={0: 1}, leaf_values="mean")
+    with pytest.raises(rr.ParamError, match="mean leaf values count docs"):
+        rr.train(train, doc_sampling="importance", docs_per_tree=0.5, leaf_values="mean")
+
+
+def test_the_papers_exact_step_is_the_best_weight_of_mean_lambdas() -> None:
+    # Wu et al. 2008, section 5.6: one weight from 0.1 to 100 for the whole tree.
+    train = rr.Dataset(X, Y, qid=QID, base_score=START)
+    options: dict[str, Any] = {"preset": "wu2008", "num_trees": 1, "leaf_values": "mean"}
+    outputs = rr.train(train, learning_rate=1, **options).score(X)
+    ours = rr.train(train, learning_rate=1, step="exact", **options).score(X)
+    same = QID[:, None] == QID
+    with np.errstate(divide="ignore", invalid="ignore"):
+        crossings = (START[:, None] - START) / (outputs - outputs[:, None])
+    at = np.unique(crossings[same & np.isfinite(crossings)])
+    at = np.concatenate([[0.1], at[(at > 0.1) & (at < 100)], [100]])
+    values = [
+        float(rr.evaluate(START + alpha * outputs, Y, qid=QID, metrics="ndcg@10")["ndcg@10"])
+        for alpha in (at[1:] + at[:-1]) / 2
+    ]
+    found = float(rr.evaluate(START + ours, Y, qid=QID, metrics="ndcg@10")["ndcg@10"])
+    assert found == pytest.approx(max(values), abs=1e-12)
+    assert max(values) > min(values)
+    moved = outputs != 0
+    alphas = ours[moved] / outputs[moved]
+    np.testing.assert_allclose(alphas, alphas[0], rtol=1e-6)
+    best = int(np.argmax(values))
+    assert at[best] <= alphas[0] <= at[best + 1]
+
+
 def test_sizes_of_papers() -> None:
     train = rr.Dataset(X, Y, qid=QID)
     trees = {"wu2008": 500, "burges2010": 100, "gao2009": 500, "svore2011": 1000, "yahoo2010": 3000}
     for preset, expected in trees.items():
-        assert rr.LambdaMART(preset=preset).n_estimators == expected
+        ranker: Any = rr.LambdaMART(preset=preset)
+        assert ranker.n_estimators == expected
     gao = rr.train(train, preset="gao2009", num_trees=1).params
     assert (gao["num_leaves"], gao["learning_rate"]) == ("20", "0.5")
     assert gao["rows_per_node"] == gao["features_per_node"] == "0.7"

@@ -85,21 +85,34 @@ def test_mcrank_prints_a_table_beside_the_papers(tmp_path: Path) -> None:
     said = run("mcrank.py", "--scale", "tiny", "--picture", picture)
     assert "McRank: " in said
     assert "| 87.9 (0.16) |" in said, "the paper's LambdaMART"
-    assert "order: ndcg@10 λ-MART > McRank > λ-Rank" in said
-    assert held(said)["λ-MART beats McRank, at 10, 3 and 1"] == "held"
+    assert "order: ndcg@10 McRank > λ-MART > λ-Rank" in said
+    # With so few rounds, McRank's five trees a round are ahead of the paper's LambdaMART.
+    assert held(said)["λ-MART beats McRank, at 10, 3 and 1"] == "did not hold"
+    assert held(said)["our default beats McRank, at 10, 3 and 1"] == "held"
     assert picture.stat().st_size > 1000
+
+
+def test_mcrank_reads_noisy_and_real_data_and_asks_what_decides(tmp_path: Path) -> None:
+    said = run("mcrank.py", "--scale", "tiny", "--data", "noisy", "--queries", 80, "--study")
+    assert said.count("| least_squares |") == said.count("| second_order |") == 6
+    for part in range(1, 6):
+        rr.datasets.make_polynomial(30, seed=part).to_letor(tmp_path / f"part{part}.txt")
+    said = run("mcrank.py", "--scale", "tiny", "--data", tmp_path)
+    assert "| 69.3 (0.46) |" in said, "the paper's LambdaMART on Web-1"
 
 
 def test_the_exact_step_is_drawn_beside_newtons(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / "figure3.png"
-    said = run("exact_step.py", picture, "--queries", 800, "--trees", 60, "--draws", 3)
+    said = run("exact_step.py", picture, "--queries", 800, "--trees", 60, "--draws", 2)
     found = held(said)
     for of in ("train", "test"):
-        # The paper's Newton curve is that of its rate of 0.1; whole Newton steps are level with the exact
-        # one at every scale: see benches/RESULTS.md.
-        assert found[f"the exact step converges faster than Newton, rate 0.1, {of}"] == "held"
-        assert f"the exact step converges faster than Newton, rate 1, {of}" in found
+        for step in ("exact, as in the paper", "exact on Newton leaves"):
+            for newton in ("Newton, rate 0.1", "Newton, rate 1"):
+                assert f"the step '{step}' converges faster than '{newton}', {of}" in found
+    # The paper's Newton curve is that of its rate of 0.1.
+    claim = "the step 'exact on Newton leaves' converges faster than 'Newton, rate 0.1', train"
+    assert found[claim] == "held"
     assert picture.stat().st_size > 1000
 
 

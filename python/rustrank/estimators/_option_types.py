@@ -28,6 +28,7 @@ class TreeOptions(TypedDict, total=False):
     path_smooth: float
     min_reduction: float
     criterion: str
+    leaf_values: str
     features_per_tree: float
     features_per_node: float
     rows_per_node: float

@@ -72,6 +72,7 @@ def train(
     path_smooth: float = 0.0,
     min_reduction: float = 0.0,
     criterion: str = "second_order",
+    leaf_values: str = "newton",
     features_per_tree: float = 1.0,
     features_per_node: float = 1.0,
     rows_per_node: float = 1.0,
@@ -230,6 +231,11 @@ def train(
     criterion : {"second_order", "least_squares"}, default "second_order"
         What splits are chosen by: what the Newton steps of both sides take off the loss, or the
         squared error against the negative gradients, as in the papers.
+    leaf_values : {"newton", "mean"}, default "newton"
+        What the value of a leaf is: Newton's step for its docs, or the mean of their negative
+        gradients. Means are small: they are meant for ``step="exact"``, which finds the length of a
+        tree's step (Wu et al. 2008, section 5.6), and for losses whose hessians say nothing. Not
+        for ``monotone``, nor for docs that are chosen by their gradients.
     features_per_tree : float, default 1.0
         The share of the features that a tree looks at. Within: above 0, up to 1.
     features_per_node : float, default 1.0

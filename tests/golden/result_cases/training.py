@@ -112,6 +112,7 @@ TRAINED: dict[str, dict[str, Any]] = {
     "tied_pairs drawn": {"tied_pairs": "drawn", "noise_scale": 0.0},
     "tied_pairs expected": {"noise_scale": 0.0, "pairs_to": 3, "objective_metric": "ndcg@5"},
     "pairs_to": {"pairs_to": 5},
+    "leaf_values mean": {"leaf_values": "mean", "step": "exact", "learning_rate": 1},
     "sigma": {"sigma": 2.5},
     "pair_normaliser none": {"pair_normaliser": "none"},
     "pair_normaliser score_gap": {"pair_normaliser": "score_gap", "objective": "ranknet"},
