@@ -1,36 +1,38 @@
-"""Data-distributed boosting: figures 1.4 to 1.6 of Svore and Burges (2011), tried on one machine.
+"""Data-distributed boosting: Figures 1.4 to 1.6 and Table 1.1 of Svore and Burges (2011).
 
-Docs are split by queries among K workers. In each round a worker grows a tree from its own docs alone: each of
-them, of which the tree is taken that is best on the docs of the others (full selection), or one that is drawn
-(sample selection). What is communicated is a tree, however many docs there are. Here the workers are
-parts of one process, since what is asked is how good the rankers become, not how fast: workers of their own
-are `rustrank.train`'s business. The paper's feature-distributed LambdaMART gives the model of one machine, byte for
-byte, and so has nothing to show here.
+Documents are split by queries among K workers: processes that `rustrank.train` starts with MPI, as users do.
+In each round a worker grows a tree from its own documents: each of them, of which the tree is taken that
+is best on the documents of the others (full selection), or one that is drawn (sample selection). A tree is
+all that is communicated. The paper's feature-distributed LambdaMART gives the model of one machine, byte
+for byte, and so has no place in figures of accuracy; times are in `workers.py`.
 
-    python examples/papers/distributed.py [--scale tiny|small|paper] [--figure figure.png]
+Three set-ups, as in section 1.5: every worker has so many queries, so that K workers have K times as many
+(Figure 1.4); the same with shards that overlap, each worker having the next one's queries too (Figure
+1.5); and all queries divided by K (Figure 1.6). LambdaMART is the paper's (``preset="svore2011"``: lambdas of
+all pairs, splits by least squares), smaller.
 
-The paper's figures have no numbers in print; its findings are printed with what we find.
+    python examples/papers/distributed.py [--scale tiny|small|paper] [--sweep] [--figure figure.png]
+
+``--sweep`` tries several rates and leaves in each cell, chooses by the validation queries, and prints Table
+1.1; without it, all cells have the same. The paper's figures have no numbers in print; its findings are printed
+with what we find. It needs ``pip install 'rustrank[mpi]'``.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
 
 import rustrank as rr
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-Docs = rr.datasets.Ranking
 METRIC = "ndcg@10"
+MODES = {"full": "full-selection", "sample": "sample-selection"}
 
 
 @dataclass(frozen=True)
@@ -43,134 +45,128 @@ class Scale:
     held: int
     docs: int
     rounds: int
-    leaves: int
-    rate: float
+    #: The leaves and rates of a sweep; without one, the first of each.
+    leaves: tuple[int, ...]
+    rates: tuple[float, ...]
 
 
 SCALES = {
-    "tiny": Scale(25, (1, 4), 150, 15, 30, 6, 0.15),
-    "small": Scale(100, (1, 2, 4, 8), 500, 24, 120, 10, 0.1),
+    "tiny": Scale(40, (1, 2), 150, 15, 30, (6,), (0.15,)),
+    "small": Scale(100, (1, 2, 4, 8), 500, 24, 150, (10, 5, 20), (0.1, 0.05, 0.2)),
     # Section 1.5: 3,500 queries a worker, 14,000 to validate and as many to test, 1000 rounds.
-    "paper": Scale(3500, (1, 2, 4, 8, 16, 32), 14_000, 100, 1000, 20, 0.1),
+    "paper": Scale(
+        3500, (1, 2, 4, 8, 16, 32), 14_000, 100, 1000, (20, 80, 140, 200), (0.1, 0.05, 0.3, 0.5)
+    ),
 }
 
 
-class Shard:
-    """The docs of a worker, and what they score so far."""
+@dataclass
+class Bench:
+    """Trains in each set-up, and keeps the test scores by name."""
 
-    def __init__(self, docs: Docs, like: rr.Dataset | None = None) -> None:
-        self.docs = docs
-        self.like = like or rr.Dataset(docs.X, docs.y, qid=docs.qid)
-        self.scores = np.zeros(len(docs.y))
+    folder: Path
+    scale: Scale
+    sweep: bool
+    scores: dict[str, Any] = field(default_factory=dict)
+    #: The rate and leaves that were chosen, by name.
+    chosen: dict[str, tuple[float, int]] = field(default_factory=dict)
 
-    def tree(self, scale: Scale, seed: int) -> rr.Booster:
-        """Grow a tree on top of the scores."""
-        docs = self.docs
-        data = rr.Dataset(docs.X, docs.y, qid=docs.qid, base_score=self.scores, like=self.like)
+    def __post_init__(self) -> None:
+        scale = self.scale
+        most = scale.workers[-1]
+        for name, queries, first in (
+            ("train", scale.queries * most, 0),
+            ("held", scale.held, 10**6),
+            ("test", scale.held, 2 * 10**6),
+        ):
+            docs = rr.datasets.make_web(queries, scale.docs, seed=21, first_query=first)
+            docs.to_letor(self.folder / f"{name}.txt")
+            setattr(self, name, docs)
+        self.lines = (self.folder / "train.txt").read_text().splitlines(keepends=True)
+
+    def file(self, queries: int) -> Path:
+        """Write the first so many queries of the training set."""
+        path = self.folder / f"first{queries}.txt"
+        docs = queries * self.scale.docs
+        path.write_text("".join(self.lines[:docs]))
+        return path
+
+    def train(self, name: str, queries: int, **where: Any) -> None:
+        """Train with each setting, keep that with the best value on the validation queries."""
+        scale = self.scale
+        settings = list(product(scale.rates, scale.leaves))
+        best = -1.0
+        for rate, leaves in settings if self.sweep else settings[:1]:
+            booster = self.trained(queries, num_leaves=leaves, learning_rate=rate, **where)
+            value = max(booster.history["valid"][METRIC])
+            if value > best:
+                best = value
+                self.chosen[name] = rate, leaves
+                self.scores[name] = booster.score(self.test.X)  # type: ignore[attr-defined]
+
+    def trained(self, queries: int, mode: str = "", workers: int = 1, **options: Any) -> rr.Booster:
+        """Train on the first so many queries, on one machine or on workers."""
+        file, held = self.file(queries), self.folder / "held.txt"
+        options |= {
+            "preset": "svore2011",
+            "num_trees": self.scale.rounds,
+            "early_stopping": self.scale.rounds,
+            "metric": METRIC,
+        }
+        if workers == 1:
+            train = rr.Dataset.from_letor(file)
+            return rr.train(train, valid=rr.Dataset.from_letor(held, like=train), **options)
+        shards = rr.shard(file, self.folder / f"{queries}-{workers}", shards=workers, overwrite=True)
         return rr.train(
-            data,
-            num_trees=1,
-            num_leaves=scale.leaves,
-            learning_rate=scale.rate,
-            seed=seed,
-            noise_copies=2,
+            shards, workers=workers, mode=MODES[mode], valid=held, num_threads=1, **options
         )
-
-    def value(self, more: NDArray[np.float64]) -> tuple[float, int]:
-        """Return the metric with the scores of one more tree, and the number of queries."""
-        found = rr.evaluate(self.scores + more, self.docs.y, qid=self.docs.qid, metrics=METRIC)
-        return float(found[METRIC]), found[METRIC].num_queries
-
-
-def selected(shards: Sequence[Shard], scale: Scale, number: int, full: bool) -> rr.Booster:
-    """Return the tree of a round."""
-    drawn = int(np.random.default_rng([5, number]).integers(len(shards)))
-    if not full or len(shards) == 1:
-        return shards[drawn].tree(scale, number)
-    trees = [shard.tree(scale, number) for shard in shards]
-    scores = [[tree.score(shard.docs.X) for shard in shards] for tree in trees]
-    values = []
-    for worker, of_tree in enumerate(scores):
-        others = [
-            shard.value(more)
-            for at, (shard, more) in enumerate(zip(shards, of_tree, strict=True))
-            if at != worker
-        ]
-        values.append(np.average([one for one, _ in others], weights=[n for _, n in others]))
-    return trees[int(np.argmax(values))]
-
-
-def boosted(shards: list[Docs], full: bool, scale: Scale, held: Docs, test: Docs) -> Any:
-    """Boost with a tree of a worker a round; return the test scores of the best round."""
-    first = Shard(shards[0])
-    workers = [first, *(Shard(docs, first.like) for docs in shards[1:])]
-    sets = [Shard(held, first.like), Shard(test, first.like)]
-    best, kept = -1.0, sets[1].scores
-    for number in range(scale.rounds):
-        tree = selected(workers, scale, number, full)
-        for one in (*workers, *sets):
-            one.scores = one.scores + tree.score(one.docs.X)
-        value, _ = sets[0].value(np.zeros(len(held.y)))
-        if value > best:
-            best, kept = value, sets[1].scores
-    return kept
-
-
-def central(docs: Docs, scale: Scale, held: Docs, test: Docs) -> Any:
-    """Train on one machine that has all docs."""
-    data = rr.Dataset(docs.X, docs.y, qid=docs.qid)
-    valid = rr.Dataset(held.X, held.y, qid=held.qid, like=data)
-    booster = rr.train(
-        data,
-        num_trees=scale.rounds,
-        num_leaves=scale.leaves,
-        noise_copies=2,
-        learning_rate=scale.rate,
-        valid=valid,
-        early_stopping=scale.rounds,
-    )
-    return booster.score(test.X)
-
-
-def joined(parts: Sequence[Docs]) -> Docs:
-    X, y, qid = (np.concatenate(one) for one in zip(*parts, strict=True))
-    return Docs(X, y, qid, parts[0].feature_names)
-
-
-def rotated(parts: list[Docs], each: int) -> list[Docs]:
-    """Give each worker its own part and the next ones."""
-    return [
-        joined([parts[(at + step) % len(parts)] for step in range(each)])
-        for at in range(len(parts))
-    ]
-
-
-class Tested:
-    """Test scores by the name of what was trained."""
-
-    def __init__(self, test: Docs) -> None:
-        self.test = test
-        self.scores: dict[str, Any] = {}
 
     def value(self, name: str) -> rr.MetricValue:
         """Return the metric on the test queries."""
-        found = rr.evaluate(self.scores[name], self.test.y, qid=self.test.qid, metrics=METRIC)
-        return found[METRIC]
+        test = self.test  # type: ignore[attr-defined]
+        return rr.evaluate(self.scores[name], test.y, qid=test.qid, metrics=METRIC)[METRIC]
 
     def difference(self, first: str, second: str) -> tuple[float, float]:
         """Return by how much the second is better, and the p-value."""
+        test = self.test  # type: ignore[attr-defined]
         a, b = self.scores[first], self.scores[second]
-        found = rr.compare(a, b, self.test.y, qid=self.test.qid, metrics=METRIC)[METRIC]
+        found = rr.compare(a, b, test.y, qid=test.qid, metrics=METRIC)[METRIC]
         return found.difference, found.p_randomisation
 
 
-def findings(tested: Tested, scale: Scale) -> list[str]:
+def measured(bench: Bench) -> None:
+    """Train all cells of the three figures."""
+    scale = bench.scale
     most = scale.workers[-1]
-    few, many = "one worker", f"K = {most}"
+    everything = scale.queries * most
+    for K in scale.workers:
+        grown = scale.queries * K
+        bench.train(f"central, {grown} queries", grown)
+        for mode in MODES:
+            if K == 1:
+                continue
+            spread = {"mode": mode, "workers": K}
+            bench.train(f"{mode}, K = {K}, {scale.queries} each", grown, **spread)
+            if K > 2:  # With two workers that overlap, both have everything.
+                bench.train(f"{mode}, K = {K}, overlapping", grown, overlap=1, **spread)
+            if K < most:
+                bench.train(f"{mode}, K = {K}, {everything // K} each", everything, **spread)
+    if most >= 4:
+        # Section 1.5.5: four workers with three quarters of the queries each.
+        bench.train("sample, K = 4, 75% each", everything, mode="sample", workers=4, overlap=2)
+
+
+def findings(bench: Bench) -> list[str]:
+    scale = bench.scale
+    most = scale.workers[-1]
+    each, everything = scale.queries, scale.queries * most
+    alone, central = f"central, {each} queries", f"central, {everything} queries"
     lines = []
 
     def judged(claim: str, pairs: list[tuple[str, str]], better: bool) -> None:
-        found = [tested.difference(*pair) for pair in pairs]
+        if any(name not in bench.scores for pair in pairs for name in pair):
+            return
+        found = [bench.difference(*pair) for pair in pairs]
         if better:
             held = all(difference > 0 and p < 0.05 for difference, p in found)
             wrong = any(difference < 0 and p < 0.05 for difference, p in found)
@@ -181,81 +177,96 @@ def findings(tested: Tested, scale: Scale) -> list[str]:
         said = ", ".join(f"{difference:+.4f} (p {p:.4f})" for difference, p in found)
         lines.append(f"- {claim}: **{verdict}**: {said}")
 
-    both = ("full", "sample")
-    judged(f"more workers with as many queries each help: {many} against 1 (figure 1.4)",
-           [(few, f"{how}, {many}") for how in both], True)  # fmt: skip
+    def cell(mode: str, what: str) -> str:
+        return f"{mode}, K = {most}, {what}"
+
+    judged(f"more workers with as many queries each help: {most} against 1 (figure 1.4)",
+           [(alone, cell(mode, f"{each} each")) for mode in MODES], True)  # fmt: skip
     judged("full and sample selection are alike (figures 1.4 to 1.6)",
-           [(f"full, {many}", f"sample, {many}")], False)  # fmt: skip
-    judged("one machine with all the docs is better (figure 1.4 d)",
-           [(f"{how}, {many}", f"central, {many}") for how in both], True)  # fmt: skip
+           [(cell("full", f"{each} each"), cell("sample", f"{each} each"))], False)  # fmt: skip
+    judged("one machine with all the documents is better (figure 1.4 d)",
+           [(cell(mode, f"{each} each"), central) for mode in MODES], True)  # fmt: skip
     judged("shards that overlap are better than those that do not (figure 1.5)",
-           [(f"{how}, {many}", f"{how}, overlapping, {many}") for how in both], True)  # fmt: skip
+           [(cell(mode, f"{each} each"), cell(mode, "overlapping")) for mode in MODES], True)  # fmt: skip
+    for K in scale.workers[1:-1]:
+        # The trees of a worker with so many queries, chosen among K workers or all of one.
+        own = f"central, {everything // K} queries"
+        judged(f"trees of {K} workers are better than those of one of them (figure 1.6)",
+               [(own, f"{mode}, K = {K}, {everything // K} each") for mode in MODES], True)  # fmt: skip
     judged("shards of 75% each are as good as all on one machine (section 1.5.5)",
-           [(f"central, {many}", "sample, 75% each")], False)  # fmt: skip
+           [(central, "sample, K = 4, 75% each")], False)  # fmt: skip
     return lines
 
 
-def draw(tested: Tested, scale: Scale, path: str) -> None:
+def table_of_settings(bench: Bench) -> list[str]:
+    """Return Table 1.1: the rate and leaves of each cell that were best on the validation queries."""
+    rows = ["| trained | rate | leaves |", "| --- | ---: | ---: |"]
+    rows += [f"| {name} | {rate:g} | {leaves} |" for name, (rate, leaves) in bench.chosen.items()]
+    return rows
+
+
+def draw(bench: Bench, path: str) -> None:
     import matplotlib as mpl
 
     mpl.use("agg")
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(6.5, 4), layout="constrained")
-    for kind, mark in (
-        ("full", "o-"),
-        ("sample", "s--"),
-        ("full, overlapping", "^-"),
-        ("sample, overlapping", "v--"),
-        ("central", "D:"),
-    ):
-        known = [K for K in scale.workers if f"{kind}, K = {K}" in tested.scores]
-        values = [float(tested.value(f"{kind}, K = {K}")) for K in known]
-        axes.plot(known, values, mark, label=kind, markersize=5)
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(scale.workers, [str(K) for K in scale.workers])
-    axes.set_xlabel(f"workers, {scale.queries:,} queries each")
-    axes.set_ylabel(f"{METRIC.upper()}, test")
-    axes.legend(frameon=False)
+    scale = bench.scale
+    everything = scale.queries * scale.workers[-1]
+    figure, both = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
+    each = f"{scale.queries} each"
+    panels = (
+        {"full": f"full, K = %d, {each}", "sample": f"sample, K = %d, {each}",
+         "full, overlapping": "full, K = %d, overlapping",
+         "sample, overlapping": "sample, K = %d, overlapping"},
+        {"full": "full, K = %d, %d each", "sample": "sample, K = %d, %d each"},
+    )  # fmt: skip
+    for axes, panel, title in zip(both, panels, (f"{each} (1.4, 1.5)", "all divided (1.6)"), strict=True):
+        for (label, name), mark in zip(panel.items(), ("o-", "s--", "^-", "v--"), strict=False):
+            names = {
+                K: name % ((K, everything // K) if name.count("%d") == 2 else K)
+                for K in scale.workers[1:]
+            }
+            known = [K for K, one in names.items() if one in bench.scores]
+            values = [float(bench.value(names[K])) for K in known]
+            axes.plot(known, values, mark, label=label, markersize=5)
+        grown = "1.4" in title
+        centrals = {
+            K: f"central, {scale.queries * K if grown else everything // K} queries"
+            for K in scale.workers
+        }
+        values = [float(bench.value(name)) for name in centrals.values()]
+        axes.plot(list(centrals), values, "D:", label="central", markersize=5)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(scale.workers, [str(K) for K in scale.workers])
+        axes.set_xlabel(f"workers: {title}")
+        axes.legend(frameon=False)
+    both[0].set_ylabel(f"{METRIC.upper()}, test")
     figure.savefig(path, dpi=150)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", choices=SCALES, default="small")
-    parser.add_argument("--figure", metavar="FILE", help="where to draw figures 1.4 and 1.5")
+    parser.add_argument("--sweep", action="store_true", help="choose rate and leaves in each cell")
+    parser.add_argument("--figure", metavar="FILE", help="where to draw figures 1.4 to 1.6")
     args = parser.parse_args()
     # Parts have features of one value.
     warnings.simplefilter("ignore", rr.RustrankWarning)
     scale, start = SCALES[args.scale], time.monotonic()
-
-    def some(queries: int, first: int) -> Docs:
-        return rr.datasets.make_web(queries, scale.docs, seed=21, first_query=first)
-
-    most = scale.workers[-1]
-    parts = [some(scale.queries, at * scale.queries) for at in range(most)]
-    held, test = (some(scale.held, 10**6 * (at + 1)) for at in range(2))
-    tested = Tested(test)
-    tested.scores["one worker"] = boosted(parts[:1], False, scale, held, test)
-    for workers in scale.workers[1:]:
-        mine = parts[:workers]
-        name = f"K = {workers}"
-        tested.scores[f"central, {name}"] = central(joined(mine), scale, held, test)
-        for how in ("full", "sample"):
-            full = how == "full"
-            tested.scores[f"{how}, {name}"] = boosted(mine, full, scale, held, test)
-            shards = rotated(mine, 2)
-            tested.scores[f"{how}, overlapping, {name}"] = boosted(shards, full, scale, held, test)
-    three = rotated(parts, max(1, round(0.75 * most)))
-    tested.scores["sample, 75% each"] = boosted(three, False, scale, held, test)
+    with tempfile.TemporaryDirectory() as name:
+        bench = Bench(Path(name), scale, args.sweep)
+        measured(bench)
     print(f"{METRIC}, {scale.queries:,} queries a worker, {scale.held:,} test queries\n")
     print("| trained | value | 95% interval |\n| --- | ---: | ---: |")
-    for name in tested.scores:
-        low, high = tested.value(name).interval
-        print(f"| {name} | {float(tested.value(name)):.4f} | {low:.4f} to {high:.4f} |")
-    print("\nWhat held:\n\n" + "\n".join(findings(tested, scale)))
+    for name in bench.scores:
+        low, high = bench.value(name).interval
+        print(f"| {name} | {float(bench.value(name)):.4f} | {low:.4f} to {high:.4f} |")
+    if args.sweep:
+        print("\nTable 1.1:\n\n" + "\n".join(table_of_settings(bench)))
+    print("\nWhat held:\n\n" + "\n".join(findings(bench)))
     if args.figure:
-        draw(tested, scale, args.figure)
+        draw(bench, args.figure)
     print(f"\n{time.monotonic() - start:.0f} s at scale {args.scale}")
 
 

@@ -109,7 +109,8 @@ fn check(mode: WorkerMode, dataset: &Dataset, plans: &Plans<'_>) -> Result<()> {
     if dataset.position().is_some() {
         return Err(needs_all("position").hint("the mode `features`"));
     }
-    if mode == WorkerMode::FullSelection && evaluation.described().next().is_none() {
+    let is_judged = matches!(mode, WorkerMode::FullSelection | WorkerMode::FullSelectionAll);
+    if is_judged && evaluation.described().next().is_none() {
         let what = "trees are selected by a metric";
         return Err(Error::param("metric", what).hint("give a metric"));
     }

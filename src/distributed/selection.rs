@@ -1,7 +1,7 @@
 //! Selects one of the trees that several workers grow, each from its part of the documents.
 //!
-//! Either all workers evaluate all trees on their documents by the first metric, and the best tree
-//! is selected (of equals that of the smallest rank). Or a random worker is drawn for the round,
+//! Either all workers evaluate the trees of the others on their documents by the first metric, or all
+//! trees, and the best tree is selected (of equals that of the smallest rank). Or a random worker is drawn for the round,
 //! and only that one grows a tree. Workers without documents grow none. The messages are trees and
 //! sums of a metric, whatever the number of documents (Svore and Burges, *Large-scale learning to
 //! rank using boosted decision trees*, 2012).
@@ -26,16 +26,15 @@ const OF_RANKS: u64 = 0x72_61_6e_6b_73;
 #[derive(Debug)]
 pub(super) struct SelectionReducer {
     workers: TrainingGroup,
-    /// Whether only a random worker grows a tree.
-    is_sampled: bool,
+    mode: WorkerMode,
     seed: u64,
     /// The number of documents of each worker.
     sizes: Vec<u64>,
 }
 
 impl SelectionReducer {
-    pub(super) fn new(workers: TrainingGroup, is_sampled: bool) -> Self {
-        Self { workers, is_sampled, seed: 0, sizes: Vec::new() }
+    pub(super) fn new(workers: TrainingGroup, mode: WorkerMode) -> Self {
+        Self { workers, mode, seed: 0, sizes: Vec::new() }
     }
 
     /// The rank that is drawn in a round, among workers with documents.
@@ -52,11 +51,9 @@ impl RoundReducer for SelectionReducer {
         plan: &mut TrainingPlan,
         evaluation: &mut EvaluationSets,
     ) -> Result<DataFacts> {
-        let mode =
-            if self.is_sampled { WorkerMode::SampleSelection } else { WorkerMode::FullSelection };
         self.seed = plan.params.grow.seed;
         let plans = Plans { plan, evaluation };
-        let (facts, sizes) = data_facts::of_parts(&self.workers, mode, dataset, plans)?;
+        let (facts, sizes) = data_facts::of_parts(&self.workers, self.mode, dataset, plans)?;
         self.sizes = sizes;
         Ok(facts)
     }
@@ -84,7 +81,10 @@ impl RoundReducer for SelectionReducer {
 
     fn grows_tree(&self, round: u64) -> bool {
         let rank = self.workers.group.rank();
-        if self.is_sampled { self.drawn(round) == rank } else { self.sizes[rank] > 0 }
+        match self.mode {
+            WorkerMode::SampleSelection => self.drawn(round) == rank,
+            _ => self.sizes[rank] > 0,
+        }
     }
 
     fn choose_tree(
@@ -98,25 +98,29 @@ impl RoundReducer for SelectionReducer {
             tree.map_or(Ok(Vec::new()), |tree| to_bytes(tree, docs.num_features()))
         });
         let all = self.workers.gather("the trees of a round", round, own)?;
-        let some = all.iter().filter(|bytes| !bytes.is_empty());
-        let mut trees: Vec<Tree> = some.map(|bytes| from_bytes(bytes)).collect::<Result<_>>()?;
-        let any_split = trees.iter().any(|tree| !tree.splits().is_empty());
-        trees.retain(|tree| !any_split || !tree.splits().is_empty());
+        let mut trees: Vec<(usize, Tree)> = Vec::new();
+        for (rank, bytes) in all.iter().enumerate().filter(|(_, bytes)| !bytes.is_empty()) {
+            trees.push((rank, from_bytes(bytes)?));
+        }
+        let any_split = trees.iter().any(|(_, tree)| !tree.splits().is_empty());
+        trees.retain(|(_, tree)| !any_split || !tree.splits().is_empty());
         if trees.len() > 1 {
+            let own_rank = self.workers.group.rank();
+            let judges_own = self.mode == WorkerMode::FullSelectionAll;
             let mut words = vec![0; trees.len() * Mean::WORDS];
             let of_trees = words.chunks_exact_mut(Mean::WORDS).zip(&trees);
-            let mut evaluate = |(words, tree): (&mut [u64], &Tree)| {
+            let mut others = of_trees.filter(|(_, (rank, _))| judges_own || *rank != own_rank);
+            self.workers.fail_later(others.try_for_each(|(words, (_, tree))| {
                 words.copy_from_slice(&docs.metric_words(tree, interrupt)?);
                 Ok(())
-            };
-            self.workers.fail_later(of_trees.into_iter().try_for_each(&mut evaluate));
+            }));
             self.workers.sum("the values of trees", round, &mut words)?;
             let values = words.chunks_exact(Mean::WORDS).map(|words| Mean::of_words(words).value);
             let best =
                 values.enumerate().reduce(|a, b| if b.1 > a.1 || a.1.is_nan() { b } else { a });
             trees.swap(0, best.map_or(0, |(at, _)| at));
         }
-        trees.into_iter().next().ok_or_else(no_tree)
+        trees.into_iter().next().map(|(_, tree)| tree).ok_or_else(no_tree)
     }
 
     fn error_without_split(&self, num_docs: usize, own: Error) -> Error {

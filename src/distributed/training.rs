@@ -26,8 +26,11 @@ choices! {
         /// Each worker has all documents and searches a share of the features. The model is that of a
         /// single process.
         Features = "features",
-        /// Each worker grows a tree from its part; the tree that is best for all parts is selected.
+        /// Each worker grows a tree from its part; the tree that is best for the parts of the other
+        /// workers is selected (Svore and Burges 2011, algorithm 3).
         FullSelection = "full-selection",
+        /// The same, but a tree is judged on the part that it was grown from, too.
+        FullSelectionAll = "full-selection-all",
         /// One worker, drawn at random, grows a tree from its part.
         SampleSelection = "sample-selection",
     }
@@ -80,8 +83,7 @@ impl DistributedTraining {
         match self.mode {
             WorkerMode::Histogram => Box::new(HistogramReducer(workers)),
             WorkerMode::Features => Box::new(FeatureReducer(workers)),
-            WorkerMode::FullSelection => Box::new(SelectionReducer::new(workers, false)),
-            WorkerMode::SampleSelection => Box::new(SelectionReducer::new(workers, true)),
+            mode => Box::new(SelectionReducer::new(workers, mode)),
         }
     }
 }

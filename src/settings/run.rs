@@ -109,8 +109,9 @@ parameters! {
         /// How workers share the work. Each has some of the docs, and sums of them travel
         /// (`histogram`), or all docs and some of the features (`features`): the model is the one that
         /// a single process would train, to the byte. Or each grows a tree on its own docs, and the
-        /// tree that is best for all docs (`full-selection`) or one that is drawn
-        /// (`sample-selection`) is taken: nothing travels but trees.
+        /// tree is taken that is best for the docs of the other workers (`full-selection`, as in
+        /// Svore and Burges 2011), that is best for all docs (`full-selection-all`), or that is drawn
+        /// (`sample-selection`): nothing travels but trees.
         pub mode: WorkerMode = WorkerMode::Histogram;
         /// For the selections: from how many of the workers after it each has the docs, too.
         pub overlap: usize = 0, within ParamRange::from(0.0).to(65_536.0);
