@@ -39,7 +39,7 @@ def data_inspection(path: str, summary: dict[str, Any], with_features: bool) -> 
         return _feature_table(summary)
     parts = [_head(path, summary)]
     if summary["rows"]:
-        parts += [_labels(summary), "\n".join(_facts(summary))]
+        parts += [_labels(summary), _facts(summary)]
     if summary["findings"]:
         parts.append(_findings(path, summary))
     return "\n\n".join(parts)
@@ -80,7 +80,7 @@ def _can_print(text: str) -> bool:
     return True
 
 
-def _facts(summary: dict[str, Any]) -> list[str]:
+def _facts(summary: dict[str, Any]) -> str:
     features = summary["features"]
     constant = [str(one["index"]) for one in features if one["constant"]]
     missing = [
@@ -106,8 +106,7 @@ def _facts(summary: dict[str, Any]) -> list[str]:
         facts.insert(0, ("features", f"{features[0]['index']} to {features[-1]['index']}"))
     if not summary["sorted_by_qid"]:
         facts.append(("order", "the docs of a query do not stand together"))
-    width = max(len(name) for name, _ in facts)
-    return [f"{name.ljust(width)}  {value}" for name, value in facts]
+    return text_table(facts[0], facts[1:], left=2)
 
 
 def _some(names: list[str]) -> str:
@@ -177,7 +176,7 @@ def model_inspection(path: str, facts: dict[str, Any], with_features: bool) -> s
     """Return the facts about a model as text."""
     if with_features:
         return _model_features(facts["features"], facts)
-    parts = [f"{path}: {facts['what']}, {size(facts['bytes'])}", "\n".join(_model_facts(facts))]
+    parts = [f"{path}: {facts['what']}, {size(facts['bytes'])}", _model_facts(facts)]
     used = [one for one in facts["features"] if one["splits"]]
     if used:
         table = _model_features(used[:_SHOWN], facts)
@@ -186,7 +185,7 @@ def model_inspection(path: str, facts: dict[str, Any], with_features: bool) -> s
     return "\n\n".join(parts)
 
 
-def _model_facts(facts: dict[str, Any]) -> list[str]:
+def _model_facts(facts: dict[str, Any]) -> str:
     facts_shown = [("intercept", f"{facts['intercept']:g}")]
     if facts["num_trees"]:
         used, whole = facts["num_used_features"], count(facts["num_features"], "feature")
@@ -198,8 +197,7 @@ def _model_facts(facts: dict[str, Any]) -> list[str]:
     if facts["classes"] is not None:
         facts_shown.append(("classes", ", ".join(f"{label:g}" for label in facts["classes"])))
     facts_shown += [(name, facts["params"][name]) for name in _TELLING if name in facts["params"]]
-    width = max(len(name) for name, _ in facts_shown)
-    return [f"{name.ljust(width)}  {value}" for name, value in facts_shown]
+    return text_table(facts_shown[0], facts_shown[1:], left=2)
 
 
 def _model_features(shown: list[dict[str, Any]], facts: dict[str, Any]) -> str:
