@@ -37,22 +37,15 @@ def data_inspection(path: str, summary: dict[str, Any], with_features: bool) -> 
     """Return the summary of a data file as text."""
     if with_features:
         return _feature_table(summary)
-    parts = [_head(path, summary)]
+    parts = [f"{path}: no docs"]
     if summary["rows"]:
-        parts += [_labels(summary), _facts(summary)]
+        docs, queries = count(summary["rows"], "doc"), count(summary["queries"], "query", "queries")
+        features, text = count(len(summary["features"]), "feature"), size(summary["bytes"])
+        head = f"{path}: {docs} in {queries}, {features}, {text} of text"
+        parts = [head, _labels(summary), _facts(summary)]
     if summary["findings"]:
         parts.append(_findings(path, summary))
     return "\n\n".join(parts)
-
-
-def _head(path: str, summary: dict[str, Any]) -> str:
-    if not summary["rows"]:
-        return f"{path}: no docs"
-    return (
-        f"{path}: {count(summary['rows'], 'doc')} in "
-        f"{count(summary['queries'], 'query', 'queries')}, "
-        f"{count(len(summary['features']), 'feature')}, {size(summary['bytes'])} of text"
-    )
 
 
 def _labels(summary: dict[str, Any]) -> str:
@@ -88,16 +81,11 @@ def _facts(summary: dict[str, Any]) -> str:
         for one in features
         if one["missing"]
     ]
+    sizes = "{min_docs:,} to {max_docs:,}, median {median_docs:,}"
+    dull = "{queries_without_relevant:,} without a relevant doc, {queries_with_one_label:,} with one label only"
     facts = [
-        (
-            "docs a query",
-            f"{summary['min_docs']:,} to {summary['max_docs']:,}, median {summary['median_docs']:,}",
-        ),
-        (
-            "queries",
-            f"{summary['queries_without_relevant']:,} without a relevant doc, "
-            f"{summary['queries_with_one_label']:,} with one label only",
-        ),
+        ("docs a query", sizes.format(**summary)),
+        ("queries", dull.format(**summary)),
         ("repeated rows", f"{summary['repeated_rows']:,}"),
         ("constant features", _some(constant)),
         ("missing values in", _some(missing)),
@@ -132,16 +120,10 @@ def _findings(path: str, summary: dict[str, Any]) -> str:
 
 
 def _feature_table(summary: dict[str, Any]) -> str:
+    formats = ("{index}", "{rows:,}", "{missing:,}", "{min:.6g}", "{max:.6g}")
     rows = [
-        [
-            str(one["index"]),
-            f"{one['rows']:,}",
-            f"{one['missing']:,}",
-            f"{one['min']:.6g}",
-            f"{one['max']:.6g}",
-            "constant" if one["constant"] else "",
-        ]
-        for one in summary["features"]
+        [*(one.format(**feature) for one in formats), "constant" if feature["constant"] else ""]
+        for feature in summary["features"]
     ]
     return text_table(["feature", "docs", "missing", "min", "max", ""], rows)
 
@@ -202,13 +184,8 @@ def _model_facts(facts: dict[str, Any]) -> str:
 
 def _model_features(shown: list[dict[str, Any]], facts: dict[str, Any]) -> str:
     whole = sum(one["reduction"] for one in facts["features"])
-    rows = [
-        [
-            one["name"],
-            f"{one['reduction']:.6g}",
-            f"{100 * one['reduction'] / whole:.1f}%" if whole else "-",
-            f"{one['splits']:,}",
-        ]
-        for one in shown
-    ]
+    rows = []
+    for one in shown:
+        share = f"{100 * one['reduction'] / whole:.1f}%" if whole else "-"
+        rows.append([one["name"], f"{one['reduction']:.6g}", share, f"{one['splits']:,}"])
     return text_table(["feature", "reduction", "share", "splits"], rows)

@@ -61,14 +61,12 @@ def _run(options: argparse.Namespace) -> int:
         _print_values(named)
     else:
         head = ["scores", "metric", "mean", f"{percent(options.level)} interval"]
-        rows = [
-            [
-                *(name, metric, number(value), interval(_interval(value, options, drawing))),
-                *(f"{value.num_queries:,}", f"{value.num_skipped:,}"),
-            ]
-            for name, result in named
-            for metric, value in result.items()
-        ]
+        rows = []
+        for name, result in named:
+            for metric, value in result.items():
+                ends = interval(_interval(value, options, drawing))
+                counts = [f"{value.num_queries:,}", f"{value.num_skipped:,}"]
+                rows.append([name, metric, number(value), ends, *counts])
         sys.stdout.write(text_table([*head, "queries", "skipped"], rows, left=2) + "\n")
     return 0
 
