@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
@@ -102,11 +103,13 @@ class ResultMapping(Mapping[str, V]):
     def __init__(self, values: Mapping[str, V]) -> None:
         self._values = dict(values)
 
+    @abstractmethod
     def _unknown(self, name: object) -> KeyError:
-        raise NotImplementedError
+        """Return the error for a name that is not among the results."""
 
+    @abstractmethod
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        raise NotImplementedError
+        """Return the head and the rows of the table."""
 
     def __getitem__(self, name: str) -> V:
         try:

@@ -23,7 +23,7 @@ from rustrank.plotting.style import (
 
 if TYPE_CHECKING:
     from rustrank.adaptation.adaptation import Adaptation
-    from rustrank.combining.combiner import Combiner, Curve
+    from rustrank.combining.combiner import Combiner
     from rustrank.ensembles.ensemble import EnsembleTables
     from rustrank.estimators.lambdaboost import LambdaBoost
     from rustrank.metrics.comparison import MetricComparison
@@ -41,31 +41,40 @@ _BARS = 2000
 def plot_combiner(combiner: Combiner, ax: Any = None) -> Any:
     """Draw a fitted combiner: a curve over alpha, or the way of its weights."""
     axes = new_axes() if ax is None else ax
-    if combiner.curve is None:
-        x_label = _plot_way(combiner, axes)
-    else:
-        x_label = _plot_sweep(combiner, combiner.curve, axes)
+    is_sweep = combiner.curve is not None
+    chosen: Any = combiner.chosen
+    lines: tuple[Any, Any] = combiner.history, combiner.held_out_history
+    x_label = "change of the weights"
+    if is_sweep:
+        chosen, lines = combiner.alpha, (combiner.curve, combiner.held_out_curve)
+        x_label = _sweep_axis(combiner, axes)
+    axes.axvline(chosen, color=NEUTRAL, linewidth=1)
+    for name, color, line, value in (
+        ("fitted", FIRST, lines[0], combiner.value),
+        ("held out", SECOND, lines[1], combiner.held_out),
+    ):
+        if line is None or value is None:
+            continue
+        look = {"color": color, "linewidth": 1.4, "label": f"{name}, {number(value)}"}
+        if is_sweep:
+            # The corners of a line of steps.
+            x = np.column_stack((line.start, line.end)).ravel()
+            axes.plot(x, np.repeat(line.value, 2), **look)
+        else:
+            axes.plot(np.arange(len(line)), line, drawstyle="steps-post", **look)
+        # A dot, since the best interval may be narrower than any line.
+        axes.plot([chosen], [value if is_sweep else line[chosen]], "o", color=color, markersize=6)
     # Room for the legend above what is drawn.
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + 0.05 * (high - low))
     return finish(axes, x_label, combiner.value.name, legend=2)
 
 
-def _plot_sweep(combiner: Combiner, curve: Curve, axes: Any) -> str:
-    """Draw the curve, and return the label of the horizontal axis."""
+def _sweep_axis(combiner: Combiner, axes: Any) -> str:
+    """Draw the best interval of alpha, and return the label of its axis."""
     low, high = combiner.interval or (0.0, 0.0)
-    alpha = combiner.alpha
     label = f"best interval, {low:.6g} to {high:.6g}"
     axes.axvspan(low, high, color=FIRST, alpha=FAINT, linewidth=0, label=label)
-    axes.axvline(alpha, color=NEUTRAL, linewidth=1)
-    axes.plot(*_line(curve), color=FIRST, linewidth=1.4, label=f"fitted, {number(combiner.value)}")
-    # A dot, since the best interval may be narrower than any line.
-    axes.plot([alpha], [combiner.value], "o", color=FIRST, markersize=6)
-    theirs, held_out = combiner.held_out_curve, combiner.held_out
-    if theirs is not None and held_out is not None:
-        label = f"held out, {number(held_out)}"
-        axes.plot(*_line(theirs), color=SECOND, linewidth=1.4, label=label)
-        axes.plot([alpha], [held_out], "o", color=SECOND, markersize=6)
     first, second = combiner.names
     start, end = combiner._options.alphas or (0.0, 1.0)
     if start > 0 and end / start > _WIDE:
@@ -73,27 +82,6 @@ def _plot_sweep(combiner: Combiner, curve: Curve, axes: Any) -> str:
     axes.set_xlim(start, end)
     share = "(1 - alpha) * " if combiner._options.alphas is None else ""
     return f"alpha, where the score is  {share}{first} + alpha * {second}"
-
-
-def _line(curve: Curve) -> tuple[Any, Any]:
-    """Return the corners of a line of steps."""
-    return np.column_stack((curve.start, curve.end)).ravel(), np.repeat(curve.value, 2)
-
-
-def _plot_way(combiner: Combiner, axes: Any) -> str:
-    """Draw the metric after each change, and return the label of the horizontal axis."""
-    steps = np.arange(len(combiner.history))
-    chosen = combiner.chosen
-    ways = [(combiner.history, combiner.value, FIRST, "fitted")]
-    theirs, held_out = combiner.held_out_history, combiner.held_out
-    if theirs is not None and held_out is not None:
-        ways.append((theirs, held_out, SECOND, "held out"))
-    for history, value, color, name in ways:
-        label = f"{name}, {number(value)}"
-        axes.plot(steps, history, color=color, linewidth=1.4, drawstyle="steps-post", label=label)
-        axes.plot([chosen], [history[chosen]], "o", color=color, markersize=6)
-    axes.axvline(chosen, color=NEUTRAL, linewidth=1)
-    return "change of the weights"
 
 
 def plot_optimum(found: LocalOptimum, ax: Any = None) -> Any:

@@ -96,15 +96,11 @@ class _Frame:
 
     def path(self, x: Floats, y: Floats) -> str:
         """Return the data of an SVG path, interrupted at unknown values."""
-        parts, is_broken = [], True
-        across, down = self.across(x), self.down(y)
-        for left, top in zip(across.tolist(), down.tolist(), strict=True):
-            if math.isnan(top):
-                is_broken = True
-                continue
-            letter = "M" if is_broken else "L"
-            parts.append(f"{letter}{_SIDE * left:.1f} {_SIDE * top:.1f}")
-            is_broken = False
+        parts, letter = [], "M"
+        for left, top in zip(self.across(x).tolist(), self.down(y).tolist(), strict=True):
+            if not math.isnan(top):
+                parts.append(f"{letter}{_SIDE * left:.1f} {_SIDE * top:.1f}")
+            letter = "M" if math.isnan(top) else "L"
         return "".join(parts)
 
 
@@ -192,15 +188,8 @@ def _plot(
         tag("line", x1=0, x2=_SIDE, y1=top, y2=top, class_="grid")
         for top in (f"{_SIDE * frame.down(at):.1f}" for at in y_ticks)
     ]
-    svg = tag(
-        "svg",
-        *grid,
-        drawn,
-        viewBox=f"0 0 {_SIDE} {_SIDE}",
-        preserveAspectRatio="none",
-        role="img",
-        aria_label=label,
-    )
+    box = {"viewBox": f"0 0 {_SIDE} {_SIDE}", "preserveAspectRatio": "none"}
+    svg = tag("svg", *grid, drawn, **box, role="img", aria_label=label)
     left = [tag("span", _shown(at), style=f"top:{100 * frame.down(at):.2f}%") for at in y_ticks]
     below = [
         tag("span", shown, style=f"left:{100 * frame.across(at):.2f}%") for at, shown in x_ticks
@@ -224,22 +213,18 @@ def fall_chart(differences: Floats, label: str) -> Markup:
     frame = _Frame((0.0, float(len(known))), (low, high if high > low else low + 1))
     zero = _SIDE * frame.down(0.0)
     bars = []
-    for is_gain, side in ((True, "gain"), (False, "loss")):
-        chosen = np.flatnonzero(known > 0 if is_gain else known < 0)
-        if not len(chosen):
+    for chosen, side in ((known > 0, "gain"), (known < 0, "loss")):
+        if not chosen.any():
             continue
-        left, right = int(chosen[0]), int(chosen[-1]) + 1
+        left, right = int(np.argmax(chosen)), len(chosen) - int(np.argmax(chosen[::-1]))
         edges = np.repeat(np.arange(left, right + 1), 2)[1:-1].astype(float)
-        top = np.repeat(known[left:right], 2)
-        ends = [_SIDE * frame.across(float(at)) for at in (left, right)]
-        path = frame.path(edges, top)
-        bars.append(
-            tag("path", d=f"{path}L{ends[1]:.1f} {zero:.1f}L{ends[0]:.1f} {zero:.1f}Z", class_=side)
-        )
+        path = frame.path(edges, np.repeat(known[left:right], 2))
+        for at in (right, left):
+            path += f"L{_SIDE * frame.across(float(at)):.1f} {zero:.1f}"
+        bars.append(tag("path", d=f"{path}Z", class_=side))
     bars.append(tag("line", x1=0, x2=_SIDE, y1=f"{zero:.1f}", y2=f"{zero:.1f}", class_="zero"))
-    return tag(
-        "div", _plot(joined(*bars), frame, ([], ticks(*frame.y)), label), class_="chart fall"
-    )
+    plot = _plot(joined(*bars), frame, ([], ticks(*frame.y)), label)
+    return tag("div", plot, class_="chart fall")
 
 
 def interval_track(
@@ -254,9 +239,8 @@ def interval_track(
     if math.isnan(value):
         return tag("span", class_="track", aria_hidden="true")
     first, last = (value, value) if math.isnan(ends[0]) else ends
-    band = tag(
-        "span", class_="ends", style=f"left:{at(first):.2f}%;width:{at(last) - at(first):.2f}%"
-    )
+    style = f"left:{at(first):.2f}%;width:{at(last) - at(first):.2f}%"
+    band = tag("span", class_="ends", style=style)
     dot = tag("span", class_="dot", style=f"left:{at(value):.2f}%")
     return tag("span", band, dot, class_=f"track {color(place)}", aria_hidden="true")
 

@@ -202,9 +202,9 @@ def _ranks(scores: Floats) -> Ints:
 
 def most_changed(compared: Floats, number: int) -> tuple[Ints, Ints]:
     """Return the queries with the largest gains, and those with the largest losses."""
-    gained = np.flatnonzero(compared > 0)
-    lost = np.flatnonzero(compared < 0)
-    return (
-        gained[np.argsort(-compared[gained], kind="stable")][:number],
-        lost[np.argsort(compared[lost], kind="stable")][:number],
-    )
+
+    def most(sign: float) -> Ints:
+        order = np.argsort(-sign * compared, kind="stable")
+        return order[sign * compared[order] > 0][:number]
+
+    return most(1.0), most(-1.0)

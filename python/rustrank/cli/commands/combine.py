@@ -35,8 +35,17 @@ examples:
   rustrank combine vali.txt --models a.rrk b.rrk --save both.rrk
 """
 
-_METHODS = ["auto", "sweep", "coordinate", "powell", "best_first", "most_different_first"]
-_METHODS += ["average", "lambdarank", "lambdarank_net"]
+_METHODS = (
+    "auto",
+    "sweep",
+    "coordinate",
+    "powell",
+    "best_first",
+    "most_different_first",
+    "average",
+    "lambdarank",
+    "lambdarank_net",
+)
 
 
 def register(parser: Parser) -> None:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from rustrank.cli.parsing import Parser
 
-_LEARNERS = [*(estimator for _, estimator, _ in objectives()), "LambdaRank", "RankNet"]
-_RANKERS = {name.lower(): name for name in [*_LEARNERS, "LambdaBoost"]}
+_LEARNERS = [estimator for _, estimator, _ in objectives()]
+_RANKERS = {name.lower(): name for name in [*_LEARNERS, "LambdaRank", "RankNet", "LambdaBoost"]}
 _EPILOG = f"""\
 Tries settings of a ranker, judges each on queries that it has not seen, by folds of DATA or by --valid, and
 saves a ranker with the best. With --records, a sweep that was interrupted goes on from there.
