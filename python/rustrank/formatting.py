@@ -8,6 +8,8 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+from rustrank.errors import UnknownNameError, shown
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -99,13 +101,11 @@ class ResultMapping(Mapping[str, V]):
 
     #: The number of columns that are aligned to the left.
     _left = 1
+    #: The message and the code of the error for a name that is not among the results.
+    _absent: tuple[str, str]
 
     def __init__(self, values: Mapping[str, V]) -> None:
         self._values = dict(values)
-
-    @abstractmethod
-    def _unknown(self, name: object) -> KeyError:
-        """Return the error for a name that is not among the results."""
 
     @abstractmethod
     def _table(self) -> tuple[list[str], list[list[str]]]:
@@ -115,7 +115,9 @@ class ResultMapping(Mapping[str, V]):
         try:
             return self._values[name]
         except KeyError:
-            raise self._unknown(name) from None
+            message, code = self._absent
+            message = f"{message.format(shown(name))}: expected one of {', '.join(self)}"
+            raise UnknownNameError(message, code=code) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)

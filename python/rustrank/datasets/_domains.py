@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,8 +75,7 @@ class _Relation:
         pairs = rng.integers(_FEATURES, size=(12, 2))
         products = 0.4 * rng.standard_normal(len(pairs))
         made = cls(weights.astype(np.float32), pairs, products.astype(np.float32), 1.0)
-        hidden = _hidden(rng, np.full(256, 16))
-        return cls(made.weights, pairs, made.products, float(made.of(hidden).std()))
+        return replace(made, deviation=float(made.of(_hidden(rng, np.full(256, 16))).std()))
 
     def of(self, hidden: Floats) -> Floats:
         # Sums by column, in one order on any machine.
@@ -219,9 +218,13 @@ def make_domains(
     parts = ((1 - shift, shared), (shift * (1 - drift), own), (shift * drift, later))
     then = _Domain(parts, at_target + np.sqrt(shift * drift) * offsets(2), noise)
 
-    def made(domain: _Domain, place: int, count: int) -> Ranking:
-        return _made(domain, (place, count), docs_per_query, seed)
+    def made(domain: _Domain, number: int, count: int) -> Ranking:
+        """Make the first queries of a set; its labels are cut at the levels of its domain."""
+        rng, group = stream(seed, REFERENCE, number), np.full(600, 30, np.int64)
+        docs = labelled(domain.docs, rng, group, _FEATURES, _SHARES)
+        return assemble(count, number * _SPAN, seed, _NAMES, query_sizes, docs)
 
+    query_sizes = varying_sizes(seed, docs_per_query, 0.4, 0.08)
     return Domains(
         background=made(there, 5 + background, num_background),
         target=made(here, 0, num_target),
@@ -230,12 +233,3 @@ def make_domains(
         test_closed=made(here, 3, num_test),
         test_open=made(then, 4, num_test),
     )
-
-
-def _made(domain: _Domain, place: tuple[int, int], docs_per_query: int, seed: int) -> Ranking:
-    """Make the first queries of a set; its labels are cut at the levels of its domain."""
-    number, count = place
-    rng, group = stream(seed, REFERENCE, number), np.full(600, 30, np.int64)
-    docs = labelled(domain.docs, rng, group, _FEATURES, _SHARES)
-    sizes = varying_sizes(seed, docs_per_query, 0.4, 0.08)
-    return assemble(count, number * _SPAN, seed, _NAMES, sizes, docs)

@@ -29,7 +29,6 @@ from rustrank.metrics.evaluation import (
     MetricValue,
     judge,
     queries_of,
-    unknown_metric,
     warn_of_nothing,
 )
 from rustrank.plotting.results import plot_comparison
@@ -171,8 +170,7 @@ class Comparison(ResultMapping[MetricComparison]):
         """Compare two evaluations of the same queries by the same metrics."""
         return cls({name: _compared(names, a[name], b[name], drawing, level) for name in a})
 
-    def _unknown(self, name: object) -> KeyError:
-        return unknown_metric(name, self)
+    _absent = Evaluation._absent
 
     @property
     def statements(self) -> list[str]:

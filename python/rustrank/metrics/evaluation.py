@@ -17,7 +17,6 @@ from rustrank.errors import (
     ParamError,
     ParamKindError,
     RustrankWarning,
-    UnknownNameError,
     shown,
 )
 from rustrank.formatting import ResultMapping, count, interval, number
@@ -85,6 +84,12 @@ class Drawing:
             whole("seed", seed, 0, 2**64 - 1),
             threads(num_threads),
         )
+
+    def interval(self, value: MetricValue, level: float) -> tuple[float, float]:
+        """Return the bootstrap interval of a mean; NaN without replicates."""
+        if not self.resamples:
+            return math.nan, math.nan
+        return _rustrank.bootstrap(value.per_query, value.query_weight, level, self)
 
 
 class MetricValue(float):
@@ -174,8 +179,7 @@ class MetricValue(float):
 class Evaluation(ResultMapping[MetricValue]):
     """The values of metrics by name, in the order of the request."""
 
-    def _unknown(self, name: object) -> KeyError:
-        return unknown_metric(name, self)
+    _absent = "there is no {} here", "metric.absent"
 
     @property
     def query_ids(self) -> NDArray[Any]:
@@ -222,12 +226,6 @@ class Evaluation(ResultMapping[MetricValue]):
             counts = [f"{value.num_queries:,}", f"{value.num_skipped:,}"]
             rows.append([name, number(value), _shown_interval(value), *counts])
         return head, rows
-
-
-def unknown_metric(metric: object, present: Mapping[str, Any]) -> UnknownNameError:
-    """Return the error for a metric that was not computed."""
-    message = f"there is no {shown(metric)} here: expected one of {', '.join(present)}"
-    return UnknownNameError(message, code="metric.absent")
 
 
 def evaluate(

@@ -11,7 +11,7 @@ import numpy as np
 
 from rustrank.errors import RustrankError
 from rustrank.metrics.comparison import Comparison, MetricComparison
-from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, MetricValue
+from rustrank.metrics.evaluation import Drawing, Evaluation, Judging
 from rustrank.reporting._swapped_docs import Case, CaseFinder, most_changed
 
 if TYPE_CHECKING:
@@ -116,12 +116,8 @@ def compute_findings(side: SideBySide, options: ReportOptions, baseline: str) ->
         finder = CaseFinder(side, alone, metric, (baseline, best), values)
         chosen = most_changed(against[best][metric].per_query, options.examples)
         cases = [finder.cases(some) for some in chosen]
-    drawing = options.drawing
     intervals = {
-        name: {
-            key: _interval(value, options.level, drawing.resamples, drawing.seed)
-            for key, value in one.items()
-        }
+        name: {key: options.drawing.interval(value, options.level) for key, value in one.items()}
         for name, one in evaluations.items()
     }
     return Findings(
@@ -146,11 +142,6 @@ def _best(
     known = [name for name in against if not math.isnan(evaluations[name][metric])]
     differ = [name for name in known if against[name][metric].wins or against[name][metric].losses]
     return max(differ or known, key=lambda name: float(evaluations[name][metric]), default=None)
-
-
-def _interval(value: MetricValue, level: float, resamples: int, seed: int) -> tuple[float, float]:
-    """Return the interval of a mean; none without resamples."""
-    return value.bootstrap(level, resamples, seed) if resamples else (math.nan, math.nan)
 
 
 def _pairs(
@@ -186,7 +177,7 @@ def _cuts(
     name, _, _ = options.metric.partition("@")
     places = range(1, _CUTS + 1)
     judging = replace(options.judging, metrics=[f"{name}@{cut}" for cut in places])
-    drawn = min(options.drawing.resamples, _CUT_DRAWS)
+    drawing = replace(options.drawing, resamples=min(options.drawing.resamples, _CUT_DRAWS), seed=0)
     try:
         by_cut = side.evaluate_all(judging)
     except RustrankError:
@@ -195,7 +186,7 @@ def _cuts(
 
     return {
         ranker: [
-            (cut, float(value), _interval(value, options.level, drawn, 0))
+            (cut, float(value), drawing.interval(value, options.level))
             for cut, value in zip(places, values.values(), strict=True)
         ]
         for ranker, values in by_cut.items()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rustrank import _rustrank
 from rustrank.cli.parsing import FILES, METRICS, add_metric_options
 from rustrank.cli.streams import print_json
 from rustrank.formatting import interval, number, percent, text_table
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rustrank.cli.parsing import Parser
-    from rustrank.metrics.evaluation import Drawing, Evaluation, MetricValue
+    from rustrank.metrics.evaluation import Drawing, Evaluation
 
 _EPILOG = f"""\
 {FILES}
@@ -54,7 +52,7 @@ def _run(options: argparse.Namespace) -> int:
         warn_of_nothing(result)
     if options.json:
         shown = [
-            {"scores": name, "metrics": _plain(result, options, drawing)} for name, result in named
+            {"scores": name, "metrics": _plain(result, drawing, options)} for name, result in named
         ]
         print_json({"data": options.qrels if runs else options.files[0], "results": shown})
     elif options.per_query:
@@ -64,38 +62,26 @@ def _run(options: argparse.Namespace) -> int:
         rows = []
         for name, result in named:
             for metric, value in result.items():
-                ends = interval(_interval(value, options, drawing))
+                ends = interval(drawing.interval(value, options.level))
                 counts = [f"{value.num_queries:,}", f"{value.num_skipped:,}"]
                 rows.append([name, metric, number(value), ends, *counts])
         sys.stdout.write(text_table([*head, "queries", "skipped"], rows, left=2) + "\n")
     return 0
 
 
-def _interval(
-    value: MetricValue, options: argparse.Namespace, drawing: Drawing
-) -> tuple[float, float]:
-    """Return the interval; none with ``--resamples 0``."""
-    if drawing.resamples == 0:
-        return math.nan, math.nan
-    return _rustrank.bootstrap(value.per_query, None, options.level, drawing)
-
-
-def _plain(
-    result: Evaluation, options: argparse.Namespace, drawing: Drawing
-) -> dict[str, dict[str, Any]]:
-    plain = {
-        name: {
+def _plain(result: Evaluation, drawing: Drawing, options: argparse.Namespace) -> dict[str, Any]:
+    plain: dict[str, Any] = {}
+    for name, value in result.items():
+        plain[name] = {
             "mean": float(value),
             "level": options.level,
-            "interval": list(_interval(value, options, drawing)),
+            "interval": list(drawing.interval(value, options.level)),
             "num_queries": value.num_queries,
             "num_skipped": value.num_skipped,
         }
-        for name, value in result.items()
-    }
-    for name, value in result.items() if options.per_query else ():
-        ids = value.query_ids.tolist()
-        plain[name]["per_query"] = dict(zip(ids, value.per_query.tolist(), strict=True))
+        if options.per_query:
+            ids = value.query_ids.tolist()
+            plain[name]["per_query"] = dict(zip(ids, value.per_query.tolist(), strict=True))
     return plain
 
 
