@@ -84,9 +84,10 @@ def _toml(text: str, path: str) -> Any:
 def _of_command(read: dict[str, Any], command: str, path: str) -> dict[str, Any]:
     """Return the options for all commands and those for this one."""
     tables = {name: value for name, value in read.items() if isinstance(value, dict)}
-    for name in tables.keys() - NAMES:
-        message = f"{path}: there is no command [{name}]{suggestion(name, NAMES)}"
-        raise UnknownNameError(message, code="config")
+    for name in tables:
+        if name not in NAMES:
+            message = f"{path}: there is no command [{name}]{suggestion(name, NAMES)}"
+            raise UnknownNameError(message, code="config")
     general = {name: value for name, value in read.items() if name not in tables}
     return general | tables.get(command, {})
 

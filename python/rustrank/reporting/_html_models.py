@@ -21,7 +21,7 @@ from rustrank.reporting._html import (
     table,
     tag,
 )
-from rustrank.reporting._svg_charts import Axes, Line, bar, line_chart
+from rustrank.reporting._svg_charts import Line, bar, line_chart
 
 if TYPE_CHECKING:
     from rustrank.combining.side_by_side import SideBySide
@@ -113,15 +113,16 @@ def _history(name: str, booster: Booster, wanted: str) -> Markup | None:
     best = booster.best_round
     marks = [(float(best), f"best round: {best:,}")] if best else []
     ends = "; ".join(f"on {one.name} it ends at {one.y[-1]:.4f}" for one in lines)
-    axes = Axes(f"{metric} of {name} after each round: {ends}", "round", metric, marks)
-    return figure(f"{name}: {metric} on its validation sets", line_chart(lines, axes))
+    label = f"{metric} of {name} after each round: {ends}"
+    chart = line_chart(lines, label, "round", metric, marks=marks)
+    return figure(f"{name}: {metric} on its validation sets", chart)
 
 
 def _position_bias(name: str, share: np.ndarray) -> Markup:
     line = Line(name, np.arange(1.0, len(share) + 1), 100 * share, 0)
     label = f"what a click is worth by place, of {name}: from 100% to {100 * share[-1]:.1f}%"
-    axes = Axes(label, "place", "clicks on the same docs, first place = 100 (%)")
-    return figure(f"{name}: the bias of places that it has learned", line_chart([line], axes))
+    chart = line_chart([line], label, "place", "clicks on the same docs, first place = 100 (%)")
+    return figure(f"{name}: the bias of places that it has learned", chart)
 
 
 def _growth(findings: Findings) -> Markup | None:
@@ -143,12 +144,12 @@ def _growth(findings: Findings) -> Markup | None:
     steps = range(0, math.floor(most) + 1, max(1, math.ceil(most / 6)))
     places = [(float(power), f"{2**power:,}") for power in steps]
     ends = "; ".join(f"{one.name} from {one.y[0]:.4f} to {one.y[-1]:.4f}" for one in lines)
-    metric_name, x_label = options.metric, "rounds (each step to the right doubles them)"
-    label = f"{metric_name} by number of rounds: {ends}"
-    axes = Axes(label, x_label, metric_name, x_ticks=places)
-    figures = table("By number of rounds", ["ranker", "rounds", metric_name], rows)
+    label = f"{options.metric} by number of rounds: {ends}"
+    x_label = "rounds (each step to the right doubles them)"
+    chart = line_chart(lines, label, x_label, options.metric, x_ticks=places)
+    figures = table("By number of rounds", ["ranker", "rounds", options.metric], rows)
     return joined(
-        figure(f"{metric_name} on these docs with the first rounds only", line_chart(lines, axes)),
+        figure(f"{options.metric} on these docs with the first rounds only", chart),
         folded("The figures", figures),
     )
 

@@ -25,7 +25,7 @@ from rustrank.reporting._html import (
 )
 from rustrank.reporting._html_cases import cases, extremes
 from rustrank.reporting._html_models import data, importance, learning, settings
-from rustrank.reporting._svg_charts import Axes, Line, fall_chart, interval_track, line_chart
+from rustrank.reporting._svg_charts import Line, fall_chart, interval_track, line_chart
 
 if TYPE_CHECKING:
     from rustrank.reporting._findings import Findings
@@ -207,12 +207,12 @@ def _cuts(findings: Findings) -> Markup | None:
         return None
     said = "; ".join(f"{one.name} goes from {one.y[0]:.4f} to {one.y[-1]:.4f}" for one in lines)
     label = f"{base} at cuts from 1 to {len(lines[0].x)}: {said}"
-    axes = Axes(label, f"cut k: {base}@k looks at the first k docs", f"{base}@k")
+    x_label = f"cut k: {base}@k looks at the first k docs"
     places = [f"@{cut:g}" for cut in lines[0].x]
     level = percent(findings.options.level)
     title = f"{base}@k; bands are {level} intervals"
     return joined(
-        figure(title, line_chart(lines, axes)),
+        figure(title, line_chart(lines, label, x_label, f"{base}@k")),
         folded("The figures", table(f"{base} by cut", ["ranker", *places], rows)),
     )
 

@@ -7,7 +7,7 @@ on a phone, and lines keep their width. Numbers that a chart shows stand in a ta
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,20 +40,6 @@ class Line:
     place: int
     #: Lower and upper ends around it.
     band: tuple[Floats, Floats] | None = None
-
-
-@dataclass(frozen=True)
-class Axes:
-    """The labels and axis scales of a line chart."""
-
-    #: For those who do not see it.
-    label: str
-    x_label: str
-    y_label: str
-    #: Vertical lines: where, and what they are.
-    marks: list[tuple[float, str]] = field(default_factory=list)
-    #: Where numbers stand below, and which; round whole numbers by default.
-    x_ticks: list[tuple[float, str]] | None = None
 
 
 def color(place: int) -> str:
@@ -104,8 +90,20 @@ class _Frame:
         return "".join(parts)
 
 
-def line_chart(lines: Sequence[Line], axes: Axes) -> Markup:
-    """Draw lines with bands around them and a legend above."""
+def line_chart(
+    lines: Sequence[Line],
+    label: str,
+    x_label: str,
+    y_label: str,
+    *,
+    marks: Sequence[tuple[float, str]] = (),
+    x_ticks: Sequence[tuple[float, str]] | None = None,
+) -> Markup:
+    """Draw lines with bands around them and a legend above.
+
+    The label is for those who do not see the chart. Marks are vertical lines: where, and what they are.
+    Numbers below are round and whole unless ``x_ticks`` says where they stand, and which.
+    """
     known = [one.y for one in lines] + [end for one in lines for end in one.band or ()]
     values = np.concatenate(known)
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
@@ -113,18 +111,17 @@ def line_chart(lines: Sequence[Line], axes: Axes) -> Markup:
     xs = np.concatenate([one.x for one in lines])
     frame = _Frame((float(xs.min()), float(xs.max())), (low - room, high + room))
     drawn = [_band(one, frame) for one in lines if one.band is not None]
-    drawn += [_mark(frame.across(where)) for where, _ in axes.marks]
+    drawn += [_mark(frame.across(where)) for where, _ in marks]
     drawn += [_stroke(one, frame) for one in lines]
-    x_ticks = axes.x_ticks
     if x_ticks is None:
         round_ones = {frame.x[0], *(at for at in ticks(*frame.x) if at == int(at))}
         x_ticks = [(at, _shown(at)) for at in _apart(sorted(round_ones), frame)]
     return tag(
         "div",
-        key([(one.name, one.place) for one in lines], [label for _, label in axes.marks]),
-        tag("p", axes.y_label, class_="axis"),
-        _plot(joined(*drawn), frame, (x_ticks, ticks(*frame.y)), axes.label),
-        tag("p", axes.x_label, class_="axis under"),
+        _key(lines, [mark for _, mark in marks]),
+        tag("p", y_label, class_="axis"),
+        _plot(joined(*drawn), frame, x_ticks, label),
+        tag("p", x_label, class_="axis under"),
         class_="chart",
     )
 
@@ -138,11 +135,9 @@ def _apart(places: list[float], frame: _Frame) -> list[float]:
     return kept
 
 
-def key(names: Sequence[tuple[str, int]], marks: Sequence[str] = ()) -> Markup:
+def _key(lines: Sequence[Line], marks: Sequence[str]) -> Markup:
     """Return the legend."""
-    items = [
-        tag("li", _sample(place), " ", name, class_=f"{color(place)}") for name, place in names
-    ]
+    items = [tag("li", _sample(one.place), " ", one.name, class_=color(one.place)) for one in lines]
     items += [tag("li", tag("span", class_="upright"), " ", label) for label in marks]
     return tag("ul", *items, class_="key")
 
@@ -176,14 +171,9 @@ def _mark(across: float) -> Markup:
     return tag("line", x1=x, x2=x, y1=0, y2=_SIDE, class_="mark")
 
 
-def _plot(
-    drawn: Markup,
-    frame: _Frame,
-    numbers: tuple[Sequence[tuple[float, str]], Sequence[float]],
-    label: str,
-) -> Markup:
+def _plot(drawn: Markup, frame: _Frame, x_ticks: Sequence[tuple[float, str]], label: str) -> Markup:
     """Add a grid and axis numbers to a drawing."""
-    x_ticks, y_ticks = numbers
+    y_ticks = ticks(*frame.y)
     grid = [
         tag("line", x1=0, x2=_SIDE, y1=top, y2=top, class_="grid")
         for top in (f"{_SIDE * frame.down(at):.1f}" for at in y_ticks)
@@ -223,7 +213,7 @@ def fall_chart(differences: Floats, label: str) -> Markup:
             path += f"L{_SIDE * frame.across(float(at)):.1f} {zero:.1f}"
         bars.append(tag("path", d=f"{path}Z", class_=side))
     bars.append(tag("line", x1=0, x2=_SIDE, y1=f"{zero:.1f}", y2=f"{zero:.1f}", class_="zero"))
-    plot = _plot(joined(*bars), frame, ([], ticks(*frame.y)), label)
+    plot = _plot(joined(*bars), frame, [], label)
     return tag("div", plot, class_="chart fall")
 
 

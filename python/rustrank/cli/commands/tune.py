@@ -72,18 +72,8 @@ def _run(options: argparse.Namespace) -> int:
     from rustrank.datasets import read_letor
     from rustrank.selection.tuning import tune
 
-    names = (
-        "method",
-        "trials",
-        "folds",
-        "metric",
-        "records",
-        "seed",
-        "gain",
-        "max_label",
-        "progress",
-    )
-    given = passed(options, *names)
+    search = ("method", "trials", "folds", "records")
+    given = passed(options, *search, "metric", "gain", "max_label", "seed", "progress")
     ranker, space = _ranker(options, given["gain"]), _space(options)
     reading = reading_of(options)
     docs = read_letor(path_of(options.data), **reading)
