@@ -158,7 +158,7 @@ def plot_importance(
     for place, value in zip(places, values[order], strict=True):
         shown_value = f"{value:,.0f}" if kind == "count" else f"{value:.3g}"
         note(axes, shown_value, (max(value, 0), place), (4, 0), va="center")
-    name_rows(axes, [booster.feature_names[at] for at in order])
+    name_rows(axes, places, (booster.feature_names[at] for at in order))
     axes.margins(x=0.12)
     left_out = matter - len(order)
     if left_out:
@@ -426,7 +426,7 @@ def plot_shap(
         there = cells[:, feature] if is_known else np.full(len(values), np.nan)
         draw_swarm(axes, values[:, feature], there, place, ramp)
     axes.axvline(0, color=NEUTRAL, linewidth=0.8)
-    name_rows(axes, [booster.feature_names[at] for at in order])
+    name_rows(axes, np.arange(len(order)), (booster.feature_names[at] for at in order[::-1]))
     axes.set_ylim(-0.7, len(order) - 0.3)
     draw_color_bar(axes, ramp)
     return finish(axes, "SHAP value: what the feature adds to the score", grid="x")

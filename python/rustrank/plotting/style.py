@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 #: Blue, orange, purple, green, grey.
 COLORS = ("#0A6FC2", "#DD6A00", "#A0529C", "#00A06E", "#686868")
@@ -80,9 +80,9 @@ def draw_intervals(
     axes.errorbar(means, places, xerr=np.abs(ends.T - means), markersize=5, **look)
 
 
-def name_rows(axes: Any, names: Sequence[str]) -> None:
-    """Name rows of features or rankers, the first at the top."""
-    axes.set_yticks(np.arange(len(names))[::-1], [plain(shortened(name)) for name in names])
+def name_rows(axes: Any, places: Any, names: Iterable[str]) -> None:
+    """Name rows of features, shortened where a name is too long."""
+    axes.set_yticks(places, [plain(shortened(name)) for name in names])
 
 
 def note(axes: Any, text: str, place: tuple[Any, Any], offset: tuple[int, int], **how: Any) -> Any:
