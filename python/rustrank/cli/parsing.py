@@ -125,17 +125,28 @@ class Parser(argparse.ArgumentParser):
     def share(self, *names: str) -> None:
         """Add options as several commands have them."""
         for name in names:
-            self.add_argument(f"--{name.replace('_', '-')}")
+            self.add(f"--{name.replace('_', '-')}")
 
-    def add_argument(self, *names: Any, **how: Any) -> argparse.Action:
-        """Add an argument: what commands share of it, and what ``how`` says otherwise.
+    def add(
+        self, name: str, metavar: Any = None, text: str | None = None, **how: Any
+    ) -> argparse.Action:
+        """Add an argument that takes values: what commands share of it, and what is given here.
 
         ``offered`` are the names that completion offers as its values.
         """
-        how = _SHARED.get(names[0], {}) | how
         offered = how.pop("offered", None)
-        action = super().add_argument(*names, **how)
+        given = {"metavar": metavar, "help": text}
+        given = {key: value for key, value in given.items() if value is not None}
+        action = self.add_argument(name, **_SHARED.get(name, {}) | given | how)
         return offer(action, OFFERED.get(action.dest, ()) if offered is None else offered)
+
+    def flag(self, name: str, text: str) -> None:
+        """Add an option without a value."""
+        self.add_argument(name, action="store_true", help=text)
+
+    def add_metrics(self, text: str) -> None:
+        """Add ``--metric`` for several metrics; `listed` reads them."""
+        self.add("--metric", "NAME,...", text, action="append", default=None)
 
     def error(self, message: str) -> NoReturn:
         """Print an error and exit."""
@@ -225,10 +236,8 @@ def listed(given: str | Iterable[str]) -> list[str]:
 
 def add_metric_options(parser: Parser) -> None:
     """Add the options of `evaluate` and `compare`."""
-    add = parser.add_argument
-    add("--qrels", metavar="QRELS", help="TREC judgements; the other files are TREC runs")
-    text = "metrics to compute; may be repeated (ndcg@10)"
-    add("--metric", action="append", default=None, metavar="NAME,...", help=text)
+    parser.add("--qrels", "QRELS", "TREC judgements; the other files are TREC runs")
+    parser.add_metrics("metrics to compute; may be repeated (ndcg@10)")
     parser.share(*JUDGING)
-    add("--single-precision", action="store_true", help="with --qrels: round scores (trec_eval)")
+    parser.flag("--single-precision", "with --qrels: round scores (trec_eval)")
     parser.share(*DRAWING, "threads", "json")

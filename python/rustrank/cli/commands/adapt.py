@@ -46,30 +46,32 @@ def register(parser: Parser) -> None:
         models=("base", "also"),
         writes=("save", "plot"),
     )
-    add = parser.add_argument
-    add("base", metavar="BASE", help="the model to adapt")
-    add("target", metavar="TARGET", help="the docs to adapt it to")
-    add("--also", nargs="+", default=[], metavar="MODEL", help="more models to adapt, or to mix in")
-    add("--background", metavar="DATA", help="what the base was trained on: for grow and pool")
-    add("--held-out", metavar="DATA", help="what recipes choose by, instead of folds")
-    add("--folds", type=int, default=5, metavar="N", help="folds of TARGET to choose by (5)")
-    add("--valid-closed", metavar="DATA", help="more of the target's own kind and time")
-    add("--valid-open", metavar="DATA", help="the target as it is elsewhere, or later")
-    add("--recipes", metavar="NAME,...", help="which to try (all that are possible)")
-    ways = ("powell", "lambdarank", "coordinate")
-    mixing = "powell, lambdarank or coordinate"
-    add("--mixing", default="powell", metavar="NAME", help=mixing, offered=ways)
+    add = parser.add
+    add("base", "BASE", "the model to adapt")
+    add("target", "TARGET", "the docs to adapt it to")
+    add("--also", "MODEL", "more models to adapt, or to mix in", nargs="+", default=[])
+    add("--background", "DATA", "what the base was trained on: for grow and pool")
+    add("--held-out", "DATA", "what recipes choose by, instead of folds")
+    add("--folds", "N", "folds of TARGET to choose by (5)", type=int, default=5)
+    add("--valid-closed", "DATA", "more of the target's own kind and time")
+    add("--valid-open", "DATA", "the target as it is elsewhere, or later")
+    add("--recipes", "NAME,...", "which to try (all that are possible)")
+    add(
+        "--mixing",
+        "NAME",
+        "powell, lambdarank or coordinate",
+        default="powell",
+        offered=("powell", "lambdarank", "coordinate"),
+    )
     add("--metric")
-    add("--num-trees", type=int, metavar="N", help="the most trees of a recipe (300)")
-    add("--num-leaves", type=int, metavar="N", help="the most leaves of a tree (8)")
-    rate = "what leaf values are multiplied by (0.05)"
-    add("--learning-rate", type=float, metavar="X", help=rate)
-    add("--save", metavar="MODEL", help="where to save the ranker of the best recipe")
-    add("--save-all", metavar="FOLDER", help="where to save those of all recipes")
-    plot = "draw values and intervals (png, svg, pdf); needs matplotlib"
-    add("--plot", metavar="FILE", help=plot)
+    add("--num-trees", "N", "the most trees of a recipe (300)", type=int)
+    add("--num-leaves", "N", "the most leaves of a tree (8)", type=int)
+    add("--learning-rate", "X", "what leaf values are multiplied by (0.05)", type=float)
+    add("--save", "MODEL", "where to save the ranker of the best recipe")
+    add("--save-all", "FOLDER", "where to save those of all recipes")
+    add("--plot", "FILE", "draw values and intervals (png, svg, pdf); needs matplotlib")
     parser.share("gain", "max-label", "level")
-    add("--seed", help="seed of everything random (0)")
+    add("--seed", text="seed of everything random (0)")
     parser.share("progress", *READING, "threads", "json")
 
 

@@ -53,22 +53,28 @@ def register(parser: Parser) -> None:
     usage = "[options] DATA {SCORES... | --models MODEL...}"
     reads, writes = ("data", "files", "valid"), ("save", "scores", "plot")
     parser.define(_run, usage, _EPILOG, reads=reads, writes=writes)
-    add = parser.add_argument
-    add("data", metavar="DATA", help="the docs that weights are fitted to")
-    add("files", nargs="+", metavar="FILE", help="SCORES..., or with --models MODEL...")
-    add("--models", action="store_true", help="the files are models, which score DATA")
-    held_out = "a held-out set: its DATA, and without --models its SCORES..."
-    add("--valid", nargs="+", metavar="FILE", help=held_out)
+    add, flag = parser.add, parser.flag
+    add("data", "DATA", "the docs that weights are fitted to")
+    add("files", "FILE", "SCORES..., or with --models MODEL...", nargs="+")
+    flag("--models", "the files are models, which score DATA")
+    add(
+        "--valid", "FILE", "a held-out set: its DATA, and without --models its SCORES...", nargs="+"
+    )
     add("--metric")
-    methods = "auto, sweep, coordinate, best_first, ..."
-    add("--method", default="auto", metavar="NAME", help=methods, offered=_METHODS)
-    add("--alphas", nargs=2, type=float, metavar=("FROM", "TO"), help="A + alpha * B, alpha in it")
-    add("--non-negative", action="store_true", help="no weights below 0")
-    add("--restarts", type=int, default=0, metavar="N", help="begin anew so often (0)")
-    add("--seed", help="of restarts and jitter (0)")
-    add("--save", metavar="MODEL", help="with --models: save all as one model")
-    add("--scores", metavar="FILE", help="write the combined score of each line of DATA")
-    add("--plot", metavar="FILE", help="draw the metric (png, svg, pdf); needs matplotlib")
+    add(
+        "--method",
+        "NAME",
+        "auto, sweep, coordinate, best_first, ...",
+        default="auto",
+        offered=_METHODS,
+    )
+    add("--alphas", ("FROM", "TO"), "A + alpha * B, alpha in it", nargs=2, type=float)
+    flag("--non-negative", "no weights below 0")
+    add("--restarts", "N", "begin anew so often (0)", type=int, default=0)
+    add("--seed", text="of restarts and jitter (0)")
+    add("--save", "MODEL", "with --models: save all as one model")
+    add("--scores", "FILE", "write the combined score of each line of DATA")
+    add("--plot", "FILE", "draw the metric (png, svg, pdf); needs matplotlib")
     parser.share(*JUDGING, *READING, "threads", "json")
 
 

@@ -31,10 +31,10 @@ def register(parser: Parser) -> None:
     """Add the arguments."""
     usage = "[options] {DATA A B | --qrels QRELS A B}"
     parser.define(_run, usage, _EPILOG, reads=("files", "qrels"))
-    add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help="DATA A B, or A B (runs)")
+    add, flag = parser.add, parser.flag
+    add("files", "FILE", "DATA A B, or A B (runs)", nargs="+")
     add_metric_options(parser)
-    add("--per-query", action="store_true", help="print a line for each metric and query (TSV)")
+    flag("--per-query", "print a line for each metric and query (TSV)")
 
 
 def _run(options: argparse.Namespace) -> int:

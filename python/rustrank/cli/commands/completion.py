@@ -28,7 +28,7 @@ def register(parser: Parser) -> None:
     """Add the arguments."""
     parser.define(_run, "{bash,zsh,fish}", _EPILOG, has_config=False)
     shells = ("bash", "zsh", "fish")
-    parser.add_argument("shell", metavar="SHELL", choices=shells, help="bash, zsh or fish")
+    parser.add("shell", "SHELL", "bash, zsh or fish", choices=shells)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -38,11 +38,11 @@ _ENDINGS = {
 def register(parser: Parser) -> None:
     """Add the arguments."""
     parser.define(_run, "[options] MODEL OUT", _EPILOG, has_config=False)
-    add = parser.add_argument
-    add("model", metavar="MODEL", help="a model file of any library")
-    add("out", metavar="OUT", help="where to write it")
+    add = parser.add
+    add("model", "MODEL", "a model file of any library")
+    add("out", "OUT", "where to write it")
     libraries = _ENDINGS.values()
-    add("--to", metavar="LIBRARY", help=", ".join(libraries), offered=libraries)
+    add("--to", "LIBRARY", ", ".join(libraries), offered=libraries)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -32,12 +32,14 @@ def register(parser: Parser) -> None:
     """Add the arguments."""
     usage = "[options] {DATA SCORES... | --qrels QRELS RUN...}"
     parser.define(_run, usage, _EPILOG, reads=("files", "qrels"))
-    add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help="DATA SCORES..., or RUN...")
+    add, flag = parser.add, parser.flag
+    add("files", "FILE", "DATA SCORES..., or RUN...", nargs="+")
     add_metric_options(parser)
-    add("--per-query", action="store_true", help="print a line a query (TSV)")
-    unretrieved = "with --qrels: count queries for which nothing was retrieved (trec_eval -c)"
-    add("--all-queries", action="store_true", help=unretrieved)
+    flag("--per-query", "print a line a query (TSV)")
+    flag(
+        "--all-queries",
+        "with --qrels: count queries for which nothing was retrieved (trec_eval -c)",
+    )
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -33,8 +33,8 @@ _STARTS = (b"rustrank model", b"tree", b"{")
 def register(parser: Parser) -> None:
     """Add the arguments."""
     parser.define(_run, "[options] FILE", _EPILOG, has_config=False)
-    parser.add_argument("file", metavar="FILE", help="data or a model; - for data from a pipe")
-    parser.add_argument("--features", action="store_true", help="print a line a feature")
+    parser.add("file", "FILE", "data or a model; - for data from a pipe")
+    parser.flag("--features", "print a line a feature")
     parser.share(*READING, "json", "threads")
 
 

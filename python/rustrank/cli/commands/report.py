@@ -40,18 +40,17 @@ def register(parser: Parser) -> None:
     """Add the arguments."""
     usage = "[options] DATA RANKER..."
     parser.define(_run, usage, _EPILOG, reads=("data",), models=("rankers",), writes=("out",))
-    add = parser.add_argument
-    add("data", metavar="DATA", help="the docs that rankers are judged by")
-    add("rankers", nargs="+", metavar="RANKER", help="a model or scores, perhaps as NAME=FILE")
-    add("--out", default="report.html", metavar="FILE", help="where to write it (report.html)")
-    add("--title", default="Rankers compared", metavar="TEXT", help="the heading of the page")
-    add("--baseline", metavar="NAME", help="what others are compared with (the first ranker)")
-    examples = "won, and lost, queries looked into (5)"
-    add("--examples", type=int, default=5, metavar="N", help=examples)
-    add("--doc-ids", metavar="FILE", help="what docs are called: a line for each of DATA")
-    add("--feature-names", metavar="FILE", help="what features are called, from 1: a line each")
-    text = "metrics; may be repeated; the first decides (ndcg@10,err@10,map,mrr,precision@10)"
-    add("--metric", action="append", default=None, metavar="NAME,...", help=text)
+    add = parser.add
+    add("data", "DATA", "the docs that rankers are judged by")
+    add("rankers", "RANKER", "a model or scores, perhaps as NAME=FILE", nargs="+")
+    add("--out", "FILE", "where to write it (report.html)", default="report.html")
+    add("--title", "TEXT", "the heading of the page", default="Rankers compared")
+    add("--baseline", "NAME", "what others are compared with (the first ranker)")
+    add("--examples", "N", "won, and lost, queries looked into (5)", type=int, default=5)
+    add("--doc-ids", "FILE", "what docs are called: a line for each of DATA")
+    add("--feature-names", "FILE", "what features are called, from 1: a line each")
+    default = "ndcg@10,err@10,map,mrr,precision@10"
+    parser.add_metrics(f"metrics; may be repeated; the first decides ({default})")
     parser.share(*JUDGING, *DRAWING, *READING, "threads", "json")
 
 

@@ -27,8 +27,8 @@ def register(parser: Parser) -> None:
     """Add the arguments."""
     usage = "[options] MODEL DATA"
     parser.define(_run, usage, _EPILOG, reads=("model", "data"), has_config=False)
-    parser.add_argument("model", metavar="MODEL", help="a model file")
-    parser.add_argument("data", metavar="DATA", help="LETOR or SVMlight text, plain or gzip")
+    parser.add("model", "MODEL", "a model file")
+    parser.add("data", "DATA", "LETOR or SVMlight text, plain or gzip")
     parser.share(*READING, "threads")
 
 

@@ -24,15 +24,15 @@ examples:
 def register(parser: Parser) -> None:
     """Add the arguments."""
     parser.define(_run, "[options] DATA DIRECTORY", _EPILOG)
-    add = parser.add_argument
-    add("data", metavar="DATA", help="LETOR or SVMlight text, plain or gzip; or a Parquet file")
-    add("directory", metavar="DIRECTORY", help="where to")
-    add("--shards", type=int, required=True, metavar="N", help="how many files")
-    add("--by-query", action="store_true", help="what is always done: queries are never split")
-    add("--label", default="label", metavar="NAME", help="of Parquet: the column (label)")
-    add("--qid", default="qid", metavar="NAME", help="of Parquet: the column (qid)")
-    add("--compress", action="store_true", help="write text as gzip")
-    add("--overwrite", action="store_true", help="replace shards that are there")
+    add, flag = parser.add, parser.flag
+    add("data", "DATA", "LETOR or SVMlight text, plain or gzip; or a Parquet file")
+    add("directory", "DIRECTORY", "where to")
+    add("--shards", "N", "how many files", type=int, required=True)
+    flag("--by-query", "what is always done: queries are never split")
+    add("--label", "NAME", "of Parquet: the column (label)", default="label")
+    add("--qid", "NAME", "of Parquet: the column (qid)", default="qid")
+    flag("--compress", "write text as gzip")
+    flag("--overwrite", "replace shards that are there")
     parser.share("progress", "json")
 
 

@@ -60,13 +60,12 @@ def register(parser: Parser) -> None:
     reads, writes = ("data", "valid"), ("model", "checkpoint")
     usage = "[options] DATA MODEL"
     parser.define(_run, usage, _EPILOG, reads=reads, models=("base",), writes=writes)
-    add = parser.add_argument
-    add("data", metavar="DATA", help="the training set: LETOR or SVMlight text, plain or gzip")
-    add("model", metavar="MODEL", help="where to save the model")
-    add("--valid", action="append", metavar="DATA", help="a validation set; may be repeated")
-    ranks = "rank values within queries, as features of their own"
-    add("--query-ranks", action="store_true", help=ranks)
-    add("--resume", action="store_true", help="go on from --checkpoint, if that file exists")
+    add, flag = parser.add, parser.flag
+    add("data", "DATA", "the training set: LETOR or SVMlight text, plain or gzip")
+    add("model", "MODEL", "where to save the model")
+    add("--valid", "DATA", "a validation set; may be repeated", action="append")
+    flag("--query-ranks", "rank values within queries, as features of their own")
+    flag("--resume", "go on from --checkpoint, if that file exists")
     parser.share(*READING, "progress", "threads", "json")
     group = parser.add_argument_group("parameters of rustrank.train")
     for one in _parameters():

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _LEARNERS = [estimator for _, estimator, _ in objectives()]
 _RANKERS = {name.lower(): name for name in [*_LEARNERS, "LambdaRank", "RankNet", "LambdaBoost"]}
+_METHODS = ("grid", "random", "optuna")
+_SPACES = ("lambdamart", "lambdarank", "lambdamart-2010", "lambdarank-2010")
 _EPILOG = f"""\
 Tries settings of a ranker, judges each on queries that it has not seen, by folds of DATA or by --valid, and
 saves a ranker with the best. With --records, a sweep that was interrupted goes on from there.
@@ -44,27 +46,23 @@ def register(parser: Parser) -> None:
     """Add the arguments."""
     writes = ("model", "plot", "records")
     parser.define(_run, "[options] DATA MODEL", _EPILOG, reads=("data", "valid"), writes=writes)
-    add = parser.add_argument
-    add("data", metavar="DATA", help="the training set: LETOR or SVMlight text, plain or gzip")
-    add("model", metavar="MODEL", help="where to save the ranker with the best setting")
-    add("--valid", metavar="DATA", help="what settings are judged by, instead of folds")
-    ranker = "what is tuned (lambdamart)"
-    add("--ranker", default="lambdamart", metavar="NAME", help=ranker, offered=_RANKERS)
-    spaces = ("lambdamart", "lambdarank", "lambdamart-2010", "lambdarank-2010")
-    space = "a space by its name (lambdamart, without --try)"
-    add("--space", metavar="NAME", help=space, offered=spaces)
-    add("--try", action="append", metavar="NAME=...", help="what to try; may be repeated")
-    add("--set", action="append", metavar="NAME=X", help="an option that stays; may be repeated")
-    method, methods = "grid, random or optuna (grid if it is finite)", ("grid", "random", "optuna")
-    add("--method", metavar="NAME", help=method, offered=methods)
-    add("--trials", type=int, metavar="N", help="how many settings (50, or all of a grid)")
-    add("--folds", type=int, default=5, metavar="N", help="folds of DATA to judge by (5)")
+    add = parser.add
+    add("data", "DATA", "the training set: LETOR or SVMlight text, plain or gzip")
+    add("model", "MODEL", "where to save the ranker with the best setting")
+    add("--valid", "DATA", "what settings are judged by, instead of folds")
+    add("--ranker", "NAME", "what is tuned (lambdamart)", default="lambdamart", offered=_RANKERS)
+    add("--space", "NAME", "a space by its name (lambdamart, without --try)", offered=_SPACES)
+    add("--try", "NAME=...", "what to try; may be repeated", action="append")
+    add("--set", "NAME=X", "an option that stays; may be repeated", action="append")
+    add("--method", "NAME", "grid, random or optuna (grid if it is finite)", offered=_METHODS)
+    add("--trials", "N", "how many settings (50, or all of a grid)", type=int)
+    add("--folds", "N", "folds of DATA to judge by (5)", type=int, default=5)
     add("--metric")
-    add("--records", metavar="FILE", help="where each value is written at once")
+    add("--records", "FILE", "where each value is written at once")
     parser.share("gain", "max-label")
-    add("--seed", help="seed of everything random (0)")
-    add("--jobs", type=int, metavar="N", help="settings to try at once (as many as cores)")
-    add("--plot", metavar="FILE", help="draw values (png, svg, pdf); needs matplotlib")
+    add("--seed", text="seed of everything random (0)")
+    add("--jobs", "N", "settings to try at once (as many as cores)", type=int)
+    add("--plot", "FILE", "draw values (png, svg, pdf); needs matplotlib")
     parser.share(*READING, "progress", "threads", "json")
 
 
