@@ -223,8 +223,10 @@ class Evaluation(ResultMapping[MetricValue]):
         head = ["metric", "mean", "95% interval", "queries", "skipped"]
         rows = []
         for name, value in self.items():
+            is_quick = value.num_queries <= _QUICK or "interval" in vars(value)
+            ends = interval(value.interval) if is_quick else "see .interval"
             counts = [f"{value.num_queries:,}", f"{value.num_skipped:,}"]
-            rows.append([name, number(value), _shown_interval(value), *counts])
+            rows.append([name, number(value), ends, *counts])
         return head, rows
 
 
@@ -384,9 +386,3 @@ def _gain(gain: Any) -> str | list[float]:
         gain = [gain[label] for label in range(len(gain))]
     table: list[float] = as_doubles(gain, "gain").tolist()
     return table
-
-
-def _shown_interval(value: MetricValue) -> str:
-    if "interval" not in vars(value) and value.num_queries > _QUICK:
-        return "see .interval"
-    return interval(value.interval)
