@@ -13,7 +13,6 @@ from rustrank.reporting._html import (
     Markup,
     cell_with_chart,
     facts,
-    figure,
     folded,
     joined,
     note,
@@ -114,15 +113,16 @@ def _history(name: str, booster: Booster, wanted: str) -> Markup | None:
     marks = [(float(best), f"best round: {best:,}")] if best else []
     ends = "; ".join(f"on {one.name} it ends at {one.y[-1]:.4f}" for one in lines)
     label = f"{metric} of {name} after each round: {ends}"
-    chart = line_chart(lines, label, "round", metric, marks=marks)
-    return figure(f"{name}: {metric} on its validation sets", chart)
+    title = f"{name}: {metric} on its validation sets"
+    return line_chart(title, lines, label, "round", metric, marks=marks)
 
 
 def _position_bias(name: str, share: np.ndarray) -> Markup:
     line = Line(name, np.arange(1.0, len(share) + 1), 100 * share, 0)
     label = f"what a click is worth by place, of {name}: from 100% to {100 * share[-1]:.1f}%"
-    chart = line_chart([line], label, "place", "clicks on the same docs, first place = 100 (%)")
-    return figure(f"{name}: the bias of places that it has learned", chart)
+    title = f"{name}: the bias of places that it has learned"
+    clicks = "clicks on the same docs, first place = 100 (%)"
+    return line_chart(title, [line], label, "place", clicks)
 
 
 def _growth(findings: Findings) -> Markup | None:
@@ -146,12 +146,10 @@ def _growth(findings: Findings) -> Markup | None:
     ends = "; ".join(f"{one.name} from {one.y[0]:.4f} to {one.y[-1]:.4f}" for one in lines)
     label = f"{options.metric} by number of rounds: {ends}"
     x_label = "rounds (each step to the right doubles them)"
-    chart = line_chart(lines, label, x_label, options.metric, x_ticks=places)
+    title = f"{options.metric} on these docs with the first rounds only"
+    chart = line_chart(title, lines, label, x_label, options.metric, x_ticks=places)
     figures = table("By number of rounds", ["ranker", "rounds", options.metric], rows)
-    return joined(
-        figure(f"{options.metric} on these docs with the first rounds only", chart),
-        folded("The figures", figures),
-    )
+    return joined(chart, folded("The figures", figures))
 
 
 def data(findings: Findings) -> Markup:

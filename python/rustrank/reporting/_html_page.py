@@ -212,7 +212,7 @@ def _cuts(findings: Findings) -> Markup | None:
     level = percent(findings.options.level)
     title = f"{base}@k; bands are {level} intervals"
     return joined(
-        figure(title, line_chart(lines, label, x_label, f"{base}@k")),
+        line_chart(title, lines, label, x_label, f"{base}@k"),
         folded("The figures", table(f"{base} by cut", ["ranker", *places], rows)),
     )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.reporting._html import Markup, joined, tag
+from rustrank.reporting._html import Markup, figure, joined, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,6 +91,7 @@ class _Frame:
 
 
 def line_chart(
+    title: str,
     lines: Sequence[Line],
     label: str,
     x_label: str,
@@ -99,7 +100,7 @@ def line_chart(
     marks: Sequence[tuple[float, str]] = (),
     x_ticks: Sequence[tuple[float, str]] | None = None,
 ) -> Markup:
-    """Draw lines with bands around them and a legend above.
+    """Return a figure of lines with bands around them and a legend above.
 
     The label is for those who do not see the chart. Marks are vertical lines: where, and what they are.
     Numbers below are round and whole unless ``x_ticks`` says where they stand, and which.
@@ -116,7 +117,7 @@ def line_chart(
     if x_ticks is None:
         round_ones = {frame.x[0], *(at for at in ticks(*frame.x) if at == int(at))}
         x_ticks = [(at, _shown(at)) for at in _apart(sorted(round_ones), frame)]
-    return tag(
+    chart = tag(
         "div",
         _key(lines, [mark for _, mark in marks]),
         tag("p", y_label, class_="axis"),
@@ -124,6 +125,7 @@ def line_chart(
         tag("p", x_label, class_="axis under"),
         class_="chart",
     )
+    return figure(title, chart)
 
 
 def _apart(places: list[float], frame: _Frame) -> list[float]:
