@@ -13,6 +13,9 @@ from rustrank.errors import UnknownNameError, shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    #: The head and the rows of a table.
+    Table = tuple[Sequence[str], Sequence[Sequence[str]]]
+
 V = TypeVar("V")
 
 _CELL = "padding:0.15em 0.8em;font-variant-numeric:tabular-nums;text-align:"
@@ -81,16 +84,12 @@ def size(number: float) -> str:
     return f"{number:.1f} GiB"
 
 
-def result_text(
-    table: tuple[Sequence[str], Sequence[Sequence[str]]], statements: Sequence[str], left: int = 1
-) -> str:
+def result_text(table: Table, statements: Sequence[str], left: int = 1) -> str:
     """Return a table with sentences below as text."""
     return "\n".join([text_table(*table, left=left), "", *statements])
 
 
-def result_html(
-    table: tuple[Sequence[str], Sequence[Sequence[str]]], statements: Sequence[str], left: int = 1
-) -> str:
+def result_html(table: Table, statements: Sequence[str], left: int = 1) -> str:
     """Return a table with sentences below as HTML."""
     sentences = "".join(f"<p>{html.escape(one)}</p>" for one in statements)
     return html_table(*table, left=left) + sentences
@@ -108,7 +107,7 @@ class ResultMapping(Mapping[str, V]):
         self._values = dict(values)
 
     @abstractmethod
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def _table(self) -> Table:
         """Return the head and the rows of the table."""
 
     def __getitem__(self, name: str) -> V:

@@ -86,10 +86,7 @@ def _sweep_axis(combiner: Combiner, axes: Any) -> str:
 
 def plot_optimum(found: LocalOptimum, ax: Any = None) -> Any:
     """Draw a metric along single weights, and how it changes along random directions."""
-    if ax is None:
-        from matplotlib import pyplot as plt
-
-        _, ax = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    ax = new_axes(10, 4, columns=2) if ax is None else ax
     along, around = ax
     offsets = np.insert(found.offsets, len(found.offsets) // 2, 0.0)
     for curve in found.curves:
@@ -206,12 +203,7 @@ def plot_tuning(tuning: Tuning, axes: Any = None) -> Any:
     """Draw the metric over each parameter, the best setting marked."""
     names = list(tuning.best)
     if axes is None:
-        from matplotlib import pyplot as plt
-
-        size = (3.2 * len(names) + 0.8, 3.2)
-        _, axes = plt.subplots(
-            1, len(names), figsize=size, sharey=True, squeeze=False, layout="constrained"
-        )
+        axes = new_axes(3.2 * len(names) + 0.8, 3.2, columns=len(names), sharey=True)
     panels = np.ravel(np.asarray(axes, object))
     means = np.array([float(trial.value) for trial in tuning.trials])
     best = int(np.nanargmax(means)) if not np.isnan(means).all() else 0

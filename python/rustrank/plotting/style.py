@@ -45,11 +45,11 @@ def looks(number: int) -> Iterator[Look]:
         yield Look(COLORS[of_color], marker, _DASHES[of_dashes % len(_DASHES)])
 
 
-def new_axes(width: float = 7.5, height: float = 4.5) -> Any:
-    """Return axes of a new figure, in inches."""
+def new_axes(width: float = 7.5, height: float = 4.5, columns: int = 1, **more: Any) -> Any:
+    """Return the axes of a new figure, in inches; an array of them if there are several columns."""
     from matplotlib import pyplot as plt
 
-    _, axes = plt.subplots(figsize=(width, height), layout="constrained")
+    _, axes = plt.subplots(1, columns, figsize=(width, height), layout="constrained", **more)
     return axes
 
 

@@ -113,7 +113,7 @@ def compute_findings(side: SideBySide, options: ReportOptions, baseline: str) ->
         # A single query is evaluated on the label scale of the whole set.
         top = judging.max_label
         alone = replace(judging, max_label=float(side.labels.max()) if top is None else top)
-        finder = CaseFinder(side, alone, metric, (baseline, best), values)
+        finder = CaseFinder(side, alone, values)
         chosen = most_changed(against[best][metric].per_query, options.examples)
         cases = [finder.cases(some) for some in chosen]
     intervals = {
