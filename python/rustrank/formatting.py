@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import html
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+from rustrank.errors import UnknownNameError, shown
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    #: The head and the rows of a table.
+    Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 V = TypeVar("V")
 
@@ -78,16 +84,12 @@ def size(number: float) -> str:
     return f"{number:.1f} GiB"
 
 
-def result_text(
-    table: tuple[Sequence[str], Sequence[Sequence[str]]], statements: Sequence[str], left: int = 1
-) -> str:
+def result_text(table: Table, statements: Sequence[str], left: int = 1) -> str:
     """Return a table with sentences below as text."""
     return "\n".join([text_table(*table, left=left), "", *statements])
 
 
-def result_html(
-    table: tuple[Sequence[str], Sequence[Sequence[str]]], statements: Sequence[str], left: int = 1
-) -> str:
+def result_html(table: Table, statements: Sequence[str], left: int = 1) -> str:
     """Return a table with sentences below as HTML."""
     sentences = "".join(f"<p>{html.escape(one)}</p>" for one in statements)
     return html_table(*table, left=left) + sentences
@@ -98,21 +100,23 @@ class ResultMapping(Mapping[str, V]):
 
     #: The number of columns that are aligned to the left.
     _left = 1
+    #: The message and the code of the error for a name that is not among the results.
+    _absent: tuple[str, str]
 
     def __init__(self, values: Mapping[str, V]) -> None:
         self._values = dict(values)
 
-    def _unknown(self, name: object) -> KeyError:
-        raise NotImplementedError
-
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        raise NotImplementedError
+    @abstractmethod
+    def _table(self) -> Table:
+        """Return the head and the rows of the table."""
 
     def __getitem__(self, name: str) -> V:
         try:
             return self._values[name]
         except KeyError:
-            raise self._unknown(name) from None
+            message, code = self._absent
+            message = f"{message.format(shown(name))}: expected one of {', '.join(self)}"
+            raise UnknownNameError(message, code=code) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)

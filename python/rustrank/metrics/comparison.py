@@ -29,7 +29,6 @@ from rustrank.metrics.evaluation import (
     MetricValue,
     judge,
     queries_of,
-    unknown_metric,
     warn_of_nothing,
 )
 from rustrank.plotting.results import plot_comparison
@@ -40,6 +39,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Comparison", "MetricComparison", "compare"]
+
+#: The attributes of a comparison that are plain values.
+_PLAIN = ["difference", "level", "interval", "p_t", "p_randomisation", "wins", "ties", "losses"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,19 +135,21 @@ class MetricComparison:
         """Return a p-value as text; a dash if no query counts."""
         return p_value(math.nan if math.isnan(self.difference) else p)
 
+    def cells(self) -> list[str]:
+        """Return the difference, its interval, the p-values, wins, ties and losses as text."""
+        p_values = [self._shown_p(p) for p in (self.p_t, self.p_randomisation)]
+        counts = [f"{queries:,}" for queries in (self.wins, self.ties, self.losses)]
+        ends = interval(self.interval, "+")
+        return [number(self.difference, "+"), ends, *p_values, *counts]
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
         first, second = self.names
+        plain = {name: getattr(self, name) for name in _PLAIN}
         return {
             "means": {first: float(self.a), second: float(self.b)},
-            "difference": self.difference,
-            "level": self.level,
+            **plain,
             "interval": list(self.interval),
-            "p_t": self.p_t,
-            "p_randomisation": self.p_randomisation,
-            "wins": self.wins,
-            "ties": self.ties,
-            "losses": self.losses,
             "num_queries": self.a.num_queries,
             "num_skipped": int(np.isnan(self.per_query).sum()),
         }
@@ -166,8 +170,7 @@ class Comparison(ResultMapping[MetricComparison]):
         """Compare two evaluations of the same queries by the same metrics."""
         return cls({name: _compared(names, a[name], b[name], drawing, level) for name in a})
 
-    def _unknown(self, name: object) -> KeyError:
-        return unknown_metric(name, self)
+    _absent = Evaluation._absent
 
     @property
     def statements(self) -> list[str]:
@@ -183,17 +186,7 @@ class Comparison(ResultMapping[MetricComparison]):
         head = ["metric", *one.names, "difference", f"{percent(one.level)} interval"]
         head += ["p (t)", "p (random)", "wins", "ties", "losses"]
         rows = [
-            [
-                name,
-                number(value.a),
-                number(value.b),
-                number(value.difference, "+"),
-                interval(value.interval, "+"),
-                value._shown_p(value.p_t),
-                value._shown_p(value.p_randomisation),
-                *(f"{count:,}" for count in (value.wins, value.ties, value.losses)),
-            ]
-            for name, value in self.items()
+            [name, number(value.a), number(value.b), *value.cells()] for name, value in self.items()
         ]
         return head, rows
 
@@ -273,12 +266,10 @@ def compare(
 
 def _two(names: Any) -> tuple[str, str]:
     called = () if isinstance(names, str) or not hasattr(names, "__iter__") else tuple(names)
-    if not called or not all(isinstance(name, str) for name in called):
+    are_texts = bool(called) and all(isinstance(name, str) for name in called)
+    if not are_texts or len(called) != 2:
         message = f"names: got {shown(names)}, expected two names"
-        raise ParamKindError(message, code="names")
-    if len(called) != 2:
-        message = f"names: got {shown(names)}, expected two names"
-        raise ParamError(message, code="names")
+        raise (ParamError if are_texts else ParamKindError)(message, code="names")
     if called[0] == called[1]:
         message = f"names: both are {called[0]!r}, expected two different ones"
         raise ParamError(message, code="names")

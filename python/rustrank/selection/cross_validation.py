@@ -61,9 +61,7 @@ class CrossValidation(ResultMapping[Evaluation]):
     _drawing: Drawing
     _left = 2
 
-    def _unknown(self, name: object) -> KeyError:
-        message = f"there is no ranker {shown(name)}: expected one of {', '.join(self)}"
-        return UnknownNameError(message, code="ranker")
+    _absent = "there is no ranker {}", "ranker"
 
     def compare(self, a: str | None = None, b: str | None = None) -> Comparison:
         """Compare two rankers query by query: by default the first with the second.
