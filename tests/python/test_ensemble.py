@@ -508,7 +508,7 @@ def test_members_are_checked_before_anything_is_fitted(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"stacking": "none"}, "stacking: got 'none', expected out_of_fold or paper"),
+        ({"stacking": "none"}, "stacking: got 'none', expected one of out_of_fold, paper"),
         ({"held_out": 0.6, "valid": 0.5}, "held_out and valid take 1.1 of the docs"),
         ({"valid": 2.0}, "valid: got 2.0, expected docs, or a share"),
         ({"folds": 1}, "folds: got 1"),

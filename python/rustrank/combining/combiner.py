@@ -164,6 +164,18 @@ class Combiner:
         self._options = CombinerOptions.of(judging, options)
         self._fitted: _Fitted | None = None
 
+    @classmethod
+    def judged_by(cls, judging: Judging, **options: Any) -> Combiner:
+        """Return a combiner for the first metric of an evaluation, with its options."""
+        return cls(
+            judging.metrics[0],
+            gain=judging.gain,
+            relevant_from=judging.relevant_from,
+            max_label=judging.max_label,
+            num_threads=judging.num_threads,
+            **options,
+        )
+
     def fit(
         self,
         rankers: Sequence[Any] | Mapping[str, Any],

@@ -18,7 +18,7 @@ from rustrank.errors import (
     UnknownNameError,
     shown,
 )
-from rustrank.formatting import ResultMapping, count, interval, number
+from rustrank.formatting import ResultMapping, Table, count, interval, number
 from rustrank.inputs.queries import Queries, as_queries, as_query_weight
 from rustrank.inputs.scalars import real, text, threads, whole
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
@@ -58,11 +58,11 @@ class Judging:
         cls,
         metrics: str | Sequence[str],
         gain: Any,
-        ties: str,
-        empty: str,
-        relevant_from: float,
-        max_label: float | None,
-        num_threads: int | None,
+        ties: str = "expected",
+        empty: str = "skip",
+        relevant_from: float = 1,
+        max_label: float | None = None,
+        num_threads: int | None = None,
     ) -> Judging:
         """Check the kinds of options; the core checks their values."""
         return cls(
@@ -85,7 +85,7 @@ class Drawing:
     num_threads: int | None
 
     @classmethod
-    def of(cls, resamples: int, seed: int, num_threads: int | None) -> Drawing:
+    def of(cls, resamples: int = 10_000, seed: int = 0, num_threads: int | None = None) -> Drawing:
         """Check the kinds of options; the core checks how many replicates there may be."""
         return cls(
             whole("resamples", resamples, 0),
@@ -226,7 +226,7 @@ class Evaluation(ResultMapping[MetricValue]):
             for name, value in self.items()
         }
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def _table(self) -> Table:
         head = ["metric", "mean", "95% interval", "queries", "skipped"]
         rows = [
             [
@@ -239,6 +239,11 @@ class Evaluation(ResultMapping[MetricValue]):
             for name, value in self.items()
         ]
         return head, rows
+
+
+def first_value(evaluation: Evaluation) -> MetricValue:
+    """Return the value of the first metric."""
+    return next(iter(evaluation.values()))
 
 
 def unknown_metric(metric: object, present: Mapping[str, Any]) -> UnknownNameError:
