@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rustrank._rustrank import __version__
 from rustrank.errors import DataError, ParamError
-from rustrank.inputs.files import replace_file
+from rustrank.inputs.files import checksum, replace_file
 from rustrank.model.booster import Booster
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class SavedModels:
                 )
                 raise ParamError(message, code="ledger")
         path = self.folder / entry["file"]
-        if _checksum(path) != entry["sha256"]:
+        if checksum(path) != entry["sha256"]:
             message = (
                 f"{path} is not what was saved: its checksum is another; delete it and {MANIFEST}"
             )
@@ -91,12 +91,8 @@ class SavedModels:
         digest = hashlib.sha256(json.dumps([name, recipe], sort_keys=True).encode()).hexdigest()
         path = self.folder / f"{plain}-{digest[:8]}.rrk"
         booster.save(path)
-        entry = {"file": path.name, "sha256": _checksum(path), "recipe": recipe}
+        entry = {"file": path.name, "sha256": checksum(path), "recipe": recipe}
         with self._lock:
             self._manifest["fits"][name] = entry
             text = json.dumps(self._manifest, indent=1, sort_keys=True)
             replace_file(self.folder / MANIFEST, f"{text}\n")
-
-
-def _checksum(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

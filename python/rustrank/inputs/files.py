@@ -1,7 +1,8 @@
-"""Files that are replaced as a whole, so that no reader sees half of one."""
+"""Files that are replaced as a whole, so that no reader sees half of one, and their checksums."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from typing import TYPE_CHECKING
 
@@ -17,3 +18,14 @@ def replace_file(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
+
+
+def checksum(path: Path, *, syncs: bool = False) -> str:
+    """Return the checksum of a file; perhaps make sure that the file is on the disk."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+        if syncs:
+            os.fsync(stream.fileno())
+    return digest.hexdigest()
