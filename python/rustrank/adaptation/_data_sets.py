@@ -11,10 +11,14 @@ from rustrank.data.raw_rows import RawRows, as_raw_rows, check_features
 from rustrank.errors import DataError, wrong_kind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from rustrank.model.booster import Booster
 
+#: The data sets that a caller may give.
+_SETS = ("target", "background", "held_out", "valid_closed", "valid_open")
 #: The shares of the target to fit to and to evaluate on, where no closed validation set is given.
 _FIT, _CLOSED = 0.7, 0.3
 
@@ -34,16 +38,16 @@ class AdaptationData:
 
     @classmethod
     def of(
-        cls, base: Booster, given: dict[str, Any], folds: int | None, seed: int
+        cls, base: Booster, given: Mapping[str, Any], folds: int | None, seed: int
     ) -> AdaptationData:
         """Check all data sets, and split the target where a set is not given.
 
         Without a held-out set, ``folds`` is the number of folds.
         """
         docs: dict[str, RawRows] = {}
-        for name, one in given.items():
-            if one is not None:
-                docs[name] = as_raw_rows(one, name)
+        for name in _SETS:
+            if given[name] is not None:
+                docs[name] = as_raw_rows(given[name], name)
                 check_features(docs[name], base.num_features, base._names, name)
                 _check_labels(docs[name], name)
         fit, closed, choosing = map(docs.get, ("target", "valid_closed", "held_out"))

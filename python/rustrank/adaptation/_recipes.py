@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.adaptation.neighbours import expanded
-from rustrank.combining.combiner import Combiner, merged
+from rustrank.adaptation.neighbours import expand
+from rustrank.combining.combiner import combiner_for, merged
 from rustrank.errors import DataError, ParamError, RustrankError
 from rustrank.estimators.lambdaboost import LambdaBoost
 from rustrank.metrics.evaluation import Judging, MetricValue, first_value
@@ -204,7 +204,7 @@ class RecipeContext:
         """Combine rankers with the weights that are best on documents that they were not fitted to."""
         # For two rankers the sweep finds the optimum exactly.
         method = "sweep" if len(rankers) == 2 else self.mixing
-        combiner = Combiner.judged_by(self.judging, method=method, negative=False, seed=self.seed)
+        combiner = combiner_for(self.judging, method=method, negative=False, seed=self.seed)
         scores = {name: one.held_out_scores for name, one in rankers.items()}
         combiner.fit(scores, self.data.choosing.y, qid=self.data.choosing.query)
         # Relative to the first weight that is not 0.
@@ -357,7 +357,7 @@ def _grow(context: RecipeContext) -> dict[str, RecipeResult]:
     """Train on the target and similar documents of the background; combine the result with the bases."""
     there = context.background
     try:
-        more = expanded(context.data.fit, there, 0.5, 3, None, num_threads=context.num_threads)
+        more = expand(context.data.fit, there, num_threads=context.num_threads)
     except DataError as error:
         raise RecipeNotApplicable(str(error)) from None
     if not len(more.rows):

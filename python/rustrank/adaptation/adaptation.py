@@ -276,6 +276,7 @@ def adapt(
     >>> sorted(found.boosters)
     ['base', 'interpolate', 'trees']
     """
+    given = dict(locals())
     judging = Judging.of(
         text("metric", metric), gain, max_label=max_label, num_threads=threads(num_threads)
     )
@@ -283,14 +284,8 @@ def adapt(
     drawn = whole("seed", seed, 0, 2**63 - 1)
     folds = None
     if isinstance(held_out, (int, np.integer)):
-        folds, held_out = whole("held_out", held_out, 2, _MOST_FOLDS, ", or docs"), None
-    given = {
-        "target": target,
-        "background": background,
-        "held_out": held_out,
-        "valid_closed": valid_closed,
-        "valid_open": valid_open,
-    }
+        folds = whole("held_out", held_out, 2, _MOST_FOLDS, ", or docs")
+        given["held_out"] = None
     data = AdaptationData.of(next(iter(bases.values())), given, folds, drawn)
     mixing = choice("mixing", mixing, ("powell", "lambdarank", "coordinate"))
     context = RecipeContext(bases, data, judging, check_trees(trees), mixing, drawn)

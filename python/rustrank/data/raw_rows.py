@@ -166,7 +166,12 @@ def spread_bits(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def as_raw_rows(given: Any, name: str) -> RawRows:
-    """Read ``(X, y, qid)``, a `Ranking`, or a mapping with ``X``, ``y`` and ``qid`` or ``group``."""
+    """Read ``(X, y, qid)``, a `Ranking`, or a mapping with ``X``, ``y`` and ``qid`` or ``group``.
+
+    Rows that were read before are returned as they are.
+    """
+    if isinstance(given, RawRows):
+        return given
     fields = _fields(given, name)
     table = as_table(fields["X"])
     blocks = [_by_row(block) for block in table.blocks()]

@@ -12,8 +12,7 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.data.raw_rows import RawRows, as_raw_rows
-from rustrank.ensembles._member_fitting import FittedMember, MemberFitting
-from rustrank.ensembles._member_models import score
+from rustrank.ensembles._member_fitting import FittedMember, MemberFitting, score
 from rustrank.ensembles._saved_models import SavedModels
 from rustrank.ensembles._weighting import (
     DEFAULTS,

@@ -8,18 +8,21 @@ For a stacked member this holds for its own fit only: its input features come fr
 from __future__ import annotations
 
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rustrank import _rustrank
+from rustrank.combining.combiner import merged
 from rustrank.data.raw_rows import RawRows
-from rustrank.ensembles._member_models import member_booster, normalised, score, with_derived
 from rustrank.ensembles.members import needs_of, order_of
 from rustrank.errors import ParamError, RustrankError
 from rustrank.estimators.ranker import fitted_again, option_record, options_record
 from rustrank.inputs.scalars import seed_of
+from rustrank.model.mixture import mix
+from rustrank.model.stacking import Stacking
 from rustrank.training.rounds import cancellable_pool, check_cancelled
 
 if TYPE_CHECKING:
@@ -120,9 +123,16 @@ class MemberFitting:
                 step(name)
             if name in self._need_unseen:
                 raw = self._out_of_fold(docs, fits)
-        booster = member_booster(member, of, fits, [self.fitted[one].booster for one in of.stack])
+        booster, unseen = merged(fits, np.full(len(fits), 1.0 / len(fits))), raw
+        if of.stack:
+            below = [self.fitted[one].booster for one in of.stack]
+            booster = Stacking(below, of.derive).booster(booster)
+        if member.normalise != "none":
+            booster = mix([booster], [1.0], normalise=member.normalise)
+            if raw is not None:
+                # As the model does.
+                unseen = _rustrank.normalised(raw, member.normalise, self.docs.queries[0])
         parts = [booster] if of.stack or member.normalise != "none" else fits
-        unseen = None if raw is None else normalised(raw, self.docs, member.normalise)
         return FittedMember(fits, booster, parts, raw, unseen)
 
     def _features(self, member: Member) -> RawRows:
@@ -136,7 +146,10 @@ class MemberFitting:
             else one.unseen_scores
             for one in below
         ]
-        return with_derived(self.docs, [one.booster for one in below], scores, member.derive)
+        stacking, docs = Stacking([one.booster for one in below], member.derive), self.docs
+        X = stacking.table(docs.X, qid=docs.query, scores=scores)
+        names = docs.names and [*docs.names, *stacking.names[len(docs.names) :]]
+        return replace(docs, X=np.asarray(X, np.float32), names=names)
 
     def _out_of_fold(self, docs: RawRows, boosters: list[Booster]) -> Scores:
         """Score each document by the model that neither trained on its fold nor stopped by it."""
@@ -262,6 +275,11 @@ class MemberFitting:
                 for future in done:
                     self.fitted[running.pop(future)] = future.result()
         return {name: self.fitted[name] for name in self.members}
+
+
+def score(booster: Booster, docs: RawRows, num_threads: int | None) -> Scores:
+    """Return a booster's scores of documents."""
+    return booster.score(docs.X, qid=docs.query, num_threads=num_threads)
 
 
 def _stops_early(ranker: Any) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.combining.combiner import Combiner
+from rustrank.combining.combiner import Combiner, combiner_for
 from rustrank.data.scored_rows import ScoredRows
 from rustrank.errors import ParamError, wrong_kind
 from rustrank.inputs.scalars import choice, real
@@ -161,7 +161,7 @@ class CombinationMethod:
         if isinstance(self.given, Combiner):
             return copy.copy(self.given)
         # A negative weight is more often noise than signal.
-        return Combiner.judged_by(judging, method=self.given, negative=False, seed=seed)
+        return combiner_for(judging, method=self.given, negative=False, seed=seed)
 
     def cross_fitted(self, scored: MemberScores, judging: Judging, seed: int) -> Evaluation:
         """Return the metrics by cross-fitting: each half scored with the weights of the other."""

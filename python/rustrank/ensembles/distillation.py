@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.data.raw_rows import RawRows, as_raw_rows
-from rustrank.ensembles._member_models import score
+from rustrank.ensembles._member_fitting import score
 from rustrank.ensembles.ensemble import Ensemble
 from rustrank.errors import DataError, ParamError, RustrankWarning, wrong_kind
 from rustrank.estimators.fitting import checked, queries_within
@@ -52,6 +52,7 @@ class Distillation(TableResult):
     booster: Booster
     fidelity: MetricValue
     against: MetricComparison | None
+    #: The trees of the teacher, if it is a booster that has some.
     _trees: int | None
     _left = 2
 
@@ -83,10 +84,7 @@ class Distillation(TableResult):
         measured = [("student", "fidelity", self.fidelity)]
         if self.against is not None:
             metric = self.against.metric
-            measured += [
-                ("teacher", metric, self.against.a),
-                ("student", metric, self.against.b),
-            ]
+            measured += [("teacher", metric, self.against.a), ("student", metric, self.against.b)]
         rows = [[who, what, number(one), interval(one.interval)] for who, what, one in measured]
         return head, rows
 
@@ -163,6 +161,7 @@ def distill(
     (20, True)
     """
     most = threads(num_threads)
+    teacher = teacher.booster if isinstance(teacher, Ensemble) else teacher
     student = _student(ranker, most)
     default = "scores" if isinstance(student, MART) else "ranks"
     kind = default if targets is None else choice("targets", targets, ("ranks", "scores"))
@@ -196,7 +195,8 @@ def distill(
         )
         drawing = Drawing.of(num_threads=most)
         against = compare_values(theirs, mine, ("teacher", "student"), drawing)
-    return Distillation(booster, fidelity, against, _trees_of(teacher))
+    trees = teacher.num_trees or None if isinstance(teacher, Booster) else None
+    return Distillation(booster, fidelity, against, trees)
 
 
 def _student(ranker: Any, num_threads: int | None) -> Ranker:
@@ -220,8 +220,6 @@ def _docs(
     taken, qid, group = queries_within(checked(X), *queries)
     labels = np.zeros(as_table(taken).num_rows, np.float32) if y is None else y
     docs = as_raw_rows({"X": taken, "y": labels, "qid": qid, "group": group}, "X")
-    if isinstance(teacher, Ensemble):
-        teacher = teacher.booster
     if isinstance(teacher, Booster):
         scores = score(teacher, docs, num_threads)
     else:
@@ -255,8 +253,3 @@ def ranked(scores: Scores, docs: RawRows, depth: int) -> Scores:
     found = np.empty(len(scores))
     found[order] = mean[block]
     return found
-
-
-def _trees_of(teacher: Any) -> int | None:
-    booster = teacher.booster if isinstance(teacher, Ensemble) else teacher
-    return booster.num_trees if isinstance(booster, Booster) and booster.num_trees else None

@@ -7,21 +7,23 @@ import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from rustrank.combining.combiner import merged
 from rustrank.ensembles._building import DataSplit, EnsembleOptions, Row, mean_of, pooled_tables
-from rustrank.ensembles._member_models import combined, net_on_members
 from rustrank.ensembles.members import as_recipe
 from rustrank.errors import RustrankWarning, UnknownNameError, shown
 from rustrank.formatting import Table, TableResult, interval, number, percent
 from rustrank.inputs.files import replace_file
 from rustrank.inputs.scalars import flag
 from rustrank.metrics.comparison import difference_cells
+from rustrank.model.stacking import Stacking
 from rustrank.plotting.results import plot_ensemble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from rustrank.ensembles._member_fitting import FittedMember
@@ -170,9 +172,17 @@ class Ensemble(EnsembleTables):
             raise UnknownNameError(message, code="combinations")
         mixture = self._mixtures[name]
         if mixture.net is not None:
-            return net_on_members(self.boosters, self._spreads, mixture.net)
-        parts = {name: made.parts for name, made in self._made.items()}
-        return combined(parts, self._spreads, mixture.weights or {})
+            scaled = [(0.0, self._spreads[name]) for name in self.boosters]
+            stacking = Stacking(self.boosters, ("score",), own=False, normalise=scaled)
+            return stacking.booster(mixture.net.booster_)
+        # All models become parts of one sum, so that all their trees are scored in one pass.
+        boosters: list[Booster] = []
+        weights: list[float] = []
+        for name, weight in (mixture.weights or {}).items():
+            parts = self._made[name].parts
+            boosters += parts
+            weights += [weight / self._spreads[name] / len(parts)] * len(parts)
+        return merged(boosters, np.array(weights))
 
     def score(
         self, X: Any, *, qid: Any = None, group: Any = None, num_threads: int | None = None
