@@ -234,21 +234,24 @@ class Combiner(TableResult):
         options, judging = self._options, self._options.judging
         scored = scored_rows(rankers, given, options)
         other = held_out(valid, rankers, options)
-        self.alpha = self.interval = self.curve = self.held_out_curve = self.net = None
+        found: dict[str, Any] = dict.fromkeys(
+            ("alpha", "interval", "curve", "held_out_curve", "net")
+        )
         if options.method == "sweep" or (options.method == "auto" and len(scored.scores) == 2):
-            (alpha, _, self.interval), curve = _rustrank.sweep(scored, options)
-            self.alpha, self.curve = alpha, Curve(*curve)
+            (alpha, _, ends), curve = _rustrank.sweep(scored, options)
+            found.update(alpha=alpha, interval=ends, curve=Curve(*curve))
             if other is not None:
-                self.held_out_curve = Curve(*_rustrank.sweep(other, options)[1])
+                found["held_out_curve"] = Curve(*_rustrank.sweep(other, options)[1])
             path = [[1.0 - alpha if options.alphas is None else 1.0, alpha]]
         elif options.method in NETS:
             net = learn(scored, other, options)
-            # A linear net gives weights.
-            self.net = net if NETS[options.method] else None
             path = [weights_of(net, scored.scores)]
+            if NETS[options.method]:
+                # Only a net without hidden units is the sum with these weights.
+                found["net"] = net
         else:
             path, _ = _rustrank.combine_rankers(scored, options)
-        self._rankers = as_rankers(rankers)
+        vars(self).update(found, _rankers=as_rankers(rankers))
         self.names, self.chosen = list(self._rankers), len(path) - 1
         self.alone = {
             name: first_value(scored.evaluate(scores, judging))

@@ -108,10 +108,8 @@ class TrialEvaluator:
 
     def value(self, per_query: NDArray[np.float64]) -> MetricValue:
         """Return the mean of the values of all queries."""
-        name = self.judging.metrics[0]
-        return MetricValue(
-            name, per_query, self.evaluated.query_ids, None, self.judging.num_threads
-        )
+        name, ids = self.judging.metrics[0], self.evaluated.query_ids
+        return MetricValue(name, per_query, ids, None, self.judging.num_threads)
 
     def evaluate(self, setting: Mapping[str, Any]) -> NDArray[np.float64]:
         """Return the metric of each query with a setting."""
@@ -121,9 +119,8 @@ class TrialEvaluator:
             scores = np.empty(len(self.docs.y))
             for rows, held in self.docs.rows_of_folds(self.folds, self.num_folds):
                 check_cancelled()
-                scores[held] = self._scores(
-                    self.fitted(setting, self.docs.take(rows)), self.docs.take(held)
-                )
+                ranker = self.fitted(setting, self.docs.take(rows))
+                scores[held] = self._scores(ranker, self.docs.take(held))
         return first_value(self.evaluated.evaluate(scores, self.judging)).per_query
 
     def _scores(self, ranker: Ranker, docs: RawRows) -> NDArray[np.float64]:
@@ -134,6 +131,5 @@ class TrialEvaluator:
     ) -> Ranker:
         """Return a ranker fitted to some documents, by default all and with the validation set."""
         options = {**setting, "n_jobs": n_jobs or self.num_threads}
-        if train is None:
-            return fitted_again(self.ranker, self.docs, self.valid, **options)
-        return fitted_again(self.ranker, train, None, **options)
+        valid = self.valid if train is None else None
+        return fitted_again(self.ranker, train or self.docs, valid, **options)

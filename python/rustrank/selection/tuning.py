@@ -338,7 +338,6 @@ def _run(
         drawn = islice(random_settings(space, options["seed"]), wanted)
         batches = [grid_settings(space) if method == "grid" else list(drawn)]
         wanted = len(batches[0])
-
     shows = flag("progress", options["progress"])
     with progress_of_steps(wanted, "trial", shows) as step, cancellable_pool(n_jobs) as pool:
 
