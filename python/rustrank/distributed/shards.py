@@ -128,19 +128,14 @@ class Shards:
         """Return the numbers of the shards that one of ``size`` workers reads."""
         return list(range(rank, len(self.shards), size))
 
-    @property
-    def all_numbers(self) -> list[int]:
-        """The numbers of all shards."""
-        return list(range(len(self.shards)))
-
     def paths(self, numbers: Sequence[int] | None = None) -> list[Path]:
         """Return the paths of some shards, by default all."""
-        wanted = self.all_numbers if numbers is None else numbers
+        wanted = self.of_worker(0, 1) if numbers is None else numbers
         return [self.directory / self.shards[number].file for number in wanted]
 
     def check(self, numbers: Sequence[int] | None = None) -> None:
         """Verify the checksums of some shards, by default all."""
-        wanted = self.all_numbers if numbers is None else numbers
+        wanted = self.of_worker(0, 1) if numbers is None else numbers
         for number, file in zip(wanted, self.paths(wanted), strict=True):
             if checksum(file) != self.shards[number].sha256:
                 message = f"{file}: the file is not the one that was written: its checksum differs"
@@ -156,7 +151,7 @@ class Shards:
         **options
             As for `Dataset.from_letor` or `Dataset.from_parquet`.
         """
-        wanted = self.all_numbers if numbers is None else numbers
+        wanted = self.of_worker(0, 1) if numbers is None else numbers
         full = [number for number in wanted if self.shards[number].docs]
         if not full:
             message = f"shards {list(wanted)} hold no docs"

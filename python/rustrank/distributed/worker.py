@@ -87,7 +87,7 @@ def _arguments(job: Job, comm: Any, ranks: Ranks) -> tuple[Dataset, dict[str, An
     options["num_threads"] = options["num_threads"] or _threads(comm)
     shards, overlap = Shards.load(job.options["dataset"]), job.options["overlap"]
     whole = options["mode"] == "features"
-    numbers = shards.all_numbers if whole else _own_shards(shards, overlap, comm)
+    numbers = shards.of_worker(0, 1) if whole else _own_shards(shards, overlap, comm)
     shards.check(numbers)
     if whole:
         dataset = shards.dataset(numbers, num_threads=options["num_threads"])
@@ -149,7 +149,7 @@ def _valid(path: str, job: Job, comm: Any, like: Dataset) -> Dataset:
     whole, num_threads = job.options["mode"] == "features", job.options["num_threads"]
     if Path(path).is_dir() or path.endswith(".json"):
         shards = Shards.load(path)
-        own = shards.all_numbers if whole else shards.of_worker(comm.rank, comm.size)
+        own = shards.of_worker(0, 1) if whole else shards.of_worker(comm.rank, comm.size)
         shards.check(own)
         if any(shards.shards[number].docs for number in own):
             return shards.dataset(own, like=like, num_threads=num_threads)
