@@ -7,7 +7,6 @@ returns is then fitted to all documents of the target.
 
 from __future__ import annotations
 
-import inspect
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,6 +20,7 @@ from rustrank.combining.combiner import combiner_for, merged
 from rustrank.errors import DataError, ParamError, RustrankError
 from rustrank.estimators.lambdaboost import LambdaBoost
 from rustrank.metrics.evaluation import Judging, MetricValue, first_value
+from rustrank.parameters.schema import TRAININGS
 from rustrank.training.train import train
 
 if TYPE_CHECKING:
@@ -389,33 +389,20 @@ RECIPES: dict[str, Callable[[RecipeContext], dict[str, RecipeResult]]] = {
     "pool": _pool,
 }
 
-#: Parameters of `train` that recipes set themselves.
-_SET_BY_RECIPES = (
-    "dataset",
-    "valid",
-    "metric",
-    "base",
-    "seed",
-    "num_threads",
-    "gain",
-    "max_label",
-    "early_stopping",
+#: Parameters of `train` that recipes set themselves: those of a run, save two, and some others.
+_SET_BY_RECIPES = {
+    *(name for name, one in TRAININGS["train"].items() if one.group == "run"),
+    *("seed", "gain", "max_label", "preferences"),
     # The number of rounds is chosen by truncation, but dropout changes earlier trees in later rounds.
     "dropout",
-    "checkpoint",
-    "resume",
-    "snapshot",
-    "preferences",
-    "progress",
-)
+} - {"preset", "callbacks"}
 
 
 def check_trees(given: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the parameters of `train` for all trees; those that recipes set are an error."""
     options = dict(given or {})
-    known = inspect.signature(train).parameters
     for name in options:
-        if name in _SET_BY_RECIPES or name not in known:
+        if name in _SET_BY_RECIPES or name not in TRAININGS["train"]:
             message = f"trees: {name} is no parameter of training that can be set here"
             raise ParamError(message, code="trees")
     return {**TREES, **options}

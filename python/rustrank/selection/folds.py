@@ -80,10 +80,8 @@ class QueryFolds:
             The query of each row, under scikit-learn's name for it or ours, or as a column ``qid`` of
             a frame.
         """
-        if groups is not None and qid is not None:
-            # Both are passed where groups split and qid is for the ranker.
-            groups = None
-        ids = qid if groups is None else groups
+        # Both are passed where groups split and qid is for the ranker.
+        ids = groups if qid is None else qid
         taken, within, sizes = queries_within(checked(X), ids, None, needed=False)
         if within is None and sizes is None:
             message = "folds are of queries: got none; pass qid= or groups=, or a column qid in X"

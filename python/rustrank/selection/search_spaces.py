@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from types import MappingProxyType
 from typing import Any
 
@@ -144,15 +144,14 @@ def grid_settings(space: Mapping[str, Sequence[Any] | Between]) -> list[dict[str
     if count > _MOST_SETTINGS:
         message = f"space has {count:,} settings, expected at most {_MOST_SETTINGS:,}"
         raise ParamError(message, code="space")
-    return [dict(zip(lists, point, strict=True)) for point in product(*lists.values())]
+    return [dict(zip(lists, point, strict=True)) for point in itertools.product(*lists.values())]
 
 
 def random_settings(
     space: Mapping[str, Sequence[Any] | Between], seed: int
 ) -> Iterator[dict[str, Any]]:
     """Yield random settings; each depends only on the seed and its number."""
-    number = 0
-    while True:
+    for number in itertools.count():
         shares = np.random.default_rng([seed, number]).random(len(space))
         yield {
             name: values.draw(share)
@@ -160,4 +159,3 @@ def random_settings(
             else values[int(share * len(values))]
             for (name, values), share in zip(space.items(), shares.tolist(), strict=True)
         }
-        number += 1
