@@ -174,10 +174,6 @@ class Ranks:
         report(f"rank {self.rank}: {message}")
         self._comm.Abort(code)
 
-    def free(self) -> None:
-        """Free the communicator."""
-        self._comm.Free()
-
     def _complete(self, begin: Callable[..., Any], *arguments: Any) -> None:
         """Start an operation and poll it until it is complete or the deadline has passed."""
         end = None
