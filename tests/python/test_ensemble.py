@@ -463,13 +463,16 @@ def test_a_member_that_fails_is_named(docs: Ranking) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are of POSIX")
-def test_ctrl_c_ends_all_fits() -> None:
+@pytest.mark.parametrize(
+    "ranker", ["LambdaMART(n_estimators=10**6)", "RankNet(epochs=10**6, patience=None)"]
+)
+def test_ctrl_c_ends_all_fits(ranker: str) -> None:
     script = (
         "import os, signal, threading, rustrank as rr\n"
         "docs = rr.datasets.make_polynomial(200, 20, 20, seed=0)\n"
         "threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
-        "trees = rr.LambdaMART(n_estimators=1_000_000)\n"
-        "rr.ensemble({'a': trees, 'b': trees}, docs, n_jobs=2)\n"
+        f"one = rr.{ranker}\n"
+        "rr.ensemble({'a': one, 'b': one}, docs, n_jobs=2)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60
