@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -351,7 +351,7 @@ def _check_augment(what: str, augment: Any) -> None:
         raise ParamError(message, code="augment")
 
 
-def _check_known(what: str, names: Any, known: Iterable[str]) -> None:
+def _check_known(what: str, names: Any, known: Collection[str]) -> None:
     if isinstance(names, str) or not isinstance(names, Sequence):
         raise wrong_kind(what, names, "a sequence of names", "members")
     for name in names:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown, wrong_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
 #: As many threads as a pool may have.
 _MOST_THREADS = 1024
@@ -69,13 +69,14 @@ def text(name: str, value: Any) -> str:
 
 
 def choice(
-    name: str, value: Any, known: Iterable[str], code: str | None = None, of: str = "one of"
+    name: str, value: Any, known: Collection[str], code: str | None = None, of: str = "one of"
 ) -> str:
     """Take one of several names."""
-    if text(name, value) not in known:
-        message = f"{name}: got {shown(value)}, expected {of} {', '.join(known)}"
-        raise UnknownNameError(message, code=code or name)
-    return str(value)
+    if isinstance(value, str) and value in known:
+        return value
+    message = f"{name}: got {shown(value)}, expected {of} {', '.join(known)}"
+    kind = UnknownNameError if isinstance(value, str) else ParamKindError
+    raise kind(message, code=code or name)
 
 
 def flag(name: str, value: Any) -> bool:
