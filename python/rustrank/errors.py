@@ -133,6 +133,12 @@ def _both(theirs: type[Exception]) -> Any:
     return type("NotFittedError", (NotFittedError, theirs), again)
 
 
+def wrong_kind(name: str, value: Any, expected: str, code: str | None = None) -> ParamKindError:
+    """Return the error of an argument with a value of the wrong type."""
+    message = f"{name}: got {shown(value)}, expected {expected}"
+    return ParamKindError(message, code=code or name)
+
+
 def warn_caller(message: str) -> None:
     """Issue a warning that points to the code that called this library."""
     frame, depth = inspect.currentframe(), 0

@@ -11,7 +11,7 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.data.dataset import Dataset
 from rustrank.data.scored_rows import ScoredRows, judged_rows
-from rustrank.errors import DataError, ParamError, ParamKindError, UnknownNameError, shown
+from rustrank.errors import DataError, ParamError, UnknownNameError, shown, wrong_kind
 from rustrank.inputs.scalars import flag, real, text, whole
 from rustrank.inputs.vectors import as_scores, check_length
 from rustrank.model.booster import Booster
@@ -69,8 +69,7 @@ def _alphas(given: Any) -> tuple[float, float] | None:
     try:
         low, high = given
     except (TypeError, ValueError):
-        message = f"alphas: got {shown(given)}, expected two numbers, or None"
-        raise ParamKindError(message, code="combine.range") from None
+        raise wrong_kind("alphas", given, "two numbers, or None", "combine.range") from None
     return real("alphas[0]", low), real("alphas[1]", high)
 
 
@@ -120,11 +119,8 @@ def as_rankers(rankers: Any) -> dict[str, Any]:
     elif isinstance(rankers, (Sequence, np.ndarray)) and not isinstance(rankers, (str, bytes)):
         named = {f"ranker {at}": ranker for at, ranker in enumerate(rankers)}
     else:
-        message = (
-            f"rankers: got {shown(rankers)}, expected a sequence of scores of all docs or of "
-            "Boosters, one a ranker, or a mapping from names to these"
-        )
-        raise ParamKindError(message, code="combine.rankers")
+        expected = "a sequence of scores of all docs or of Boosters, one a ranker, or a mapping"
+        raise wrong_kind("rankers", rankers, f"{expected} from names to these", "combine.rankers")
     if not named:
         message = "rankers: got none, expected at least one"
         raise ParamError(message, code="combine.rankers")
@@ -138,8 +134,7 @@ def held_out(given: Any, rankers: Any, options: CombinerOptions) -> ScoredRows |
     if isinstance(given, Dataset):
         given = {"y": given}
     if not isinstance(given, Mapping):
-        message = f"valid: got {shown(given)}, expected a Dataset or a mapping of fit's arguments"
-        raise ParamKindError(message, code="valid")
+        raise wrong_kind("valid", given, "a Dataset or a mapping of fit's arguments")
     for name in given:
         if name not in _FIELDS:
             message = f"valid has {shown(name)}: expected {', '.join(_FIELDS)}"

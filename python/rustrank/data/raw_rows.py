@@ -15,8 +15,11 @@ from rustrank.errors import DataError, ParamKindError, UnknownNameError, shown
 from rustrank.inputs.queries import as_queries
 from rustrank.inputs.tables import as_table
 from rustrank.inputs.vectors import as_labels, check_length
+from rustrank.metrics.evaluation import Evaluation, Judging, judge
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
 _FIELDS = ("X", "y", "qid", "group")
@@ -47,6 +50,15 @@ class RawRows:
     def queries(self) -> tuple[tuple[NDArray[np.uint32], int], NDArray[Any]]:
         """The queries as `judge` takes them."""
         return (self.query.astype(np.uint32), self.num_queries), self.query_ids
+
+    def evaluate(
+        self,
+        scores: NDArray[np.float64],
+        judging: Judging,
+        query_weight: NDArray[np.float64] | None = None,
+    ) -> Evaluation:
+        """Return the metrics of some scores of these documents."""
+        return judge(scores, self.y, self.queries, judging, query_weight)
 
     def take(self, rows: NDArray[Any]) -> RawRows:
         """Return some rows, with the queries that they are in."""
@@ -109,6 +121,21 @@ class RawRows:
             return [(np.arange(len(mask)), np.arange(len(mask)))]
         return [rows, rows[::-1]]
 
+    def folds(self, count: int, seed: int) -> NDArray[np.intp]:
+        """Return the fold of each query: `split_queries` into equal parts."""
+        folds = np.empty(self.num_queries, np.intp)
+        for fold, queries in enumerate(self.split_queries([1.0] * count, seed)):
+            folds[queries] = fold
+        return folds
+
+    def rows_of_folds(
+        self, folds: NDArray[np.intp], count: int
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Yield the rows outside and the rows inside each fold of queries."""
+        fold_of_row = folds[self.query]
+        for fold in range(count):
+            yield np.flatnonzero(fold_of_row != fold), np.flatnonzero(fold_of_row == fold)
+
     def split(self, shares: list[float], seed: int) -> list[RawRows]:
         """Split the rows by queries, as `split_queries` does."""
         return [self.of_queries(queries) for queries in self.split_queries(shares, seed)]
@@ -139,7 +166,12 @@ def spread_bits(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def as_raw_rows(given: Any, name: str) -> RawRows:
-    """Read ``(X, y, qid)``, a `Ranking`, or a mapping with ``X``, ``y`` and ``qid`` or ``group``."""
+    """Read ``(X, y, qid)``, a `Ranking`, or a mapping with ``X``, ``y`` and ``qid`` or ``group``.
+
+    Rows that were read before are returned as they are.
+    """
+    if isinstance(given, RawRows):
+        return given
     fields = _fields(given, name)
     table = as_table(fields["X"])
     blocks = [_by_row(block) for block in table.blocks()]

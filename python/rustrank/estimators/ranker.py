@@ -27,10 +27,12 @@ from rustrank.parameters.hints import refuse_unknown
 from rustrank.parameters.schema import RENAMED, as_named, checked, signature_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
     from typing_extensions import Self
+
+    from rustrank.data.raw_rows import RawRows
 
 #: The argument that pipelines and searches pass on by default.
 _ROUTED_BY_DEFAULT = "qid"
@@ -310,3 +312,18 @@ def option_record(value: Any) -> Any:
     if callable(value):
         return f"{value.__module__}.{getattr(value, '__qualname__', type(value).__qualname__)}"
     return value if isinstance(value, (int, str, bool)) or value is None else repr(value)
+
+
+def options_record(ranker: Ranker, without: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the options that a fit depends on as plain values, without some of them."""
+    left_out = ("n_jobs", "progress", *without)
+    options = ranker.get_params().items()
+    return {name: option_record(value) for name, value in options if name not in left_out}
+
+
+def fitted_again(ranker: Ranker, train: RawRows, valid: RawRows | None, **changes: Any) -> Ranker:
+    """Return a copy of a ranker with other options, fitted to documents."""
+    made: Any = ranker._again(**changes)
+    more = {} if valid is None else {"eval_set": [(valid.table(), valid.y, valid.query)]}
+    fitted: Ranker = made.fit(train.table(), train.y, qid=train.query, **more)
+    return fitted

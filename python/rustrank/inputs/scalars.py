@@ -7,9 +7,12 @@ range is a `ParamError`. The core checks what only it knows, such as which gains
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rustrank.errors import ParamError, ParamKindError, shown
+from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown, wrong_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 #: As many threads as a pool may have.
 _MOST_THREADS = 1024
@@ -61,16 +64,25 @@ def real(name: str, value: Any) -> float:
 def text(name: str, value: Any) -> str:
     """Take a name."""
     if not isinstance(value, str):
-        message = f"{name}: got {shown(value)}, expected a name"
-        raise ParamKindError(message, code=name)
+        raise wrong_kind(name, value, "a name")
     return value
+
+
+def choice(
+    name: str, value: Any, known: Collection[str], code: str | None = None, of: str = "one of"
+) -> str:
+    """Take one of several names."""
+    if isinstance(value, str) and value in known:
+        return value
+    message = f"{name}: got {shown(value)}, expected {of} {', '.join(known)}"
+    kind = UnknownNameError if isinstance(value, str) else ParamKindError
+    raise kind(message, code=code or name)
 
 
 def flag(name: str, value: Any) -> bool:
     """Take True or False, and nothing that merely counts as such."""
     if not isinstance(value, bool):
-        message = f"{name}: got {shown(value)}, expected True or False"
-        raise ParamKindError(message, code=name)
+        raise wrong_kind(name, value, "True or False")
     return value
 
 

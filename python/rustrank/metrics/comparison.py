@@ -10,15 +10,7 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.errors import ParamError, ParamKindError, shown
-from rustrank.formatting import (
-    ResultMapping,
-    interval,
-    number,
-    p_value,
-    percent,
-    result_html,
-    result_text,
-)
+from rustrank.formatting import ResultMapping, Table, interval, number, p_value, percent
 from rustrank.inputs.queries import as_query_weight
 from rustrank.inputs.scalars import real
 from rustrank.inputs.vectors import as_labels, as_scores
@@ -168,7 +160,7 @@ class Comparison(ResultMapping[MetricComparison]):
         level: float = 0.95,
     ) -> Comparison:
         """Compare two evaluations of the same queries by the same metrics."""
-        return cls({name: _compared(names, a[name], b[name], drawing, level) for name in a})
+        return cls({name: compare_values(a[name], b[name], names, drawing, level) for name in a})
 
     _absent = Evaluation._absent
 
@@ -181,20 +173,14 @@ class Comparison(ResultMapping[MetricComparison]):
         """Return plain numbers of each metric."""
         return {name: value.to_dict() for name, value in self.items()}
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def _tables(self) -> list[Table]:
         one = next(iter(self.values()))
         head = ["metric", *one.names, "difference", f"{percent(one.level)} interval"]
         head += ["p (t)", "p (random)", "wins", "ties", "losses"]
         rows = [
             [name, number(value.a), number(value.b), *value.cells()] for name, value in self.items()
         ]
-        return head, rows
-
-    def __repr__(self) -> str:
-        return result_text(self._table(), self.statements)
-
-    def _repr_html_(self) -> str:
-        return result_html(self._table(), self.statements)
+        return [(head, rows)]
 
 
 def compare(
@@ -264,6 +250,13 @@ def compare(
     return Comparison.of(first, second, called, drawing, chance)
 
 
+def difference_cells(found: MetricComparison | None) -> list[str]:
+    """Return the cells of a table for a difference and its p-value; empty ones for None."""
+    if found is None:
+        return ["", ""]
+    return [number(found.difference, "+"), found._shown_p(found.p_randomisation)]
+
+
 def _two(names: Any) -> tuple[str, str]:
     called = () if isinstance(names, str) or not hasattr(names, "__iter__") else tuple(names)
     are_texts = bool(called) and all(isinstance(name, str) for name in called)
@@ -276,9 +269,10 @@ def _two(names: Any) -> tuple[str, str]:
     return called[0], called[1]
 
 
-def _compared(
-    names: tuple[str, str], a: MetricValue, b: MetricValue, drawing: Drawing, level: float
+def compare_values(
+    a: MetricValue, b: MetricValue, names: tuple[str, str], drawing: Drawing, level: float = 0.95
 ) -> MetricComparison:
+    """Compare two rankings by their values of one metric."""
     differences = b.per_query - a.per_query
     differences.setflags(write=False)
     weight, threads = a.query_weight, drawing.num_threads

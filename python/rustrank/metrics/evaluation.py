@@ -19,7 +19,7 @@ from rustrank.errors import (
     RustrankWarning,
     shown,
 )
-from rustrank.formatting import ResultMapping, count, interval, number
+from rustrank.formatting import ResultMapping, Table, count, interval, number
 from rustrank.inputs.queries import Queries, as_queries, as_query_weight
 from rustrank.inputs.scalars import real, text, threads, whole
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
@@ -50,11 +50,11 @@ class Judging:
         cls,
         metrics: str | Sequence[str],
         gain: Any,
-        ties: str,
-        empty: str,
-        relevant_from: float,
-        max_label: float | None,
-        num_threads: int | None,
+        ties: str = "expected",
+        empty: str = "skip",
+        relevant_from: float = 1,
+        max_label: float | None = None,
+        num_threads: int | None = None,
     ) -> Judging:
         """Check the kinds of options; the core checks their values."""
         return cls(
@@ -77,7 +77,7 @@ class Drawing:
     num_threads: int | None
 
     @classmethod
-    def of(cls, resamples: int, seed: int, num_threads: int | None) -> Drawing:
+    def of(cls, resamples: int = 10_000, seed: int = 0, num_threads: int | None = None) -> Drawing:
         """Check the kinds of options; the core checks how many replicates there may be."""
         return cls(
             whole("resamples", resamples, 0),
@@ -219,7 +219,7 @@ class Evaluation(ResultMapping[MetricValue]):
             for name, value in self.items()
         }
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def _tables(self) -> list[Table]:
         head = ["metric", "mean", "95% interval", "queries", "skipped"]
         rows = []
         for name, value in self.items():
@@ -227,7 +227,12 @@ class Evaluation(ResultMapping[MetricValue]):
             ends = interval(value.interval) if is_quick else "see .interval"
             counts = [f"{value.num_queries:,}", f"{value.num_skipped:,}"]
             rows.append([name, number(value), ends, *counts])
-        return head, rows
+        return [(head, rows)]
+
+
+def first_value(evaluation: Evaluation) -> MetricValue:
+    """Return the value of the first metric."""
+    return next(iter(evaluation.values()))
 
 
 def evaluate(

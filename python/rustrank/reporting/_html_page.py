@@ -177,7 +177,7 @@ def _chance(findings: Findings) -> Markup | None:
     )
     statements = [tag("li", one.statement, ".") for one, _ in findings.compared()]
     others = [
-        table(f"{name} against {findings.baseline}", *compared._table())
+        table(f"{name} against {findings.baseline}", *compared._tables()[0])
         for name, compared in findings.against.items()
     ]
     return joined(

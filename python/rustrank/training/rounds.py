@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from os import fspath
@@ -32,6 +34,23 @@ _LINES, _SECONDS = 20, 1.0
 
 class Cancelled(Exception):  # noqa: N818 - another thread has failed, or Ctrl-C was pressed
     """The training of this thread was cancelled."""
+
+
+@contextlib.contextmanager
+def cancellable_pool(n_jobs: int) -> Iterator[ThreadPoolExecutor]:
+    """Yield a pool of threads; if the block raises, trainings in them end with their round.
+
+    The same holds for Ctrl-C. What waits is dropped.
+    """
+    cancelled = threading.Event()
+    to_ask = (cancelled.is_set,)
+    with ThreadPoolExecutor(n_jobs, initializer=IS_CANCELLED.set, initargs=to_ask) as pool:
+        try:
+            yield pool
+        except BaseException:
+            cancelled.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def check_cancelled() -> None:

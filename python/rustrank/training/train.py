@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from rustrank import _rustrank
 from rustrank.data.dataset import Dataset, as_dataset
-from rustrank.distributed.mpi import Workers, launched_world_size
+from rustrank.distributed.mpi import launched_world_size
 from rustrank.errors import ParamError, warn_caller
 from rustrank.parameters.hints import refuse_unknown
 from rustrank.parameters.plan import EarlyStopping, Plan, train_options
@@ -458,7 +458,7 @@ def train(
 def trained(
     dataset: Dataset,
     options: Mapping[str, Any],
-    workers: Workers | None = None,
+    team: _rustrank.Team | None = None,
     found: _rustrank.Booster | None = None,
 ) -> Booster:
     """Train with all options of `train` given; perhaps as one of several workers.
@@ -470,11 +470,9 @@ def trained(
         found = _found(reporting.checkpoint, options["resume"])
     plan = Plan.of(dataset, options, found)
     num_trees = options["num_trees"]
-    if workers is None:
-        trainer = _rustrank.Trainer.trees(dataset._core, plan)
-    else:
-        trainer = _rustrank.Trainer.trees(dataset._core, plan, workers.team)
-        reporting = reporting if workers.is_first else reporting.silent()
+    trainer = _rustrank.Trainer.trees(dataset._core, plan, team)
+    if team is not None and team.rank > 0:
+        reporting = reporting.silent()
     done = len(trainer.history())
     if found is not None and done > num_trees:
         message = (
