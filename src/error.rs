@@ -7,6 +7,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use ErrorKind::{
+    Comm, CommTimeout, Data, Internal, Interrupted, Io, ModelFormat, ModelVersion, Param,
+    ParamKind, Resource, UnknownName,
+};
+
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -89,57 +94,52 @@ pub struct Place {
 impl Error {
     /// The data cannot be used.
     pub fn data(code: &'static str, what: impl Into<String>) -> Self {
-        Self(Box::new(ErrorKind::Data(Fault { code, what: what.into(), ..Fault::default() })))
+        Self::of(ErrorKind::Data, code, what)
     }
 
     /// A parameter is unknown or out of range.
     pub fn param(code: &'static str, what: impl Into<String>) -> Self {
-        Self(Box::new(ErrorKind::Param(Fault { code, what: what.into(), ..Fault::default() })))
+        Self::of(ErrorKind::Param, code, what)
     }
 
     /// A parameter is of the wrong kind.
     pub fn param_kind(code: &'static str, what: impl Into<String>) -> Self {
-        let fault = Fault { code, what: what.into(), ..Fault::default() };
-        Self(Box::new(ErrorKind::ParamKind(fault)))
+        Self::of(ErrorKind::ParamKind, code, what)
     }
 
     /// There is nothing of that name.
     pub fn unknown_name(code: &'static str, what: impl Into<String>) -> Self {
-        let fault = Fault { code, what: what.into(), ..Fault::default() };
-        Self(Box::new(ErrorKind::UnknownName(fault)))
+        Self::of(ErrorKind::UnknownName, code, what)
     }
 
     /// The model, or its file, cannot be used.
     pub fn model(code: &'static str, what: impl Into<String>) -> Self {
-        Self(Box::new(ErrorKind::ModelFormat(Fault {
-            code,
-            what: what.into(),
-            ..Fault::default()
-        })))
+        Self::of(ErrorKind::ModelFormat, code, what)
     }
 
     /// The model file is of a format that this build does not read.
     pub fn model_version(what: impl Into<String>) -> Self {
-        let fault = Fault { code: "model.version", what: what.into(), ..Fault::default() };
-        Self(Box::new(ErrorKind::ModelVersion(fault)))
+        Self::of(ErrorKind::ModelVersion, "model.version", what)
     }
 
     /// A table of `bytes` for `what` would not fit.
     pub fn resource(what: &str, bytes: u64) -> Self {
         let what = format!("{what} needs {} MiB of memory", bytes.div_ceil(1 << 20));
-        let fault = Fault { code: "memory", what, ..Fault::default() };
-        Self(Box::new(ErrorKind::Resource(fault)))
+        Self::of(ErrorKind::Resource, "memory", what)
     }
 
     /// The workers cannot go on.
     pub fn comm(code: &'static str, what: impl Into<String>) -> Self {
-        Self(Box::new(ErrorKind::Comm(Fault { code, what: what.into(), ..Fault::default() })))
+        Self::of(ErrorKind::Comm, code, what)
     }
 
     /// Another worker did not respond in time.
     pub fn comm_timeout(what: impl Into<String>) -> Self {
-        let fault = Fault { code: "comm.timeout", what: what.into(), ..Fault::default() };
-        Self(Box::new(ErrorKind::CommTimeout(fault)))
+        Self::of(ErrorKind::CommTimeout, "comm.timeout", what)
+    }
+
+    fn of(kind: fn(Fault) -> ErrorKind, code: &'static str, what: impl Into<String>) -> Self {
+        Self(Box::new(kind(Fault { code, what: what.into(), ..Fault::default() })))
     }
 
     /// The system refused a file operation.
@@ -166,16 +166,9 @@ impl Error {
     /// bug.
     pub fn fault(&self) -> Option<&Fault> {
         match &*self.0 {
-            ErrorKind::Data(f)
-            | ErrorKind::Param(f)
-            | ErrorKind::ParamKind(f)
-            | ErrorKind::UnknownName(f)
-            | ErrorKind::ModelFormat(f)
-            | ErrorKind::ModelVersion(f)
-            | ErrorKind::Resource(f)
-            | ErrorKind::Comm(f)
-            | ErrorKind::CommTimeout(f) => Some(f),
-            ErrorKind::Io { .. } | ErrorKind::Interrupted | ErrorKind::Internal(_) => None,
+            Data(f) | Param(f) | ParamKind(f) | UnknownName(f) | ModelFormat(f)
+            | ModelVersion(f) | Resource(f) | Comm(f) | CommTimeout(f) => Some(f),
+            Io { .. } | Interrupted | Internal(_) => None,
         }
     }
 
@@ -258,16 +251,9 @@ impl Error {
 
     fn with(mut self, change: impl FnOnce(&mut Fault)) -> Self {
         match &mut *self.0 {
-            ErrorKind::Data(f)
-            | ErrorKind::Param(f)
-            | ErrorKind::ParamKind(f)
-            | ErrorKind::UnknownName(f)
-            | ErrorKind::ModelFormat(f)
-            | ErrorKind::ModelVersion(f)
-            | ErrorKind::Resource(f)
-            | ErrorKind::Comm(f)
-            | ErrorKind::CommTimeout(f) => change(f),
-            ErrorKind::Io { .. } | ErrorKind::Interrupted | ErrorKind::Internal(_) => {}
+            Data(f) | Param(f) | ParamKind(f) | UnknownName(f) | ModelFormat(f)
+            | ModelVersion(f) | Resource(f) | Comm(f) | CommTimeout(f) => change(f),
+            Io { .. } | Interrupted | Internal(_) => {}
         }
         self
     }
@@ -285,20 +271,10 @@ impl std::error::Error for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            ErrorKind::Data(fault)
-            | ErrorKind::Param(fault)
-            | ErrorKind::ParamKind(fault)
-            | ErrorKind::UnknownName(fault)
-            | ErrorKind::ModelFormat(fault)
-            | ErrorKind::ModelVersion(fault)
-            | ErrorKind::Resource(fault)
-            | ErrorKind::Comm(fault)
-            | ErrorKind::CommTimeout(fault) => fault.fmt(f),
-            ErrorKind::Io { path, source } => write!(f, "{}: {source}", path.display()),
-            ErrorKind::Interrupted => f.write_str("interrupted"),
-            ErrorKind::Internal(what) => {
-                write!(f, "a bug in rustrank, please report it: {what}")
-            }
+            Io { path, source } => write!(f, "{}: {source}", path.display()),
+            Interrupted => f.write_str("interrupted"),
+            Internal(what) => write!(f, "a bug in rustrank, please report it: {what}"),
+            _ => self.fault().map_or(Ok(()), |fault| fault.fmt(f)),
         }
     }
 }
@@ -313,16 +289,13 @@ impl fmt::Display for Fault {
         if !place.is_empty() {
             write!(f, " ({place})")?;
         }
-        match (&self.got, &self.expected) {
-            (Some(got), Some(expected)) => write!(f, ": got {got}, expected {expected}")?,
-            (Some(got), None) => write!(f, ": got {got}")?,
-            (None, Some(expected)) => write!(f, ": expected {expected}")?,
-            (None, None) => {}
+        let got = self.got.iter().map(|got| format!("got {got}"));
+        let expected = self.expected.iter().map(|expected| format!("expected {expected}"));
+        let facts: Vec<String> = got.chain(expected).collect();
+        if !facts.is_empty() {
+            write!(f, ": {}", facts.join(", "))?;
         }
-        match &self.hint {
-            Some(hint) => write!(f, "; {hint}"),
-            None => Ok(()),
-        }
+        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "; {hint}"))
     }
 }
 
@@ -330,18 +303,16 @@ impl Place {
     /// The parts that follow what is wrong: `file:line:column, row 3, query 0, feature 7`. The row
     /// is left out where the message begins with it.
     fn in_brackets(&self) -> String {
-        let mut parts = Vec::new();
-        let line_column = match (self.line, self.column) {
-            (Some(line), Some(column)) => format!("{line}:{column}"),
-            (Some(line), None) => line.to_string(),
-            _ => String::new(),
+        let path = self.path.as_ref().map(|path| path.display().to_string());
+        let line = self.line.map(|line| match &path {
+            Some(path) => format!("{path}:{line}"),
+            None => format!("line {line}"),
+        });
+        let text = match (line, self.column) {
+            (Some(line), Some(column)) => Some(format!("{line}:{column}")),
+            (line, _) => line.or(path),
         };
-        match &self.path {
-            Some(path) if line_column.is_empty() => parts.push(path.display().to_string()),
-            Some(path) => parts.push(format!("{}:{line_column}", path.display())),
-            None if line_column.is_empty() => {}
-            None => parts.push(format!("line {line_column}")),
-        }
+        let mut parts = Vec::from_iter(text);
         let row = self.row.filter(|_| self.array.is_none());
         parts.extend(row.map(|row| format!("row {row}")));
         parts.extend(self.query.map(|query| format!("query {query}")));

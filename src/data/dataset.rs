@@ -263,12 +263,6 @@ impl Dataset {
         self.binning.query_ranks()
     }
 
-    /// The features that are constant or missing in the whole sample: no split can use them.
-    pub fn unused_features(&self) -> impl Iterator<Item = usize> + '_ {
-        let mappers = self.binning.mappers().iter().enumerate();
-        mappers.filter(|(_, mapper)| !mapper.is_used()).map(|(feature, _)| feature)
-    }
-
     /// `values[doc]` in the order of the caller's rows.
     pub fn by_row<T: Copy + Default>(&self, values: &[T]) -> Vec<T> {
         let mut by_row = vec![T::default(); values.len()];
