@@ -87,7 +87,7 @@ impl NetPlanArgs<'_> {
         let (evaluation_sets, metrics, patience) =
             evaluation_plan(&self.valid, &self.metrics, &labels, run.patience)?;
         let restarts = Restarts { most: run.restarts, factor: run.restart_factor };
-        Ok(NetPlan { params, loss, metrics, patience, restarts, evaluation_sets })
+        Ok(NetPlan { params, loss, evaluation_sets, metrics, patience, restarts })
     }
 }
 
@@ -103,7 +103,7 @@ fn only_net(model: &Model) -> Result<(&Component, &Mlp)> {
 #[pyfunction]
 pub(super) fn net_weights(booster: &PyBooster) -> PyResult<NewArray<f32>> {
     let (_, mlp) = only_net(booster.model())?;
-    Ok(NewArray(mlp.weights().to_vec()))
+    Ok(NewArray(mlp.weights()))
 }
 
 /// The same net with other weights.

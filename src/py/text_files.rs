@@ -38,6 +38,8 @@ impl LetorArgs {
 
 /// Labels, sizes of queries and ids of queries.
 type LabelFacts = (NewArray<f32>, NewArray<i64>, Vec<String>);
+/// The same, after the values.
+type TableFacts = (NewMatrix<f32>, NewArray<f32>, NewArray<i64>, Vec<String>);
 
 /// Labels, sizes of queries and ids of queries of a LETOR file.
 #[pyfunction]
@@ -47,10 +49,7 @@ pub(super) fn read_labels(path: PathBuf, num_threads: Option<usize>) -> PyResult
 
 /// Values, labels, sizes of queries and ids of queries of a LETOR file.
 #[pyfunction]
-pub(super) fn read_table(
-    path: PathBuf,
-    looking: LetorArgs,
-) -> PyResult<(NewMatrix<f32>, NewArray<f32>, NewArray<i64>, Vec<String>)> {
+pub(super) fn read_table(path: PathBuf, looking: LetorArgs) -> PyResult<TableFacts> {
     let read = detached(looking.num_threads, |interrupt| {
         letor_table::read_letor_table(&path, &looking.options(), interrupt)
     })?;
