@@ -5,14 +5,13 @@
 //! bits, a memory error is more likely than a collision), and the order of copies makes no difference.
 
 use super::builder::RowData;
-use crate::{Queries, hash};
+use crate::{Grouping, Queries, hash};
 use rayon::prelude::*;
 
 /// Documents and queries in the order of their content.
+#[derive(Debug)]
 pub(super) struct ContentOrder {
-    /// The caller's row of each document.
-    pub(super) rows: Vec<u32>,
-    pub(super) queries: Queries,
+    pub(super) grouping: Grouping,
     /// The caller's number of each query.
     pub(super) query_of: Vec<u32>,
     pub(super) doc_hash: Vec<u64>,
@@ -33,10 +32,10 @@ pub(super) fn content_order(row_hashes: &[u64], data: &RowData) -> ContentOrder 
     });
     let mut query_of: Vec<u32> = (0..grouping.queries.len() as u32).collect();
     query_of.par_sort_unstable_by_key(|&q| (query_hash[q as usize], q));
-    let (rows, queries) = gathered(&rows, &grouping.queries, &query_of);
-    let doc_hash = rows.iter().map(|&row| by_row[row as usize]).collect();
+    let grouping = gathered(&rows, &grouping.queries, &query_of);
+    let doc_hash = grouping.gather(&by_row);
     let query_hash = query_of.iter().map(|&q| query_hash[q as usize]).collect();
-    ContentOrder { rows, queries, query_of, doc_hash, query_hash }
+    ContentOrder { grouping, query_of, doc_hash, query_hash }
 }
 
 /// Sorts the documents of a query by hash, then row. Half of a hash and the row make one integer, which
@@ -81,7 +80,7 @@ fn slices_by_query<'a>(mut rows: &'a mut [u32], queries: &Queries) -> Vec<&'a mu
     slices
 }
 
-fn gathered(rows: &[u32], queries: &Queries, order: &[u32]) -> (Vec<u32>, Queries) {
+fn gathered(rows: &[u32], queries: &Queries, order: &[u32]) -> Grouping {
     let mut gathered = Vec::with_capacity(rows.len());
     let mut offsets = Vec::with_capacity(order.len() + 1);
     offsets.push(0);
@@ -89,5 +88,6 @@ fn gathered(rows: &[u32], queries: &Queries, order: &[u32]) -> (Vec<u32>, Querie
         gathered.extend_from_slice(&rows[queries.range(q as usize)]);
         offsets.push(gathered.len());
     }
-    (gathered, Queries::from_offsets(offsets))
+    let queries = if order.is_empty() { Queries::none() } else { Queries::from_offsets(offsets) };
+    Grouping { queries, rows: gathered }
 }

@@ -12,6 +12,7 @@ mod arrays;
 mod builder;
 mod content_order;
 mod dataset;
+mod documents;
 pub mod inspect;
 pub mod labels;
 pub mod letor;
@@ -32,5 +33,6 @@ pub use arrays::{ColumnTable, Infinite, MissingPolicy, StridedTable, TableColumn
 pub use builder::{DatasetBuilder, RowData};
 pub use dataset::Dataset;
 pub(crate) use dataset::no_features;
+pub use documents::Documents;
 pub use load::{LoadOptions, Loaded, load, load_files};
 pub use raw_dataset::RawDataset;

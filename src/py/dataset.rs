@@ -274,7 +274,8 @@ impl PyDataset {
     /// The shard of a worker without documents.
     #[staticmethod]
     fn empty(binning: &PyBinning) -> PyResult<Self> {
-        Ok(Self { inner: Arc::new(data::Dataset::empty(binning.inner.clone())?) })
+        let empty = detached(Some(1), |_| data::Dataset::empty(binning.inner.clone()))?;
+        Ok(Self { inner: Arc::new(empty) })
     }
 
     /// A dataset from LETOR text, and the ids of its queries; with a team, the shard of this worker.
