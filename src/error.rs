@@ -192,6 +192,13 @@ impl Error {
         self.with(|f| f.place.row = f.place.row.map(|row| row + rows))
     }
 
+    /// Counts the column from the start of the line: so many are before the text it counts from.
+    #[cfg(feature = "train")]
+    #[must_use]
+    pub(crate) fn columns_after(self, columns: u64) -> Self {
+        self.with(|f| f.place.column = f.place.column.map(|column| column + columns))
+    }
+
     /// Adds the query.
     #[must_use]
     pub fn query(self, query: usize) -> Self {

@@ -8,14 +8,13 @@
 //! query and an entry per distinct label.
 
 use super::letor::LetorOptions;
-use super::line_source::{LineOptions, LineSource, TextBlock, after_lines, on_line};
+use super::line_source::{LineSource, TextBlock, after_lines, on_line};
 use super::parallel_parse::parse_blocks;
 use super::qid::{QidRuns, QueryTracker, RunKind, qid_returns};
 use crate::error::{Error, Result};
 use crate::hash;
 use crate::interrupt::Interrupt;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// The most findings that are kept.
@@ -98,17 +97,8 @@ pub struct Finding {
     pub message: String,
 }
 
-/// Summarises a LETOR file; only a file that cannot be read is an error.
+/// Summarises LETOR text; only a file that cannot be read is an error.
 pub fn inspect(
-    path: impl AsRef<Path>,
-    options: &LetorOptions,
-    interrupt: &Interrupt,
-) -> Result<Summary> {
-    inspect_source(&mut LineSource::open(path, &LineOptions::default())?, options, interrupt)
-}
-
-/// [`inspect`] of a source at its start.
-pub fn inspect_source(
     source: &mut LineSource,
     options: &LetorOptions,
     interrupt: &Interrupt,
@@ -219,7 +209,7 @@ impl SummaryCounts {
         let faults = rows.faults.into_iter().map(|fault| after_lines(fault, before));
         let mut findings: Vec<_> = faults.filter_map(|fault| finding(&fault)).collect();
         let mut at = 0;
-        for run in rows.runs.after_lines(before).as_slice() {
+        for run in &rows.runs.after_lines(before).0 {
             let (query, kind) = self.tracker.add(run);
             if query != self.current_query {
                 self.end_run();
@@ -359,11 +349,12 @@ impl FeatureTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::line_source::LineOptions;
 
     fn summary(text: &'static str) -> Summary {
         let reader = Box::new(text.as_bytes());
         let mut source = LineSource::from_reader("text", reader, &LineOptions::default()).unwrap();
-        inspect_source(&mut source, &LetorOptions::default(), &Interrupt::new()).unwrap()
+        inspect(&mut source, &LetorOptions::default(), &Interrupt::new()).unwrap()
     }
 
     #[test]

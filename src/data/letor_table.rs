@@ -6,11 +6,10 @@
 
 use super::labels::{BlockLabels, QueryLabels, TextLabels};
 use super::letor::LetorOptions;
-use super::line_source::{LineOptions, LineSource, TextBlock};
-use super::parallel_parse::parse_blocks;
+use super::line_source::{LineSource, TextLine};
+use super::parallel_parse::parse_lines;
 use crate::error::{Result, room_for};
 use crate::interrupt::Interrupt;
-use std::path::Path;
 
 /// The values and labels of documents, in the order of the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,13 +20,6 @@ pub struct LetorTable {
     pub num_features: usize,
     /// Labels and queries.
     pub labels: QueryLabels,
-}
-
-/// The labels and values of a block of text.
-#[derive(Default)]
-struct LetorLines {
-    labels: BlockLabels,
-    values: SparseRows,
 }
 
 /// The values that lines mention.
@@ -41,38 +33,23 @@ struct SparseRows {
 
 /// Reads LETOR text with all its values.
 pub fn read_letor_table(
-    path: impl AsRef<Path>,
-    letor: &LetorOptions,
-    interrupt: &Interrupt,
-) -> Result<LetorTable> {
-    letor_table_from(&mut LineSource::open(path, &LineOptions::default())?, letor, interrupt)
-}
-
-/// [`read_letor_table`] from a source at its start.
-pub fn letor_table_from(
     source: &mut LineSource,
     letor: &LetorOptions,
     interrupt: &Interrupt,
 ) -> Result<LetorTable> {
-    let lowest = u32::from(!letor.zero_based);
     let (mut labels, mut blocks) = (TextLabels::default(), Vec::new());
-    let parse = |block: &TextBlock<'_>| {
-        let mut lines = LetorLines::default();
-        let outcome = block.each(|number, line| {
-            let rows = &mut lines.values;
-            let head = letor.parse_line(line, |feature, value| {
-                rows.features.push(feature - lowest);
-                rows.values.push(value);
-            })?;
-            rows.ends.push(rows.values.len());
-            lines.labels.push(&head, number);
-            Ok(())
-        });
-        (lines, outcome)
+    let parse = |(labels, rows): &mut (BlockLabels, SparseRows), number, line: TextLine<'_>| {
+        let head = letor.parse_line(line, |feature, value| {
+            rows.features.push(feature - letor.lowest());
+            rows.values.push(value);
+        })?;
+        rows.ends.push(rows.values.len());
+        labels.push(&head, number);
+        Ok(())
     };
-    parse_blocks(source, interrupt, parse, |lines, before| {
-        blocks.push(lines.values);
-        labels.add(lines.labels, before)
+    parse_lines(source, interrupt, parse, |(block_labels, rows), before| {
+        blocks.push(rows);
+        labels.add(block_labels, before)
     })?;
     let labels = labels.finish().map_err(|error| error.path(source.path()))?;
     let num_docs = labels.labels.len();
@@ -97,12 +74,13 @@ pub fn letor_table_from(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::line_source::LineOptions;
 
     fn table(text: &'static str, zero_based: bool) -> Result<LetorTable> {
         let reader = Box::new(text.as_bytes());
         let mut source = LineSource::from_reader("text", reader, &LineOptions::default())?;
         let letor = LetorOptions { zero_based, ..LetorOptions::default() };
-        letor_table_from(&mut source, &letor, &Interrupt::new())
+        read_letor_table(&mut source, &letor, &Interrupt::new())
     }
 
     #[test]

@@ -10,9 +10,9 @@
 //! set. Cost: a sort of each query's documents; memory: the docnos of both files.
 
 use super::labels;
-use super::line_source::{LineSource, TextBlock};
+use super::line_source::{LineSource, TextLine};
 use super::number;
-use super::parallel_parse::parse_blocks;
+use super::parallel_parse::parse_lines;
 use crate::error::{Error, Result, foreign};
 use crate::interrupt::Interrupt;
 use crate::queries::Queries;
@@ -141,25 +141,20 @@ fn read(
     format: &TrecFormat,
     value: impl Fn(&[u8]) -> Result<f64> + Sync,
 ) -> Result<DocsByQuery> {
-    let parse = |block: &TextBlock<'_>| {
-        let mut queries: Vec<(Box<str>, Vec<TrecDoc>)> = Vec::new();
-        let outcome = block.each(|number, line| {
-            let (id, doc) = parse_line(line.bytes(), format, &value)?;
-            let doc = TrecDoc { line: number, ..doc };
-            match queries.last_mut() {
-                Some((last, docs)) if **last == *id => docs.push(doc),
-                _ => queries.push((id.into(), vec![doc])),
-            }
-            Ok(())
-        });
-        (queries, outcome)
+    type BlockDocs = Vec<(Box<str>, Vec<TrecDoc>)>;
+    let parse = |queries: &mut BlockDocs, number, line: TextLine<'_>| {
+        let (id, doc) = parse_line(line.bytes(), format, &value)?;
+        let doc = TrecDoc { line: number, ..doc };
+        match queries.last_mut() {
+            Some((last, docs)) if **last == *id => docs.push(doc),
+            _ => queries.push((id.into(), vec![doc])),
+        }
+        Ok(())
     };
     let mut all = DocsByQuery::default();
-    parse_blocks(source, interrupt, parse, |queries, before| {
+    parse_lines(source, interrupt, parse, |queries, before| {
         for (id, mut docs) in queries {
-            for doc in &mut docs {
-                doc.line += before;
-            }
+            docs.iter_mut().for_each(|doc| doc.line += before);
             all.add(id, docs);
         }
         Ok(())

@@ -9,9 +9,10 @@ use crate::data::letor::LetorOptions;
 use crate::data::letor_table;
 use crate::data::line_source::{LineOptions, LineSource};
 use crate::data::trec::{self, TrecOptions};
+use crate::error::Result;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How a run and its qrels are joined: the attributes of a Python object.
 #[derive(FromPyObject)]
@@ -44,14 +45,15 @@ type TableFacts = (NewMatrix<f32>, NewArray<f32>, NewArray<i64>, Vec<String>);
 /// Labels, sizes of queries and ids of queries of a LETOR file.
 #[pyfunction]
 pub(super) fn read_labels(path: PathBuf, num_threads: Option<usize>) -> PyResult<LabelFacts> {
-    detached(num_threads, |interrupt| labels::read_labels(&path, interrupt)).map(label_facts)
+    detached(num_threads, |interrupt| labels::read_labels(&mut open(&path)?, interrupt))
+        .map(label_facts)
 }
 
 /// Values, labels, sizes of queries and ids of queries of a LETOR file.
 #[pyfunction]
 pub(super) fn read_table(path: PathBuf, looking: LetorArgs) -> PyResult<TableFacts> {
     let read = detached(looking.num_threads, |interrupt| {
-        letor_table::read_letor_table(&path, &looking.options(), interrupt)
+        letor_table::read_letor_table(&mut open(&path)?, &looking.options(), interrupt)
     })?;
     let shape = [read.labels.labels.len(), read.num_features];
     let (labels, sizes, ids) = label_facts(read.labels);
@@ -61,7 +63,8 @@ pub(super) fn read_table(path: PathBuf, looking: LetorArgs) -> PyResult<TableFac
 /// The scores of a file with one number a line.
 #[pyfunction]
 pub(super) fn read_scores(path: PathBuf, num_threads: Option<usize>) -> PyResult<NewArray<f64>> {
-    detached(num_threads, |interrupt| labels::read_scores(&path, interrupt)).map(NewArray)
+    detached(num_threads, |interrupt| labels::read_scores(&mut open(&path)?, interrupt))
+        .map(NewArray)
 }
 
 /// A run joined with its qrels: a dictionary of the fields of `JudgedRun`.
@@ -75,7 +78,6 @@ pub(super) fn read_trec(
     let TrecArgs { all_queries, single_precision, num_threads } = joining;
     let options = TrecOptions { all_queries, single_precision };
     let joined = detached(num_threads, |interrupt| {
-        let open = |path| LineSource::open(path, &LineOptions::default());
         trec::join(&mut open(&run)?, &mut open(&qrels)?, &options, interrupt)
     })?;
     let fields = fields_of!(py, joined, queries_not_judged queries_not_retrieved);
@@ -94,7 +96,7 @@ pub(super) fn inspect_letor(
     looking: LetorArgs,
 ) -> PyResult<Bound<'_, PyDict>> {
     let summary = detached(looking.num_threads, |interrupt| {
-        inspect::inspect(&path, &looking.options(), interrupt)
+        inspect::inspect(&mut open(&path)?, &looking.options(), interrupt)
     })?;
     let fields = fields_of!(
         py, summary, bytes rows queries min_docs median_docs max_docs queries_without_relevant
@@ -112,6 +114,10 @@ pub(super) fn inspect_letor(
     let findings = findings.map(|finding| Ok(fields_of!(py, finding, line column code message)));
     fields.set_item("findings", findings.collect::<PyResult<Vec<_>>>()?)?;
     Ok(fields)
+}
+
+fn open(path: &Path) -> Result<LineSource> {
+    LineSource::open(path, &LineOptions::default())
 }
 
 fn sizes(queries: &Queries) -> NewArray<i64> {
