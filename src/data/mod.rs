@@ -29,7 +29,8 @@ mod raw_dataset;
 pub mod scan;
 pub mod trec;
 
-pub use arrays::{ColumnTable, Infinite, MissingPolicy, StridedTable, TableColumn};
+pub(crate) use arrays::refuse_infinite;
+pub use arrays::{ColumnTable, FeatureValue, Infinite, MissingPolicy, StridedTable, TableColumn};
 pub use builder::{DatasetBuilder, RowData};
 pub use dataset::Dataset;
 pub(crate) use dataset::no_features;

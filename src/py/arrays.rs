@@ -97,7 +97,7 @@ macro_rules! strided {
         Ok(if array.is_c_contiguous() {
             Box::new(StridedTable::by_row(values, num_features, $policy))
         } else {
-            Box::new(StridedTable::by_column(values, num_features, $policy))
+            Box::new(ColumnTable::by_column(values, num_features, $policy))
         })
     }};
 }

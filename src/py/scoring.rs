@@ -6,13 +6,14 @@
 use super::arrays::{ColumnArg, ReadArgs, TableArg};
 use crate::Grouping;
 use crate::Interrupt;
-use crate::data::{Infinite, MissingPolicy, TableColumn};
+use crate::data::{FeatureValue, Infinite, MissingPolicy, TableColumn, refuse_infinite};
 use crate::error::{Error, Result};
 use crate::model::{ClassScorer, Explainer, Scorer, Value};
 use numpy::Element;
 use numpy::ndarray::ArrayView2;
 use pyo3::prelude::*;
 use rayon::prelude::*;
+use std::fmt::Display;
 use std::ops::Range;
 
 /// Rows per task.
@@ -21,24 +22,11 @@ const ROWS: usize = 1 << 12;
 const GATHERED: usize = 1 << 16;
 
 /// A number of either precision.
-pub(super) trait RawValue: Value + Element + Copy + Into<f64> {
-    const NAN: Self;
-    fn is_infinite(self) -> bool;
-}
+pub(super) trait RawValue: Value + FeatureValue + Element + Into<f64> + Display {}
 
-impl RawValue for f32 {
-    const NAN: Self = f32::NAN;
-    fn is_infinite(self) -> bool {
-        f32::is_infinite(self)
-    }
-}
+impl RawValue for f32 {}
 
-impl RawValue for f64 {
-    const NAN: Self = f64::NAN;
-    fn is_infinite(self) -> bool {
-        f64::is_infinite(self)
-    }
-}
+impl RawValue for f64 {}
 
 /// A computation on rows: scores, probabilities or explanations.
 pub(super) trait RowTask: Sync {
@@ -318,22 +306,4 @@ fn mark_missing<T: RawValue>(tile: &mut [T], policy: MissingPolicy) {
             || (policy.infinite == Infinite::Missing && x.is_infinite())
     };
     tile.iter_mut().filter(|x| is_missing(**x)).for_each(|x| *x = T::NAN);
-}
-
-/// `row_of` tells the caller's row of each of `rows`.
-fn refuse_infinite<T: RawValue>(
-    rows: &[T],
-    width: usize,
-    row_of: impl Fn(usize) -> usize,
-) -> Result<()> {
-    // One pass without a branch, since there is nearly never one.
-    if !rows.iter().fold(false, |any, x| any | x.is_infinite()) {
-        return Ok(());
-    }
-    let at = rows.iter().position(|x| x.is_infinite()).unwrap_or_default();
-    Err(Error::data("feature.infinite", "a feature value is infinite")
-        .row(row_of(at / width))
-        .feature(at % width)
-        .expected("a finite number, or NaN for a missing one")
-        .hint("infinite=\"missing\" treats infinite values as missing"))
 }
