@@ -53,26 +53,14 @@ pub(super) enum BinsArg<'py> {
     Choose(usize, usize, bool, Vec<u32>, CategoryNames),
 }
 
-/// The bins of a dataset.
-struct BinSource {
-    /// Bins that exist; the other fields then do not matter.
-    like: Option<Arc<binning::Binning>>,
-    options: BinOptions,
-    /// Whether ranks within queries are additional features.
-    query_ranks: bool,
-}
-
 impl BinsArg<'_> {
-    fn source(self) -> BinSource {
+    /// Bins that exist; else how to choose them, and whether ranks within queries are features too.
+    fn source(self) -> (Option<Arc<binning::Binning>>, BinOptions, bool) {
         match self {
-            Self::Like(binning) => BinSource {
-                like: Some(binning.inner.clone()),
-                options: BinOptions::default(),
-                query_ranks: false,
-            },
+            Self::Like(binning) => (Some(binning.inner.clone()), BinOptions::default(), false),
             Self::Choose(max_bins, sample_rows, query_ranks, categorical, category_names) => {
                 let options = BinOptions { max_bins, sample_rows, categorical, category_names };
-                BinSource { like: None, options, query_ranks }
+                (None, options, query_ranks)
             }
         }
     }
@@ -262,7 +250,7 @@ impl PyDataset {
         reading: ReadArgs,
     ) -> PyResult<Self> {
         let (cells, rows) = (block.cells(reading.policy()?)?, rows.data()?);
-        let BinSource { like, options, query_ranks } = bins.source();
+        let (like, options, query_ranks) = bins.source();
         let inner = detached(reading.num_threads, |interrupt| match like {
             Some(binning) => data::Dataset::like(&*cells, rows, binning, interrupt),
             None if query_ranks => data::Dataset::with_ranks(&*cells, rows, &options, interrupt),
@@ -289,7 +277,7 @@ impl PyDataset {
         team: Option<&Bound<'_, PyTeam>>,
     ) -> PyResult<(Self, Vec<String>)> {
         let MissingPolicy { missing, infinite } = reading.policy()?;
-        let BinSource { like, options: bins, query_ranks } = bins.source();
+        let (like, bins, query_ranks) = bins.source();
         let LetorTextArgs { max_features, zero_based, buffer_bytes, progress } = text;
         let letor = LetorOptions { max_features, zero_based, infinite };
         let options = LoadOptions { bins, letor, missing, query_ranks, ..LoadOptions::default() };

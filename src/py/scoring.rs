@@ -28,17 +28,15 @@ impl RawValue for f32 {}
 
 impl RawValue for f64 {}
 
+/// Where the queries of rows begin and end, if these are known.
+type Bounds<'a> = Option<&'a [usize]>;
+
 /// A computation on rows: scores, probabilities or explanations.
 pub(super) trait RowTask: Sync {
     /// The number of values in a row, and of its results.
     fn widths(&self) -> (usize, usize);
-    /// The results of rows; `bounds` are those of their queries, if these are known.
-    fn run<T: RawValue>(
-        &self,
-        rows: &[T],
-        bounds: Option<&[usize]>,
-        results: &mut [f64],
-    ) -> Result<()>;
+    /// The results of rows.
+    fn run<T: RawValue>(&self, rows: &[T], bounds: Bounds<'_>, results: &mut [f64]) -> Result<()>;
 }
 
 impl RowTask for Scorer {
@@ -46,12 +44,7 @@ impl RowTask for Scorer {
         (self.num_features(), 1)
     }
 
-    fn run<T: RawValue>(
-        &self,
-        rows: &[T],
-        bounds: Option<&[usize]>,
-        results: &mut [f64],
-    ) -> Result<()> {
+    fn run<T: RawValue>(&self, rows: &[T], bounds: Bounds<'_>, results: &mut [f64]) -> Result<()> {
         match bounds {
             Some(bounds) => self.score_queries(rows, bounds, results),
             None => self.score(rows, results),
@@ -74,12 +67,7 @@ impl RowTask for Explainer {
         (self.num_raw_features(), self.num_features() + 1)
     }
 
-    fn run<T: RawValue>(
-        &self,
-        rows: &[T],
-        bounds: Option<&[usize]>,
-        results: &mut [f64],
-    ) -> Result<()> {
+    fn run<T: RawValue>(&self, rows: &[T], bounds: Bounds<'_>, results: &mut [f64]) -> Result<()> {
         match bounds {
             Some(bounds) => self.explain_queries(rows, bounds, results),
             None => self.explain(rows, results),
