@@ -17,6 +17,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong, in a box so that a `Result` stays one word wide.
 #[derive(Debug)]
+#[must_use]
 pub struct Error(Box<ErrorKind>);
 
 /// The kinds of failure; each is one exception class in Python.
@@ -173,34 +174,29 @@ impl Error {
     }
 
     /// Adds the row.
-    #[must_use]
     pub fn row(self, row: usize) -> Self {
         self.with(|f| f.place.row = Some(row))
     }
 
     /// Adds the row, and the array that has the faulty value there: what is wrong follows
     /// `array[row]` in the message.
-    #[must_use]
     pub fn element(self, array: impl Into<String>, row: usize) -> Self {
         self.with(|f| (f.place.array, f.place.row) = (Some(array.into()), Some(row)))
     }
 
     /// Counts the row from the start of all batches: `rows` came in the batches before.
     #[cfg(feature = "train")]
-    #[must_use]
     pub(crate) fn rows_after(self, rows: usize) -> Self {
         self.with(|f| f.place.row = f.place.row.map(|row| row + rows))
     }
 
     /// Counts the column from the start of the line: so many are before the text it counts from.
     #[cfg(feature = "train")]
-    #[must_use]
     pub(crate) fn columns_after(self, columns: u64) -> Self {
         self.with(|f| f.place.column = f.place.column.map(|column| column + columns))
     }
 
     /// Adds the query.
-    #[must_use]
     pub fn query(self, query: usize) -> Self {
         self.with(|f| f.place.query = Some(query))
     }
@@ -208,7 +204,6 @@ impl Error {
     /// Replaces the row and the query by the caller's: `rows[row]` and `queries[query]`. A number
     /// that is beyond its list stays.
     #[cfg(feature = "train")]
-    #[must_use]
     pub(crate) fn with_caller_rows(self, rows: &[u32], queries: &[u32]) -> Self {
         let translate = |at: &mut Option<usize>, list: &[u32]| {
             let own = at.and_then(|at| list.get(at)).map(|&own| own as usize);
@@ -221,37 +216,31 @@ impl Error {
     }
 
     /// Adds the feature.
-    #[must_use]
     pub fn feature(self, feature: impl fmt::Display) -> Self {
         self.with(|f| f.place.feature = Some(feature.to_string()))
     }
 
     /// Adds the place in a text; `line` and `column` count from 1.
-    #[must_use]
     pub fn at(self, line: u64, column: u64) -> Self {
         self.with(|f| (f.place.line, f.place.column) = (Some(line), Some(column)))
     }
 
     /// Adds the file.
-    #[must_use]
     pub fn path(self, path: impl AsRef<Path>) -> Self {
         self.with(|f| f.place.path = Some(path.as_ref().to_owned()))
     }
 
     /// Adds what was found.
-    #[must_use]
     pub fn got(self, got: impl fmt::Display) -> Self {
         self.with(|f| f.got = Some(got.to_string()))
     }
 
     /// Adds what would have been accepted.
-    #[must_use]
     pub fn expected(self, expected: impl fmt::Display) -> Self {
         self.with(|f| f.expected = Some(expected.to_string()))
     }
 
     /// Adds what the caller can do.
-    #[must_use]
     pub fn hint(self, hint: impl fmt::Display) -> Self {
         self.with(|f| f.hint = Some(hint.to_string()))
     }

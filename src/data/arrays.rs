@@ -176,7 +176,7 @@ impl<'a> ColumnTable<'a> {
     /// Writes the cells of some features of some rows to `tile`, row after row.
     fn copy(
         &self,
-        rows: impl Iterator<Item = usize> + Clone,
+        rows: &(impl Iterator<Item = usize> + Clone),
         features: Range<usize>,
         tile: &mut [f32],
     ) {
@@ -201,13 +201,13 @@ impl CellSource for ColumnTable<'_> {
     }
 
     fn read(&self, rows: Range<usize>, tile: &mut [f32]) -> Result<()> {
-        self.copy(rows.clone(), 0..self.list.len(), tile);
+        self.copy(&rows, 0..self.list.len(), tile);
         treat_infinite(tile, self.list.len(), rows.start, self.policy)
     }
 
     fn read_features(&self, rows: &[u32], features: Range<usize>, tile: &mut [f32]) -> Result<()> {
         let width = features.len().max(1);
-        self.copy(rows.iter().map(|&row| row as usize), features, tile);
+        self.copy(&rows.iter().map(|&row| row as usize), features, tile);
         // Reading whole rows has reported any fault before, with its place.
         treat_infinite(tile, width, 0, self.policy)
     }

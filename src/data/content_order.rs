@@ -7,6 +7,7 @@
 use super::builder::RowData;
 use crate::{Grouping, Queries, hash};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Documents and queries in the order of their content.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub(super) fn content_order(row_hashes: &[u64], data: &RowData) -> ContentOrder 
     let by_row: Vec<u64> = hashes.map(|(row, &hash)| doc_hash(hash, data, row)).collect();
     let mut rows = grouping.rows.clone();
     let mut query_hash = vec![0; grouping.queries.len()];
-    let by_query = slices_by_query(&mut rows, &grouping.queries);
+    let by_query = slices_by_query(&mut rows, &grouping.queries, 1);
     by_query.into_par_iter().zip(&mut query_hash).enumerate().for_each(|(q, (docs, hash))| {
         sort_by_hash(docs, &by_row);
         *hash = fold(docs, &by_row, data.query_weight.as_ref().map_or(1.0, |w| w[q]));
@@ -69,15 +70,14 @@ fn fold(docs: &[u32], by_row: &[u64], weight: f64) -> u64 {
     docs.iter().fold(start, |h, &row| hash::mix(h.wrapping_add(by_row[row as usize])))
 }
 
-/// The rows of each query as a slice of its own.
-fn slices_by_query<'a>(mut rows: &'a mut [u32], queries: &Queries) -> Vec<&'a mut [u32]> {
-    let mut slices = Vec::with_capacity(queries.len());
-    for range in queries.ranges() {
-        let (slice, rest) = rows.split_at_mut(range.len());
-        slices.push(slice);
-        rows = rest;
-    }
-    slices
+/// The values of each query as a slice of its own, `width` for each document.
+pub(super) fn slices_by_query<'a, T>(
+    mut values: &'a mut [T],
+    queries: &Queries,
+    width: usize,
+) -> Vec<&'a mut [T]> {
+    let slice = |docs: Range<usize>| values.split_off_mut(..docs.len() * width).unwrap_or_default();
+    queries.ranges().map(slice).collect()
 }
 
 fn gathered(rows: &[u32], queries: &Queries, order: &[u32]) -> Grouping {

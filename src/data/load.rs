@@ -64,17 +64,8 @@ pub struct Loaded {
     pub query_ids: Vec<Box<str>>,
 }
 
-/// Reads LETOR text, with the bins of another dataset if given.
-pub fn load(
-    path: impl AsRef<Path>,
-    like: Option<Arc<Binning>>,
-    options: &LoadOptions,
-    interrupt: &Interrupt,
-) -> Result<Loaded> {
-    load_files(&[path], like, options, interrupt)
-}
-
-/// Reads several files as if they were one. All documents of a query are in one file.
+/// Reads files of LETOR text as if they were one, with the bins of another dataset if given. All
+/// documents of a query are in one file.
 pub fn load_files(
     paths: &[impl AsRef<Path>],
     like: Option<Arc<Binning>>,
@@ -241,12 +232,12 @@ impl TextLoader {
     ) -> Result<Loaded> {
         let labels = std::mem::take(&mut self.labels);
         let (rows, query_ids) = rows_and_ids(labels, &self.sources)?;
-        let sink = match self.sink.take() {
-            Some(sink @ (RowSink::Buffer(_) | RowSink::Bins(_))) => sink,
-            _ => {
-                let builder = DatasetBuilder::new(binning.clone(), rows.labels.len())?;
-                self.read_again(RowSink::Bins(Box::new(builder)), options, interrupt)?
-            }
+        let known = self.sink.take_if(|sink| matches!(sink, RowSink::Buffer(_) | RowSink::Bins(_)));
+        let sink = if let Some(sink) = known {
+            sink
+        } else {
+            let builder = DatasetBuilder::new(binning.clone(), rows.labels.len())?;
+            self.read_again(RowSink::Bins(Box::new(builder)), options, interrupt)?
         };
         let dataset = match sink {
             RowSink::Buffer(table) => {

@@ -35,5 +35,5 @@ pub use builder::{DatasetBuilder, RowData};
 pub use dataset::Dataset;
 pub(crate) use dataset::no_features;
 pub use documents::Documents;
-pub use load::{LoadOptions, Loaded, load, load_files};
+pub use load::{LoadOptions, Loaded, load_files};
 pub use raw_dataset::RawDataset;

@@ -372,10 +372,10 @@ impl CellSource for ParsedTable {
         const AHEAD: usize = 4;
         let (mut at, mut at_ahead) = (0, 0);
         for (i, to) in (0..rows.len()).zip(tile.chunks_exact_mut(features.len().max(1))) {
-            if let Some(&row) = rows.get(i + AHEAD) {
-                if let (ChunkRows::Packed(rows), row) = self.find(row as usize, &mut at_ahead) {
-                    rows.fetch(row);
-                }
+            if let Some(&row) = rows.get(i + AHEAD)
+                && let (ChunkRows::Packed(rows), row) = self.find(row as usize, &mut at_ahead)
+            {
+                rows.fetch(row);
             }
             let (chunk, row) = self.find(rows[i] as usize, &mut at);
             chunk.read(row, features.clone(), to, self.absent);

@@ -154,7 +154,9 @@ fn read(
     let mut all = DocsByQuery::default();
     parse_lines(source, interrupt, parse, |queries, before| {
         for (id, mut docs) in queries {
-            docs.iter_mut().for_each(|doc| doc.line += before);
+            for doc in &mut docs {
+                doc.line += before;
+            }
             all.add(id, docs);
         }
         Ok(())
@@ -203,40 +205,26 @@ fn parse_line<'a>(
     format: &TrecFormat,
     value: impl Fn(&[u8]) -> Result<f64>,
 ) -> Result<(&'a str, TrecDoc)> {
-    let mut fields = fields(line);
-    let (mut id, mut docno, mut number) = (None, None, None);
-    for (at, name) in format.fields.iter().enumerate() {
-        let Some((start, field)) = fields.next() else {
-            return Err(Error::data("trec.fields", format!("the line has no {name}"))
-                .at(1, line.len() as u64 + 1)
-                .expected(format.fields.join(" ")));
-        };
-        let column = start as u64 + 1;
-        match at {
-            QID => {
-                let id_text = std::str::from_utf8(field);
-                let not_text = |_| Error::data("trec.utf8", "the qid is not UTF-8").at(1, column);
-                id = Some(id_text.map_err(not_text)?);
-            }
-            DOCNO => docno = Some((field, column)),
-            _ if at == format.value => {
-                number = Some(value(field).map_err(|error| error.at(1, column))?);
-            }
-            _ => {}
-        }
+    let fields: Vec<(usize, &[u8])> = fields(line).collect();
+    let column = |at: usize| fields[at].0 as u64 + 1;
+    let expected = || format.fields.join(" ");
+    if let Some(name) = format.fields.get(fields.len()) {
+        return Err(Error::data("trec.fields", format!("the line has no {name}"))
+            .at(1, line.len() as u64 + 1)
+            .expected(expected()));
     }
-    if let Some((start, field)) = fields.next() {
+    if let Some((_, field)) = fields.get(format.fields.len()) {
         return Err(Error::data("trec.fields", "the line has too many fields")
-            .at(1, start as u64 + 1)
+            .at(1, column(format.fields.len()))
             .got(foreign(field))
-            .expected(format.fields.join(" ")));
+            .expected(expected()));
     }
-    match (id, docno, number) {
-        (Some(id), Some((docno, column)), Some(value)) => {
-            Ok((id, TrecDoc { docno: docno.into(), value, line: 0, column }))
-        }
-        _ => Err(Error::internal("a TREC line without qid, docno and number")),
-    }
+    let not_text = |_| Error::data("trec.utf8", "the qid is not UTF-8").at(1, column(QID));
+    let id = std::str::from_utf8(fields[QID].1).map_err(not_text)?;
+    let number = value(fields[format.value].1).map_err(|e| e.at(1, column(format.value)))?;
+    let doc =
+        TrecDoc { docno: fields[DOCNO].1.into(), value: number, line: 0, column: column(DOCNO) };
+    Ok((id, doc))
 }
 
 /// The fields of a line and where they start.
