@@ -9,7 +9,7 @@
 
 use super::builder::{DatasetBuilder, RowData};
 use super::dataset::{Dataset, check_rows, no_features};
-use super::labels::{BlockLabels, TextLabels};
+use super::labels::{BlockLabels, QueryLabels, TextLabels};
 use super::letor::LetorOptions;
 use super::line_source::{LineOptions, LineSource, TextBlock};
 use super::parallel_parse::parse_blocks;
@@ -160,6 +160,22 @@ impl TextLoader {
         Ok(())
     }
 
+    /// All rows of text, in memory, and their labels.
+    pub(super) fn all_rows(
+        mut self,
+        sources: Vec<LineSource>,
+        options: LoadOptions,
+        interrupt: &Interrupt,
+    ) -> Result<(ParsedTable, QueryLabels)> {
+        let options = LoadOptions { buffer_bytes: usize::MAX, ..options };
+        self.fill(sources, RowSink::Buffer(options.table()), &options, interrupt)?;
+        let labels = query_labels(self.labels, &self.sources)?;
+        match self.sink {
+            Some(RowSink::Buffer(table)) => Ok((table, labels)),
+            _ => Err(Error::internal("rows that went nowhere")),
+        }
+    }
+
     /// Reads the text once more.
     fn read_again(
         &mut self,
@@ -254,13 +270,18 @@ impl TextLoader {
     }
 }
 
-/// The row data and query ids of all sources.
-fn rows_and_ids(labels: TextLabels, sources: &[LineSource]) -> Result<(RowData, Vec<Box<str>>)> {
-    let labels = labels.finish().map_err(|error| match sources {
+/// The labels and queries of all sources.
+fn query_labels(labels: TextLabels, sources: &[LineSource]) -> Result<QueryLabels> {
+    labels.finish().map_err(|error| match sources {
         [source, ..] => error.path(source.path()),
         [] => error,
-    })?;
-    Ok((RowData::new(labels.labels, Grouping::in_row_order(labels.queries)), labels.ids))
+    })
+}
+
+/// The row data and query ids of all sources.
+fn rows_and_ids(labels: TextLabels, sources: &[LineSource]) -> Result<(RowData, Vec<Box<str>>)> {
+    let QueryLabels { labels, queries, ids } = query_labels(labels, sources)?;
+    Ok((RowData::new(labels, Grouping::in_row_order(queries)), ids))
 }
 
 fn too_wide(got: usize, expected: usize) -> Error {

@@ -53,7 +53,7 @@ pub(super) fn read_labels(path: PathBuf, num_threads: Option<usize>) -> PyResult
 #[pyfunction]
 pub(super) fn read_table(path: PathBuf, looking: LetorArgs) -> PyResult<TableFacts> {
     let read = detached(looking.num_threads, |interrupt| {
-        letor_table::read_letor_table(&mut open(&path)?, &looking.options(), interrupt)
+        letor_table::read_letor_table(open(&path)?, &looking.options(), interrupt)
     })?;
     let shape = [read.labels.labels.len(), read.num_features];
     let (labels, sizes, ids) = label_facts(read.labels);
