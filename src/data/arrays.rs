@@ -245,7 +245,7 @@ fn treat_infinite(
 }
 
 /// Refuses infinite values; `row_of` tells the caller's row of each of `rows`.
-pub(crate) fn refuse_infinite<T: FeatureValue + Display>(
+pub fn refuse_infinite<T: FeatureValue + Display>(
     rows: &[T],
     width: usize,
     row_of: impl Fn(usize) -> usize,

@@ -29,8 +29,9 @@ mod raw_dataset;
 pub mod scan;
 pub mod trec;
 
-pub(crate) use arrays::refuse_infinite;
-pub use arrays::{ColumnTable, FeatureValue, Infinite, MissingPolicy, StridedTable, TableColumn};
+pub use arrays::{
+    ColumnTable, FeatureValue, Infinite, MissingPolicy, StridedTable, TableColumn, refuse_infinite,
+};
 pub use builder::{DatasetBuilder, RowData};
 pub use dataset::Dataset;
 pub(crate) use dataset::no_features;
