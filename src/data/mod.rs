@@ -6,7 +6,7 @@
 //! needs one pass. Raw values are not kept; a [`RawDataset`], for nets, keeps only these.
 //!
 //! Documents are in an order that depends on their content only, so that no result can depend on the
-//! order of the caller's rows; [`Dataset::rows`] maps back to these.
+//! order of the caller's rows; [`Documents::rows`] maps back to these.
 
 mod arrays;
 mod builder;
