@@ -38,20 +38,20 @@ impl LetorArgs {
 }
 
 /// Labels, sizes of queries and ids of queries.
-type LabelFacts = (NewArray<f32>, NewArray<i64>, Vec<String>);
+type FileLabels = (NewArray<f32>, NewArray<i64>, Vec<String>);
 /// The same, after the values.
-type TableFacts = (NewMatrix<f32>, NewArray<f32>, NewArray<i64>, Vec<String>);
+type FileTable = (NewMatrix<f32>, NewArray<f32>, NewArray<i64>, Vec<String>);
 
 /// Labels, sizes of queries and ids of queries of a LETOR file.
 #[pyfunction]
-pub(super) fn read_labels(path: PathBuf, num_threads: Option<usize>) -> PyResult<LabelFacts> {
+pub(super) fn read_labels(path: PathBuf, num_threads: Option<usize>) -> PyResult<FileLabels> {
     detached(num_threads, |interrupt| labels::read_labels(&mut open(&path)?, interrupt))
         .map(label_facts)
 }
 
 /// Values, labels, sizes of queries and ids of queries of a LETOR file.
 #[pyfunction]
-pub(super) fn read_table(path: PathBuf, looking: LetorArgs) -> PyResult<TableFacts> {
+pub(super) fn read_table(path: PathBuf, looking: LetorArgs) -> PyResult<FileTable> {
     let read = detached(looking.num_threads, |interrupt| {
         letor_table::read_letor_table(open(&path)?, &looking.options(), interrupt)
     })?;
@@ -124,7 +124,7 @@ fn sizes(queries: &Queries) -> NewArray<i64> {
     NewArray(queries.ranges().map(|docs| docs.len().cast_signed() as i64).collect())
 }
 
-fn label_facts(QueryLabels { labels, queries, ids }: QueryLabels) -> LabelFacts {
+fn label_facts(QueryLabels { labels, queries, ids }: QueryLabels) -> FileLabels {
     (NewArray(labels), sizes(&queries), owned(ids))
 }
 
