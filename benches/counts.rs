@@ -22,7 +22,7 @@ use rustrank::binning::{BinOptions, BinnedMatrix, Binning};
 use rustrank::boosting::{BoostingParams, BoostingTrainer, TrainingLoss, TrainingPlan};
 use rustrank::combine::{AlphaRange, CoordinateOptions, JudgedQueries, coordinate_ascent};
 use rustrank::data::{
-    Dataset, LoadOptions, MissingPolicy, RawDataset, RowData, StridedTable, load,
+    Dataset, LoadOptions, MissingPolicy, RawDataset, RowData, StridedTable, load_files,
 };
 use rustrank::metric::evaluate;
 use rustrank::metric::significance::{Resampling, bootstrap, randomisation_test};
@@ -292,7 +292,7 @@ fn letor(all: &mut Workloads) {
         all.add(format!("letor/{kind}/load"), move || {
             let path = text_file(kind);
             move || {
-                let loaded = load(&path, None, &LoadOptions::default(), &never());
+                let loaded = load_files(&[&path], None, &LoadOptions::default(), &never());
                 black_box(loaded.expect("a dataset"));
             }
         });

@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use rustrank::Interrupt;
 use rustrank::binning::{BinOptions, BinnedMatrix, Binning, CellSource, RowSample};
-use rustrank::data::{Infinite, MissingPolicy, StridedTable};
+use rustrank::data::{ColumnTable, Infinite, MissingPolicy, StridedTable};
 use rustrank::random::draw;
 use rustrank::simd::Level;
 
@@ -266,5 +266,5 @@ fn a_table_is_read_alike_in_any_layout() {
     let expected = read(&by_row(&values, 6));
     assert_eq!(expected, values[600..900]);
     assert_eq!(read(&StridedTable::by_row(&wide, 6, MissingPolicy::default())), expected);
-    assert_eq!(read(&StridedTable::by_column(&columns, 6, MissingPolicy::default())), expected);
+    assert_eq!(read(&ColumnTable::by_column(&columns, 6, MissingPolicy::default())), expected);
 }

@@ -418,7 +418,7 @@ fn what_cannot_be_learned_from_is_said() {
         Params { weight_decay: -1.0, ..Params::default() },
         Params { limit: 0.0, ..Params::default() },
     ] {
-        refused(&rows, real_plan(vec![], params));
+        let _ = refused(&rows, real_plan(vec![], params));
     }
     assert!(NetLoss::new(ObjectiveKind::Regression, LambdaOptions::new(metric("ndcg"))).is_err());
 }

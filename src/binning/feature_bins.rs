@@ -196,6 +196,12 @@ impl Binning {
         &self.mappers
     }
 
+    /// The features that are constant or missing in the whole sample: no split can use them.
+    pub fn unused_features(&self) -> impl Iterator<Item = usize> + '_ {
+        let mappers = self.mappers.iter().enumerate();
+        mappers.filter(|(_, mapper)| !mapper.is_used()).map(|(feature, _)| feature)
+    }
+
     /// The categorical features.
     pub fn categorical(&self) -> &[usize] {
         &self.categorical

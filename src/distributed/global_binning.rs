@@ -7,7 +7,7 @@
 
 use super::{Collective, WorkerGroup};
 use crate::binning::{BinOptions, Binning, RowSample};
-use crate::data::load::ShardLoader;
+use crate::data::load::TextLoader;
 use crate::data::{Dataset, LoadOptions, Loaded, no_features};
 use crate::error::{Error, Result};
 use crate::{Interrupt, hash};
@@ -22,7 +22,7 @@ pub fn load_shard(
     options: &LoadOptions,
     interrupt: &Interrupt,
 ) -> Result<Loaded> {
-    let mut shard = ShardLoader::default();
+    let mut shard = TextLoader::default();
     let read = shard.read(paths, options, interrupt);
     let mut width = [shard.num_features() as f64];
     team.max(Collective::at_start("the number of features"), read, &mut width)?;

@@ -7,7 +7,6 @@
 #![expect(unsafe_code, reason = "memory is lent to Python without a copy")]
 
 use super::dataset::PyDataset;
-use super::errors::to_python;
 use super::gil::detached;
 use crate::distributed::{
     self, Collective, Communicator, CountingCommunicator, NamedQueries, check_queries,
@@ -163,26 +162,21 @@ impl PyTeam {
         own: Vec<u8>,
         failure: Option<String>,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let own = match failure {
-            None => Ok(own),
-            Some(text) => Err(Error::comm("comm.failure", text)),
-        };
+        let own = failure.map_or(Ok(own), |text| Err(Error::comm("comm.failure", text)));
         let call = Collective::at_start("a message of the Python side");
-        let all = detached(py, Some(1), |_| self.inner.gather(call, own))?;
+        let all = detached(Some(1), |_| self.inner.gather(call, own))?;
         Ok(all.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
     }
 
     /// An error on all workers if two shards have a query, or have it with different documents.
     fn check_queries(
         &self,
-        py: Python<'_>,
         dataset: &PyDataset,
         ids: Vec<String>,
         may_overlap: bool,
     ) -> PyResult<()> {
-        let dataset = dataset.inner.clone();
-        detached(py, Some(1), |_| {
-            let queries = NamedQueries { dataset: &dataset, ids: &ids, may_overlap };
+        detached(Some(1), |_| {
+            let queries = NamedQueries { dataset: &dataset.inner, ids: &ids, may_overlap };
             check_queries(&self.inner, &queries)
         })
     }
@@ -191,10 +185,4 @@ impl PyTeam {
 /// The team of an argument; without one, a team of a single process.
 pub(super) fn team_of(team: Option<&Bound<'_, PyTeam>>) -> distributed::WorkerGroup {
     team.map_or_else(distributed::WorkerGroup::default, |team| team.get().inner.clone())
-}
-
-/// The shard of a worker without documents.
-pub(super) fn empty(py: Python<'_>, binning: Arc<crate::binning::Binning>) -> PyResult<PyDataset> {
-    let empty = crate::data::Dataset::empty(binning).map_err(|error| to_python(py, &error))?;
-    Ok(PyDataset { inner: Arc::new(empty) })
 }

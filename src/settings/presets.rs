@@ -1,10 +1,8 @@
 //! Parameters that go together, by the name of their preset: what a caller gives besides wins.
 
-use crate::boosting::BoostingParams;
-use crate::schema::{ParamValue, Parameters, choices};
-use crate::tree::{Criterion, GrowOptions, TreeShape};
-
-use super::{LossOptions, PairScale};
+use super::PairScale;
+use crate::schema::{ParamType, ParamValue, choices};
+use crate::tree::{Criterion, TreeShape};
 
 choices! {
     /// Parameters that go together.
@@ -26,48 +24,33 @@ choices! {
 impl Preset {
     /// The parameters that it sets, by name.
     pub fn values(self) -> Vec<(&'static str, ParamValue)> {
-        let (mut boosting, mut loss) = (BoostingParams::default(), LossOptions::default());
-        let tree = match self {
-            Self::Robust => {
-                boosting.learning_rate = 0.05;
-                GrowOptions {
-                    num_leaves: 15,
-                    max_depth: Some(5),
-                    features_per_node: 0.7,
-                    rows_per_node: 0.7,
-                    ..GrowOptions::default()
-                }
-            }
-            Self::Noisy => {
-                loss.pair_normaliser = PairScale::None;
-                loss.noise_copies = 2;
-                GrowOptions {
-                    tree_shape: TreeShape::Symmetric,
-                    num_leaves: 16,
-                    l2: 3.0,
-                    features_per_tree: 0.7,
-                    random_strength: 1.0,
-                    ..GrowOptions::default()
-                }
-            }
-            Self::Paper => {
-                boosting.num_trees = 500;
-                loss = LossOptions { pairs_to: None, ..LossOptions::plain() };
-                GrowOptions {
-                    num_leaves: 20,
-                    criterion: Criterion::LeastSquares,
-                    features_per_node: 0.7,
-                    rows_per_node: 0.7,
-                    ..GrowOptions::default()
-                }
-            }
-        };
-        [changed(&boosting), changed(&tree), changed(&loss)].concat()
+        match self {
+            Self::Robust => vec![
+                ("learning_rate", 0.05.value()),
+                ("num_leaves", 15usize.value()),
+                ("max_depth", 5u32.value()),
+                ("features_per_node", 0.7.value()),
+                ("rows_per_node", 0.7.value()),
+            ],
+            Self::Noisy => vec![
+                ("tree_shape", TreeShape::Symmetric.value()),
+                ("num_leaves", 16usize.value()),
+                ("l2", 3.0.value()),
+                ("features_per_tree", 0.7.value()),
+                ("random_strength", 1.0.value()),
+                ("pair_normaliser", PairScale::None.value()),
+                ("noise_copies", 2usize.value()),
+            ],
+            Self::Paper => vec![
+                ("num_trees", 500usize.value()),
+                ("num_leaves", 20usize.value()),
+                ("criterion", Criterion::LeastSquares.value()),
+                ("features_per_node", 0.7.value()),
+                ("rows_per_node", 0.7.value()),
+                ("pairs_to", ParamValue::None),
+                ("pair_normaliser", PairScale::None.value()),
+                ("noise_scale", 0.0.value()),
+            ],
+        }
     }
-}
-
-/// The parameters of a group that are not the default.
-fn changed<P: Parameters>(group: &P) -> Vec<(&'static str, ParamValue)> {
-    let values = group.values().into_iter().zip(P::default().values());
-    values.filter(|(own, default)| own != default).map(|(own, _)| own).collect()
 }
