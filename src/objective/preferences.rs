@@ -12,6 +12,7 @@ use super::{GradientCall, Objective};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::queries::Queries;
+use std::ops::Range;
 
 /// One doc of a query is better than another.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,8 +33,6 @@ pub struct PreferenceNet {
     sigma: f64,
     /// Query by query.
     preferences: Vec<Preference>,
-    /// Where the preferences of each query begin, and the end.
-    offsets: Vec<usize>,
     queries: Queries,
 }
 
@@ -50,12 +49,7 @@ impl PreferenceNet {
             let values = values.then(a.weight.total_cmp(&b.weight));
             (a.better, a.worse).cmp(&(b.better, b.worse)).then(values)
         });
-        let mut offsets = Vec::with_capacity(queries.len() + 1);
-        offsets.extend(queries.ranges().map(|docs| {
-            preferences.partition_point(|preference| (preference.better as usize) < docs.start)
-        }));
-        offsets.push(preferences.len());
-        Ok(Self { sigma, preferences, offsets, queries: queries.clone() })
+        Ok(Self { sigma, preferences, queries: queries.clone() })
     }
 }
 
@@ -104,7 +98,7 @@ impl Objective for PreferenceNet {
             self.query(sums, query, gradients)
         };
         let cost = |docs: usize| 100 * docs as u64;
-        for_each_query(call, gradients, cost, Vec::new, one)
+        for_each_query(call, gradients, cost, one)
     }
 }
 
@@ -118,9 +112,9 @@ impl PreferenceNet {
         query.check_scores()?;
         sums.clear();
         sums.resize(gradients.len(), [0.0; 2]);
-        let start = self.queries.range(query.number).start;
-        let pairs = self.offsets[query.number]..self.offsets[query.number + 1];
-        for preference in &self.preferences[pairs] {
+        let Range { start, end } = self.queries.range(query.number);
+        let before = |doc| self.preferences.partition_point(|pair| (pair.better as usize) < doc);
+        for preference in &self.preferences[before(start)..before(end)] {
             let [a, b] = [preference.better, preference.worse].map(|doc| doc as usize - start);
             let o = self.sigma * (query.scores[a] - query.scores[b]);
             // Without cancellation.
