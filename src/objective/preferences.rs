@@ -7,12 +7,12 @@
 //!
 //! Cost: O(pairs) a round.
 
-use super::tasks::{GradientCall, Query, for_each_query};
-use super::{Objective, State, Target};
+use super::tasks::{Query, for_each_query};
+use super::{GradientCall, Objective};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
-use crate::interrupt::Interrupt;
 use crate::queries::Queries;
+use std::ops::Range;
 
 /// One doc of a query is better than another.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,8 +33,6 @@ pub struct PreferenceNet {
     sigma: f64,
     /// Query by query.
     preferences: Vec<Preference>,
-    /// Where the preferences of each query begin, and the end.
-    offsets: Vec<usize>,
     queries: Queries,
 }
 
@@ -51,12 +49,7 @@ impl PreferenceNet {
             let values = values.then(a.weight.total_cmp(&b.weight));
             (a.better, a.worse).cmp(&(b.better, b.worse)).then(values)
         });
-        let mut offsets = Vec::with_capacity(queries.len() + 1);
-        offsets.extend(queries.ranges().map(|docs| {
-            preferences.partition_point(|preference| (preference.better as usize) < docs.start)
-        }));
-        offsets.push(preferences.len());
-        Ok(Self { sigma, preferences, offsets, queries: queries.clone() })
+        Ok(Self { sigma, preferences, queries: queries.clone() })
     }
 }
 
@@ -94,13 +87,8 @@ fn check(at: usize, preference: &Preference, queries: &Queries) -> Result<()> {
 }
 
 impl Objective for PreferenceNet {
-    fn gradients(
-        &self,
-        target: &Target<'_>,
-        state: State<'_>,
-        gradients: &mut [Gradient],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
+    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
+        let target = call.target;
         if target.queries != &self.queries {
             return Err(Error::data("preference.queries", "the preferences are of other queries")
                 .got(format!("{} docs", target.queries.num_docs()))
@@ -110,13 +98,7 @@ impl Objective for PreferenceNet {
             self.query(sums, query, gradients)
         };
         let cost = |docs: usize| 100 * docs as u64;
-        let call = GradientCall { target, state: &state, interrupt };
-        for_each_query(call, gradients, cost, Vec::new, one)
-    }
-
-    /// Labels play no part.
-    fn needs_pairs(&self) -> bool {
-        false
+        for_each_query(call, gradients, cost, one)
     }
 }
 
@@ -130,9 +112,9 @@ impl PreferenceNet {
         query.check_scores()?;
         sums.clear();
         sums.resize(gradients.len(), [0.0; 2]);
-        let start = self.queries.range(query.number).start;
-        let pairs = self.offsets[query.number]..self.offsets[query.number + 1];
-        for preference in &self.preferences[pairs] {
+        let Range { start, end } = self.queries.range(query.number);
+        let before = |doc| self.preferences.partition_point(|pair| (pair.better as usize) < doc);
+        for preference in &self.preferences[before(start)..before(end)] {
             let [a, b] = [preference.better, preference.worse].map(|doc| doc as usize - start);
             let o = self.sigma * (query.scores[a] - query.scores[b]);
             // Without cancellation.
@@ -145,9 +127,6 @@ impl PreferenceNet {
             sums[a] = [sums[a][0] + grad, sums[a][1] + hess];
             sums[b] = [sums[b][0] - grad, sums[b][1] + hess];
         }
-        for (doc, (gradient, [grad, hess])) in gradients.iter_mut().zip(sums).enumerate() {
-            *gradient = query.gradient(doc, *grad, *hess)?;
-        }
-        Ok(())
+        query.write(sums, [1.0; 2], gradients)
     }
 }
