@@ -93,7 +93,7 @@ mod tests {
 
     fn mapper(bins: usize) -> BinMapper {
         let cells: Vec<_> = (0..bins).map(|i| WeightedCell { cell: i as f32, weight: 1 }).collect();
-        BinMapper::choose(&cells, 0, 255)
+        BinMapper::choose(&cells, 0, 255, false)
     }
 
     #[test]

@@ -124,9 +124,7 @@ impl SampleColumn {
         });
         let cell = |(key, weight)| WeightedCell { cell: from_key(key), weight };
         let distinct: Vec<WeightedCell> = weighted.into_iter().map(cell).collect();
-        if options.categorical.contains(&(feature as u32)) {
-            return BinMapper::choose_categories(&distinct, self.missing, options.max_bins);
-        }
-        BinMapper::choose(&distinct, self.missing, options.max_bins)
+        let is_category = options.categorical.contains(&(feature as u32));
+        BinMapper::choose(&distinct, self.missing, options.max_bins, is_category)
     }
 }

@@ -10,7 +10,7 @@ use super::constraints::{ActiveConstraints, ValueBounds};
 use super::features::{FeatureSet, FeatureSlot, FeatureSlots};
 use super::packed_gradients::GradientSums;
 use super::split_noise::SplitNoise;
-use super::split_search::{SearchNode, SearchResult, SplitCandidate, SplitTest, beats};
+use super::split_search::{SearchNode, SearchResult, SplitCandidate, SplitTest};
 
 /// The constraints of a node.
 #[derive(Debug)]
@@ -63,13 +63,17 @@ impl ConstrainedSearch<'_> {
                 let direction = self.constraints.direction(of.searcher.slots, feature.number, code);
                 let Some(value) = self.value(of.node, left, direction) else { continue };
                 let [priority, score] = self.score(of.node, feature, value, (missing_left, code));
-                if !beats(score, feature.number, found.best.as_ref()) {
-                    continue;
-                }
                 let missing_left = of.node.missing_left(missing_left, missing, left);
                 let (slot, test) = (feature.number, SplitTest::UpTo(code));
-                found.best =
-                    Some(SplitCandidate { value, score, priority, slot, test, missing_left, left });
+                found.offer(SplitCandidate {
+                    value,
+                    score,
+                    priority,
+                    slot,
+                    test,
+                    missing_left,
+                    left,
+                });
             }
         }
     }

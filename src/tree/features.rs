@@ -1,6 +1,6 @@
 //! The features of the binned table: where their codes are stored, and sets of them.
 
-use super::kernel::{self, LeftBytes};
+use super::kernel::{self, ByteSet};
 use super::split_search::SplitTest;
 use crate::binning::Binning;
 use crate::random::draw;
@@ -24,20 +24,20 @@ pub(super) struct FeatureSlot {
 impl FeatureSlot {
     /// The split test for a code in symmetric trees.
     pub(super) fn test(&self, code: u8) -> SplitTest {
-        if self.is_category { SplitTest::only(code) } else { SplitTest::UpTo(code) }
+        if self.is_category {
+            SplitTest::In([code].into_iter().collect())
+        } else {
+            SplitTest::UpTo(code)
+        }
     }
 
     /// The bytes of the column that go left under a split.
-    pub(super) fn side(&self, test: &SplitTest, missing_left: bool) -> LeftBytes {
-        let mut side = LeftBytes::default();
-        for byte in 0..=u8::MAX {
-            let of_byte = u16::from(byte) / self.stride % self.codes;
-            let is_missing = of_byte + 1 == self.codes;
-            if if is_missing { missing_left } else { test.is_left(of_byte as u8) } {
-                side.insert(byte);
-            }
-        }
-        side
+    pub(super) fn side(&self, test: &SplitTest, missing_left: bool) -> ByteSet {
+        let is_left = |byte: &u8| {
+            let code = u16::from(*byte) / self.stride % self.codes;
+            if code + 1 == self.codes { missing_left } else { test.is_left(code as u8) }
+        };
+        (0..=u8::MAX).filter(is_left).collect()
     }
 }
 

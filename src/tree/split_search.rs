@@ -9,7 +9,7 @@
 use super::column_scan::{SiblingPair, SplitSearcher};
 use super::constrained_search::ConstrainedSearch;
 use super::features::FeatureSet;
-use super::kernel::{self, SearchScratch};
+use super::kernel::{self, ByteSet, SearchScratch};
 use super::packed_gradients::GradientSums;
 use super::split_noise::SplitNoise;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,22 +36,15 @@ pub(crate) struct SplitCandidate {
 pub(crate) enum SplitTest {
     /// Codes up to this one.
     UpTo(u8),
-    /// A set of category codes, a bit per code.
-    In([u64; 4]),
+    /// A set of category codes.
+    In(ByteSet),
 }
 
 impl SplitTest {
-    /// A single category.
-    pub(super) fn only(code: u8) -> Self {
-        let mut codes = [0; 4];
-        codes[usize::from(code / 64)] |= 1 << (code % 64);
-        Self::In(codes)
-    }
-
     pub(super) fn is_left(&self, code: u8) -> bool {
         match self {
             Self::UpTo(last) => code <= *last,
-            Self::In(codes) => codes[usize::from(code / 64)] >> (code % 64) & 1 == 1,
+            Self::In(codes) => codes.contains(code),
         }
     }
 }
@@ -113,12 +106,16 @@ pub(crate) struct SearchResult {
 }
 
 impl SearchResult {
+    /// Replaces the best split if another one beats it.
+    pub(crate) fn offer(&mut self, other: SplitCandidate) {
+        if beats(other.score, other.slot, self.best.as_ref()) {
+            self.best = Some(other);
+        }
+    }
+
     /// Merges in the result of other columns.
     pub(crate) fn join(mut self, other: Self) -> Self {
-        let best = self.best.as_ref();
-        if other.best.is_some_and(|other| beats(other.score, other.slot, best)) {
-            self.best = other.best;
-        }
+        other.best.into_iter().for_each(|other| self.offer(other));
         self.unsplittable.extend(other.unsplittable);
         self
     }
@@ -286,12 +283,12 @@ mod tests {
             let codes = slot.codes as u8;
             // Of the last code but that of missing cells.
             let doc_data = slot.side(&SplitTest::UpTo(codes - 2), false);
-            let has_missing = add(&|byte| !doc_data.is_left(byte)) != 0;
+            let has_missing = add(&|byte| !doc_data.contains(byte)) != 0;
             for missing_left in [false, true] {
                 for code in 0..codes - 1 - u8::from(!has_missing) {
                     let test = SplitTest::UpTo(code);
                     let side = slot.side(&test, missing_left);
-                    let left = add(&|byte| side.is_left(byte));
+                    let left = add(&|byte| side.contains(byte));
                     let (l, all) = (GradientSums::of(left), GradientSums::of(node.total));
                     let (gl, ml) = (f64::from(l.grad), f64::from(l.mass));
                     let (gr, mr) = (f64::from(all.grad) - gl, f64::from(all.mass) - ml);

@@ -9,7 +9,7 @@ use super::constraints::ValueBounds;
 use super::features::{FeatureSet, FeatureSlot};
 use super::grower::{BestSplit, Grower, OpenLeaf, TreeGrowth};
 use super::histogram::HistogramScratch;
-use super::kernel::{LeftBytes, LevelCriteria, LevelSplit};
+use super::kernel::{ByteSet, LevelCriteria, LevelSplit};
 use super::leaf_search::{HistogramJob, NodeSummary};
 use super::packed_gradients::GradientSums;
 use super::split_search::SplitCandidate;
@@ -163,7 +163,7 @@ impl Grower {
         &self,
         leaf: &OpenLeaf,
         slot: &FeatureSlot,
-        side: &LeftBytes,
+        side: &ByteSet,
         growth: &TreeGrowth<'_>,
     ) -> u64 {
         let bytes = 0..=u8::MAX;
@@ -174,12 +174,12 @@ impl Grower {
             // column's sums.
             let stride = self.pool.shape().stride;
             let sums = &sums[at * stride..(at + 1) * stride];
-            let left = bytes.zip(sums).filter(|&(byte, _)| side.is_left(byte));
+            let left = bytes.zip(sums).filter(|&(byte, _)| side.contains(byte));
             return left.fold(0, |sum, (_, &more)| sum.wrapping_add(more));
         }
         let cells = growth.table.matrix.padded(slot.column as usize);
         let docs = self.docs.get(leaf.docs.clone()).iter();
-        let left = docs.filter(|&&doc| side.is_left(cells[doc as usize]));
+        let left = docs.filter(|&&doc| side.contains(cells[doc as usize]));
         left.fold(0, |sum, &doc| sum.wrapping_add(self.packed[doc as usize]))
     }
 

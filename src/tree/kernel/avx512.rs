@@ -2,7 +2,7 @@
 //! step.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
-use super::partition::{LeftBytes, plain};
+use super::partition::{ByteSet, plain};
 use super::search::{FILTER_LANES, SearchOps, SplitFilter};
 use crate::simd::Level;
 use std::arch::x86_64::{
@@ -23,7 +23,7 @@ pub(super) fn fits(bytes: &[u8]) -> bool {
 
 pub(super) fn partition(
     bytes: &[u8],
-    side: &LeftBytes,
+    side: &ByteSet,
     docs: &mut [u32],
     right: &mut [u32],
 ) -> usize {
@@ -39,7 +39,7 @@ pub(super) fn partition(
 /// # Safety
 /// `bytes.len()` is above 3 and at most 2³¹; `right` is as long as `docs`.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,popcnt,bmi1,bmi2")]
-unsafe fn run(bytes: &[u8], side: &LeftBytes, docs: &mut [u32], right: &mut [u32]) -> usize {
+unsafe fn run(bytes: &[u8], side: &ByteSet, docs: &mut [u32], right: &mut [u32]) -> usize {
     // SAFETY: eight words of 32 bits are the 32 bytes that are read.
     let words = unsafe { _mm256_loadu_si256(side.words().as_ptr().cast()) };
     let words = _mm512_castsi256_si512(words);
@@ -90,7 +90,7 @@ unsafe fn run(bytes: &[u8], side: &LeftBytes, docs: &mut [u32], right: &mut [u32
     }
     let num_right = whole - left;
     let tail = &mut docs[whole..];
-    let more = plain(|doc| bytes[doc as usize], side, tail, &mut right[num_right..]);
+    let more = plain(bytes, side, tail, &mut right[num_right..]);
     docs.copy_within(whole..whole + more, left);
     left + more
 }

@@ -16,7 +16,7 @@ pub(super) use accumulate::{GAP, MOST_COLUMNS, StripBlock, TILE_SUMS, accumulate
 pub(super) use active_docs::{ROOM, select_active};
 pub(super) use gradients::{Packing, largest, pack, units};
 pub(super) use level_reductions::{LevelCriteria, LevelSplit};
-pub(super) use partition::{LeftBytes, partition};
+pub(super) use partition::{ByteSet, partition};
 pub(super) use search::{SearchScratch, search};
 pub(super) use sums::{add, subtract, total};
 
@@ -41,13 +41,11 @@ mod tests {
                 let byte = |i: u64| (draw(seed, 0, i) % few) as u8;
                 let mut bytes: Vec<u8> = (0..(len * apart).into()).map(byte).collect();
                 bytes.extend([0; 4]);
-                let mut side = LeftBytes::default();
-                (0..=255u8)
-                    .filter(|&b| draw(seed, 1, b.into()) < 1 << 63)
-                    .for_each(|b| side.insert(b));
+                let side: ByteSet =
+                    (0..=255u8).filter(|&b| draw(seed, 1, b.into()) < 1 << 63).collect();
                 let all: Vec<u32> = (0..len).map(|i| apart * i).collect();
                 let (left, right): (Vec<u32>, Vec<u32>) =
-                    all.iter().partition(|&&doc| side.is_left(bytes[doc as usize]));
+                    all.iter().partition(|&&doc| side.contains(bytes[doc as usize]));
                 for level in Level::available() {
                     let (mut docs, mut others) = (all.clone(), vec![0; all.len()]);
                     let n = partition(level, &bytes, &side, &mut docs, &mut others);
