@@ -44,15 +44,14 @@ impl Default for BinOptions {
 impl BinOptions {
     /// Returns an error if an option is out of range.
     pub fn check(&self) -> Result<()> {
-        if !(2..=MOST_BINS).contains(&self.max_bins) {
-            return Err(Error::param("max_bins", "max_bins is out of range")
-                .got(self.max_bins)
-                .expected("2 to 255"));
-        }
-        if !(2..=1 << 30).contains(&self.sample_rows) {
-            return Err(Error::param("sample_rows", "sample_rows is out of range")
-                .got(self.sample_rows)
-                .expected("2 to 2^30"));
+        for (name, value, range, expected) in [
+            ("max_bins", self.max_bins, 2..=MOST_BINS, "2 to 255"),
+            ("sample_rows", self.sample_rows, 2..=1 << 30, "2 to 2^30"),
+        ] {
+            if !range.contains(&value) {
+                let what = format!("{name} is out of range");
+                return Err(Error::param(name, what).got(value).expected(expected));
+            }
         }
         Ok(())
     }

@@ -110,8 +110,7 @@ impl<'a> SplitSearcher<'a> {
         let is_alone = pairs.len() == 1;
         let most = match threads {
             1 => usize::MAX,
-            _ if is_alone && is_large && self.has_enough_strips(threads) => usize::MAX,
-            _ if is_alone => self.most_columns(threads),
+            _ if is_alone => self.most_columns(is_large, threads),
             // No more tasks than threads, because each reads the cache lines of all small nodes.
             _ => self.positions.len().div_ceil(threads).max(8),
         };
@@ -209,11 +208,8 @@ impl<'a> SplitSearcher<'a> {
         let each = docs.len().div_ceil(num_parts).next_multiple_of(BLOCK);
         let threads = self.threads(docs.len());
         let most = match threads {
-            1 => usize::MAX,
-            _ if num_parts > 1 || docs.len() > BLOCK && self.has_enough_strips(threads) => {
-                usize::MAX
-            }
-            _ => self.most_columns(threads),
+            2.. if num_parts == 1 => self.most_columns(docs.len() > BLOCK, threads),
+            _ => usize::MAX,
         };
         let mut tasks = Vec::new();
         let all_sums = iter::once(&mut *own).chain(spare.chunks_exact_mut(size));
@@ -263,8 +259,11 @@ impl<'a> SplitSearcher<'a> {
         self.strip_ranges().nth(STRIPS_A_THREAD * threads - 1).is_some()
     }
 
-    /// The most columns per task with several threads.
-    fn most_columns(&self, threads: usize) -> usize {
+    /// The most columns of a node per task with several threads.
+    fn most_columns(&self, is_large: bool, threads: usize) -> usize {
+        if is_large && self.has_enough_strips(threads) {
+            return usize::MAX;
+        }
         self.positions.len().div_ceil(TASKS_A_THREAD * threads).clamp(8, self.shape.tile())
     }
 

@@ -8,6 +8,7 @@
 use super::column_scan::NodeColumns;
 use super::constraints::{ActiveConstraints, ValueBounds};
 use super::features::{FeatureSet, FeatureSlot, FeatureSlots};
+use super::kernel::split_value;
 use super::packed_gradients::GradientSums;
 use super::split_noise::SplitNoise;
 use super::split_search::{SearchNode, SearchResult, SplitCandidate, SplitTest};
@@ -111,18 +112,11 @@ impl ConstrainedSearch<'_> {
 
     /// The value of both sides of a split with this `l2`.
     pub(super) fn value_with(&self, node: &SearchNode<'_>, left: u64, l2: f64) -> f64 {
-        let sides = [left, node.total.wrapping_sub(left)].map(GradientSums::of);
         if self.bounds.is_bounded() {
+            let sides = [left, node.total.wrapping_sub(left)].map(GradientSums::of);
             return sides.iter().map(|&sums| self.bounds.value(sums, l2)).sum();
         }
-        // The same arithmetic as the kernels, to the bit.
-        let total = GradientSums::of(node.total);
-        let [left, _] = sides;
-        let (left_grad, left_mass) = (f64::from(left.grad), f64::from(left.mass));
-        let right_grad = f64::from(total.grad) - left_grad;
-        let right_mass = f64::from(total.mass) - left_mass;
-        let (a, b) = (left_mass + l2, right_mass + l2);
-        (left_grad * left_grad * b + right_grad * right_grad * a) / (a * b)
+        split_value(node.total, left, l2).0
     }
 
     /// The priority that leaves are compared by, and the score that splits of a node are compared by;

@@ -9,7 +9,7 @@ use super::histogram::{HistogramPool, HistogramScratch, HistogramShape, NodeDocs
 use super::kernel;
 use super::leaf_search::{HistogramJob, NodeSummary};
 use super::options::{Criterion, GrowOptions, TreeShape};
-use super::packed_gradients::{GradientScale, PackInput, pack};
+use super::packed_gradients::{GradientScale, pack};
 use super::partition::DocPartition;
 use super::reducer::{GrowthReducer, LocalReducer};
 use super::split_noise;
@@ -72,7 +72,7 @@ pub struct Grower {
 }
 
 /// A leaf of the unfinished tree.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct OpenLeaf {
     pub(super) docs: Range<usize>,
     pub(super) rest: Range<usize>,
@@ -216,10 +216,8 @@ impl Grower {
         job: TreeJob<'_>,
         interrupt: &Interrupt,
     ) -> Result<Tree> {
-        let TreeJob { gradients, docs, round, .. } = job;
         let (criterion, reducer) = (self.options.criterion, &*self.reducer);
-        let load = PackInput { gradients, docs, criterion, reducer, round };
-        let (scale, num_docs) = pack(load, &mut self.packed)?;
+        let (scale, num_docs) = pack(job, criterion, reducer, &mut self.packed)?;
         let deviation = split_noise::deviation(&self.options, job, &self.packed, reducer)?;
         let unit = scale.grad * scale.grad / scale.mass;
         let (l2, loss_per_unit) = match criterion {
@@ -281,15 +279,9 @@ impl Grower {
             rest: 0..growth.job.rest.len(),
             count: num_docs,
             total: sum(&self.packed, growth.job.docs),
-            depth: 0,
-            number: 0,
-            parent: None,
             features,
-            histogram: None,
-            best: None,
-            inherits_from: None,
-            bounds: ValueBounds::default(),
             groups: self.constraints.as_ref().map_or_else(Vec::new, ActiveConstraints::all_groups),
+            ..OpenLeaf::default()
         });
     }
 
@@ -313,8 +305,8 @@ impl Grower {
         let cells = growth.table.matrix.padded(slot.column as usize);
         let side = slot.side(&choice.test, choice.missing_left);
         let leaf = &mut self.leaves[at];
-        let middle = self.docs.partition(leaf.docs.clone(), cells, &side);
-        let rest_middle = self.rest.partition(leaf.rest.clone(), cells, &side);
+        let middle = self.docs.partition(&[leaf.docs.clone()], cells, &side)[0];
+        let rest_middle = self.rest.partition(&[leaf.rest.clone()], cells, &side)[0];
         let left = if self.options.rows_per_node < 1.0 {
             sum(&self.packed, self.docs.get(leaf.docs.start..middle))
         } else {
@@ -460,9 +452,7 @@ impl TreeGrowth<'_> {
             docs: 0,
         });
     }
-}
 
-impl TreeGrowth<'_> {
     /// The feature number of a set of categories.
     fn number_of(&mut self, feature: u32, test: &SplitTest) -> u32 {
         let binning = self.table.binning;

@@ -272,7 +272,7 @@ impl StripColumns<'_> {
         if docs.len() >= MIN_DOCS_FOR_RUNS && !docs.active_runs.is_empty() {
             for (number, run) in self.runs.iter().enumerate() {
                 let bound = |end: u32| self.positions.partition_point(|&position| position < end);
-                let columns = bound(run.positions().start)..bound(run.positions().end);
+                let columns = bound(run.positions.start)..bound(run.positions.end);
                 if !columns.is_empty() && run.pays(columns.len()) {
                     cut(start..columns.start, None);
                     cut(columns.clone(), Some(number));

@@ -34,14 +34,9 @@ impl DocPartition {
         &self.docs[run]
     }
 
-    /// Moves the documents of a range that go left to its front; both sides keep their order.
-    /// Returns the start of the right side.
-    pub(super) fn partition(&mut self, run: Range<usize>, cells: &[u8], side: &ByteSet) -> usize {
-        run.start + partition_range(&mut self.docs[run.clone()], &mut self.right[run], cells, side)
-    }
-
-    /// [`partition`](Self::partition) of many disjoint ranges.
-    pub(super) fn partition_all(
+    /// Moves the documents of each of some disjoint ranges that go left to its front; both sides
+    /// keep their order. Returns the starts of the right sides.
+    pub(super) fn partition(
         &mut self,
         runs: &[Range<usize>],
         cells: &[u8],
@@ -123,7 +118,7 @@ mod tests {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let mut rows = DocPartition::with_room(all.len()).unwrap();
             rows.start(&all);
-            let middles = pool.install(|| rows.partition_all(&runs, &cells, &side));
+            let middles = pool.install(|| rows.partition(&runs, &cells, &side));
             for (run, middle) in runs.iter().cloned().zip(middles) {
                 let is_left = |&&doc: &&u32| cells[doc as usize] < 100;
                 let (mut left, right): (Vec<u32>, Vec<u32>) =

@@ -147,9 +147,9 @@ impl Grower {
         let side = slot.side(&test, missing_left);
         let cells = growth.table.matrix.padded(slot.column as usize);
         let runs: Vec<_> = self.leaves.iter().map(|leaf| leaf.docs.clone()).collect();
-        let middles = self.docs.partition_all(&runs, cells, &side);
+        let middles = self.docs.partition(&runs, cells, &side);
         let runs: Vec<_> = self.leaves.iter().map(|leaf| leaf.rest.clone()).collect();
-        let rest_middles = self.rest.partition_all(&runs, cells, &side);
+        let rest_middles = self.rest.partition(&runs, cells, &side);
         for (leaf, left) in lefts.into_iter().enumerate() {
             let (value, score, priority, slot) = (0.0, 0.0, 0.0, chosen.slot);
             let choice = SplitCandidate { value, score, priority, slot, test, missing_left, left };

@@ -7,14 +7,14 @@
 use super::{EncodeJob, LEVELS, ThresholdTable};
 use crate::simd::Level;
 use std::arch::x86_64::{
-    __m128i, __m512, __m512i, __mmask16, _CMP_NGE_UQ, _mm_add_epi8, _mm_and_si128, _mm_loadu_si128,
-    _mm_min_epu8, _mm_or_si128, _mm_set1_epi8, _mm_shuffle_epi8, _mm_slli_epi16, _mm_srli_epi16,
-    _mm_storeu_si128, _mm256_cvtepi16_epi8, _mm256_cvtepu8_epi16, _mm256_mullo_epi16,
-    _mm256_set1_epi16, _mm512_castpd_ps, _mm512_castps_pd, _mm512_cmp_ps_mask,
-    _mm512_cvtepi32_epi8, _mm512_loadu_ps, _mm512_mask_blend_ps, _mm512_mask_or_epi32,
-    _mm512_maskz_loadu_ps, _mm512_permutex2var_ps, _mm512_permutexvar_ps, _mm512_set1_epi32,
-    _mm512_setzero_ps, _mm512_setzero_si512, _mm512_shuffle_f32x4, _mm512_storeu_ps,
-    _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
+    __m128i, __m512, __m512i, __mmask16, _CMP_NGE_UQ, _mm_add_epi8, _mm_and_si128, _mm_min_epu8,
+    _mm_or_si128, _mm_set1_epi8, _mm_shuffle_epi8, _mm_slli_epi16, _mm_srli_epi16,
+    _mm256_cvtepi16_epi8, _mm256_cvtepu8_epi16, _mm256_mullo_epi16, _mm256_set1_epi16,
+    _mm512_castpd_ps, _mm512_castps_pd, _mm512_cmp_ps_mask, _mm512_cvtepi32_epi8, _mm512_loadu_ps,
+    _mm512_mask_blend_ps, _mm512_mask_or_epi32, _mm512_maskz_loadu_ps, _mm512_permutex2var_ps,
+    _mm512_permutexvar_ps, _mm512_set1_epi32, _mm512_setzero_ps, _mm512_setzero_si512,
+    _mm512_shuffle_f32x4, _mm512_storeu_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps,
+    _mm512_unpacklo_pd, _mm512_unpacklo_ps,
 };
 
 /// Cells per register.
@@ -68,10 +68,10 @@ fn encode_column(table: &ThresholdTable, cells: &[[f32; LANES]], column: &mut [u
             if table.is_narrow { four_levels(&nodes, cells) } else { eight_levels(&nodes, cells) };
         let code = _mm_min_epu8(location, missing);
         if table.is_alone {
-            store_codes(to, code);
+            *to = bytemuck::cast(code);
         } else {
             let digit = _mm256_mullo_epi16(_mm256_cvtepu8_epi16(code), stride);
-            store_codes(to, _mm_add_epi8(load_codes(to), _mm256_cvtepi16_epi8(digit)));
+            *to = bytemuck::cast(_mm_add_epi8(bytemuck::cast(*to), _mm256_cvtepi16_epi8(digit)));
         }
     };
     let (whole, rest) = column.as_chunks_mut();
@@ -88,7 +88,7 @@ fn encode_column(table: &ThresholdTable, cells: &[[f32; LANES]], column: &mut [u
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn four_levels(nodes: &[__m512; 19], cells: __m512) -> __m128i {
-    _mm_shuffle_epi8(load_codes(&REVERSED), _mm512_cvtepi32_epi8(first_four(nodes, cells)))
+    _mm_shuffle_epi8(bytemuck::cast(REVERSED), _mm512_cvtepi32_epi8(first_four(nodes, cells)))
 }
 
 /// The numbers 0 to 15 with their four bits reversed.
@@ -139,7 +139,7 @@ fn turns(thresholds: __m512, cells: __m512) -> __mmask16 {
 #[inline]
 fn reversed(bytes: __m128i) -> __m128i {
     let nibble = _mm_set1_epi8(15);
-    let of = |nibbles| _mm_shuffle_epi8(load_codes(&REVERSED), _mm_and_si128(nibbles, nibble));
+    let of = |nibbles| _mm_shuffle_epi8(bytemuck::cast(REVERSED), _mm_and_si128(nibbles, nibble));
     _mm_or_si128(_mm_slli_epi16::<4>(of(bytes)), of(_mm_srli_epi16::<4>(bytes)))
 }
 
@@ -224,18 +224,4 @@ fn load(values: &[f32; LANES]) -> __m512 {
 fn store(to: &mut [f32; LANES], values: __m512) {
     // SAFETY: sixteen `f32` are the 64 bytes that the unaligned store writes.
     unsafe { _mm512_storeu_ps(to.as_mut_ptr(), values) }
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn load_codes(codes: &Codes) -> __m128i {
-    // SAFETY: the unaligned load reads these 16 bytes.
-    unsafe { _mm_loadu_si128(codes.as_ptr().cast()) }
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn store_codes(to: &mut Codes, codes: __m128i) {
-    // SAFETY: the unaligned store writes these 16 bytes.
-    unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), codes) }
 }

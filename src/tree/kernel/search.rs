@@ -39,7 +39,7 @@ for_levels! {
     /// Finds the best splits in some columns of a node.
     pub(crate) fn search(
         columns: NodeColumns<'_>, scratch: &mut SearchScratch, found: &mut SearchResult
-    ) = NodeColumns::run::<PortableOps>, NodeColumns::run::<PortableOps>, NodeColumns::run::<Avx512Ops>
+    ) = NodeColumns::run::<PortableOps>, NodeColumns::run::<Avx512Ops>
 }
 
 impl NodeColumns<'_> {
@@ -160,22 +160,13 @@ impl NodeColumns<'_> {
     #[inline(always)]
     fn value_all(&self, prefix: &[u64], more: u64, values: &mut [f64]) -> f64 {
         let SearchNode { total, least, l2, .. } = *self.node;
-        let total = GradientSums::of(total);
-        let (grad, mass) = (f64::from(total.grad), f64::from(total.mass));
         let mut most = [f64::NEG_INFINITY; LANES];
         let prefix = prefix.as_chunks::<LANES>().0;
         let values = values.as_chunks_mut::<LANES>().0;
         for (prefix, values) in prefix.iter().zip(values) {
             for lane in 0..LANES {
-                let sums = GradientSums::of(prefix[lane].wrapping_add(more));
-                let (left_grad, left_mass) = (f64::from(sums.grad), f64::from(sums.mass));
-                let (right_grad, right_mass) = (grad - left_grad, mass - left_mass);
-                let (left, right) = (left_mass + l2, right_mass + l2);
-                // One division for both sides.
-                let value = (left_grad * left_grad * right + right_grad * right_grad * left)
-                    / (left * right);
-                let fits = left_mass.min(right_mass) >= least;
-                let value = if fits { value } else { f64::NEG_INFINITY };
+                let (value, mass) = split_value(total, prefix[lane].wrapping_add(more), l2);
+                let value = if mass >= least { value } else { f64::NEG_INFINITY };
                 values[lane] = value;
                 most[lane] = if value > most[lane] { value } else { most[lane] };
             }
@@ -183,6 +174,19 @@ impl NodeColumns<'_> {
         most.into_iter()
             .fold(f64::NEG_INFINITY, |most, value| if value > most { value } else { most })
     }
+}
+
+/// The value of both sides of a split, and the smaller of their masses.
+#[inline(always)]
+pub(crate) fn split_value(total: u64, left: u64, l2: f64) -> (f64, f64) {
+    let [total, left] = [total, left].map(GradientSums::of);
+    let (left_grad, left_mass) = (f64::from(left.grad), f64::from(left.mass));
+    let right_grad = f64::from(total.grad) - left_grad;
+    let right_mass = f64::from(total.mass) - left_mass;
+    let (left, right) = (left_mass + l2, right_mass + l2);
+    // One division for both sides.
+    let value = (left_grad * left_grad * right + right_grad * right_grad * left) / (left * right);
+    (value, left_mass.min(right_mass))
 }
 
 /// Replaces the value of a split after each code by its score with noise, and returns the largest.
