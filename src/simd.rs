@@ -73,7 +73,6 @@ macro_rules! for_levels {
     ($(#[$doc:meta])* $scope:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
         $(#[$doc])*
         $scope fn $name(level: $crate::simd::Level, $($argument: $type),*) $(-> $result)? {
-            #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
             #[inline(always)]
             fn each($($argument: $type),*) $(-> $result)? $body
             $crate::simd::for_levels!(@ level, ($($argument: $type),*), ($($result)?), each, each)

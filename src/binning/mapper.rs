@@ -23,9 +23,10 @@ impl BinMapper {
     ) -> Self {
         let has_missing = missing > 0;
         let is_used = distinct.len() > 1 || (has_missing && !distinct.is_empty());
-        let bins = match is_category {
-            true => Self::of_categories(CategoryBins::choose(distinct, max_bins)),
-            false => Self::between(Some(thresholds(distinct, max_bins))),
+        let bins = if is_category {
+            Self::of_categories(CategoryBins::choose(distinct, max_bins))
+        } else {
+            Self::between(Some(thresholds(distinct, max_bins)))
         };
         Self { has_missing, is_used, ..bins }
     }

@@ -54,7 +54,7 @@ impl RowSample {
     /// Zeros of wide rows are not stored.
     pub fn new(limit: usize, num_features: usize) -> Self {
         let features = (num_features > WIDE).then(Vec::new);
-        Self { num_features, features, ..Self::growing(limit) }
+        Self { features, num_features, ..Self::growing(limit) }
     }
 
     /// An empty sample of rows whose number of features is not known yet.

@@ -26,6 +26,7 @@ use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::slice::from_ref;
 
 /// The data that trees are grown on.
 #[derive(Debug, Clone, Copy)]
@@ -305,8 +306,8 @@ impl Grower {
         let cells = growth.table.matrix.padded(slot.column as usize);
         let side = slot.side(&choice.test, choice.missing_left);
         let leaf = &mut self.leaves[at];
-        let middle = self.docs.partition(&[leaf.docs.clone()], cells, &side)[0];
-        let rest_middle = self.rest.partition(&[leaf.rest.clone()], cells, &side)[0];
+        let middle = self.docs.partition(from_ref(&leaf.docs), cells, &side)[0];
+        let rest_middle = self.rest.partition(from_ref(&leaf.rest), cells, &side)[0];
         let left = if self.options.rows_per_node < 1.0 {
             sum(&self.packed, self.docs.get(leaf.docs.start..middle))
         } else {
@@ -341,25 +342,19 @@ impl Grower {
 
     fn search_job(&mut self, mut job: HistogramJob, growth: &mut TreeGrowth<'_>) -> Result<()> {
         let is_summed = self.reducer.divides_docs();
-        let summary = match is_summed {
-            true => self.reduce_histogram(&mut job, growth)?,
-            false => self.summary(&job),
-        };
+        let summary =
+            if is_summed { self.reduce_histogram(&mut job, growth)? } else { self.summary(&job) };
         let mut scratch = std::mem::take(&mut self.scratch);
         let HistogramScratch { gathered, spare } = &mut scratch;
         let (mut own, mut parent) = (job.own.take(), job.parent.take());
-        let node = |leaf: usize, summary: NodeSummary| {
-            let open = &self.leaves[leaf];
-            (self.may_split(leaf) && summary.num_docs > 0).then(|| {
-                let features = self.sampled_features(&open.features, open.number, growth);
-                self.node(summary, open, features, growth)
-            })
-        };
-        let sibling = job.sibling.and_then(|leaf| node(leaf, self.leaves[leaf].summary()));
-        let nodes = [node(job.leaf, summary), sibling];
-        let docs = match is_summed {
-            true => NodeDocs::default(),
-            false => self.look_up(&[self.docs_to_sum(&job)], gathered)[0],
+        let nodes = self.nodes(&job, summary, |leaf, summary| {
+            let features = self.sampled_features(&leaf.features, leaf.number, growth);
+            self.node(summary, leaf, features, growth)
+        });
+        let docs = if is_summed {
+            NodeDocs::default()
+        } else {
+            self.look_up(&[self.docs_to_sum(&job)], gathered)[0]
         };
         let pair = SiblingPair {
             docs,

@@ -48,16 +48,19 @@ impl Grower {
         let is_counted = !divides_docs || parent.is_none();
         let is_full = self.leaves.len() == self.options.num_leaves;
         let has_columns = !divides_docs || !growth.positions.is_empty();
-        let may_split = |&leaf: &usize| match is_counted {
-            _ if is_full || !has_columns => false,
-            true => self.may_split(leaf),
-            false => self.is_divisible(leaf),
+        let may_split = |&leaf: &usize| {
+            let may_split = if is_counted { self.may_split(leaf) } else { self.is_divisible(leaf) };
+            may_split && has_columns && !is_full
         };
         let chosen: Vec<usize> = leaves.iter().copied().filter(may_split).collect();
         if let (Some(_), &[left, right], false) = (&parent, leaves, chosen.is_empty()) {
-            let size = |leaf: usize| match divides_docs {
-                true => GradientSums::of(self.leaves[leaf].total).mass as usize,
-                false => self.leaves[leaf].docs.len(),
+            let size = |leaf: usize| {
+                let leaf = &self.leaves[leaf];
+                if divides_docs {
+                    GradientSums::of(leaf.total).mass as usize
+                } else {
+                    leaf.docs.len()
+                }
             };
             let is_left_smaller = size(left) <= size(right);
             let (leaf, other) = if is_left_smaller { (left, right) } else { (right, left) };
@@ -70,7 +73,9 @@ impl Grower {
                 parent,
             }]);
         }
-        parent.into_iter().for_each(|sums| self.pool.release(sums));
+        if let Some(parent) = parent {
+            self.pool.release(parent);
+        }
         let is_sampled = self.options.rows_per_node < 1.0;
         let job = |leaf| {
             let sample = is_sampled.then(|| self.sample(&self.leaves[leaf], growth));
@@ -127,6 +132,21 @@ impl Grower {
         sampled.map_or(self.leaves[job.leaf].summary(), |docs| NodeSummary {
             num_docs: docs.len(),
             total: sum(&self.packed, docs),
+        })
+    }
+
+    /// The leaf of a job and its sibling as `node` makes them; `None` if it will not be split.
+    pub(super) fn nodes<'s>(
+        &'s self,
+        job: &HistogramJob,
+        summary: NodeSummary,
+        node: impl Fn(&'s OpenLeaf, NodeSummary) -> SearchNode<'s>,
+    ) -> [Option<SearchNode<'s>>; 2] {
+        let sibling = job.sibling.map(|leaf| (leaf, self.leaves[leaf].summary()));
+        [Some((job.leaf, summary)), sibling].map(|of| {
+            let (leaf, summary) = of?;
+            let may_split = self.may_split(leaf) && summary.num_docs > 0;
+            may_split.then(|| node(&self.leaves[leaf], summary))
         })
     }
 

@@ -37,11 +37,9 @@ impl Grower {
     ) -> Result<()> {
         let depth = self.options.num_leaves.ilog2();
         let depth = self.options.max_depth.map_or(depth, |most| most.min(depth));
-        for level in 0..depth {
+        for _ in 0..depth {
             interrupt.check()?;
-            let features = &self.leaves[0].features;
-            let features = self.sampled_features(features, level.into(), growth);
-            let Some(chosen) = self.search_level(features, growth)? else { break };
+            let Some(chosen) = self.search_level(growth)? else { break };
             self.split_level(&chosen, growth);
             if let Some(constraints) = &self.constraints {
                 // All paths have the same splits.
@@ -53,23 +51,19 @@ impl Grower {
     }
 
     /// The split that reduces the loss most. Large leaves keep their histograms.
-    fn search_level(
-        &mut self,
-        features: FeatureSet,
-        growth: &TreeGrowth<'_>,
-    ) -> Result<Option<LevelSplit>> {
+    fn search_level(&mut self, growth: &TreeGrowth<'_>) -> Result<Option<LevelSplit>> {
         let half = self.leaves.len() / 2;
         let mut jobs = Vec::new();
         for left in 0..half.max(1) {
             // The left child has replaced its parent.
             let parent = self.leaves[left].histogram.take();
             let leaves = [left, half + left];
-            jobs.extend(self.jobs(&leaves[..1 + half.min(1)], parent, growth)?);
+            jobs.extend(self.jobs(&leaves[..=half.min(1)], parent, growth)?);
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         let buffers = |job: &mut HistogramJob| [job.own.take(), job.parent.take()];
         let mut buffers: Vec<_> = jobs.iter_mut().map(buffers).collect();
-        let chosen = self.search_jobs((&jobs, &mut buffers), &mut scratch, features, growth);
+        let chosen = self.search_jobs(&jobs, &mut buffers, &mut scratch, growth);
         self.scratch = scratch;
         for (job, [own, parent]) in jobs.into_iter().zip(buffers) {
             self.keep(job.leaf, own, chosen.is_some() && self.may_split(job.leaf));
@@ -82,28 +76,20 @@ impl Grower {
 
     fn search_jobs(
         &self,
-        (jobs, buffers): (&[HistogramJob], &mut [[Option<Box<[u64]>>; 2]]),
+        jobs: &[HistogramJob],
+        buffers: &mut [[Option<Box<[u64]>>; 2]],
         scratch: &mut HistogramScratch,
-        features: FeatureSet,
         growth: &TreeGrowth<'_>,
     ) -> Option<LevelSplit> {
-        let node = |leaf: usize, summary: NodeSummary| {
-            let node = || self.node(summary, &self.leaves[leaf], FeatureSet::default(), growth);
-            let mut node = (summary.num_docs > 0).then(node)?;
+        let node = |leaf: &OpenLeaf, summary: NodeSummary| {
+            let mut node = self.node(summary, leaf, FeatureSet::default(), growth);
             // The allowed features are the same in all nodes, and all of them or none need the
             // constrained search.
             node.constrained.take_if(|constrained| !constrained.constraints.is_monotone);
-            Some(node)
+            node
         };
-        let summary = |leaf: usize| self.leaves[leaf].summary();
-        let may_split = |&leaf: &usize| self.may_split(leaf);
-        let nodes = |job: &HistogramJob| {
-            let own =
-                Some(job.leaf).filter(may_split).and_then(|leaf| node(leaf, self.summary(job)));
-            let sibling = job.sibling.filter(may_split);
-            [own, sibling.and_then(|leaf| node(leaf, summary(leaf)))]
-        };
-        let nodes: Vec<_> = jobs.iter().map(nodes).collect();
+        let nodes = jobs.iter().map(|job| self.nodes(job, self.summary(job), node));
+        let nodes: Vec<_> = nodes.collect();
         let lists: Vec<&[u32]> = jobs.iter().map(|job| self.docs_to_sum(job)).collect();
         let docs = self.look_up(&lists, &mut scratch.gathered);
         let pairs = buffers.iter_mut().zip(&nodes).zip(docs);
@@ -114,11 +100,13 @@ impl Grower {
             nodes: nodes.each_ref().map(Option::as_ref),
             is_summed: false,
         });
-        let all = (0..self.leaves.len()).filter_map(|leaf| node(leaf, summary(leaf)));
-        let values = all.map(|node| node.unsplit_value);
+        let all = self.leaves.iter().filter(|leaf| leaf.count > 0);
+        let values = all.map(|leaf| leaf.bounds.value(GradientSums::of(leaf.total), growth.l2));
         let base: f64 = values.filter(|value| value.is_finite()).sum();
         let noise = self.noise(base, self.leaves.len() as u64, growth);
         let floor = self.floor(base, growth);
+        let first = &self.leaves[0];
+        let features = self.sampled_features(&first.features, first.depth.into(), growth);
         let criteria = LevelCriteria { features, base, floor, noise };
         let searcher = self.searcher(growth);
         let chosen = searcher.search_level(pairs.collect(), &criteria, &mut scratch.spare)?;
@@ -135,14 +123,15 @@ impl Grower {
             let leaves = self.leaves.par_iter().with_min_len(LEAVES_A_TASK);
             leaves.map(|leaf| self.left_sum(leaf, &slot, &side, growth)).collect()
         };
-        let missing_left = chosen.missing_left.unwrap_or_else(|| {
-            // Values that are missing only in other data go where most documents go; as for unknown
-            // categories, that is not with a single category.
+        let has_most_left = || {
             let mass = |sum: &u64| u64::from(GradientSums::of(*sum).mass);
             let left: u64 = lefts(false).iter().map(mass).sum();
-            let all: u64 = self.leaves.iter().map(|leaf| mass(&leaf.total)).sum();
-            !slot.is_category && 2 * left >= all
-        });
+            2 * left >= self.leaves.iter().map(|leaf| mass(&leaf.total)).sum()
+        };
+        // Values that are missing only in other data go where most documents go; as unknown
+        // categories, they do not go with a single category.
+        let missing_left =
+            chosen.missing_left.unwrap_or_else(|| !slot.is_category && has_most_left());
         let lefts = lefts(missing_left);
         let side = slot.side(&test, missing_left);
         let cells = growth.table.matrix.padded(slot.column as usize);

@@ -145,9 +145,9 @@ fn prefetch<const IS_NEAR: bool>(bytes: &[u8], at: usize) {
         use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
         let address = bytes.as_ptr().wrapping_add(at).cast();
         if IS_NEAR {
-            _mm_prefetch::<_MM_HINT_T0>(address)
+            _mm_prefetch::<_MM_HINT_T0>(address);
         } else {
-            _mm_prefetch::<_MM_HINT_T1>(address)
+            _mm_prefetch::<_MM_HINT_T1>(address);
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
