@@ -110,18 +110,11 @@ impl FeatureSlots {
 pub(super) struct FeatureSet(Vec<u64>);
 
 impl FeatureSet {
-    pub(super) fn none(len: usize) -> Self {
-        Self(vec![0; len.div_ceil(64)])
-    }
-
-    pub(super) fn all(len: usize) -> Self {
-        let mut set = Self::none(len);
-        (0..len).for_each(|i| set.insert(i));
+    /// Some of `len` features.
+    pub(super) fn of(len: usize, features: impl IntoIterator<Item = usize>) -> Self {
+        let mut set = Self(vec![0; len.div_ceil(64)]);
+        features.into_iter().for_each(|i| set.0[i / 64] |= 1 << (i % 64));
         set
-    }
-
-    pub(super) fn insert(&mut self, i: usize) {
-        self.0[i / 64] |= 1 << (i % 64);
     }
 
     pub(super) fn remove(&mut self, i: usize) {
@@ -159,8 +152,6 @@ impl FeatureSet {
             .collect();
         drawn.sort_unstable();
         let size = ((drawn.len() as f64 * part).round() as usize).max(1);
-        let mut set = Self(vec![0; self.0.len()]);
-        drawn.iter().take(size).for_each(|&(_, i)| set.insert(i));
-        set
+        Self::of(slots.len(), drawn.into_iter().take(size).map(|(_, i)| i))
     }
 }

@@ -268,7 +268,7 @@ impl Grower {
     fn start(&mut self, growth: &mut TreeGrowth<'_>, num_docs: usize) {
         self.docs.start(growth.job.docs);
         self.rest.start(growth.job.rest);
-        let mut all = FeatureSet::all(self.slots.len());
+        let mut all = FeatureSet::of(self.slots.len(), 0..self.slots.len());
         self.constraints.iter().for_each(|constraints| constraints.remove_weightless(&mut all));
         let (part, seed) = (self.options.features_per_tree, self.options.seed);
         let features = all.sample(part, seed, draw(seed, TREE, growth.job.round), &self.slots);

@@ -213,7 +213,7 @@ mod tests {
         let matrix = &BinnedMatrix::zeros(width, 1).unwrap();
         let strips = &ColumnStrips::of(matrix).unwrap();
         let size = stride * width;
-        let set = FeatureSet::all(slots.len());
+        let set = FeatureSet::of(slots.len(), 0..slots.len());
         for seed in 0..20 {
             // A mass of 0 or 1 and a small gradient: many equal values and empty bins.
             let sums: Vec<u64> = (0..size as u64)
@@ -343,7 +343,7 @@ mod tests {
                 least: 30.0,
                 l2: 2.0,
                 unsplit_value: 0.0,
-                features: FeatureSet::all(slots.len()),
+                features: FeatureSet::of(slots.len(), 0..slots.len()),
                 constrained: None,
                 best_so_far: BestSoFar::default(),
                 noise: Some(noise),

@@ -37,7 +37,8 @@ pub(crate) struct StripBlock<'a> {
 /// Adds the gradients to the sums of the columns, `stride` sums each.
 ///
 /// # Panics
-/// If the number of sums is not `stride` times the number of columns.
+/// If the number of sums is not `stride` times the number of columns, which is at most
+/// [`MOST_COLUMNS`].
 pub(crate) fn accumulate(block: StripBlock<'_>, stride: usize, sums: &mut [u64]) {
     assert_eq!(sums.len(), block.positions.len() * stride, "the sums of a block");
     match stride {
@@ -45,7 +46,7 @@ pub(crate) fn accumulate(block: StripBlock<'_>, stride: usize, sums: &mut [u64])
         136 => by_width::<136>(block, sums),
         72 => by_width::<72>(block, sums),
         40 => by_width::<40>(block, sums),
-        _ => plain(block, stride, sums),
+        _ => unreachable!("a stride has a gap after a power of two up to 256"),
     }
 }
 
@@ -61,7 +62,7 @@ fn by_width<const STRIDE: usize>(block: StripBlock<'_>, sums: &mut [u64]) {
                         by_kind::<STRIDE, $width>(block, positions, sums);
                     }
                 })*
-                _ => plain(block, STRIDE, sums),
+                width => unreachable!("a tile of {width} columns"),
             }
         };
     }
@@ -117,6 +118,7 @@ fn unrolled<const STRIDE: usize, const WIDTH: usize>(
 }
 
 /// The same loop without compile-time sizes.
+#[cfg(test)]
 pub(crate) fn plain(block: StripBlock<'_>, stride: usize, sums: &mut [u64]) {
     let Strip { bytes, pitch, first } = block.strip;
     for (&doc, &gradient) in block.docs.iter().zip(block.gradients) {

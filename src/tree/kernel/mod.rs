@@ -93,9 +93,9 @@ mod tests {
 
     #[test]
     fn sums_are_those_of_the_plain_loop() {
-        for codes in [32usize, 64, 128, 256, 512] {
+        for codes in [32usize, 64, 128, 256] {
             let stride = codes + GAP;
-            for width in [1, 7, 24, 25] {
+            for width in [1, 7, 23, 24] {
                 let pitch = width + 9;
                 let cell = |i| (draw(4, 4, i) % codes.min(256) as u64) as u8;
                 let bytes: Vec<u8> = (0..50 * pitch as u64).map(cell).collect();
