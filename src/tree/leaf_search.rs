@@ -54,24 +54,12 @@ impl Grower {
         };
         let chosen: Vec<usize> = leaves.iter().copied().filter(may_split).collect();
         if let (Some(_), &[left, right], false) = (&parent, leaves, chosen.is_empty()) {
-            let size = |leaf: usize| {
-                let leaf = &self.leaves[leaf];
-                if divides_docs {
-                    GradientSums::of(leaf.total).mass as usize
-                } else {
-                    leaf.docs.len()
-                }
-            };
-            let is_left_smaller = size(left) <= size(right);
-            let (leaf, other) = if is_left_smaller { (left, right) } else { (right, left) };
-            let own = self.acquire_for(leaf)?;
-            return Ok(vec![HistogramJob {
-                leaf,
-                sibling: Some(other),
-                sample: None,
-                own,
-                parent,
-            }]);
+            let mass = |leaf: &OpenLeaf| GradientSums::of(leaf.total).mass as usize;
+            let size = |leaf: &OpenLeaf| if divides_docs { mass(leaf) } else { leaf.docs.len() };
+            let is_left_smaller = size(&self.leaves[left]) <= size(&self.leaves[right]);
+            let (leaf, sibling) = if is_left_smaller { (left, right) } else { (right, left) };
+            let (sibling, own) = (Some(sibling), self.acquire_for(leaf)?);
+            return Ok(vec![HistogramJob { leaf, sibling, sample: None, own, parent }]);
         }
         if let Some(parent) = parent {
             self.pool.release(parent);
