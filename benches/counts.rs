@@ -112,12 +112,11 @@ fn bins(all: &mut Workloads) {
     for level in LEVELS {
         all.add(format!("bins/encode/{level:?}"), move || {
             let (values, binning) = prepared();
-            let width = binning.layout().width();
-            let mut rows = vec![0; ROWS * width];
+            let mut matrix = vec![vec![0; 240]; binning.layout().width()];
             move || {
-                let blocks = values.chunks(240 * FEATURES);
-                for (tile, rows) in blocks.zip(rows.chunks_mut(240 * width)) {
-                    binning.encode_at(level, tile, rows);
+                let mut columns: Vec<_> = matrix.iter_mut().map(|column| &mut column[..]).collect();
+                for tile in values.chunks(240 * FEATURES) {
+                    binning.encode_at(level, tile, &mut columns);
                 }
             }
         });
