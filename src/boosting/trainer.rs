@@ -325,8 +325,7 @@ impl TreeLearner {
         let num_docs = self.bagging.draw(dataset, gradients, &*self.reducer, round)?;
         let gradients = &self.gradients[at];
         if num_docs == 0 {
-            let leaf = Leaf { value: 0.0, cover: 0.0, docs: 0 };
-            return Ok(Some(Tree::new(Vec::new(), vec![leaf])));
+            return Ok(Some(Tree::constant(0.0)));
         }
         let (docs, rest) = (&self.bagging.docs, &self.bagging.rest);
         // Trees of different classes have different random draws.

@@ -17,8 +17,7 @@ mod paths;
 mod quadrature;
 
 use super::Model;
-use super::normalisation::Normalisation;
-use super::parts::{Forest, ScoreTerms};
+use super::parts::{Forest, NoSum, Term};
 use super::ranks;
 use super::scorer::{Value, no_queries};
 use crate::error::{Error, Result};
@@ -65,58 +64,20 @@ impl Explainer {
             quadrature: Quadrature::default(),
             level: if level.is_available() { level } else { Level::Portable },
         };
-        made.add(model, 1.0)?;
-        let longest = made.forests.iter().map(|(_, paths)| paths.longest()).max();
-        made.quadrature = Quadrature::up_to(longest.unwrap_or_default());
-        Ok(made)
-    }
-
-    /// Adds all parts of a model, `weight` times.
-    fn add(&mut self, model: &Model, weight: f64) -> Result<()> {
-        self.base += weight * model.intercept();
-        for component in model.components() {
-            let mut inner = weight * component.weight;
-            match component.normalisation {
-                Normalisation::AsIs => {}
-                Normalisation::Fixed { mean, scale } => {
-                    inner /= scale;
-                    self.base -= inner * mean;
-                }
-                Normalisation::Logistic => {
-                    let what = "probabilities are no sums: they are not explained";
-                    return Err(Error::param("explain.logistic", what));
-                }
-                Normalisation::Query | Normalisation::QueryRange | Normalisation::QueryTop => {
-                    let what = "scores that are normalised within queries are not explained";
-                    return Err(Error::param("explain.queries", what));
-                }
-            }
-            let part = component.part.kind();
-            match part.terms() {
-                Some(ScoreTerms::Trees(forest)) => {
-                    let paths = Paths::of(forest, inner)?;
-                    self.base += paths.base();
-                    self.forests.push((forest.clone(), paths));
-                }
-                Some(ScoreTerms::Features(terms)) => {
-                    self.terms.extend(terms.iter().map(|&(f, w)| (f, inner * w)));
-                }
-                Some(ScoreTerms::Model(inside))
-                    if inside.ranks_features() != model.ranks_features() =>
-                {
-                    let what = "only models that all rank features within queries are explained";
-                    return Err(Error::param("explain.ranks", what));
-                }
-                Some(ScoreTerms::Model(model)) => self.add(model, inner)?,
-                None => {
-                    let what =
-                        format!("the score of {} is not explained: it is no sum", part.noun());
-                    return Err(Error::param("explain.part", what)
-                        .hint("permutation_importance asks only for scores"));
+        for term in model.terms().map_err(not_explained)? {
+            match term {
+                Term::Constant(value) => made.base += value,
+                Term::Feature(feature, weight) => made.terms.push((feature, weight)),
+                Term::Trees(weight, forest) => {
+                    let paths = Paths::of(forest, weight)?;
+                    made.base += paths.base();
+                    made.forests.push((forest.clone(), paths));
                 }
             }
         }
-        Ok(())
+        let longest = made.forests.iter().map(|(_, paths)| paths.longest()).max();
+        made.quadrature = Quadrature::up_to(longest.unwrap_or_default());
+        Ok(made)
     }
 
     /// The number of values in a row.
@@ -249,6 +210,27 @@ impl Explainer {
             paths.contrast(|feature, doc| forest.cell(feature, &rows[doc]), &mut values);
         }
         Ok(values)
+    }
+}
+
+fn not_explained(no_sum: NoSum) -> Error {
+    match no_sum {
+        NoSum::Logistic => {
+            let what = "probabilities are no sums: they are not explained";
+            Error::param("explain.logistic", what)
+        }
+        NoSum::Queries => {
+            let what = "scores that are normalised within queries are not explained";
+            Error::param("explain.queries", what)
+        }
+        NoSum::Ranks => {
+            let what = "only models that all rank features within queries are explained";
+            Error::param("explain.ranks", what)
+        }
+        NoSum::Part(noun) => {
+            let what = format!("the score of {noun} is not explained: it is no sum");
+            Error::param("explain.part", what).hint("permutation_importance asks only for scores")
+        }
     }
 }
 

@@ -4,14 +4,14 @@
 //! inner       = "model" LF model                     ; at most eight deep, the outermost counted
 //! ```
 
-use super::{ModelPart, ScoreTerms};
+use super::{ModelPart, NoSum, Term};
 use crate::error::Result;
-use crate::model::Model;
 use crate::model::binned::ForestScorer;
 use crate::model::composite::no_ranks;
 use crate::model::read::{Around, ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
 use crate::model::write;
+use crate::model::{Model, Normalisation};
 
 impl ModelPart for Model {
     fn noun(&self) -> &'static str {
@@ -41,8 +41,28 @@ impl ModelPart for Model {
         scorer.model(self);
     }
 
-    fn terms(&self) -> Option<ScoreTerms<'_>> {
-        Some(ScoreTerms::Model(self))
+    fn add_terms<'a>(&'a self, weight: f64, terms: &mut Vec<Term<'a>>) -> Result<(), NoSum> {
+        terms.push(Term::Constant(weight * self.intercept()));
+        for component in self.components() {
+            let mut weight = weight * component.weight;
+            match component.normalisation {
+                Normalisation::AsIs => {}
+                Normalisation::Fixed { mean, scale } => {
+                    weight /= scale;
+                    terms.push(Term::Constant(-weight * mean));
+                }
+                Normalisation::Logistic => return Err(NoSum::Logistic),
+                Normalisation::Query | Normalisation::QueryRange | Normalisation::QueryTop => {
+                    return Err(NoSum::Queries);
+                }
+            }
+            let part = component.part.kind();
+            if part.inner().is_some_and(|inner| inner.ranks_features() != self.ranks_features()) {
+                return Err(NoSum::Ranks);
+            }
+            part.add_terms(weight, terms)?;
+        }
+        Ok(())
     }
 
     fn add_binned<'a>(

@@ -4,7 +4,7 @@
 //! linear      = "linear" count LF { feature weight LF }
 //! ```
 
-use super::{ModelPart, ScoreTerms};
+use super::{ModelPart, NoSum, Term};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::model::read::{Around, ModelLine, ModelReader};
@@ -85,7 +85,8 @@ impl ModelPart for Linear {
         self.terms.iter().for_each(|&(feature, weight)| scorer.term(feature, weight));
     }
 
-    fn terms(&self) -> Option<ScoreTerms<'_>> {
-        Some(ScoreTerms::Features(&self.terms))
+    fn add_terms<'a>(&'a self, weight: f64, terms: &mut Vec<Term<'a>>) -> Result<(), NoSum> {
+        terms.extend(self.terms.iter().map(|&(feature, own)| Term::Feature(feature, weight * own)));
+        Ok(())
     }
 }

@@ -19,7 +19,7 @@ pub use linear::Linear;
 pub use mlp::{Layer, Mlp, NetInput};
 pub use stack::{Derived, Ranker, Stack, Statistic, derive};
 
-pub(super) use forest::{ZERO, flush, is_zero, nearest};
+pub(super) use forest::{ZERO, at_most, flush, is_zero, nearest};
 pub(super) use stack::derived_of;
 
 use super::Model;
@@ -72,10 +72,10 @@ pub(super) trait ModelPart {
     /// Adds to a scorer the steps that add its terms to the sum.
     fn build<'a>(&'a self, scorer: &mut ScorerBuilder<'a>);
 
-    /// The terms that it adds to a score, for exporters and explanations, which take sums apart; `None`
-    /// refuses both.
-    fn terms(&self) -> Option<ScoreTerms<'_>> {
-        None
+    /// Adds to `terms` those that it adds to a score, `weight` times: for exporters and explanations, which take
+    /// sums apart.
+    fn add_terms<'a>(&'a self, _weight: f64, _terms: &mut Vec<Term<'a>>) -> Result<(), NoSum> {
+        Err(NoSum::Part(self.noun()))
     }
 
     /// Adds its scores of binned documents to `sums`; an error if bins are not enough.
@@ -131,15 +131,40 @@ pub(super) trait ModelPart {
     }
 }
 
-/// The terms that a part adds to a score.
+/// A term of a score.
 #[cfg_attr(not(feature = "train"), allow(dead_code, reason = "explanations ask for all of them"))]
-pub(super) enum ScoreTerms<'a> {
-    /// A leaf value of each tree.
-    Trees(&'a Forest),
-    /// A weighted value of each of these features.
-    Features(&'a [(u32, f64)]),
-    /// The terms of a model.
-    Model(&'a Model),
+pub(super) enum Term<'a> {
+    /// The same for all docs.
+    Constant(f64),
+    /// A leaf value of each tree, so many times.
+    Trees(f64, &'a Forest),
+    /// A weighted value of a feature.
+    Feature(u32, f64),
+}
+
+/// Why a score is not a sum of [terms](Term).
+pub(super) enum NoSum {
+    /// It is a probability.
+    Logistic,
+    /// It is normalised within queries.
+    Queries,
+    /// One model ranks features within queries, and another does not.
+    Ranks,
+    /// It has such a part.
+    Part(&'static str),
+}
+
+impl Model {
+    /// The terms of its score, in order.
+    #[cfg_attr(
+        not(any(feature = "train", feature = "interop")),
+        allow(dead_code, reason = "exporters and explanations ask for it")
+    )]
+    pub(super) fn terms(&self) -> Result<Vec<Term<'_>>, NoSum> {
+        let mut terms = Vec::new();
+        self.add_terms(1.0, &mut terms)?;
+        Ok(terms)
+    }
 }
 
 impl Part {

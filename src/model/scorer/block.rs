@@ -2,12 +2,11 @@
 
 use super::super::parts::Expectation;
 use super::super::parts::mlp::{Activations, Net};
-use super::super::parts::{ZERO, flush};
+use super::super::parts::{ZERO, at_most, flush};
 use super::kernel::{Lane, Sheet, Slots, Tile};
 use super::plan::{Search, ValueSource};
 use super::program::{Form, Stage, SumStep, Trees};
 use super::rows::{ScorerRows, Value, is_f32, zero_as_missing};
-use super::search::at_most;
 use super::{BLOCK, FEW, Scorer};
 use std::cell::Cell;
 

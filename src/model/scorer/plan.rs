@@ -7,9 +7,9 @@
 //! which is above every one and goes right. More thresholds than fit a code are searched in several
 //! tables.
 
-use super::super::parts::{CellType, Forest, Set, ZERO};
+use super::super::parts::{CellType, Forest, Set, ZERO, at_most};
 use super::super::tree::{Split, Tree};
-use super::search::{Exact, ThresholdTable, at_most};
+use super::search::{Exact, ThresholdTable};
 use std::collections::BTreeMap;
 
 /// All that becomes of a row before the trees see it.

@@ -6,6 +6,8 @@
 //! number of thresholds below the value, counted from that level's first place. Infinity lies below
 //! nothing and nothing lies below a missing value, whose code is therefore 0.
 
+use super::super::parts::at_most;
+
 /// The thresholds of one feature, at most [`LIMIT`](Self::LIMIT) of them.
 #[derive(Debug)]
 pub(super) struct ThresholdTable {
@@ -124,13 +126,6 @@ impl Exact {
             code.wrapping_add(u8::from(self.thresholds[usize::from(code)] < value))
         })
     }
-}
-
-/// The largest `f32` that is not above a number.
-#[inline]
-pub(super) fn at_most(number: f64) -> f32 {
-    let near = number as f32;
-    if f64::from(near) > number { near.next_down() } else { near }
 }
 
 #[cfg(test)]

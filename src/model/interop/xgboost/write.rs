@@ -1,10 +1,12 @@
 //! A model to XGBoost's JSON.
 
 use super::super::super::composite::Model;
-use super::super::super::tree::{Child, Tree};
+use super::super::super::parts::at_most;
+use super::super::super::tree::{Child, Leaf, Tree};
 use super::super::flat::{Flat, flat};
 use crate::error::{Error, Result};
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 
 /// The model as XGBoost's JSON.
 pub fn write(model: &Model) -> Result<String> {
@@ -54,12 +56,11 @@ pub fn write(model: &Model) -> Result<String> {
 
 /// The single with which "below it" says what "at most the threshold" says.
 fn condition(threshold: f64) -> f32 {
-    let near = threshold as f32;
-    let at_most = if f64::from(near) > threshold { near.next_down() } else { near };
-    at_most.next_up().min(f32::MAX)
+    at_most(threshold).next_up().min(f32::MAX)
 }
 
 /// A node as XGBoost lists it.
+#[derive(Default)]
 struct XgboostNode {
     /// -1 in a leaf.
     left: i64,
@@ -76,31 +77,21 @@ struct XgboostNode {
 /// The nodes of a tree, the two children of a split side by side, as XGBoost's scorer expects.
 fn listed(tree: &Tree) -> Vec<XgboostNode> {
     // The root has the largest `i32` for its parent.
-    let root = if tree.splits().is_empty() { Child::Leaf(0) } else { Child::Split(0) };
-    let mut open = std::collections::VecDeque::from([(root, i64::from(i32::MAX))]);
+    let mut open = VecDeque::from([(tree.root(), i64::from(i32::MAX))]);
     let mut nodes: Vec<XgboostNode> = Vec::new();
-    let mut next = 1;
     while let Some((child, parent)) = open.pop_front() {
+        let this = nodes.len() as i64;
         nodes.push(match child {
             Child::Leaf(at) => {
-                let leaf = &tree.leaves()[at as usize];
-                XgboostNode {
-                    left: -1,
-                    parent,
-                    default_left: false,
-                    feature: 0,
-                    condition: leaf.value as f32,
-                    change: 0.0,
-                    cover: leaf.cover,
-                }
+                let Leaf { value, cover, .. } = tree.leaves()[at as usize];
+                let condition = value as f32;
+                XgboostNode { left: -1, parent, condition, cover, ..XgboostNode::default() }
             }
             Child::Split(at) => {
                 let split = &tree.splits()[at as usize];
-                let this = nodes.len() as u32;
-                open.extend([(split.left, i64::from(this)), (split.right, i64::from(this))]);
-                next += 2;
+                open.extend([(split.left, this), (split.right, this)]);
                 XgboostNode {
-                    left: next - 2,
+                    left: this + open.len() as i64 - 1,
                     parent,
                     default_left: split.missing_left,
                     feature: split.feature,
