@@ -83,17 +83,22 @@ pub(super) struct Wires<'a> {
     /// same, two: what they ask, from the lowest level up at the end.
     pub(super) asked: &'a [Four],
     /// The bytes of the values of 32, 64, 128 or 256 leaves: the first piece of each, the second
-    /// piece of each and so on. A piece is [`piece`] bytes.
+    /// piece of each and so on. A piece is 4 bytes of 32 values, 2 of 64, else 1.
     pub(super) table: &'a [Lane],
 }
 
-/// How many bytes a look-up among so many values finds at once.
-fn piece(values: usize) -> usize {
-    match values {
+/// The table of 32, 64, 128 or 256 leaf values: see [`Wires::table`].
+pub(super) fn look_up_table(values: &[f64]) -> Vec<Lane> {
+    // How many bytes a look-up among so many values finds at once.
+    let piece = match values.len() {
         0..=32 => 4,
         33..=64 => 2,
         _ => 1,
-    }
+    };
+    let bytes_at =
+        |at| values.iter().flat_map(move |v| v.to_le_bytes().into_iter().skip(at).take(piece));
+    let bytes: Vec<u8> = (0..8).step_by(piece).flat_map(bytes_at).collect();
+    bytes.as_chunks::<64>().0.iter().copied().map(Lane).collect()
 }
 
 impl TreeChunk {
@@ -267,14 +272,7 @@ impl TreeChunk {
             full(&planes, &mut fours);
             self.asked.extend(fours.into_iter().map(Four::new));
         }
-        let piece = piece(values.len());
-        let bytes: Vec<u8> = (0..8)
-            .step_by(piece)
-            .flat_map(|at| {
-                values.iter().flat_map(move |v| v.to_le_bytes().into_iter().skip(at).take(piece))
-            })
-            .collect();
-        self.tables.extend(bytes.as_chunks::<64>().0.iter().copied().map(Lane));
+        self.tables.extend(look_up_table(values));
         self.trees.push(BitCircuit {
             ops: ops..self.ops.len(),
             asked: asked..self.asked.len(),

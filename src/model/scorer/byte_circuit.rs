@@ -11,7 +11,8 @@
 //! will do: the answers are the bits of a leaf's number.
 
 use super::super::tree::{Child, Tree};
-use super::kernel::{DUMP, Op, ROOT, SLOTS};
+use super::bit_circuit::look_up_table;
+use super::kernel::{DUMP, Lane, Op, ROOT, SLOTS};
 use super::plan::CodeTest;
 
 /// The circuits of some trees.
@@ -20,6 +21,17 @@ pub(super) struct ByteCircuits {
     ops: Vec<Op>,
     /// Leaf values by number, each tree's padded to a length that kernels know.
     values: Vec<f64>,
+    /// Instead of them, where there are planes: the tables of the trees.
+    tables: Option<Vec<Lane>>,
+}
+
+/// The leaf values of a tree by number, as the kernels of a level look them up.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum LeafValues<'a> {
+    /// 32, 64, 128 or 256 values.
+    Plain(&'a [f64]),
+    /// As in a chunk of trees.
+    Table(&'a [Lane]),
 }
 
 /// One tree's part.
@@ -30,6 +42,10 @@ pub(super) struct ByteCircuit {
 }
 
 impl ByteCircuits {
+    pub(super) fn new(has_planes: bool) -> Self {
+        Self { tables: has_planes.then(Vec::new), ..Self::default() }
+    }
+
     /// A leaf's number must fit a byte.
     const MOST_LEAVES: usize = 256;
 
@@ -63,15 +79,26 @@ impl ByteCircuits {
         // Kernels know 32, 64, 128 and 256.
         let size = (self.values.len() - values).next_power_of_two().max(32);
         self.values.resize(values + size, 0.0);
-        ByteCircuit { ops: ops..self.ops.len(), values: values..self.values.len() }
+        let ops = ops..self.ops.len();
+        let Some(tables) = &mut self.tables else {
+            return ByteCircuit { ops, values: values..self.values.len() };
+        };
+        let first = tables.len();
+        tables.extend(look_up_table(&self.values[values..]));
+        self.values.truncate(values);
+        ByteCircuit { ops, values: first..tables.len() }
     }
 
     pub(super) fn ops(&self, circuit: &ByteCircuit) -> &[Op] {
         &self.ops[circuit.ops.clone()]
     }
 
-    pub(super) fn values(&self, circuit: &ByteCircuit) -> &[f64] {
-        &self.values[circuit.values.clone()]
+    pub(super) fn values(&self, circuit: &ByteCircuit) -> LeafValues<'_> {
+        let at = circuit.values.clone();
+        match &self.tables {
+            Some(tables) => LeafValues::Table(&tables[at]),
+            None => LeafValues::Plain(&self.values[at]),
+        }
     }
 }
 

@@ -173,7 +173,8 @@ impl Program {
             return self.push(SumStep::Add(tree.leaves()[0].value));
         }
         if !matches!(self.steps.last(), Some(SumStep::Trees(_))) {
-            self.push(SumStep::Trees(Trees::default()));
+            let circuits = ByteCircuits::new(self.has_planes);
+            self.push(SumStep::Trees(Trees { circuits, ..Trees::default() }));
         }
         let Some(SumStep::Trees(trees)) = self.steps.last_mut() else { return };
         let places: Vec<CodeTest> =

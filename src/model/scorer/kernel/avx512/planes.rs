@@ -17,7 +17,12 @@ use std::arch::x86_64::{
 
 /// Adds to each doc's sum the values of its leaves, tree by tree; there are up to eight lanes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni,bmi1,bmi2")]
-pub(super) fn chunk(sheet: Sheet<'_>, chunk: &TreeChunk, planes: &mut [Lane], sums: &mut [f64]) {
+pub(in super::super) fn chunk(
+    sheet: Sheet<'_>,
+    chunk: &TreeChunk,
+    planes: &mut [Lane],
+    sums: &mut [f64],
+) {
     let planes = &mut planes[..chunk.planes()];
     planes[0] = Lane([0; 64]);
     planes[1] = Lane([u8::MAX; 64]);

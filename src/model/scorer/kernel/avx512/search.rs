@@ -10,7 +10,7 @@ use std::arch::x86_64::{
 use std::hint::black_box;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2")]
-pub(super) fn encode(table: &ThresholdTable, cells: &[f32], codes: &mut [u8]) {
+pub(in super::super) fn encode(table: &ThresholdTable, cells: &[f32], codes: &mut [u8]) {
     let codes = &mut codes[..cells.len()];
     let (parts, _) = table.places().as_chunks::<16>();
     match table.levels() {
