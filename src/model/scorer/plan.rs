@@ -7,8 +7,9 @@
 //! which is above every one and goes right. More thresholds than fit a code are searched in several
 //! tables.
 
-use super::super::parts::{CellType, Forest, Set, ZERO, at_most};
+use super::super::parts::{CellType, Forest, Set, ZERO, at_most, flush};
 use super::super::tree::{Split, Tree};
+use super::rows::zero_as_missing;
 use super::search::{Exact, ThresholdTable};
 use std::collections::BTreeMap;
 
@@ -40,29 +41,43 @@ pub(super) struct Search {
 
 /// Where cells come from.
 #[derive(Debug)]
-pub(super) enum ValueSource {
-    Feature(u32),
+pub(super) struct ValueSource {
+    pub(super) feature: u32,
+    pub(super) rule: CellRule,
+}
+
+/// What becomes of a value.
+#[derive(Debug)]
+pub(super) enum CellRule {
+    AsIs,
     /// What counts as zero is 0, where a threshold could tell.
-    Flushed(u32),
+    Flush,
     /// Zeros are missing.
-    ZeroAsMissing(u32),
+    ZeroAsMissing,
     Set(Membership),
+}
+
+impl ValueSource {
+    #[inline]
+    pub(super) fn cell(&self, value: f64) -> f64 {
+        match &self.rule {
+            CellRule::AsIs => value,
+            CellRule::Flush => flush(value),
+            CellRule::ZeroAsMissing => zero_as_missing(value),
+            CellRule::Set(set) => f64::from(set.cell(value)),
+        }
+    }
 }
 
 /// The same cells: by feature first, so that searches go through a row from left to right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     feature: u32,
-    kind: CellKind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum CellKind {
-    Narrow,
-    Wide,
-    NarrowZeros,
-    WideZeros,
-    Set(usize),
+    /// The number of the set that is looked at.
+    set: Option<usize>,
+    zero_is_missing: bool,
+    /// Whether cells are compared as `f64`.
+    wide: bool,
 }
 
 /// A split on codes: a doc goes left iff its code in the column is at most the threshold.
@@ -149,50 +164,39 @@ impl CodePlan {
 }
 
 fn source(key: Key, thresholds: &[f64], sets: &[Membership]) -> ValueSource {
-    match key.kind {
-        CellKind::Narrow => ValueSource::Feature(key.feature),
+    let rule = match key.set {
+        Some(set) => CellRule::Set(sets[set].clone()),
+        None if key.zero_is_missing => CellRule::ZeroAsMissing,
         // All that counts as zero goes where 0 goes, but at thresholds within.
-        CellKind::Wide if !thresholds.iter().any(|&t| (-ZERO..ZERO).contains(&t)) => {
-            ValueSource::Feature(key.feature)
-        }
-        CellKind::Wide => ValueSource::Flushed(key.feature),
-        CellKind::NarrowZeros | CellKind::WideZeros => ValueSource::ZeroAsMissing(key.feature),
-        CellKind::Set(set) => ValueSource::Set(sets[set].clone()),
-    }
+        None if key.wide && thresholds.iter().any(|t| (-ZERO..ZERO).contains(t)) => CellRule::Flush,
+        None => CellRule::AsIs,
+    };
+    ValueSource { feature: key.feature, rule }
 }
 
 fn key(sets: &BTreeMap<Set, usize>, forest: &Forest, split: &Split) -> Key {
     if let Some(set) = (split.feature as usize).checked_sub(forest.num_features()) {
         let set = &forest.sets()[set];
-        let at = sets.get(set).copied().unwrap_or_default();
-        return Key { feature: set.feature, kind: CellKind::Set(at) };
+        let number = sets.get(set).copied();
+        return Key { feature: set.feature, set: number, zero_is_missing: false, wide: false };
     }
-    let zeros = forest.zero_is_missing().binary_search(&split.feature).is_ok();
-    let kind = match (forest.cells(), zeros) {
-        (CellType::F32, false) => CellKind::Narrow,
-        (CellType::F32, true) => CellKind::NarrowZeros,
-        (CellType::F64, false) => CellKind::Wide,
-        (CellType::F64, true) => CellKind::WideZeros,
-    };
-    Key { feature: split.feature, kind }
+    let feature = split.feature;
+    let zero_is_missing = forest.zero_is_missing().binary_search(&feature).is_ok();
+    Key { feature, set: None, zero_is_missing, wide: forest.cells() == CellType::F64 }
 }
 
 /// The threshold that tells the same cells apart, equal for all splits that do.
 fn threshold(key: Key, split: &Split) -> f64 {
     // The sum makes -0 a 0, which is the same threshold.
     let threshold = split.threshold + 0.0;
-    match key.kind {
-        CellKind::Narrow | CellKind::NarrowZeros => f64::from(at_most(threshold)),
-        CellKind::Wide | CellKind::WideZeros | CellKind::Set(_) => threshold,
-    }
+    if key.wide { threshold } else { f64::from(at_most(threshold)) }
 }
 
 impl Search {
     fn new(source: ValueSource, key: Key, thresholds: &[f64], sides: &[(f64, bool)]) -> Self {
         let singles: Vec<f32> = thresholds.iter().map(|&t| at_most(t)).collect();
         let table = ThresholdTable::new(&singles);
-        let exact = matches!(key.kind, CellKind::Wide | CellKind::WideZeros)
-            .then(|| Exact::new(thresholds));
+        let exact = key.wide.then(|| Exact::new(thresholds));
         // The thresholds where missing values go right come first, and none comes again.
         let is_single = sides.len() == thresholds.len() && sides.is_sorted_by_key(|side| side.1);
         let rights = sides.partition_point(|side| !side.1);
@@ -204,7 +208,6 @@ impl Search {
 /// A set that answers fast.
 #[derive(Debug, Clone)]
 pub(super) struct Membership {
-    pub(super) feature: u32,
     set: Set,
     /// A bit a category, where they are small numbers.
     bits: Box<[u64]>,
@@ -222,11 +225,11 @@ impl Membership {
                 bits[category as usize / 64] |= 1 << (category % 64);
             }
         }
-        Self { feature: set.feature, set: set.clone(), bits: bits.into_boxed_slice() }
+        Self { set: set.clone(), bits: bits.into_boxed_slice() }
     }
 
     /// 0 for a value in the set, 1 for another.
-    pub(super) fn cell(&self, value: f64) -> f32 {
+    fn cell(&self, value: f64) -> f32 {
         if value.is_nan() {
             return f32::NAN;
         }

@@ -1,9 +1,8 @@
 //! The program of a scorer: the steps that compute a model's sum, and its trees in the forms that kernels run.
 
 use super::super::normalisation::Normalisation;
-use super::super::parts::Expectation;
-use super::super::parts::Forest;
 use super::super::parts::mlp::Net;
+use super::super::parts::{Expectation, Forest};
 use super::super::tree::Tree;
 use super::bit_circuit::{TreeChunk, TreeChunks};
 use super::byte_circuit::{ByteCircuit, ByteCircuits};
@@ -53,19 +52,19 @@ pub(super) enum SumStep {
 #[derive(Debug, Default)]
 pub(super) struct Trees {
     /// In order: for blocks.
-    pub(super) order: Vec<Form>,
+    pub(super) order: Vec<Form<ByteCircuit>>,
     pub(super) circuits: ByteCircuits,
     /// In order, where the level has planes: for blocks.
-    pub(super) stages: Vec<Stage>,
+    pub(super) stages: Vec<Form<TreeChunk>>,
     chunks: TreeChunks,
     /// All of them: for few docs, and the large ones for blocks.
     pub(super) walks: Walks,
 }
 
-/// How trees that follow each other are evaluated for a block, where the level has planes.
+/// How trees are evaluated for a block: `C` is one tree, or some that follow each other.
 #[derive(Debug)]
-pub(super) enum Stage {
-    Chunk(TreeChunk),
+pub(super) enum Form<C> {
+    Circuit(C),
     Walk(Walk),
 }
 
@@ -76,16 +75,9 @@ impl Trees {
             Some(numbered) => (self.chunks.push(tree, places, numbered), None),
             None => (self.chunks.take(), Some(walk)),
         };
-        self.stages.extend(full.map(Stage::Chunk));
-        self.stages.extend(walk.map(Stage::Walk));
+        self.stages.extend(full.map(Form::Circuit));
+        self.stages.extend(walk.map(Form::Walk));
     }
-}
-
-/// How a tree is evaluated for a block.
-#[derive(Debug)]
-pub(super) enum Form {
-    Circuit(ByteCircuit),
-    Walk(Walk),
 }
 
 #[derive(Debug, Default)]
@@ -162,7 +154,7 @@ impl Program {
             if let SumStep::Trees(trees) = step {
                 trees.walks.sort();
                 let last = trees.chunks.take();
-                trees.stages.extend(last.map(Stage::Chunk));
+                trees.stages.extend(last.map(Form::Circuit));
             }
         }
     }
