@@ -107,9 +107,7 @@ impl Model {
     /// [`push`](Self::push) for a tree with sets of categories: a split on set `i` of them looks at
     /// feature `num_features + i`.
     pub fn push_with(&mut self, tree: Tree, sets: &[Set]) -> Result<()> {
-        if let Some(last) = self.components.last_mut()
-            && last.is_plain()
-            && let Part::Forest(forest) = &mut last.part
+        if let Some(Part::Forest(forest)) = self.last_plain()
             && forest.is_native()
         {
             return forest.push_with(tree, sets);
@@ -122,23 +120,25 @@ impl Model {
 
     /// Adds a round to the last component, which must be plain classes.
     pub fn push_classes(&mut self, trees: Vec<Tree>) -> Result<()> {
-        if let Some(last) = self.components.last_mut()
-            && last.is_plain()
-            && let Part::Classes(classes) = &mut last.part
-        {
-            return classes.push(trees);
+        match self.last_plain() {
+            Some(Part::Classes(classes)) => classes.push(trees),
+            _ => {
+                let what = "the last component of the model has no classes";
+                Err(Error::model("model.classes", what))
+            }
         }
-        Err(Error::model("model.classes", "the last component of the model has no classes"))
+    }
+
+    /// The part of the last component, if that is plain.
+    fn last_plain(&mut self) -> Option<&mut Part> {
+        self.components.last_mut().filter(|last| last.is_plain()).map(|last| &mut last.part)
     }
 
     /// Adds a weighted feature: to the last component if that is plain and linear, else to a new one.
     pub fn push_term(&mut self, feature: u32, weight: f64) -> Result<()> {
         let term = Component::new(Part::Linear(Linear::new(vec![(feature, weight)])));
         term.check(self)?;
-        if let Some(last) = self.components.last_mut()
-            && last.is_plain()
-            && let Part::Linear(linear) = &mut last.part
-        {
+        if let Some(Part::Linear(linear)) = self.last_plain() {
             linear.push(feature, weight);
             return Ok(());
         }
@@ -158,10 +158,8 @@ impl Model {
 
     /// Replaces the part of the first component.
     pub(super) fn replace(&mut self, part: Part) -> Result<()> {
-        let Some(first) = self.components.first() else { return Ok(()) };
-        let other = Component { part, ..first.clone() };
-        other.check(self)?;
-        self.components[0] = other;
+        part.kind().check(self)?;
+        self.components.iter_mut().take(1).for_each(|first| first.part = part.clone());
         Ok(())
     }
 
@@ -222,11 +220,10 @@ impl Model {
 
     /// Sets or removes the names of the features.
     pub fn set_feature_names(&mut self, names: Option<Vec<String>>) -> Result<()> {
-        if let Some(names) = &names
-            && names.len() != self.num_features
-        {
+        let count = names.as_ref().map_or(self.num_features, Vec::len);
+        if count != self.num_features {
             return Err(Error::data("names.length", "a name is needed for each feature")
-                .got(format!("{} names", names.len()))
+                .got(format!("{count} names"))
                 .expected(self.num_features));
         }
         self.feature_names = names;

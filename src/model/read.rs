@@ -8,6 +8,7 @@ use super::format::{MAGIC, VERSION, checksum_line, unescape};
 use super::normalisation::Normalisation;
 use super::parts::Part;
 use crate::error::{Error, Result, foreign};
+use std::fmt::Display;
 use std::str::{FromStr, Split as Words};
 
 impl Model {
@@ -114,7 +115,8 @@ impl<'a> ModelReader<'a> {
     /// The next line, which must start with `keyword`.
     pub(super) fn after(&mut self, keyword: &str) -> Result<ModelLine<'a>> {
         let mut line = self.line()?;
-        if line.words.next() == Some(keyword) { Ok(line) } else { Err(line.wrong(keyword)) }
+        line.keyword(keyword)?;
+        Ok(line)
     }
 
     /// A line that is a keyword and the number of things that follow.
@@ -137,17 +139,15 @@ impl<'a> ModelReader<'a> {
             }
             Some(_) => return Err(line.wrong("ranks, or the end of the line")),
         }
-        let count = self.count("names")?;
-        if count > 0 {
-            let names = (0..count).map(|_| self.line()?.unescape_rest()).collect::<Result<_>>()?;
+        let names = self.list("names", ModelLine::unescape_rest)?;
+        if !names.is_empty() {
             model.set_feature_names(Some(names)).map_err(|e| self.refuse(&e))?;
         }
-        for _ in 0..self.count("attributes")? {
-            let mut line = self.line()?;
-            let name = line.word("a name")?;
-            let name = unescape(name).ok_or_else(|| line.wrong("a name"))?;
-            model.set_attribute(name, line.unescape_rest()?);
-        }
+        let attributes = self.list("attributes", |line| {
+            let name = unescape(line.word("a name")?).ok_or_else(|| line.wrong("a name"))?;
+            Ok((name, line.unescape_rest()?))
+        })?;
+        attributes.into_iter().for_each(|(name, value)| model.set_attribute(name, value));
         let mut line = self.after("intercept")?;
         let intercept = line.float("an intercept")?;
         line.end()?;
@@ -159,9 +159,30 @@ impl<'a> ModelReader<'a> {
         Ok(model)
     }
 
-    /// The number of bytes that are left: more than that cannot follow.
-    pub(super) fn bytes_left(&self) -> usize {
-        self.rest.len()
+    /// What `read` makes of each of so many lines.
+    pub(super) fn lines<T>(
+        &mut self,
+        count: usize,
+        mut read: impl FnMut(&mut ModelLine<'a>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        // More lines than there are bytes cannot follow.
+        let mut items = Vec::with_capacity(count.min(self.rest.len() / 16));
+        for _ in 0..count {
+            let mut line = self.line()?;
+            items.push(read(&mut line)?);
+            line.end()?;
+        }
+        Ok(items)
+    }
+
+    /// A line that is a keyword and a count, and so many [lines](Self::lines).
+    pub(super) fn list<T>(
+        &mut self,
+        keyword: &str,
+        read: impl FnMut(&mut ModelLine<'a>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let count = self.count(keyword)?;
+        self.lines(count, read)
     }
 
     /// An error of what has just been read, as an error of the file at this line.
@@ -204,6 +225,19 @@ impl<'a> ModelLine<'a> {
             .expected(expected)
     }
 
+    pub(super) fn keyword(&mut self, keyword: &str) -> Result<()> {
+        let is_there = self.words.next() == Some(keyword);
+        if is_there { Ok(()) } else { Err(self.wrong(keyword)) }
+    }
+
+    /// What the next word, one of two, stands for.
+    pub(super) fn one_of<T: Copy>(&mut self, words: [(&str, T); 2]) -> Result<T> {
+        let word = self.words.next();
+        let found = words.iter().find(|(known, _)| Some(*known) == word);
+        let expected = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" or ");
+        found.map(|&(_, value)| value).ok_or_else(|| self.wrong(&expected()))
+    }
+
     pub(super) fn word(&mut self, expected: &str) -> Result<&'a str> {
         self.words.next().ok_or_else(|| self.wrong(expected))
     }
@@ -213,18 +247,18 @@ impl<'a> ModelLine<'a> {
     }
 
     pub(super) fn float(&mut self, expected: &str) -> Result<f64> {
-        let value: f64 = self.parse(expected)?;
-        if value.is_finite() {
-            return Ok(value);
-        }
-        let what = format!("{expected} is not finite");
-        Err(Error::model("model.number", what).at(self.number, 1).got(value))
+        let value = self.parse(expected)?;
+        self.finite(expected, value, f64::is_finite(value))
     }
 
     /// A float of single precision.
     pub(super) fn single(&mut self, expected: &str) -> Result<f32> {
-        let value: f32 = self.parse(expected)?;
-        if value.is_finite() {
+        let value = self.parse(expected)?;
+        self.finite(expected, value, f32::is_finite(value))
+    }
+
+    fn finite<T: Display>(&self, expected: &str, value: T, is_finite: bool) -> Result<T> {
+        if is_finite {
             return Ok(value);
         }
         let what = format!("{expected} is not finite");
@@ -242,21 +276,18 @@ impl<'a> ModelLine<'a> {
     }
 
     /// A count and as many numbers.
-    pub(super) fn list(&mut self, expected: &str) -> Result<Vec<u32>> {
+    pub(super) fn list<T: FromStr>(&mut self, expected: &str) -> Result<Vec<T>> {
         let count = self.count()?;
         (0..count).map(|_| self.parse(expected)).collect()
     }
 
     /// All that is left of the line, as it was before it was escaped.
-    fn unescape_rest(self) -> Result<String> {
-        let rest = self.words.clone().collect::<Vec<_>>().join(" ");
+    fn unescape_rest(&mut self) -> Result<String> {
+        let rest = self.words.by_ref().collect::<Vec<_>>().join(" ");
         unescape(&rest).ok_or_else(|| self.wrong("an escaped text"))
     }
 
-    pub(super) fn end(mut self) -> Result<()> {
-        match self.words.next() {
-            None => Ok(()),
-            Some(_) => Err(self.wrong("the end of the line")),
-        }
+    pub(super) fn end(&mut self) -> Result<()> {
+        self.words.next().map_or(Ok(()), |_| Err(self.wrong("the end of the line")))
     }
 }

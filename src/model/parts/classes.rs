@@ -23,7 +23,7 @@ use crate::model::binned::ForestScorer;
 use crate::model::parallel;
 use crate::model::read::{Around, ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
-use crate::model::write::put;
+use crate::model::write::{list, put};
 use crate::model::{Model, Tree};
 use std::ops::Range;
 
@@ -171,10 +171,10 @@ impl Classes {
         classes: &[Class],
         starts: Vec<f64>,
     ) -> Result<Self> {
+        let wrong = |what| Error::model("model.classes", what);
         if !(2..=MOST).contains(&classes.len()) {
-            return Err(Error::model("model.classes", "the number of classes")
-                .got(classes.len())
-                .expected(format!("2 to {MOST}")));
+            let expected = format!("2 to {MOST}");
+            return Err(wrong("the number of classes").got(classes.len()).expected(expected));
         }
         let numbers = classes.iter().flat_map(|class| [class.label, class.gain]);
         if !numbers.chain(starts.iter().copied()).all(f64::is_finite) {
@@ -185,14 +185,12 @@ impl Classes {
         }
         let expected = link.num_margins(classes.len());
         if starts.len() != expected {
-            return Err(Error::model("model.classes", "the number of starts")
-                .got(starts.len())
-                .expected(expected));
+            return Err(wrong("the number of starts").got(starts.len()).expected(expected));
         }
-        let gains = classes.iter().map(|class| class.gain).collect();
+        let (labels, gains) = classes.iter().map(|class| (class.label, class.gain)).unzip();
         Ok(Self {
             num_features,
-            labels: classes.iter().map(|class| class.label).collect(),
+            labels,
             expectation: Expectation { link, gains },
             forests: vec![Forest::new(num_features); starts.len()],
             starts,
@@ -293,30 +291,23 @@ impl ModelPart for Classes {
     }
 
     fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, around: Around) -> Result<Self> {
-        let link = match line.word("softmax or ordinal")? {
-            "softmax" => Link::Softmax,
-            "ordinal" => Link::Ordinal,
-            _ => return Err(line.wrong("softmax or ordinal")),
-        };
+        let link = line.one_of([("softmax", Link::Softmax), ("ordinal", Link::Ordinal)])?;
         let count = line.count()?;
         line.end()?;
-        let mut classes = Vec::new();
-        for _ in 0..count {
-            let mut line = reader.line()?;
-            classes.push(Class { label: line.float("a label")?, gain: line.float("a gain")? });
-            line.end()?;
-        }
+        let classes = reader.lines(count, |line| {
+            Ok(Class { label: line.float("a label")?, gain: line.float("a gain")? })
+        })?;
         let mut line = reader.after("starts")?;
         let count = line.count()?;
         let starts: Vec<f64> = (0..count).map(|_| line.float("a start")).collect::<Result<_>>()?;
         line.end()?;
         let empty =
             Self::new(around.features, link, &classes, starts).map_err(|e| reader.refuse(&e))?;
-        let mut forests = Vec::new();
-        for _ in empty.starts() {
+        let forest = |_| {
             let line = reader.after("forest")?;
-            forests.push(Forest::read(reader, line, around)?);
-        }
+            Forest::read(reader, line, around)
+        };
+        let forests = empty.starts.iter().map(forest).collect::<Result<_>>()?;
         empty.with_forests(forests).map_err(|e| reader.refuse(&e))
     }
 
@@ -330,13 +321,8 @@ impl ModelPart for Classes {
             put(text, format_args!("{:?} {:?}\n", class.label, class.gain));
         }
         put(text, format_args!("starts {}", self.starts().len()));
-        for start in self.starts() {
-            put(text, format_args!(" {start:?}"));
-        }
-        text.push('\n');
-        for each in self.forests() {
-            each.write(text);
-        }
+        list(text, self.starts());
+        self.forests.iter().for_each(|forest| forest.write(text));
     }
 
     fn check(&self, model: &Model) -> Result<()> {
@@ -351,12 +337,8 @@ impl ModelPart for Classes {
         scorer.expect(&self.expectation);
     }
 
-    fn add_binned<'a>(
-        &'a self,
-        forests: &mut dyn ForestScorer<'a>,
-        sums: &mut [f64],
-    ) -> Result<()> {
-        let margins = self.binned_margins(forests, sums.len())?;
+    fn add_binned<'a>(&'a self, scorer: &mut dyn ForestScorer<'a>, sums: &mut [f64]) -> Result<()> {
+        let margins = self.binned_margins(scorer, sums.len())?;
         self.expectation.add_gains(&margins, sums);
         Ok(())
     }

@@ -233,23 +233,16 @@ impl ModelPart for Forest {
     }
 
     fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, around: Around) -> Result<Self> {
-        let cells = match line.word("f32 or f64")? {
-            "f32" => CellType::F32,
-            "f64" => CellType::F64,
-            _ => return Err(line.wrong("f32 or f64")),
-        };
+        let cells = line.one_of([("f32", CellType::F32), ("f64", CellType::F64)])?;
         let trees = line.count()?;
         line.end()?;
         let mut line = reader.after("zeros")?;
         let zeros = line.list("a feature")?;
         line.end()?;
-        let mut sets = Vec::new();
-        for _ in 0..reader.count("sets")? {
-            let mut line = reader.after("set")?;
-            let feature = line.parse("a feature")?;
-            sets.push(Set { feature, categories: line.list("a category")? });
-            line.end()?;
-        }
+        let sets = reader.list("sets", |line| {
+            line.keyword("set")?;
+            Ok(Set { feature: line.parse("a feature")?, categories: line.list("a category")? })
+        })?;
         let mut forest = Self::foreign(around.features, cells, zeros, sets, vec![])
             .map_err(|e| reader.refuse(&e))?;
         for _ in 0..trees {
@@ -260,10 +253,7 @@ impl ModelPart for Forest {
     }
 
     fn write(&self, text: &mut String) {
-        let cells = match self.cells() {
-            CellType::F32 => "f32",
-            CellType::F64 => "f64",
-        };
+        let cells = if self.cells == CellType::F32 { "f32" } else { "f64" };
         put(text, format_args!("forest {cells} {}\n", self.trees().len()));
         put(text, format_args!("zeros {}", self.zero_is_missing().len()));
         list(text, self.zero_is_missing());
@@ -272,9 +262,7 @@ impl ModelPart for Forest {
             put(text, format_args!("set {} {}", set.feature, set.categories.len()));
             list(text, &set.categories);
         }
-        for each in self.trees() {
-            write_tree(text, each);
-        }
+        self.trees.iter().for_each(|tree| write_tree(text, tree));
     }
 
     fn check(&self, model: &Model) -> Result<()> {
@@ -290,12 +278,8 @@ impl ModelPart for Forest {
         Ok(())
     }
 
-    fn add_binned<'a>(
-        &'a self,
-        forests: &mut dyn ForestScorer<'a>,
-        sums: &mut [f64],
-    ) -> Result<()> {
-        forests.add(self, sums)
+    fn add_binned<'a>(&'a self, scorer: &mut dyn ForestScorer<'a>, sums: &mut [f64]) -> Result<()> {
+        scorer.add(self, sums)
     }
 
     fn forests(&self) -> &[Forest] {
@@ -313,39 +297,25 @@ impl ModelPart for Forest {
 }
 
 fn read_tree(reader: &mut ModelReader<'_>) -> Result<Tree> {
-    let count = reader.count("tree")?;
-    let mut splits = Vec::with_capacity(count.min(reader.bytes_left() / 16));
-    for _ in 0..count {
-        splits.push(read_split(reader)?);
-    }
-    let mut leaves = Vec::with_capacity(splits.len() + 1);
-    for _ in 0..=count {
-        let mut line = reader.line()?;
+    let splits = reader.list("tree", read_split)?;
+    let leaves = reader.lines(splits.len() + 1, |line| {
         let value = line.float("a leaf's value")?;
-        leaves.push(Leaf { value, cover: line.float("a cover")?, docs: line.parse("docs")? });
-        line.end()?;
-    }
+        Ok(Leaf { value, cover: line.float("a cover")?, docs: line.parse("docs")? })
+    })?;
     Ok(Tree::new(splits, leaves))
 }
 
-fn read_split(reader: &mut ModelReader<'_>) -> Result<Split> {
-    let mut line = reader.line()?;
-    let split = Split {
+fn read_split(line: &mut ModelLine<'_>) -> Result<Split> {
+    Ok(Split {
         feature: line.parse("a feature")?,
         threshold: line.float("a threshold")?,
-        missing_left: match line.word("l or r")? {
-            "l" => true,
-            "r" => false,
-            _ => return Err(line.wrong("l or r")),
-        },
-        left: read_child(&mut line)?,
-        right: read_child(&mut line)?,
+        missing_left: line.one_of([("l", true), ("r", false)])?,
+        left: read_child(line)?,
+        right: read_child(line)?,
         reduction: line.float("a reduction")?,
         cover: line.float("a cover")?,
         docs: line.parse("docs")?,
-    };
-    line.end()?;
-    Ok(split)
+    })
 }
 
 fn read_child(line: &mut ModelLine<'_>) -> Result<Child> {

@@ -18,7 +18,7 @@ impl ModelPart for Model {
         "a model"
     }
 
-    fn read(reader: &mut ModelReader<'_>, line: ModelLine<'_>, around: Around) -> Result<Self> {
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, around: Around) -> Result<Self> {
         let depth = line.deeper(around)?;
         line.end()?;
         reader.model(depth)
@@ -65,12 +65,8 @@ impl ModelPart for Model {
         Ok(())
     }
 
-    fn add_binned<'a>(
-        &'a self,
-        forests: &mut dyn ForestScorer<'a>,
-        sums: &mut [f64],
-    ) -> Result<()> {
-        Model::add_binned(self, forests, sums)
+    fn add_binned<'a>(&'a self, scorer: &mut dyn ForestScorer<'a>, sums: &mut [f64]) -> Result<()> {
+        Model::add_binned(self, scorer, sums)
     }
 
     fn inner(&self) -> Option<&Model> {

@@ -50,13 +50,9 @@ impl ModelPart for Linear {
     fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, _: Around) -> Result<Self> {
         let count = line.count()?;
         line.end()?;
-        let mut terms = Vec::new();
-        for _ in 0..count {
-            let mut line = reader.line()?;
-            terms.push((line.parse("a feature")?, line.float("a weight")?));
-            line.end()?;
-        }
-        Ok(Self::new(terms))
+        let term =
+            |line: &mut ModelLine<'_>| Ok((line.parse("a feature")?, line.float("a weight")?));
+        Ok(Self::new(reader.lines(count, term)?))
     }
 
     fn write(&self, text: &mut String) {

@@ -81,7 +81,7 @@ pub(super) trait ModelPart {
     /// Adds its scores of binned documents to `sums`; an error if bins are not enough.
     fn add_binned<'a>(
         &'a self,
-        _forests: &mut dyn ForestScorer<'a>,
+        _scorer: &mut dyn ForestScorer<'a>,
         _sums: &mut [f64],
     ) -> Result<()> {
         Err(no_bins())

@@ -139,11 +139,7 @@ impl ModelPart for Stack {
 
     fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, around: Around) -> Result<Self> {
         let depth = line.deeper(around)?;
-        let own = match line.word("own or alone")? {
-            "own" => true,
-            "alone" => false,
-            _ => return Err(line.wrong("own or alone")),
-        };
+        let own = line.one_of([("own", true), ("alone", false)])?;
         line.end()?;
         let mut rankers = Vec::new();
         for _ in 0..reader.count("rankers")? {
@@ -152,13 +148,10 @@ impl ModelPart for Stack {
             line.end()?;
             rankers.push(Ranker { normalisation, model: reader.model(depth)? });
         }
-        let mut derived = Vec::new();
-        for _ in 0..reader.count("derived")? {
-            let mut line = reader.line()?;
+        let derived = reader.list("derived", |line| {
             let ranker = line.parse("a ranker")?;
-            derived.push(Derived { ranker, statistic: line.parse("score, max, mean or top3")? });
-            line.end()?;
-        }
+            Ok(Derived { ranker, statistic: line.parse("score, max, mean or top3")? })
+        })?;
         let outer = reader.model(depth)?;
         Self::new(around.features, rankers, derived, own, outer).map_err(|e| reader.refuse(&e))
     }

@@ -11,15 +11,18 @@ use super::walk::{Walk, Walks};
 
 /// A function of one score.
 pub(in crate::model) trait ScoreMap: std::fmt::Debug + Send + Sync {
+    /// What becomes of a score.
+    fn value(&self, score: f64) -> f64;
+
     /// Replaces each score by its value.
-    fn apply(&self, scores: &mut [f64]);
+    fn apply(&self, scores: &mut [f64]) {
+        scores.iter_mut().for_each(|score| *score = self.value(*score));
+    }
 }
 
 impl ScoreMap for Normalisation {
-    fn apply(&self, scores: &mut [f64]) {
-        for score in scores {
-            *score = self.of_doc(*score);
-        }
+    fn value(&self, score: f64) -> f64 {
+        self.of_doc(score)
     }
 }
 
