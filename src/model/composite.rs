@@ -9,7 +9,7 @@
 //! A *round* is what a step of boosting adds: a tree of a forest, or a tree for each class.
 
 use super::normalisation::Normalisation;
-use super::parts::{Forest, Linear, Part, Set};
+use super::parts::{Classes, Forest, Linear, Part, Set};
 use super::tree::Tree;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -66,6 +66,12 @@ impl Component {
 pub(super) fn no_ranks() -> Error {
     let what = "a model that ranks features within queries cannot hold one that does not";
     Error::model("model.ranks", what).hint("a model that does not rank features can hold both")
+}
+
+/// The error of a model that is not one of classes alone.
+pub(super) fn not_of_classes() -> Error {
+    Error::param("model.classes", "only a model of classes has probabilities")
+        .hint("train with objective mcrank or mcrank_ordinal")
 }
 
 impl Model {
@@ -156,11 +162,22 @@ impl Model {
         Ok(())
     }
 
-    /// Replaces the part of the first component.
-    pub(super) fn replace(&mut self, part: Part) -> Result<()> {
-        part.kind().check(self)?;
-        self.components.iter_mut().take(1).for_each(|first| first.part = part.clone());
-        Ok(())
+    /// The classes of a model that is nothing else; `None` of any other.
+    pub fn classes(&self) -> Option<&Classes> {
+        match &self.components[..] {
+            [Component { part: Part::Classes(classes), .. }] => Some(classes),
+            _ => None,
+        }
+    }
+
+    /// A model of classes that expects other gains: an error of any other model.
+    pub fn with_gains(&self, gains: &[f64]) -> Result<Self> {
+        let mut other = self.clone();
+        match &mut other.components[..] {
+            [Component { part: Part::Classes(classes), .. }] => classes.set_gains(gains)?,
+            _ => return Err(not_of_classes()),
+        }
+        Ok(other)
     }
 
     /// How deep models are nested: 1 for a model without models inside.
@@ -262,20 +279,6 @@ impl Model {
     /// The components, in the order in which they are summed.
     pub fn components(&self) -> &[Component] {
         &self.components
-    }
-
-    /// Sets the weight of component `at`.
-    pub fn set_weight(&mut self, at: usize, weight: f64) -> Result<()> {
-        let count = self.components.len();
-        let Some(component) = self.components.get_mut(at) else {
-            let what = format!("the model has no component {at}");
-            return Err(Error::param("model.component", what).expected(format!("< {count}")));
-        };
-        if !weight.is_finite() {
-            return Err(Error::param("model.weight", "a weight must be finite").got(weight));
-        }
-        component.weight = weight;
-        Ok(())
     }
 
     /// Multiplies all scores by a factor, by way of the intercept and the weights of components.

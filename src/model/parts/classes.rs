@@ -258,16 +258,15 @@ impl Classes {
         self.forests[0].trees().len()
     }
 
-    /// The same with other gains.
-    pub fn with_gains(&self, gains: &[f64]) -> Result<Self> {
+    /// Sets the gains.
+    pub(in crate::model) fn set_gains(&mut self, gains: &[f64]) -> Result<()> {
         if gains.len() != self.labels.len() || !gains.iter().all(|gain| gain.is_finite()) {
             return Err(Error::param("gain", "gains")
                 .got(format!("{gains:?}"))
                 .expected(format!("{} finite numbers", self.labels.len())));
         }
-        let mut other = self.clone();
-        other.expectation.gains = gains.to_vec();
-        Ok(other)
+        self.expectation.gains = gains.to_vec();
+        Ok(())
     }
 
     /// The margins of so many binned documents, class by class.

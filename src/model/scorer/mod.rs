@@ -29,7 +29,6 @@ mod walk;
 
 pub use classes::ClassScorer;
 pub use rows::Value;
-pub(super) use rows::of_single;
 
 use super::composite::{Component, Model};
 use super::normalisation::{Normalisation, check_bounds};
