@@ -126,13 +126,10 @@ impl Model {
 
     /// Adds a round to the last component, which must be plain classes.
     pub fn push_classes(&mut self, trees: Vec<Tree>) -> Result<()> {
-        match self.last_plain() {
-            Some(Part::Classes(classes)) => classes.push(trees),
-            _ => {
-                let what = "the last component of the model has no classes";
-                Err(Error::model("model.classes", what))
-            }
+        if let Some(Part::Classes(classes)) = self.last_plain() {
+            return classes.push(trees);
         }
+        Err(Error::model("model.classes", "the last component of the model has no classes"))
     }
 
     /// The part of the last component, if that is plain.

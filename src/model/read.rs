@@ -147,7 +147,9 @@ impl<'a> ModelReader<'a> {
             let name = unescape(line.word("a name")?).ok_or_else(|| line.wrong("a name"))?;
             Ok((name, line.unescape_rest()?))
         })?;
-        attributes.into_iter().for_each(|(name, value)| model.set_attribute(name, value));
+        for (name, value) in attributes {
+            model.set_attribute(name, value);
+        }
         let mut line = self.after("intercept")?;
         let intercept = line.float("an intercept")?;
         line.end()?;

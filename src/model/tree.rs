@@ -18,7 +18,7 @@ impl Default for Child {
 }
 
 /// An inner node: a doc goes left iff its value is at most the threshold.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Split {
     /// The feature that is compared.
     pub feature: u32,
@@ -39,7 +39,7 @@ pub struct Split {
 }
 
 /// A leaf of a tree.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Leaf {
     /// What is added to the score.
     pub value: f64,

@@ -229,11 +229,8 @@ impl CatboostReader {
 impl CatboostTest {
     /// The node with its children at or below the border, and above it.
     fn node<Id>(&self, below: Id, above: Id) -> ForeignNode<Id> {
-        let split = self.split.clone();
-        if self.swapped {
-            return ForeignNode::Split { split, left: above, right: below };
-        }
-        ForeignNode::Split { split, left: below, right: above }
+        let (left, right) = if self.swapped { (above, below) } else { (below, above) };
+        ForeignNode::Split { split: self.split, left, right }
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) struct Flat {
 
 impl NoSum {
     /// What a format of trees cannot hold.
-    pub(super) fn what(&self) -> &'static str {
+    pub(super) fn what(self) -> &'static str {
         match self {
             Self::Logistic => "probabilities",
             Self::Queries => "scores normalised within queries",

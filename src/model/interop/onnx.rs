@@ -50,7 +50,7 @@ struct OnnxNode<'a> {
 fn nodes(number: i64, tree: &Tree) -> impl Iterator<Item = OnnxNode<'_>> {
     let splits = tree.splits().iter().map(|split| (Some(split), 0.0));
     let leaves = tree.leaves().iter().map(|leaf| (None, leaf.value));
-    let num_splits = tree.splits().len() as i64;
+    let num_splits = i64::from(tree.splits().len() as u32);
     (0..).zip(splits.chain(leaves)).map(move |(at, (split, value))| OnnxNode {
         tree: number,
         number: at,

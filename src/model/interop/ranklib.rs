@@ -7,9 +7,9 @@
 
 use super::super::composite::Model;
 use super::super::tree::{Child, Tree};
+use super::super::write::put;
 use super::flat::{Flat, flat};
 use crate::error::Result;
-use std::fmt::Write;
 
 /// The model as RankLib's XML.
 pub fn write(model: &Model) -> Result<String> {
@@ -17,10 +17,10 @@ pub fn write(model: &Model) -> Result<String> {
     let constant = (intercept != 0.0).then(|| Tree::constant(intercept));
     let mut text = String::from("## LambdaMART\n## written by rustrank\n\n<ensemble>\n");
     for (number, tree) in (1..).zip(constant.iter().chain(&trees)) {
-        text.push_str(&format!("\t<tree id=\"{number}\" weight=\"1.0\">\n\t\t<split>\n"));
+        put(&mut text, format_args!("\t<tree id=\"{number}\" weight=\"1.0\">\n\t\t<split>\n"));
         match tree.root() {
             Child::Leaf(_) => equal(&mut text, tree.leaves()[0].value),
-            root => node(&mut text, tree, root),
+            root @ Child::Split(_) => node(&mut text, tree, root),
         }
         text.push_str("\t\t</split>\n\t</tree>\n");
     }
@@ -33,7 +33,7 @@ fn equal(text: &mut String, value: f64) {
     text.push_str("\t\t\t<feature> 1 </feature>\n\t\t\t<threshold> 0.0 </threshold>\n");
     for pos in ["left", "right"] {
         let output = format!("\t\t\t\t<output> {value:?} </output>\n");
-        text.push_str(&format!("\t\t\t<split pos=\"{pos}\">\n{output}\t\t\t</split>\n"));
+        put(text, format_args!("\t\t\t<split pos=\"{pos}\">\n{output}\t\t\t</split>\n"));
     }
 }
 
@@ -47,19 +47,18 @@ fn node(text: &mut String, tree: &Tree, root: Child) {
     while let Some(step) = open.pop() {
         match step {
             XmlStep::Text(line, depth) => {
-                // Writing to a string cannot fail.
-                let _ = writeln!(text, "{:\t<depth$}{line}", "");
+                put(text, format_args!("{:\t<depth$}{line}\n", ""));
             }
             XmlStep::Open(Child::Leaf(at), depth) => {
                 let value = tree.leaves()[at as usize].value;
-                let _ = writeln!(text, "{:\t<depth$}<output> {value:?} </output>", "");
+                put(text, format_args!("{:\t<depth$}<output> {value:?} </output>\n", ""));
             }
             XmlStep::Open(Child::Split(at), depth) => {
                 let split = &tree.splits()[at as usize];
                 let feature = u64::from(split.feature) + 1;
-                let _ = writeln!(text, "{:\t<depth$}<feature> {feature} </feature>", "");
+                put(text, format_args!("{:\t<depth$}<feature> {feature} </feature>\n", ""));
                 let threshold = split.threshold;
-                let _ = writeln!(text, "{:\t<depth$}<threshold> {threshold:?} </threshold>", "");
+                put(text, format_args!("{:\t<depth$}<threshold> {threshold:?} </threshold>\n", ""));
                 open.extend([
                     XmlStep::Text("</split>", depth),
                     XmlStep::Open(split.right, depth + 1),

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::model::binned::ForestScorer;
 use crate::model::composite::no_ranks;
 use crate::model::read::{Around, ModelLine, ModelReader};
-use crate::model::scorer::{ScoreMap, ScorerBuilder};
+use crate::model::scorer::{ScoreMap, ScorerBuilder, SumStep};
 use crate::model::write::{self, put};
 use crate::model::{Component, Model};
 
@@ -211,8 +211,8 @@ impl ModelPart for Calibrated {
     fn build<'a>(&'a self, scorer: &mut ScorerBuilder<'a>) {
         scorer.open(0.0);
         scorer.model(&self.model);
-        scorer.apply(self.knots.clone());
-        scorer.close(1.0);
+        scorer.program.push(SumStep::Map(Box::new(self.knots.clone())));
+        scorer.program.close(1.0, 0.0, 1.0);
     }
 
     fn add_binned<'a>(&'a self, scorer: &mut dyn ForestScorer<'a>, sums: &mut [f64]) -> Result<()> {

@@ -333,7 +333,7 @@ impl ModelPart for Classes {
             scorer.open(start);
             scorer.forest(forest);
         }
-        scorer.expect(&self.expectation);
+        scorer.program.expect(self.expectation.clone());
     }
 
     fn add_binned<'a>(&'a self, scorer: &mut dyn ForestScorer<'a>, sums: &mut [f64]) -> Result<()> {

@@ -8,7 +8,7 @@ use super::{ModelPart, NoSum, Term};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::model::read::{Around, ModelLine, ModelReader};
-use crate::model::scorer::ScorerBuilder;
+use crate::model::scorer::{ScorerBuilder, SumStep};
 use crate::model::write::put;
 
 /// Some features, each with its weight; a missing value adds nothing.
@@ -78,7 +78,9 @@ impl ModelPart for Linear {
     }
 
     fn build<'a>(&'a self, scorer: &mut ScorerBuilder<'a>) {
-        self.terms.iter().for_each(|&(feature, weight)| scorer.term(feature, weight));
+        for &(feature, weight) in &self.terms {
+            scorer.program.push(SumStep::Term { feature, weight });
+        }
     }
 
     fn add_terms<'a>(&'a self, weight: f64, terms: &mut Vec<Term<'a>>) -> Result<(), NoSum> {

@@ -143,6 +143,7 @@ pub(super) enum Term<'a> {
 }
 
 /// Why a score is not a sum of [terms](Term).
+#[derive(Clone, Copy)]
 pub(super) enum NoSum {
     /// It is a probability.
     Logistic,

@@ -33,8 +33,7 @@ pub use rows::Value;
 use super::composite::{Component, Model};
 use super::normalisation::{Normalisation, check_bounds};
 use super::parallel;
-use super::parts::mlp::Net;
-use super::parts::{Expectation, Forest, Stack};
+use super::parts::{Forest, Stack};
 use super::ranks;
 use crate::error::{Error, Result};
 use crate::simd::Level;
@@ -42,8 +41,8 @@ use block::{BlockContext, ScorerScratch};
 use kernel::Kernels;
 use plan::{CodePlan, CodePlanner};
 use precomputed::{PrecomputedParts, RankerPool};
-pub(super) use program::ScoreMap;
-use program::{Program, SumStep};
+use program::Program;
+pub(super) use program::{ScoreMap, SumStep};
 use rows::ScorerRows;
 
 /// The most docs of a block.
@@ -230,7 +229,8 @@ fn visit<'a>(model: &'a Model, pool: &RankerPool<'a>, see: &mut impl FnMut(&'a F
 pub(super) struct ScorerBuilder<'a> {
     level: Level,
     plan: CodePlan,
-    program: Program,
+    /// The steps so far, for parts to add theirs.
+    pub(super) program: Program,
     precomputed: PrecomputedParts,
     pool: RankerPool<'a>,
 }
@@ -261,16 +261,6 @@ impl<'a> ScorerBuilder<'a> {
         }
     }
 
-    /// Adds a weighted value to the sum.
-    pub(super) fn term(&mut self, feature: u32, weight: f64) {
-        self.program.push(SumStep::Term { feature, weight });
-    }
-
-    /// Adds the score of a net to the sum.
-    pub(super) fn net(&mut self, net: Net) {
-        self.program.net(net);
-    }
-
     /// Adds the score of a stack to the sum.
     pub(super) fn stack(&mut self, stack: &'a Stack) {
         let part = self.precomputed.push_stack(&self.pool, stack, self.level);
@@ -281,21 +271,6 @@ impl<'a> ScorerBuilder<'a> {
     pub(super) fn open(&mut self, start: f64) {
         self.program.open();
         self.program.push(SumStep::Add(start));
-    }
-
-    /// Replaces the sum on top by a function of it.
-    pub(super) fn apply(&mut self, map: impl ScoreMap + 'static) {
-        self.program.push(SumStep::Map(Box::new(map)));
-    }
-
-    /// Takes the sum on top, and adds it so many times to the sum below.
-    pub(super) fn close(&mut self, weight: f64) {
-        self.program.close(weight, 0.0, 1.0);
-    }
-
-    /// Takes margins, a sum each, from the top, and adds the gain that they let expect to the sum below.
-    pub(super) fn expect(&mut self, expectation: &Expectation) {
-        self.program.expect(expectation.clone());
     }
 
     /// Adds a component whose scores are those of a ranker of the pool.
@@ -317,9 +292,9 @@ impl<'a> ScorerBuilder<'a> {
             return self.program.close(component.weight, mean, scale);
         }
         if component.normalisation == Normalisation::Logistic {
-            self.apply(component.normalisation);
+            self.program.push(SumStep::Map(Box::new(component.normalisation)));
         }
-        self.close(component.weight);
+        self.program.close(component.weight, 0.0, 1.0);
     }
 }
 

@@ -16,7 +16,9 @@ pub(in crate::model) trait ScoreMap: std::fmt::Debug + Send + Sync {
 
     /// Replaces each score by its value.
     fn apply(&self, scores: &mut [f64]) {
-        scores.iter_mut().for_each(|score| *score = self.value(*score));
+        for score in scores {
+            *score = self.value(*score);
+        }
     }
 }
 
@@ -30,11 +32,11 @@ impl ScoreMap for Normalisation {
 ///
 /// There is a stack of sums; most steps change the one on top.
 #[derive(Debug)]
-pub(super) enum SumStep {
+pub(in crate::model) enum SumStep {
     /// Adds a constant.
     Add(f64),
     /// Adds leaf values of trees, one after the other.
-    Trees(Trees),
+    Trees(Box<Trees>),
     /// Adds a weighted value.
     Term { feature: u32, weight: f64 },
     /// Adds the scores of a net.
@@ -53,7 +55,7 @@ pub(super) enum SumStep {
 
 /// Trees that follow each other, in all forms.
 #[derive(Debug, Default)]
-pub(super) struct Trees {
+pub(in crate::model) struct Trees {
     /// In order: for blocks.
     pub(super) order: Vec<Form<ByteCircuit>>,
     pub(super) circuits: ByteCircuits,
@@ -84,7 +86,7 @@ impl Trees {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Program {
+pub(in crate::model) struct Program {
     steps: Vec<SumStep>,
     depth: usize,
     deepest: usize,
@@ -125,12 +127,12 @@ impl Program {
         block.checked_div(walks).unwrap_or_default().clamp(1, 64)
     }
 
-    pub(super) fn push(&mut self, step: SumStep) {
+    pub(in crate::model) fn push(&mut self, step: SumStep) {
         self.steps.push(step);
     }
 
     /// Adds a net.
-    pub(super) fn net(&mut self, net: Net) {
+    pub(in crate::model) fn net(&mut self, net: Net) {
         self.net_ops = self.net_ops.saturating_add(net.num_ops());
         self.push(SumStep::Net(Box::new(net)));
     }
@@ -141,12 +143,12 @@ impl Program {
         self.push(SumStep::Open);
     }
 
-    pub(super) fn close(&mut self, weight: f64, mean: f64, scale: f64) {
+    pub(in crate::model) fn close(&mut self, weight: f64, mean: f64, scale: f64) {
         self.depth -= 1;
         self.push(SumStep::Close { weight, mean, scale });
     }
 
-    pub(super) fn expect(&mut self, expectation: Expectation) {
+    pub(in crate::model) fn expect(&mut self, expectation: Expectation) {
         self.depth -= expectation.num_margins();
         self.push(SumStep::Expect(expectation));
     }
@@ -169,7 +171,7 @@ impl Program {
         }
         if !matches!(self.steps.last(), Some(SumStep::Trees(_))) {
             let circuits = ByteCircuits::new(self.has_planes);
-            self.push(SumStep::Trees(Trees { circuits, ..Trees::default() }));
+            self.push(SumStep::Trees(Box::new(Trees { circuits, ..Trees::default() })));
         }
         let Some(SumStep::Trees(trees)) = self.steps.last_mut() else { return };
         let places: Vec<CodeTest> =

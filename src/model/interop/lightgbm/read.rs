@@ -161,7 +161,7 @@ impl LightgbmReader {
             let split = usize::try_from(at).ok().filter(|&split| split + 1 < leaves);
             let split = split.ok_or_else(beyond)?;
             let (left, right) = (children[0][split], children[1][split]);
-            Ok(ForeignNode::Split { split: splits[split].clone(), left, right })
+            Ok(ForeignNode::Split { split: splits[split], left, right })
         })
     }
 

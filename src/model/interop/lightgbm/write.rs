@@ -3,9 +3,9 @@
 use super::super::super::Model;
 use super::super::super::parts::{CellType, Forest, Term, at_most};
 use super::super::super::tree::{Child, Split, Tree};
+use super::super::super::write::put;
 use super::{CATEGORICAL, DEFAULT_LEFT, Missing};
 use crate::error::{Error, Result};
-use std::fmt::Write;
 
 /// The model as LightGBM's text.
 pub fn write(model: &Model) -> Result<String> {
@@ -135,8 +135,7 @@ fn section(number: usize, written: &Written<'_>) -> String {
     let (splits, leaves) = (written.tree.splits(), written.tree.leaves());
     let mut text = format!("Tree={number}\nnum_leaves={}\n", leaves.len());
     let mut line = |name: &str, value: String| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{name}={value}");
+        put(&mut text, format_args!("{name}={value}\n"));
     };
     line("num_cat", written.sets.len().to_string());
     let by_split = |field: fn(&Split) -> String| join(splits.iter().map(field));

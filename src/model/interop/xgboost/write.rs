@@ -80,7 +80,7 @@ fn listed(tree: &Tree) -> Vec<XgboostNode> {
     let mut open = VecDeque::from([(tree.root(), i64::from(i32::MAX))]);
     let mut nodes: Vec<XgboostNode> = Vec::new();
     while let Some((child, parent)) = open.pop_front() {
-        let this = nodes.len() as i64;
+        let this = i64::from(nodes.len() as u32);
         nodes.push(match child {
             Child::Leaf(at) => {
                 let Leaf { value, cover, .. } = tree.leaves()[at as usize];
@@ -91,7 +91,7 @@ fn listed(tree: &Tree) -> Vec<XgboostNode> {
                 let split = &tree.splits()[at as usize];
                 open.extend([(split.left, this), (split.right, this)]);
                 XgboostNode {
-                    left: this + open.len() as i64 - 1,
+                    left: this + i64::from(open.len() as u32) - 1,
                     parent,
                     default_left: split.missing_left,
                     feature: split.feature,

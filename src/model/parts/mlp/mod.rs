@@ -221,7 +221,7 @@ impl ModelPart for Mlp {
     }
 
     fn build<'a>(&'a self, scorer: &mut ScorerBuilder<'a>) {
-        scorer.net(Net::of(self));
+        scorer.program.net(Net::of(self));
     }
 }
 
