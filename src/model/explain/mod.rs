@@ -17,6 +17,7 @@ mod paths;
 mod quadrature;
 
 use super::Model;
+use super::normalisation::check_bounds;
 use super::parts::{Forest, NoSum, Term};
 use super::ranks;
 use super::scorer::{Value, no_queries};
@@ -70,12 +71,12 @@ impl Explainer {
                 Term::Feature(feature, weight) => made.terms.push((feature, weight)),
                 Term::Trees(weight, forest) => {
                     let paths = Paths::of(forest, weight)?;
-                    made.base += paths.base();
+                    made.base += paths.base;
                     made.forests.push((forest.clone(), paths));
                 }
             }
         }
-        let longest = made.forests.iter().map(|(_, paths)| paths.longest()).max();
+        let longest = made.forests.iter().map(|(_, paths)| paths.longest).max();
         made.quadrature = Quadrature::up_to(longest.unwrap_or_default());
         Ok(made)
     }
@@ -119,10 +120,9 @@ impl Explainer {
             return self.explain_wide(rows, values);
         }
         let count = values.len() / (self.num_features + 1);
-        let rise = bounds.windows(2).all(|pair| pair[0] <= pair[1]);
         let fits = values.len() == count * (self.num_features + 1)
             && self.num_raw_features().checked_mul(count) == Some(rows.len());
-        if !rise || !fits || bounds.first() != Some(&0) || bounds.last() != Some(&count) {
+        if !fits || check_bounds(bounds, count).is_err() {
             let what = "rows, bounds of queries and values do not fit each other";
             return Err(Error::param("explain.bounds", what)
                 .got(format!("{} values in {count} rows", rows.len())));
@@ -243,11 +243,11 @@ fn term(weight: f64, value: f64) -> f64 {
 fn gather<T: Value>(forest: &Forest, paths: &Paths, rows: &[T], scratch: &mut ExplainScratch) {
     let width = forest.num_features();
     scratch.cells.clear();
-    scratch.cells.resize(paths.columns().len(), [0.0; LANES]);
+    scratch.cells.resize(paths.columns.len(), [0.0; LANES]);
     for (doc, row) in rows.chunks(width.max(1)).enumerate() {
         scratch.row.clear();
         scratch.row.extend(row.iter().map(|&value| -> f64 { value.into() }));
-        for (cells, &feature) in scratch.cells.iter_mut().zip(paths.columns()) {
+        for (cells, &feature) in scratch.cells.iter_mut().zip(&paths.columns) {
             let cells: &mut Lanes = cells;
             cells[doc] = forest.cell(feature, &scratch.row);
         }

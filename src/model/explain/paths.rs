@@ -12,10 +12,12 @@ use std::ops::Range;
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     /// What splits look at: features and sets, in the order of their numbers.
-    columns: Vec<u32>,
+    pub(super) columns: Vec<u32>,
     pub(super) trees: Vec<Ways>,
-    base: f64,
-    longest: usize,
+    /// What all leaves add to the score of a doc of which nothing is known.
+    pub(super) base: f64,
+    /// The most players on a way.
+    pub(super) longest: usize,
 }
 
 /// The ways to the leaves of a tree.
@@ -76,20 +78,6 @@ impl Paths {
             paths.push(forest, tree, &shares, weight);
         }
         Ok(paths)
-    }
-
-    /// What all leaves add to the score of a doc of which nothing is known.
-    pub(super) fn base(&self) -> f64 {
-        self.base
-    }
-
-    /// The most players on a way.
-    pub(super) fn longest(&self) -> usize {
-        self.longest
-    }
-
-    pub(super) fn columns(&self) -> &[u32] {
-        &self.columns
     }
 
     fn push(&mut self, forest: &Forest, tree: &Tree, shares: &Shares, weight: f64) {

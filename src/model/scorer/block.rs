@@ -75,7 +75,7 @@ impl Scorer {
             self.encode(scratch, context);
         }
         let mut top = 0;
-        for step in self.program.steps() {
+        for step in &self.program.steps {
             match step {
                 SumStep::Open => {
                     top += 1;
@@ -129,14 +129,14 @@ impl Scorer {
                 if self.kernels.has_planes() && wide > 1 {
                     let planes = &mut scratch.planes;
                     trees.each(&trees.stages, sheet, sums, |chunk, sums| {
-                        planes.resize(chunk.planes().max(planes.len()), Lane::default());
+                        planes.resize(chunk.planes.max(planes.len()), Lane::default());
                         self.kernels.chunk(sheet, chunk, planes, sums);
                     });
                 } else {
-                    let (slots, circuits) = (&mut scratch.slots, &trees.circuits);
+                    let slots = &mut scratch.slots;
                     trees.each(&trees.order, sheet, sums, |circuit, sums| {
-                        self.kernels.circuit(sheet, circuits.ops(circuit), slots);
-                        self.kernels.add(&slots.root()[..wide], circuits.values(circuit), sums);
+                        self.kernels.circuit(sheet, &circuit.ops, slots);
+                        self.kernels.add(&slots.root()[..wide], &circuit.values, sums);
                     });
                 }
             }
@@ -186,13 +186,13 @@ impl Scorer {
         let BlockContext { rows, docs, .. } = *context;
         let ScorerScratch { narrow, wide, codes, lanes, tile, .. } = scratch;
         let width = docs.div_ceil(64);
-        lanes.resize(self.plan.columns() * width, Lane::default());
+        lanes.resize(self.plan.columns * width, Lane::default());
         // Docs beyond the last are given any codes: their scores are not read.
         codes.resize(BLOCK, 0);
         narrow.resize(BLOCK, 0.0);
         wide.resize(BLOCK, 0.0);
         let (narrow, wide) = (&mut narrow[..docs], &mut wide[..docs]);
-        let (searches, row) = (self.plan.searches(), rows.width());
+        let (searches, row) = (&self.plan.searches, rows.width);
         // The first feature of the tile.
         let mut turned = None;
         for (i, search) in searches.iter().enumerate() {
@@ -226,8 +226,8 @@ impl Scorer {
 
     /// The same for docs that walk: [`FEW`] bytes a column.
     fn encode_few<T: Value>(&self, few: &mut Vec<u8>, context: &BlockContext<'_, T>) {
-        few.resize(self.plan.columns() * FEW, 0);
-        for search in self.plan.searches() {
+        few.resize(self.plan.columns * FEW, 0);
+        for search in &self.plan.searches {
             for doc in 0..context.docs {
                 let (code, is_missing) = search.code(context.rows, doc);
                 if let Some(column) = search.column {

@@ -136,10 +136,10 @@ impl Scorer {
         check_bounds(bounds, scores.len())?;
         if self.ranks {
             let score = |wide: &[T], bounds: &[usize], scores: &mut [f64]| {
-                let rows = ScorerRows::new(wide, self.num_features);
+                let rows = ScorerRows { values: wide, width: self.num_features };
                 self.score_wide(rows, bounds, scores)
             };
-            return ranks::by_queries(rows.values(), bounds, scores, score);
+            return ranks::by_queries(rows.values, bounds, scores, score);
         }
         self.score_wide(rows, bounds, scores)
     }
@@ -151,7 +151,7 @@ impl Scorer {
         bounds: &[usize],
         scores: &mut [f64],
     ) -> Result<()> {
-        let parts = self.precomputed.score(rows.values(), bounds)?;
+        let parts = self.precomputed.score(rows.values, bounds)?;
         self.run(rows, scores, &parts);
         Ok(())
     }
@@ -176,7 +176,7 @@ impl Scorer {
     fn rows<'a, T: Value>(&self, values: &'a [T], count: usize) -> Result<ScorerRows<'a, T>> {
         let width = self.num_features();
         if width.checked_mul(count) == Some(values.len()) {
-            return Ok(ScorerRows::new(values, width));
+            return Ok(ScorerRows { values, width });
         }
         let what = format!("the model has {width} features");
         let got = match values.len().checked_div(count) {

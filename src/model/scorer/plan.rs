@@ -16,8 +16,9 @@ use std::collections::BTreeMap;
 /// All that becomes of a row before the trees see it.
 #[derive(Debug, Default)]
 pub(super) struct CodePlan {
-    searches: Vec<Search>,
-    columns: usize,
+    pub(super) searches: Vec<Search>,
+    /// The number of columns.
+    pub(super) columns: usize,
     /// The thresholds of each key, rising, and the number of its first search.
     keys: BTreeMap<Key, (Vec<f64>, usize)>,
     sets: BTreeMap<Set, usize>,
@@ -134,15 +135,6 @@ impl CodePlanner {
 }
 
 impl CodePlan {
-    pub(super) fn searches(&self) -> &[Search] {
-        &self.searches
-    }
-
-    /// The number of columns.
-    pub(super) fn columns(&self) -> usize {
-        self.columns
-    }
-
     /// A split as a test of codes.
     ///
     /// Every split asked for must have been added to the planner.

@@ -5,7 +5,7 @@ use super::super::parts::mlp::Net;
 use super::super::parts::{Expectation, Forest};
 use super::super::tree::Tree;
 use super::bit_circuit::{TreeChunk, TreeChunks};
-use super::byte_circuit::{ByteCircuit, ByteCircuits};
+use super::byte_circuit::ByteCircuit;
 use super::plan::{CodePlan, CodeTest};
 use super::walk::{Walk, Walks};
 
@@ -58,7 +58,6 @@ pub(in crate::model) enum SumStep {
 pub(in crate::model) struct Trees {
     /// In order: for blocks.
     pub(super) order: Vec<Form<ByteCircuit>>,
-    pub(super) circuits: ByteCircuits,
     /// In order, where the level has planes: for blocks.
     pub(super) stages: Vec<Form<TreeChunk>>,
     chunks: TreeChunks,
@@ -87,7 +86,7 @@ impl Trees {
 
 #[derive(Debug, Default)]
 pub(in crate::model) struct Program {
-    steps: Vec<SumStep>,
+    pub(super) steps: Vec<SumStep>,
     depth: usize,
     deepest: usize,
     num_ops: usize,
@@ -101,10 +100,6 @@ pub(in crate::model) struct Program {
 impl Program {
     pub(super) fn new(has_planes: bool) -> Self {
         Self { has_planes, ..Self::default() }
-    }
-
-    pub(super) fn steps(&self) -> &[SumStep] {
-        &self.steps
     }
 
     /// The number of sums that stand on the stack at once.
@@ -170,8 +165,7 @@ impl Program {
             return self.push(SumStep::Add(tree.leaves()[0].value));
         }
         if !matches!(self.steps.last(), Some(SumStep::Trees(_))) {
-            let circuits = ByteCircuits::new(self.has_planes);
-            self.push(SumStep::Trees(Box::new(Trees { circuits, ..Trees::default() })));
+            self.push(SumStep::Trees(Box::default()));
         }
         let Some(SumStep::Trees(trees)) = self.steps.last_mut() else { return };
         let places: Vec<CodeTest> =
@@ -181,8 +175,8 @@ impl Program {
         if self.has_planes {
             trees.stage(tree, &places, walk);
         }
-        trees.order.push(if let Some(circuit) = trees.circuits.push(tree, &places) {
-            self.num_ops += trees.circuits.ops(&circuit).len();
+        trees.order.push(if let Some(circuit) = ByteCircuit::new(tree, &places, self.has_planes) {
+            self.num_ops += circuit.ops.len();
             Form::Circuit(circuit)
         } else {
             self.num_ops += tree.splits().len();

@@ -45,23 +45,11 @@ pub(super) const fn is_f32<T: Value>() -> bool {
 /// Rows, one after the other.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScorerRows<'a, T> {
-    values: &'a [T],
-    width: usize,
+    pub(super) values: &'a [T],
+    pub(super) width: usize,
 }
 
 impl<'a, T: Value> ScorerRows<'a, T> {
-    pub(super) fn new(values: &'a [T], width: usize) -> Self {
-        Self { values, width }
-    }
-
-    pub(super) fn values(self) -> &'a [T] {
-        self.values
-    }
-
-    pub(super) fn width(self) -> usize {
-        self.width
-    }
-
     /// The values of the first `rows`, if they are `f32`.
     pub(super) fn singles(self, rows: usize) -> Option<&'a [f32]> {
         sealed::Sealed::singles(&self.values[..rows * self.width])

@@ -11,10 +11,10 @@ use super::super::parts::at_most;
 /// The thresholds of one feature, at most [`LIMIT`](Self::LIMIT) of them.
 #[derive(Debug)]
 pub(super) struct ThresholdTable {
-    /// Level order from place 1 on.
-    places: Box<[f32]>,
+    /// Level order from place 1 on; a power of two.
+    pub(super) places: Box<[f32]>,
     /// The number of levels, at least [`FEWEST`](Self::FEWEST).
-    levels: u32,
+    pub(super) levels: u32,
 }
 
 impl ThresholdTable {
@@ -37,15 +37,6 @@ impl ThresholdTable {
             }
         }
         Self { places, levels }
-    }
-
-    /// Level order from place 1 on; a power of two.
-    pub(super) fn places(&self) -> &[f32] {
-        &self.places
-    }
-
-    pub(super) fn levels(&self) -> u32 {
-        self.levels
     }
 
     /// The codes of cells: the portable twin of the kernels.

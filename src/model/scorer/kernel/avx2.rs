@@ -61,13 +61,13 @@ fn store(lane: &mut Lane, half: usize, value: __m256i) {
 /// Eight searches at once: the first five levels in registers, the others gathered.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 pub(super) fn encode(table: &ThresholdTable, cells: &[f32], codes: &mut [u8]) {
-    let places = table.places();
-    let last = _mm256_set1_epi32((1 << table.levels()) - 1);
+    let places = &table.places[..];
+    let last = _mm256_set1_epi32((1 << table.levels) - 1);
     let codes = &mut codes[..cells.len()];
     let (cells, last_cells) = cells.as_chunks::<8>();
     let (codes, last_codes) = codes.as_chunks_mut::<8>();
     for (codes, cells) in codes.iter_mut().zip(cells) {
-        let at = _mm256_and_si256(descend(places, table.levels(), load_ps(cells)), last);
+        let at = _mm256_and_si256(descend(places, table.levels, load_ps(cells)), last);
         let mut found = [0u32; 8];
         // SAFETY: the store writes eight `u32`.
         unsafe { _mm256_storeu_si256(found.as_mut_ptr().cast(), at) };

@@ -121,7 +121,7 @@ impl Kernels {
     }
 
     /// Adds to each doc's sum the value of its leaf.
-    pub(super) fn add(self, leaves: &[Lane], values: LeafValues<'_>, sums: &mut [f64]) {
+    pub(super) fn add(self, leaves: &[Lane], values: &LeafValues, sums: &mut [f64]) {
         match values {
             LeafValues::Plain(values) => portable::add(leaves, values, sums),
             #[cfg(target_arch = "x86_64")]
