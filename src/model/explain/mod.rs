@@ -143,33 +143,27 @@ impl Explainer {
             let got = format!("{} values in {count} rows", rows.len());
             return Err(Error::data("explain.features", what).got(got));
         }
-        let block = |scratch: &mut ExplainScratch, at: usize, values: &mut [f64]| {
-            let first = at * LANES;
-            let docs = values.len() / width;
-            let rows = &rows[first * self.num_features..][..docs * self.num_features];
-            self.block(scratch, rows, values);
-        };
         if count <= LANES {
             // Asking the pool may start it.
-            block(&mut ExplainScratch::default(), 0, values);
+            self.block(&mut ExplainScratch::default(), rows, values);
             return Ok(());
         }
-        values.par_chunks_mut(LANES * width).enumerate().for_each_init(
-            ExplainScratch::default,
-            |scratch, (at, values)| {
-                block(scratch, at, values);
-            },
-        );
+        let blocks = values.par_chunks_mut(LANES * width).enumerate();
+        blocks.for_each_init(ExplainScratch::default, |scratch, (at, values)| {
+            self.block(scratch, &rows[at * LANES * self.num_features..], values);
+        });
         Ok(())
     }
 
-    /// Explains up to eight docs.
+    /// Explains the first docs of `rows`, up to eight: as many as there is room for in `values`.
     fn block<T: Value>(&self, scratch: &mut ExplainScratch, rows: &[T], values: &mut [f64]) {
         let width = self.num_features + 1;
         scratch.sums.clear();
         scratch.sums.resize(self.num_features, [0.0; LANES]);
+        let docs = values.len() / width;
+        let rows = &rows[..docs * self.num_features];
         for &(feature, weight) in &self.terms {
-            for (doc, sum) in (0..values.len() / width).zip(&mut scratch.sums[feature as usize]) {
+            for (doc, sum) in (0..docs).zip(&mut scratch.sums[feature as usize]) {
                 *sum += term(weight, rows[doc * self.num_features + feature as usize].into());
             }
         }
@@ -214,24 +208,23 @@ impl Explainer {
 }
 
 fn not_explained(no_sum: NoSum) -> Error {
-    match no_sum {
+    let (code, what) = match no_sum {
         NoSum::Logistic => {
-            let what = "probabilities are no sums: they are not explained";
-            Error::param("explain.logistic", what)
+            ("explain.logistic", "probabilities are no sums: they are not explained")
         }
         NoSum::Queries => {
-            let what = "scores that are normalised within queries are not explained";
-            Error::param("explain.queries", what)
+            ("explain.queries", "scores that are normalised within queries are not explained")
         }
         NoSum::Ranks => {
-            let what = "only models that all rank features within queries are explained";
-            Error::param("explain.ranks", what)
+            ("explain.ranks", "only models that all rank features within queries are explained")
         }
         NoSum::Part(noun) => {
             let what = format!("the score of {noun} is not explained: it is no sum");
-            Error::param("explain.part", what).hint("permutation_importance asks only for scores")
+            let hint = "permutation_importance asks only for scores";
+            return Error::param("explain.part", what).hint(hint);
         }
-    }
+    };
+    Error::param(code, what)
 }
 
 /// A term of a linear part: a missing value adds nothing.
@@ -248,7 +241,6 @@ fn gather<T: Value>(forest: &Forest, paths: &Paths, rows: &[T], scratch: &mut Ex
         scratch.row.clear();
         scratch.row.extend(row.iter().map(|&value| -> f64 { value.into() }));
         for (cells, &feature) in scratch.cells.iter_mut().zip(&paths.columns) {
-            let cells: &mut Lanes = cells;
             cells[doc] = forest.cell(feature, &scratch.row);
         }
     }

@@ -189,8 +189,7 @@ impl CatboostReader {
         if values.len() > 1 << tests.len() {
             return Err(one_score());
         }
-        let tests: Vec<CatboostTest> =
-            tests.iter().map(|test| self.test(test)).collect::<Result<_>>()?;
+        let tests: Vec<_> = tests.iter().map(|test| self.test(test)).collect::<Result<_>>()?;
         let weights = tree["leaf_weights"].as_array();
         let leaf = |at: usize| {
             let value = values[at].as_f64().ok_or_else(|| fault("leaf_values"))?;
