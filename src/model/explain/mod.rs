@@ -23,7 +23,7 @@ use super::ranks;
 use super::scorer::{Value, no_queries};
 use crate::error::{Error, Result};
 use crate::simd::Level;
-use kernel::{ExplainScratch, LANES, Lanes};
+use kernel::{ExplainScratch, LANES};
 use paths::Paths;
 use quadrature::Quadrature;
 use rayon::prelude::*;
