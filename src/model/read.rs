@@ -15,8 +15,8 @@ impl Model {
     /// The model of a text that [`Model::to_text`] wrote.
     pub fn from_text(text: &[u8]) -> Result<Self> {
         let body = frame(text)?;
-        let mut reader = ModelReader { rest: body, line: 2 };
-        let model = reader.model(1)?;
+        let mut reader = ModelReader { rest: body, line: 2, around: Vec::new() };
+        let model = reader.model()?;
         if !reader.rest.is_empty() {
             return Err(reader.line()?.wrong("the checksum"));
         }
@@ -80,15 +80,8 @@ pub(super) struct ModelReader<'a> {
     rest: &'a str,
     /// The number of the line before `rest`.
     line: u64,
-}
-
-/// Where a part stands that is being read.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Around {
-    /// The number of features of the model around it.
-    pub(super) features: usize,
-    /// How many models are around it.
-    depth: usize,
+    /// The number of features of each model that is being read, one inside the other.
+    around: Vec<usize>,
 }
 
 /// A line that is being read, word by word.
@@ -127,9 +120,13 @@ impl<'a> ModelReader<'a> {
         Ok(count)
     }
 
-    pub(super) fn model(&mut self, depth: usize) -> Result<Model> {
+    pub(super) fn model(&mut self) -> Result<Model> {
         let mut line = self.after("features")?;
+        if self.around.len() == DEEPEST {
+            return Err(line.wrong(&format!("models at most {DEEPEST} deep")));
+        }
         let features: u32 = line.parse("a number of features")?;
+        self.around.push(features as usize);
         let mut model = Model::new(features as usize);
         match line.words.next() {
             None => {}
@@ -155,9 +152,10 @@ impl<'a> ModelReader<'a> {
         line.end()?;
         model.set_intercept(intercept)?;
         for _ in 0..self.count("components")? {
-            let component = self.component(Around { features: features as usize, depth })?;
+            let component = self.component()?;
             model.add(component).map_err(|e| self.refuse(&e))?;
         }
+        self.around.pop();
         Ok(model)
     }
 
@@ -187,17 +185,22 @@ impl<'a> ModelReader<'a> {
         self.lines(count, read)
     }
 
+    /// The number of features of the model that is being read.
+    pub(super) fn num_features(&self) -> usize {
+        self.around.last().copied().unwrap_or_default()
+    }
+
     /// An error of what has just been read, as an error of the file at this line.
     pub(super) fn refuse(&self, error: &Error) -> Error {
         Error::model("model.structure", error.to_string()).at(self.line, 1)
     }
 
-    fn component(&mut self, around: Around) -> Result<Component> {
+    fn component(&mut self) -> Result<Component> {
         let mut line = self.after("component")?;
         let weight = line.float("a weight")?;
         let normalisation = line.normalisation()?;
         line.end()?;
-        Ok(Component { weight, normalisation, part: Part::read(self, around)? })
+        Ok(Component { weight, normalisation, part: Part::read(self)? })
     }
 }
 
@@ -209,14 +212,6 @@ impl<'a> ModelLine<'a> {
             return Ok(Normalisation::Fixed { mean, scale: self.float("a scale")? });
         }
         Normalisation::named(word).map_err(|_| self.wrong("fixed, or the name of a normalisation"))
-    }
-
-    /// The depth of a model inside the part whose first line this is.
-    pub(super) fn deeper(&self, around: Around) -> Result<usize> {
-        if around.depth < DEEPEST {
-            return Ok(around.depth + 1);
-        }
-        Err(self.wrong(&format!("models at most {DEEPEST} deep")))
     }
 
     /// The error of a line where something else was expected.

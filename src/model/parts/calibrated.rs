@@ -19,7 +19,7 @@ use super::{ModelPart, Part};
 use crate::error::{Error, Result};
 use crate::model::binned::ForestScorer;
 use crate::model::composite::no_ranks;
-use crate::model::read::{Around, ModelLine, ModelReader};
+use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::{ScoreMap, ScorerBuilder, SumStep};
 use crate::model::write::{self, put};
 use crate::model::{Component, Model};
@@ -177,14 +177,13 @@ impl ModelPart for Calibrated {
         "a calibrated model"
     }
 
-    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, around: Around) -> Result<Self> {
-        let depth = line.deeper(around)?;
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         let count = line.count()?;
         line.end()?;
         let knots = reader.lines(count, |line| {
             Ok(Knot { score: line.float("a score")?, value: line.float("a value")? })
         })?;
-        let model = reader.model(depth)?;
+        let model = reader.model()?;
         Self::new(model, knots).map_err(|e| reader.refuse(&e))
     }
 

@@ -21,7 +21,7 @@ use super::{Forest, ModelPart};
 use crate::error::{Error, Result};
 use crate::model::binned::ForestScorer;
 use crate::model::parallel;
-use crate::model::read::{Around, ModelLine, ModelReader};
+use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
 use crate::model::write::{list, put};
 use crate::model::{Model, Tree};
@@ -56,14 +56,13 @@ pub struct Class {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expectation {
     link: Link,
-    gains: Vec<f64>,
+    classes: Vec<Class>,
 }
 
 /// A forest for each margin, and the function that makes a score of the margins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Classes {
     num_features: usize,
-    labels: Vec<f64>,
     expectation: Expectation,
     starts: Vec<f64>,
     forests: Vec<Forest>,
@@ -90,12 +89,12 @@ impl Expectation {
 
     /// The number of classes.
     pub fn num_classes(&self) -> usize {
-        self.gains.len()
+        self.classes.len()
     }
 
     /// The number of margins of a doc.
     pub fn num_margins(&self) -> usize {
-        self.link.num_margins(self.gains.len())
+        self.link.num_margins(self.classes.len())
     }
 
     /// The probability of each class.
@@ -114,8 +113,7 @@ impl Expectation {
     /// Adds the expected gains of documents to their scores; `margins` has a list for each forest.
     pub(crate) fn add_gains(&self, margins: &[Vec<f64>], scores: &mut [f64]) {
         parallel::for_each_chunk(scores, DOCS_A_TASK, |task, scores| {
-            let mut own = vec![0.0; margins.len()];
-            let mut scratch = vec![0.0; self.num_classes()];
+            let (mut own, mut scratch) = (vec![0.0; margins.len()], vec![0.0; self.num_classes()]);
             for (at, score) in scores.iter_mut().enumerate() {
                 for (own, margins) in own.iter_mut().zip(margins) {
                     *own = margins[task * DOCS_A_TASK + at];
@@ -128,7 +126,7 @@ impl Expectation {
     /// The expected gain of a doc; `scratch` has room for a probability a class.
     pub fn gain(&self, margins: &[f64], scratch: &mut [f64]) -> f64 {
         self.probabilities(margins, scratch);
-        self.gains.iter().zip(&*scratch).fold(0.0, |sum, (gain, p)| sum + gain * p)
+        self.classes.iter().zip(&*scratch).fold(0.0, |sum, (class, p)| sum + class.gain * p)
     }
 }
 
@@ -187,11 +185,9 @@ impl Classes {
         if starts.len() != expected {
             return Err(wrong("the number of starts").got(starts.len()).expected(expected));
         }
-        let (labels, gains) = classes.iter().map(|class| (class.label, class.gain)).unzip();
         Ok(Self {
             num_features,
-            labels,
-            expectation: Expectation { link, gains },
+            expectation: Expectation { link, classes: classes.to_vec() },
             forests: vec![Forest::new(num_features); starts.len()],
             starts,
         })
@@ -216,14 +212,13 @@ impl Classes {
 
     /// Adds a round: a tree to each forest, or to none.
     pub fn push(&mut self, trees: Vec<Tree>) -> Result<()> {
-        if trees.len() != self.forests.len() {
-            return Err(Error::model("model.classes", "a round has a tree for each margin")
-                .got(trees.len())
-                .expected(self.forests.len()));
+        let (count, expected) = (trees.len(), self.forests.len());
+        if count != expected {
+            let wrong = Error::model("model.classes", "a round has a tree for each margin");
+            return Err(wrong.got(count).expected(expected));
         }
-        for tree in &trees {
-            tree.check(self.num_rounds(), self.num_features)?;
-        }
+        let (round, features) = (self.num_rounds(), self.num_features);
+        trees.iter().try_for_each(|tree| tree.check(round, features))?;
         self.forests.iter_mut().zip(trees).try_for_each(|(forest, tree)| forest.push(tree))
     }
 
@@ -234,8 +229,7 @@ impl Classes {
 
     /// The labels with their gains, rising.
     pub fn classes(&self) -> impl ExactSizeIterator<Item = Class> + '_ {
-        let gains = self.expectation.gains.iter();
-        self.labels.iter().zip(gains).map(|(&label, &gain)| Class { label, gain })
+        self.expectation.classes.iter().copied()
     }
 
     /// The function that makes a score of margins.
@@ -260,12 +254,12 @@ impl Classes {
 
     /// Sets the gains.
     pub(in crate::model) fn set_gains(&mut self, gains: &[f64]) -> Result<()> {
-        if gains.len() != self.labels.len() || !gains.iter().all(|gain| gain.is_finite()) {
-            return Err(Error::param("gain", "gains")
-                .got(format!("{gains:?}"))
-                .expected(format!("{} finite numbers", self.labels.len())));
+        let classes = &mut self.expectation.classes;
+        if gains.len() != classes.len() || !gains.iter().all(|gain| gain.is_finite()) {
+            let expected = format!("{} finite numbers", classes.len());
+            return Err(Error::param("gain", "gains").got(format!("{gains:?}")).expected(expected));
         }
-        self.expectation.gains = gains.to_vec();
+        classes.iter_mut().zip(gains).for_each(|(class, &gain)| class.gain = gain);
         Ok(())
     }
 
@@ -289,7 +283,7 @@ impl ModelPart for Classes {
         "classes"
     }
 
-    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, around: Around) -> Result<Self> {
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         let link = line.one_of([("softmax", Link::Softmax), ("ordinal", Link::Ordinal)])?;
         let count = line.count()?;
         line.end()?;
@@ -300,24 +294,21 @@ impl ModelPart for Classes {
         let count = line.count()?;
         let starts: Vec<f64> = (0..count).map(|_| line.float("a start")).collect::<Result<_>>()?;
         line.end()?;
-        let empty =
-            Self::new(around.features, link, &classes, starts).map_err(|e| reader.refuse(&e))?;
+        let empty = Self::new(reader.num_features(), link, &classes, starts)
+            .map_err(|e| reader.refuse(&e))?;
         let forest = |_| {
             let line = reader.after("forest")?;
-            Forest::read(reader, line, around)
+            Forest::read(reader, line)
         };
         let forests = empty.starts.iter().map(forest).collect::<Result<_>>()?;
         empty.with_forests(forests).map_err(|e| reader.refuse(&e))
     }
 
     fn write(&self, text: &mut String) {
-        let link = match self.expectation().link() {
-            Link::Softmax => "softmax",
-            Link::Ordinal => "ordinal",
-        };
+        let link = if self.expectation.link == Link::Softmax { "softmax" } else { "ordinal" };
         put(text, format_args!("classes {link} {}\n", self.classes().len()));
-        for class in self.classes() {
-            put(text, format_args!("{:?} {:?}\n", class.label, class.gain));
+        for Class { label, gain } in self.classes() {
+            put(text, format_args!("{label:?} {gain:?}\n"));
         }
         put(text, format_args!("starts {}", self.starts().len()));
         list(text, self.starts());

@@ -15,7 +15,7 @@
 use super::{ModelPart, NoSum, Term};
 use crate::error::{Error, Result};
 use crate::model::binned::ForestScorer;
-use crate::model::read::{Around, ModelLine, ModelReader};
+use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
 use crate::model::write::{list, put};
 use crate::model::{Child, Leaf, Model, Split, Tree};
@@ -232,7 +232,7 @@ impl ModelPart for Forest {
         "a forest"
     }
 
-    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, around: Around) -> Result<Self> {
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         let cells = line.one_of([("f32", CellType::F32), ("f64", CellType::F64)])?;
         let trees = line.count()?;
         line.end()?;
@@ -243,7 +243,7 @@ impl ModelPart for Forest {
             line.keyword("set")?;
             Ok(Set { feature: line.parse("a feature")?, categories: line.list("a category")? })
         })?;
-        let mut forest = Self::foreign(around.features, cells, zeros, sets, vec![])
+        let mut forest = Self::foreign(reader.num_features(), cells, zeros, sets, vec![])
             .map_err(|e| reader.refuse(&e))?;
         for _ in 0..trees {
             let tree = read_tree(reader)?;

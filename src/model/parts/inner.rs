@@ -8,7 +8,7 @@ use super::{ModelPart, NoSum, Term};
 use crate::error::Result;
 use crate::model::binned::ForestScorer;
 use crate::model::composite::no_ranks;
-use crate::model::read::{Around, ModelLine, ModelReader};
+use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
 use crate::model::write;
 use crate::model::{Model, Normalisation};
@@ -18,10 +18,9 @@ impl ModelPart for Model {
         "a model"
     }
 
-    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, around: Around) -> Result<Self> {
-        let depth = line.deeper(around)?;
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         line.end()?;
-        reader.model(depth)
+        reader.model()
     }
 
     fn write(&self, text: &mut String) {

@@ -7,7 +7,7 @@
 use super::{ModelPart, NoSum, Term};
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::model::read::{Around, ModelLine, ModelReader};
+use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::{ScorerBuilder, SumStep};
 use crate::model::write::put;
 
@@ -47,7 +47,7 @@ impl ModelPart for Linear {
         "a linear part"
     }
 
-    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, _: Around) -> Result<Self> {
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         let count = line.count()?;
         line.end()?;
         let term =

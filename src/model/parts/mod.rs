@@ -24,7 +24,7 @@ pub(super) use stack::derived_of;
 
 use super::Model;
 use super::binned::{ForestScorer, no_bins};
-use super::read::{Around, ModelLine, ModelReader};
+use super::read::{ModelLine, ModelReader};
 use super::scorer::ScorerBuilder;
 use crate::error::Result;
 use std::ops::Range;
@@ -59,7 +59,7 @@ pub(super) trait ModelPart {
     fn noun(&self) -> &'static str;
 
     /// Reads the rest of its first line, after the keyword, and the lines that follow.
-    fn read(reader: &mut ModelReader<'_>, line: ModelLine<'_>, around: Around) -> Result<Self>
+    fn read(reader: &mut ModelReader<'_>, line: ModelLine<'_>) -> Result<Self>
     where
         Self: Sized;
 
@@ -195,16 +195,16 @@ impl Part {
     }
 
     /// Reads a part whose first line starts with a keyword.
-    pub(super) fn read(reader: &mut ModelReader<'_>, around: Around) -> Result<Self> {
+    pub(super) fn read(reader: &mut ModelReader<'_>) -> Result<Self> {
         let mut line = reader.line()?;
         Ok(match line.word("a kind of component")? {
-            "forest" => Self::Forest(Forest::read(reader, line, around)?),
-            "linear" => Self::Linear(Linear::read(reader, line, around)?),
-            "classes" => Self::Classes(Classes::read(reader, line, around)?),
-            "mlp" => Self::Mlp(Mlp::read(reader, line, around)?),
-            "model" => Self::Model(Box::new(Model::read(reader, line, around)?)),
-            "stack" => Self::Stack(Box::new(Stack::read(reader, line, around)?)),
-            "calibrated" => Self::Calibrated(Box::new(Calibrated::read(reader, line, around)?)),
+            "forest" => Self::Forest(Forest::read(reader, line)?),
+            "linear" => Self::Linear(Linear::read(reader, line)?),
+            "classes" => Self::Classes(Classes::read(reader, line)?),
+            "mlp" => Self::Mlp(Mlp::read(reader, line)?),
+            "model" => Self::Model(Box::new(Model::read(reader, line)?)),
+            "stack" => Self::Stack(Box::new(Stack::read(reader, line)?)),
+            "calibrated" => Self::Calibrated(Box::new(Calibrated::read(reader, line)?)),
             _ => {
                 let kinds = "forest, linear, classes, mlp, model, stack or calibrated";
                 return Err(line.wrong(kinds));

@@ -19,7 +19,7 @@ use super::{ModelPart, nearest};
 use crate::error::{Error, Result};
 use crate::model::composite::no_ranks;
 use crate::model::normalisation::check_bounds;
-use crate::model::read::{Around, ModelLine, ModelReader};
+use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
 use crate::model::write::{self, put};
 use crate::model::{Model, Normalisation};
@@ -137,8 +137,7 @@ impl ModelPart for Stack {
         "a stack"
     }
 
-    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, around: Around) -> Result<Self> {
-        let depth = line.deeper(around)?;
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         let own = line.one_of([("own", true), ("alone", false)])?;
         line.end()?;
         let mut rankers = Vec::new();
@@ -146,14 +145,15 @@ impl ModelPart for Stack {
             let mut line = reader.after("ranker")?;
             let normalisation = line.normalisation()?;
             line.end()?;
-            rankers.push(Ranker { normalisation, model: reader.model(depth)? });
+            rankers.push(Ranker { normalisation, model: reader.model()? });
         }
         let derived = reader.list("derived", |line| {
             let ranker = line.parse("a ranker")?;
             Ok(Derived { ranker, statistic: line.parse("score, max, mean or top3")? })
         })?;
-        let outer = reader.model(depth)?;
-        Self::new(around.features, rankers, derived, own, outer).map_err(|e| reader.refuse(&e))
+        let outer = reader.model()?;
+        Self::new(reader.num_features(), rankers, derived, own, outer)
+            .map_err(|e| reader.refuse(&e))
     }
 
     fn write(&self, text: &mut String) {

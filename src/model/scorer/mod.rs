@@ -114,7 +114,7 @@ impl Scorer {
         if self.needs_queries() {
             return Err(no_queries(self.ranks));
         }
-        let rows = self.rows(rows, scores.len())?;
+        self.check_rows(rows, scores.len())?;
         if self.precomputed.is_empty() {
             self.run(rows, scores, &[]);
             return Ok(());
@@ -132,27 +132,19 @@ impl Scorer {
         bounds: &[usize],
         scores: &mut [f64],
     ) -> Result<()> {
-        let rows = self.rows(rows, scores.len())?;
+        self.check_rows(rows, scores.len())?;
         check_bounds(bounds, scores.len())?;
         if self.ranks {
-            let score = |wide: &[T], bounds: &[usize], scores: &mut [f64]| {
-                let rows = ScorerRows { values: wide, width: self.num_features };
-                self.score_wide(rows, bounds, scores)
-            };
-            return ranks::by_queries(rows.values, bounds, scores, score);
+            return ranks::by_queries(rows, bounds, scores, |wide, bounds, scores| {
+                self.score_wide(wide, bounds, scores)
+            });
         }
         self.score_wide(rows, bounds, scores)
     }
 
     /// Scores rows that have all features.
-    fn score_wide<T: Value>(
-        &self,
-        rows: ScorerRows<'_, T>,
-        bounds: &[usize],
-        scores: &mut [f64],
-    ) -> Result<()> {
-        let parts = self.precomputed.score(rows.values, bounds)?;
-        self.run(rows, scores, &parts);
+    fn score_wide<T: Value>(&self, rows: &[T], bounds: &[usize], scores: &mut [f64]) -> Result<()> {
+        self.run(rows, scores, &self.precomputed.score(rows, bounds)?);
         Ok(())
     }
 
@@ -173,10 +165,10 @@ impl Scorer {
         docs.saturating_mul(self.program.num_ops()).saturating_add(self.precomputed.work(docs))
     }
 
-    fn rows<'a, T: Value>(&self, values: &'a [T], count: usize) -> Result<ScorerRows<'a, T>> {
+    fn check_rows<T>(&self, values: &[T], count: usize) -> Result<()> {
         let width = self.num_features();
         if width.checked_mul(count) == Some(values.len()) {
-            return Ok(ScorerRows { values, width });
+            return Ok(());
         }
         let what = format!("the model has {width} features");
         let got = match values.len().checked_div(count) {
@@ -186,7 +178,8 @@ impl Scorer {
         Err(Error::data("score.features", what).got(got))
     }
 
-    fn run<T: Value>(&self, rows: ScorerRows<'_, T>, scores: &mut [f64], parts: &[Vec<f64>]) {
+    fn run<T: Value>(&self, values: &[T], scores: &mut [f64], parts: &[Vec<f64>]) {
+        let rows = ScorerRows { values, width: self.num_features };
         let docs = scores.len();
         let worth = self.work(docs) / WORTH_A_THREAD;
         // Asking for the number of threads may start them.

@@ -28,7 +28,7 @@ pub(crate) use net::{Activations, Net};
 use super::ModelPart;
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::model::read::{Around, ModelLine, ModelReader};
+use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
 use crate::model::write::{list, put};
 use kernel::{signed_log, tangent};
@@ -162,7 +162,7 @@ impl ModelPart for Mlp {
         "a net"
     }
 
-    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, _: Around) -> Result<Self> {
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         let limit = line.single("a limit")?;
         let count = line.count()?;
         line.end()?;
