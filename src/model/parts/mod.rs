@@ -1,8 +1,8 @@
 //! The kinds of model parts: the trait that each implements and their registry.
 //!
 //! A kind lives in a file of its own, which says how it is written and read, how a scorer evaluates it, and
-//! what else can be done with it. Only this file lists them all: a new kind needs a variant of [`Part`], a
-//! line in each of its three matches, and a `pub use`.
+//! what else can be done with it. Only this file lists them all: a new kind needs a line in the list, and a
+//! `pub use`.
 
 mod calibrated;
 mod classes;
@@ -27,26 +27,56 @@ use super::binned::{ForestScorer, no_bins};
 use super::read::{ModelLine, ModelReader};
 use super::scorer::ScorerBuilder;
 use crate::error::Result;
+use std::borrow::{Borrow, BorrowMut};
 use std::ops::Range;
 
-/// What scores in a component of a model.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Part {
+/// Defines the list of kinds: the type of each, what a part holds, and the keyword of its text.
+macro_rules! kinds_of_parts {
+    ($($(#[$doc:meta])* $kind:ident($held:ty) = $keyword:literal,)*) => {
+        /// What scores in a component of a model.
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        pub enum Part {
+            $($(#[$doc])* $kind($held),)*
+        }
+
+        impl Part {
+            /// The part as its kind.
+            pub(super) fn kind(&self) -> &dyn ModelPart {
+                match self { $(Self::$kind(part) => Borrow::<$kind>::borrow(part),)* }
+            }
+
+            pub(super) fn kind_mut(&mut self) -> &mut dyn ModelPart {
+                match self { $(Self::$kind(part) => BorrowMut::<$kind>::borrow_mut(part),)* }
+            }
+
+            /// Reads a part whose first line starts with a keyword.
+            pub(super) fn read(reader: &mut ModelReader<'_>) -> Result<Self> {
+                let mut line = reader.line()?;
+                match line.word("a kind of component")? {
+                    $($keyword => Ok(Self::$kind($kind::read(reader, line)?.into())),)*
+                    _ => Err(line.wrong(&[$($keyword),*].join(", "))),
+                }
+            }
+        }
+    };
+}
+
+kinds_of_parts! {
     /// Trees.
-    Forest(Forest),
+    Forest(Forest) = "forest",
     /// A weighted sum of features.
-    Linear(Linear),
+    Linear(Linear) = "linear",
     /// A forest for each class, and the gain that the classes' probabilities let expect.
-    Classes(Classes),
+    Classes(Classes) = "classes",
     /// A neural net.
-    Mlp(Mlp),
+    Mlp(Mlp) = "mlp",
     /// Another model.
-    Model(Box<Model>),
+    Model(Box<Model>) = "model",
     /// A model on the scores of other models.
-    Stack(Box<Stack>),
+    Stack(Box<Stack>) = "stack",
     /// A model with a rising function of its score.
-    Calibrated(Box<Calibrated>),
+    Calibrated(Box<Calibrated>) = "calibrated",
 }
 
 /// A kind of part: all that the rest of the crate asks of it.
@@ -169,49 +199,6 @@ impl Model {
 }
 
 impl Part {
-    /// The part as its kind.
-    pub(super) fn kind(&self) -> &dyn ModelPart {
-        match self {
-            Self::Forest(part) => part,
-            Self::Linear(part) => part,
-            Self::Classes(part) => part,
-            Self::Mlp(part) => part,
-            Self::Model(part) => &**part,
-            Self::Stack(part) => &**part,
-            Self::Calibrated(part) => &**part,
-        }
-    }
-
-    pub(super) fn kind_mut(&mut self) -> &mut dyn ModelPart {
-        match self {
-            Self::Forest(part) => part,
-            Self::Linear(part) => part,
-            Self::Classes(part) => part,
-            Self::Mlp(part) => part,
-            Self::Model(part) => &mut **part,
-            Self::Stack(part) => &mut **part,
-            Self::Calibrated(part) => &mut **part,
-        }
-    }
-
-    /// Reads a part whose first line starts with a keyword.
-    pub(super) fn read(reader: &mut ModelReader<'_>) -> Result<Self> {
-        let mut line = reader.line()?;
-        Ok(match line.word("a kind of component")? {
-            "forest" => Self::Forest(Forest::read(reader, line)?),
-            "linear" => Self::Linear(Linear::read(reader, line)?),
-            "classes" => Self::Classes(Classes::read(reader, line)?),
-            "mlp" => Self::Mlp(Mlp::read(reader, line)?),
-            "model" => Self::Model(Box::new(Model::read(reader, line)?)),
-            "stack" => Self::Stack(Box::new(Stack::read(reader, line)?)),
-            "calibrated" => Self::Calibrated(Box::new(Calibrated::read(reader, line)?)),
-            _ => {
-                let kinds = "forest, linear, classes, mlp, model, stack or calibrated";
-                return Err(line.wrong(kinds));
-            }
-        })
-    }
-
     /// Its forests, one after the other; none of a model inside.
     pub fn forests(&self) -> &[Forest] {
         self.kind().forests()

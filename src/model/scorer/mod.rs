@@ -235,15 +235,13 @@ impl<'a> ScorerBuilder<'a> {
         for component in model.components() {
             if let Some(ranker) = self.pool.shared(component) {
                 self.shared(ranker, component);
-                continue;
-            }
-            if component.is_plain() {
+            } else if component.is_plain() {
                 component.part.kind().build(self);
-                continue;
+            } else {
+                self.program.open();
+                component.part.kind().build(self);
+                self.close_component(component);
             }
-            self.program.open();
-            component.part.kind().build(self);
-            self.close_component(component);
         }
     }
 

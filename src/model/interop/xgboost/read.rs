@@ -32,10 +32,9 @@ fn model(root: &Value) -> Result<Model> {
     let features = number(&params["num_feature"]).filter(|&count| count < f64::from(1u32 << 31));
     let features = features.ok_or_else(|| fault("num_feature"))? as u32;
     let mut model = Model::new(features as usize);
-    let names: Option<Vec<String>> = learner["feature_names"]
-        .as_array()
-        .map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect());
-    if let Some(names) = names.filter(|names| names.len() == features as usize) {
+    if let Ok(names) = list(learner, "feature_names", |name| name.as_str().map(str::to_owned))
+        && names.len() == features as usize
+    {
         model.set_feature_names(Some(names))?;
     }
     let objective = learner["objective"]["name"].as_str().unwrap_or_default();
