@@ -186,13 +186,13 @@ impl Scorer {
         let BlockContext { rows, docs, .. } = *context;
         let ScorerScratch { narrow, wide, codes, lanes, tile, .. } = scratch;
         let width = docs.div_ceil(64);
-        lanes.resize(self.plan.columns * width, Lane::default());
+        lanes.resize(self.columns * width, Lane::default());
         // Docs beyond the last are given any codes: their scores are not read.
         codes.resize(BLOCK, 0);
         narrow.resize(BLOCK, 0.0);
         wide.resize(BLOCK, 0.0);
         let (narrow, wide) = (&mut narrow[..docs], &mut wide[..docs]);
-        let (searches, row) = (&self.plan.searches, rows.width);
+        let (searches, row) = (&self.searches, rows.width);
         // The first feature of the tile.
         let mut turned = None;
         for (i, search) in searches.iter().enumerate() {
@@ -226,8 +226,8 @@ impl Scorer {
 
     /// The same for docs that walk: [`FEW`] bytes a column.
     fn encode_few<T: Value>(&self, few: &mut Vec<u8>, context: &BlockContext<'_, T>) {
-        few.resize(self.plan.columns * FEW, 0);
-        for search in &self.plan.searches {
+        few.resize(self.columns * FEW, 0);
+        for search in &self.searches {
             for doc in 0..context.docs {
                 let (code, is_missing) = search.code(context.rows, doc);
                 if let Some(column) = search.column {

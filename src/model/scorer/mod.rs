@@ -39,7 +39,7 @@ use crate::error::{Error, Result};
 use crate::simd::Level;
 use block::{BlockContext, ScorerScratch};
 use kernel::Kernels;
-use plan::{CodePlan, CodePlanner};
+use plan::{CodePlan, CodePlanner, Search};
 use precomputed::{PrecomputedParts, RankerPool};
 use program::Program;
 pub(super) use program::{ScoreMap, SumStep};
@@ -59,7 +59,9 @@ pub struct Scorer {
     /// Whether the second half of the features must be worked out from a row's values.
     ranks: bool,
     kernels: Kernels,
-    plan: CodePlan,
+    searches: Vec<Search>,
+    /// The number of columns of codes that they fill.
+    columns: usize,
     program: Program,
     /// Up to so many docs walk down the trees.
     few: usize,
@@ -95,7 +97,8 @@ impl Scorer {
         program.finish();
         let num_features = model.num_features();
         let few = program.few(kernels.picoseconds());
-        Self { num_features, ranks: false, kernels, plan, program, few, precomputed }
+        let CodePlan { searches, columns, .. } = plan;
+        Self { num_features, ranks: false, kernels, searches, columns, program, few, precomputed }
     }
 
     /// The number of values in a row.
@@ -221,7 +224,7 @@ fn visit<'a>(model: &'a Model, pool: &RankerPool<'a>, see: &mut impl FnMut(&'a F
 /// A scorer being built: what the parts of a model add their terms to.
 pub(super) struct ScorerBuilder<'a> {
     level: Level,
-    plan: CodePlan,
+    plan: CodePlan<'a>,
     /// The steps so far, for parts to add theirs.
     pub(super) program: Program,
     precomputed: PrecomputedParts,
@@ -246,7 +249,7 @@ impl<'a> ScorerBuilder<'a> {
     }
 
     /// Adds the leaf values of trees to the sum.
-    pub(super) fn forest(&mut self, forest: &Forest) {
+    pub(super) fn forest(&mut self, forest: &'a Forest) {
         for tree in forest.trees() {
             self.program.tree(&mut self.plan, forest, tree);
         }

@@ -15,13 +15,12 @@ use std::collections::BTreeMap;
 
 /// All that becomes of a row before the trees see it.
 #[derive(Debug, Default)]
-pub(super) struct CodePlan {
+pub(super) struct CodePlan<'a> {
     pub(super) searches: Vec<Search>,
     /// The number of columns.
     pub(super) columns: usize,
     /// The thresholds of each key, rising, and the number of its first search.
-    keys: BTreeMap<Key, (Vec<f64>, usize)>,
-    sets: BTreeMap<Set, usize>,
+    keys: BTreeMap<Key<'a>, (Vec<f64>, usize)>,
 }
 
 /// One table, and the columns that it fills.
@@ -72,10 +71,10 @@ impl ValueSource {
 
 /// The same cells: by feature first, so that searches go through a row from left to right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct Key<'a> {
     feature: u32,
-    /// The number of the set that is looked at.
-    set: Option<usize>,
+    /// The set that is looked at.
+    set: Option<&'a Set>,
     zero_is_missing: bool,
     /// Whether cells are compared as `f64`.
     wide: bool,
@@ -90,31 +89,22 @@ pub(super) struct CodeTest {
 
 /// Gathers thresholds of forests until the plan is made.
 #[derive(Debug, Default)]
-pub(super) struct CodePlanner {
+pub(super) struct CodePlanner<'a> {
     /// Each with whether missing values go left.
-    thresholds: BTreeMap<Key, Vec<(f64, bool)>>,
-    /// Each with its number.
-    sets: BTreeMap<Set, usize>,
+    thresholds: BTreeMap<Key<'a>, Vec<(f64, bool)>>,
 }
 
-impl CodePlanner {
-    pub(super) fn add(&mut self, forest: &Forest) {
-        for set in forest.sets() {
-            let next = self.sets.len();
-            self.sets.entry(set.clone()).or_insert(next);
-        }
+impl<'a> CodePlanner<'a> {
+    pub(super) fn add(&mut self, forest: &'a Forest) {
         for split in forest.trees().iter().flat_map(Tree::splits) {
-            let key = key(&self.sets, forest, split);
+            let key = key(forest, split);
             let sides = self.thresholds.entry(key).or_default();
             sides.push((threshold(key, split), split.missing_left));
         }
     }
 
-    pub(super) fn finish(self) -> CodePlan {
-        let mut plan = CodePlan { sets: self.sets, ..CodePlan::default() };
-        let mut sets: Vec<&Set> = plan.sets.keys().collect();
-        sets.sort_unstable_by_key(|set| plan.sets[*set]);
-        let sets: Vec<Membership> = sets.into_iter().map(Membership::new).collect();
+    pub(super) fn finish(self) -> CodePlan<'a> {
+        let mut plan = CodePlan::default();
         for (key, mut sides) in self.thresholds {
             sides.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             sides.dedup();
@@ -125,7 +115,7 @@ impl CodePlanner {
             for some in thresholds.chunks(ThresholdTable::LIMIT) {
                 let count = sides.partition_point(|side| side.0 <= some[some.len() - 1]);
                 let (own, others) = sides.split_at(count);
-                plan.searches.push(Search::new(source(key, some, &sets), key, some, own));
+                plan.searches.push(Search::new(key, some, own));
                 sides = others;
             }
             plan.keys.insert(key, (thresholds, first));
@@ -134,12 +124,12 @@ impl CodePlanner {
     }
 }
 
-impl CodePlan {
+impl<'a> CodePlan<'a> {
     /// A split as a test of codes.
     ///
     /// Every split asked for must have been added to the planner.
-    pub(super) fn place(&mut self, forest: &Forest, split: &Split) -> CodeTest {
-        let key = key(&self.sets, forest, split);
+    pub(super) fn place(&mut self, forest: &'a Forest, split: &Split) -> CodeTest {
+        let key = key(forest, split);
         let (thresholds, first) = &self.keys[&key];
         let wanted = threshold(key, split);
         let at = thresholds.partition_point(|&t| t < wanted);
@@ -155,37 +145,34 @@ impl CodePlan {
     }
 }
 
-fn source(key: Key, thresholds: &[f64], sets: &[Membership]) -> ValueSource {
-    let rule = match key.set {
-        Some(set) => CellRule::Set(sets[set].clone()),
-        None if key.zero_is_missing => CellRule::ZeroAsMissing,
-        // All that counts as zero goes where 0 goes, but at thresholds within.
-        None if key.wide && thresholds.iter().any(|t| (-ZERO..ZERO).contains(t)) => CellRule::Flush,
-        None => CellRule::AsIs,
-    };
-    ValueSource { feature: key.feature, rule }
-}
-
-fn key(sets: &BTreeMap<Set, usize>, forest: &Forest, split: &Split) -> Key {
-    if let Some(set) = (split.feature as usize).checked_sub(forest.num_features()) {
-        let set = &forest.sets()[set];
-        let number = sets.get(set).copied();
-        return Key { feature: set.feature, set: number, zero_is_missing: false, wide: false };
-    }
-    let feature = split.feature;
-    let zero_is_missing = forest.zero_is_missing().binary_search(&feature).is_ok();
-    Key { feature, set: None, zero_is_missing, wide: forest.cells() == CellType::F64 }
+fn key<'a>(forest: &'a Forest, split: &Split) -> Key<'a> {
+    let set = (split.feature as usize).checked_sub(forest.num_features());
+    let set = set.map(|set| &forest.sets()[set]);
+    let feature = forest.feature_of(split.feature);
+    let is_set = set.is_some();
+    let zero_is_missing = !is_set && forest.zero_is_missing().binary_search(&feature).is_ok();
+    Key { feature, set, zero_is_missing, wide: !is_set && forest.cells() == CellType::F64 }
 }
 
 /// The threshold that tells the same cells apart, equal for all splits that do.
-fn threshold(key: Key, split: &Split) -> f64 {
+fn threshold(key: Key<'_>, split: &Split) -> f64 {
     // The sum makes -0 a 0, which is the same threshold.
     let threshold = split.threshold + 0.0;
     if key.wide { threshold } else { f64::from(at_most(threshold)) }
 }
 
 impl Search {
-    fn new(source: ValueSource, key: Key, thresholds: &[f64], sides: &[(f64, bool)]) -> Self {
+    fn new(key: Key<'_>, thresholds: &[f64], sides: &[(f64, bool)]) -> Self {
+        let rule = match key.set {
+            Some(set) => CellRule::Set(Membership::new(set)),
+            None if key.zero_is_missing => CellRule::ZeroAsMissing,
+            // All that counts as zero goes where 0 goes, but at thresholds within.
+            None if key.wide && thresholds.iter().any(|t| (-ZERO..ZERO).contains(t)) => {
+                CellRule::Flush
+            }
+            None => CellRule::AsIs,
+        };
+        let source = ValueSource { feature: key.feature, rule };
         let singles: Vec<f32> = thresholds.iter().map(|&t| at_most(t)).collect();
         let table = ThresholdTable::new(&singles);
         let exact = key.wide.then(|| Exact::new(thresholds));
@@ -198,7 +185,7 @@ impl Search {
 }
 
 /// A set that answers fast.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Membership {
     set: Set,
     /// A bit a category, where they are small numbers.

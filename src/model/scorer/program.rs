@@ -160,7 +160,7 @@ impl Program {
     }
 
     /// Adds a tree to the trees before it, if they are the last step.
-    pub(super) fn tree(&mut self, plan: &mut CodePlan, forest: &Forest, tree: &Tree) {
+    pub(super) fn tree<'a>(&mut self, plan: &mut CodePlan<'a>, forest: &'a Forest, tree: &Tree) {
         if tree.splits().is_empty() {
             return self.push(SumStep::Add(tree.leaves()[0].value));
         }
