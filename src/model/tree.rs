@@ -66,7 +66,7 @@ impl Tree {
     }
 
     /// A tree that adds the same to every score.
-    pub(crate) fn constant(value: f64) -> Self {
+    pub fn constant(value: f64) -> Self {
         Self::new(vec![], vec![Leaf { value, ..Leaf::default() }])
     }
 

@@ -174,6 +174,7 @@ pub(super) enum Term<'a> {
 
 /// Why a score is not a sum of [terms](Term).
 #[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "train"), allow(dead_code, reason = "explanations ask for all of it"))]
 pub(super) enum NoSum {
     /// It is a probability.
     Logistic,
