@@ -250,7 +250,7 @@ impl DropoutState {
     fn times(&self, tree: &Tree, factor: f64) -> Tree {
         let value = |leaf: &Leaf| nearest(factor * leaf.value, self.unit);
         let leaves = tree.leaves().iter();
-        let leaves = leaves.map(|leaf| Leaf { value: value(leaf), ..leaf.clone() }).collect();
+        let leaves = leaves.map(|leaf| Leaf { value: value(leaf), ..*leaf }).collect();
         Tree::new(tree.splits().to_vec(), leaves)
     }
 

@@ -97,7 +97,7 @@ pub fn refit(
         let sums = sums_of(&gradients, &leaf_of, tree.leaves().len());
         let leaves = tree.leaves().iter().zip(sums);
         let leaves: Vec<Leaf> = leaves
-            .map(|(leaf, sums)| Leaf { value: options.refitted(leaf, sums), ..leaf.clone() })
+            .map(|(leaf, sums)| Leaf { value: options.refitted(leaf, sums), ..*leaf })
             .collect();
         if !leaves.iter().all(|leaf| leaf.value.is_finite()) {
             return Err(Error::param(
@@ -133,7 +133,7 @@ fn leaves_of(
 ) -> Result<Vec<f64>> {
     // A tree whose leaf values are their own indices, which floats hold exactly.
     let leaves = tree.leaves().iter().enumerate();
-    let leaves = leaves.map(|(at, leaf)| Leaf { value: at as f64, ..leaf.clone() }).collect();
+    let leaves = leaves.map(|(at, leaf)| Leaf { value: at as f64, ..*leaf }).collect();
     let numbered = Tree::new(tree.splits().to_vec(), leaves);
     let coded = BinnedTree::new(&numbered, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
     let mut leaf_of = vec![0.0; dataset.num_docs()];

@@ -325,8 +325,7 @@ impl TreeLearner {
         let num_docs = self.bagging.draw(dataset, gradients, &*self.reducer, round)?;
         let gradients = &self.gradients[at];
         if num_docs == 0 {
-            let leaf = Leaf { value: 0.0, cover: 0.0, docs: 0 };
-            return Ok(Some(Tree::new(Vec::new(), vec![leaf])));
+            return Ok(Some(Tree::constant(0.0)));
         }
         let (docs, rest) = (&self.bagging.docs, &self.bagging.rest);
         // Trees of different classes have different random draws.
@@ -412,7 +411,7 @@ impl fmt::Debug for TreeLearner {
 /// The tree with its leaf values multiplied by a rate, in the precision of model files.
 pub(super) fn scaled_tree(tree: &Tree, rate: f64) -> Result<Tree> {
     let leaves = tree.leaves().iter();
-    let step = |leaf: &Leaf| Leaf { value: f64::from((rate * leaf.value) as f32), ..leaf.clone() };
+    let step = |leaf: &Leaf| Leaf { value: f64::from((rate * leaf.value) as f32), ..*leaf };
     let leaves: Vec<Leaf> = leaves.map(step).collect();
     if leaves.iter().all(|leaf| leaf.value.is_finite()) {
         return Ok(Tree::new(tree.splits().to_vec(), leaves));
