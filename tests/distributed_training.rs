@@ -9,9 +9,8 @@ use rustrank::boosting::{
 };
 use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::distributed::{
-    Collective, Communicator, CountingCommunicator, DistributedTraining, FaultyCommunicator,
-    InjectedFault, NamedQueries, ThreadCommunicator, ThreadWorkers, WorkerGroup, WorkerMode,
-    check_queries, choose_global_bins,
+    Collective, Communicator, DistributedTraining, FaultyCommunicator, InjectedFault, NamedQueries,
+    ThreadCommunicator, ThreadWorkers, WorkerGroup, WorkerMode, check_queries, choose_global_bins,
 };
 use rustrank::model::Model;
 use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
@@ -299,8 +298,7 @@ fn ranks_that_share_features_train_the_model_of_one_process() {
 fn bytes_by_round(rows: &Rows, size: usize, num_trees: usize) -> Vec<(u64, usize)> {
     let told = with_workers(size, |comm| {
         let rank = comm.rank();
-        let counting = Arc::new(CountingCommunicator::new(comm));
-        let team = WorkerGroup::new(Box::new(counting.clone()));
+        let team = WorkerGroup::new(Box::new(comm));
         let part = rows.part(|query| rank_of(query, size) == rank);
         let train = Arc::new(part.together(&team).unwrap());
         let params = BoostingParams { num_trees, ..params(grow()) };
@@ -310,12 +308,12 @@ fn bytes_by_round(rows: &Rows, size: usize, num_trees: usize) -> Vec<(u64, usize
             patience: None,
             ..plan(params, loss, [train.clone(), train.clone()])
         };
-        let team = DistributedTraining { group: team, mode: WorkerMode::Histogram };
-        let mut trainer = team.trainer(train.clone(), plan, &never()).unwrap();
+        let training = DistributedTraining { group: team.clone(), mode: WorkerMode::Histogram };
+        let mut trainer = training.trainer(train.clone(), plan, &never()).unwrap();
         let mut bytes = Vec::new();
-        let mut before = counting.counts().bytes;
+        let mut before = team.counts().bytes;
         while let Some(round) = trainer.next_round(&never()).unwrap() {
-            let now = counting.counts().bytes;
+            let now = team.counts().bytes;
             bytes.push((now - before, round.num_leaves));
             before = now;
         }

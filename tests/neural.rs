@@ -244,7 +244,7 @@ fn preferences_may_be_soft_and_contradict_each_other() {
         &Interrupt::new(),
     );
     let message = made.unwrap_err().to_string();
-    assert!(message.contains("a row of preference[0]: got 9"), "{message}");
+    assert!(message.contains("a row of preferences[0]: got 9"), "{message}");
 }
 
 #[test]

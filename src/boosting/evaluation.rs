@@ -82,8 +82,8 @@ pub(crate) struct EvaluationSets {
 #[derive(Debug)]
 struct ScoredSet {
     set: EvaluationSet,
-    /// The metrics, if they depend on the labels of other workers.
-    metrics: Option<Vec<EvaluationMetric>>,
+    /// The metrics, which may depend on the labels of other workers.
+    metrics: Vec<EvaluationMetric>,
     /// The largest query weight over all workers.
     largest: f64,
     /// `None` for the training set, whose scores the trainer has.
@@ -105,10 +105,13 @@ impl EvaluationSets {
                 return Err(Error::param("valid", what));
             }
         }
-        let own =
-            |set: &EvaluationSet| (!Arc::ptr_eq(&set.dataset, train)).then(ScoreCache::default);
-        let sets = sets.into_iter().map(|set| ScoredSet::new(own(&set), set)).collect();
-        Ok(Self { sets, metrics, selecting: None })
+        let scored = |set: EvaluationSet| ScoredSet {
+            metrics: metrics.clone(),
+            largest: set.dataset.query_weight().map_or(1.0, largest),
+            score_cache: (!Arc::ptr_eq(&set.dataset, train)).then(ScoreCache::default),
+            set,
+        };
+        Ok(Self { sets: sets.into_iter().map(scored).collect(), metrics, selecting: None })
     }
 
     /// When training ends, and the names of its values.
@@ -158,12 +161,16 @@ impl EvaluationSets {
         self.sets.iter().any(|set| set.score_cache.is_none())
     }
 
+    /// All sets but the training set, with their scores.
+    fn caches(&mut self) -> impl Iterator<Item = (&Dataset, &mut ScoreCache)> {
+        let sets = self.sets.iter_mut();
+        sets.filter_map(|set| Some((&*set.set.dataset, set.score_cache.as_mut()?)))
+    }
+
     /// Computes the scores of all sets but the training set.
     pub(super) fn start(&mut self, of: impl Fn(&Dataset) -> Result<ScoreCache>) -> Result<()> {
-        for set in &mut self.sets {
-            if let Some(score_cache) = &mut set.score_cache {
-                *score_cache = of(&set.set.dataset)?;
-            }
+        for (dataset, cache) in self.caches() {
+            *cache = of(dataset)?;
         }
         Ok(())
     }
@@ -175,21 +182,14 @@ impl EvaluationSets {
         tree: &BinnedTree,
         interrupt: &Interrupt,
     ) -> Result<()> {
-        for set in &mut self.sets {
-            if let Some(score_cache) = &mut set.score_cache {
-                tree.add_to(set.set.dataset.matrix(), score_cache.sums(at), interrupt)?;
-            }
-        }
-        Ok(())
+        self.caches().try_for_each(|(dataset, cache)| {
+            tree.add_to(dataset.matrix(), cache.sums(at), interrupt)
+        })
     }
 
     /// Computes scores from the margins of classes.
     pub(super) fn settle(&mut self, expectation: &Expectation) {
-        for set in &mut self.sets {
-            if let Some(score_cache) = &mut set.score_cache {
-                score_cache.settle(expectation);
-            }
-        }
+        self.caches().for_each(|(_, cache)| cache.settle(expectation));
     }
 
     /// The mean of each metric on each set, set by set, over the documents of all workers.
@@ -201,13 +201,12 @@ impl EvaluationSets {
         interrupt: &Interrupt,
     ) -> Result<Vec<f64>> {
         let mut words = Vec::with_capacity(self.num_values() * Mean::WORDS);
-        let mut add = |set: &ScoredSet| {
-            let scores = set.score_cache.as_ref().map_or(train_scores, ScoreCache::scores);
-            let metrics = set.metrics.as_ref().unwrap_or(&self.metrics);
-            words.extend(set.words(metrics, scores, interrupt)?);
-            Ok(())
-        };
-        let outcome = self.sets.iter().try_for_each(&mut add);
+        let outcome =
+            self.sets.iter().try_for_each(|ScoredSet { set, metrics, largest, score_cache }| {
+                let scores = score_cache.as_ref().map_or(train_scores, ScoreCache::scores);
+                words.extend(metric_words(&set.dataset, metrics, *largest, scores, interrupt)?);
+                Ok(())
+            });
         words.resize(self.num_values() * Mean::WORDS, 0);
         reducer.fail_later(outcome)?;
         reducer.sum_metrics(round as u64, &mut words)?;
@@ -217,16 +216,14 @@ impl EvaluationSets {
     /// The first metric on the training set with these scores, as words to be summed over workers.
     pub(super) fn words_of(
         &self,
-        dataset: &Arc<Dataset>,
+        dataset: &Dataset,
         scores: &[f64],
         interrupt: &Interrupt,
     ) -> Result<Vec<u64>> {
         let Some((metric, largest)) = &self.selecting else {
             return Err(Error::internal("trees are selected without a metric"));
         };
-        let set = EvaluationSet { name: String::new(), dataset: dataset.clone() };
-        let set = ScoredSet { largest: *largest, ..ScoredSet::new(None, set) };
-        set.words(std::slice::from_ref(metric), scores, interrupt)
+        metric_words(dataset, std::slice::from_ref(metric), *largest, scores, interrupt)
     }
 
     /// Takes the largest label and query weight of the training set and of each set over all
@@ -236,51 +233,44 @@ impl EvaluationSets {
         self.selecting = first.map(|metric| (metric, largest[0]));
         let scales = max_labels.iter().zip(largest).skip(1);
         for (set, (&max, &largest)) in self.sets.iter_mut().zip(scales) {
-            let known = self.metrics.iter().map(|metric| metric.up_to(max));
-            set.metrics = Some(known.collect::<Result<_>>()?);
+            set.metrics =
+                self.metrics.iter().map(|metric| metric.up_to(max)).collect::<Result<_>>()?;
             set.largest = largest;
         }
         Ok(())
     }
 }
 
-impl ScoredSet {
-    fn new(score_cache: Option<ScoreCache>, set: EvaluationSet) -> Self {
-        let largest = set.dataset.query_weight().map_or(1.0, largest);
-        Self { score_cache, set, metrics: None, largest }
-    }
-
-    /// The parts of the mean of each metric, as words to be summed over workers.
-    fn words(
-        &self,
-        metrics: &[EvaluationMetric],
-        scores: &[f64],
-        interrupt: &Interrupt,
-    ) -> Result<Vec<u64>> {
-        let dataset = &*self.set.dataset;
-        let ours: Vec<Metric> = metrics
-            .iter()
-            .filter_map(|metric| match metric {
-                EvaluationMetric::Metric(metric) => Some(metric.clone()),
-                EvaluationMetric::Other(_) => None,
-            })
-            .collect();
-        let ours = evaluate(&ours, scores, dataset.labels(), dataset.queries(), interrupt)
-            .or_else(|_| by_rows(dataset, &ours, scores, interrupt))?;
-        let mut ours = ours.into_iter();
-        let words = |metric: &EvaluationMetric| -> Result<Vec<u64>> {
-            let per_query = match metric {
-                EvaluationMetric::Metric(_) => ours.next().unwrap_or_default(),
-                EvaluationMetric::Other(other) => {
-                    let values = other.per_query(dataset, scores, interrupt)?;
-                    check_number(&values, dataset.queries(), other.name())?;
-                    values
-                }
-            };
-            Ok(Mean::words(&per_query, dataset.query_weight(), self.largest))
+/// The parts of the mean of each metric, as words to be summed over workers; `largest` is the largest
+/// query weight of all.
+fn metric_words(
+    dataset: &Dataset,
+    metrics: &[EvaluationMetric],
+    largest: f64,
+    scores: &[f64],
+    interrupt: &Interrupt,
+) -> Result<Vec<u64>> {
+    let ours = metrics.iter().filter_map(|metric| match metric {
+        EvaluationMetric::Metric(metric) => Some(metric.clone()),
+        EvaluationMetric::Other(_) => None,
+    });
+    let ours: Vec<Metric> = ours.collect();
+    let ours = evaluate(&ours, scores, dataset.labels(), dataset.queries(), interrupt)
+        .or_else(|_| by_rows(dataset, &ours, scores, interrupt))?;
+    let mut ours = ours.into_iter();
+    let mut words = Vec::with_capacity(metrics.len() * Mean::WORDS);
+    for metric in metrics {
+        let per_query = match metric {
+            EvaluationMetric::Metric(_) => ours.next().unwrap_or_default(),
+            EvaluationMetric::Other(other) => {
+                let values = other.per_query(dataset, scores, interrupt)?;
+                check_number(&values, dataset.queries(), other.name())?;
+                values
+            }
         };
-        Ok(metrics.iter().map(words).collect::<Result<Vec<_>>>()?.concat())
+        words.extend(Mean::words(&per_query, dataset.query_weight(), largest));
     }
+    Ok(words)
 }
 
 /// Evaluates in the caller's order of rows, so that an error names the caller's row and query.
@@ -290,11 +280,7 @@ fn by_rows(
     scores: &[f64],
     interrupt: &Interrupt,
 ) -> Result<Vec<Vec<f64>>> {
-    let mut codes = vec![0; dataset.num_docs()];
-    for (docs, &query) in dataset.queries().ranges().zip(dataset.query_of()) {
-        codes[docs].fill(query);
-    }
-    let grouping = Grouping::from_codes(&dataset.by_row(&codes), dataset.queries().len())?;
+    let grouping = Grouping::of_caller(dataset.queries(), dataset.rows(), dataset.query_of())?;
     let (scores, labels) = (dataset.by_row(scores), dataset.by_row(dataset.labels()));
     evaluate_rows(metrics, &scores, &labels, &grouping, interrupt)
 }

@@ -1,7 +1,7 @@
 //! The model that training starts from: an empty one, or a base model.
 
 use super::BaseModel;
-use super::binned_scoring::BinnedForests;
+use super::binned_scoring::{BinnedScorer, can_score};
 use super::evaluation::EvaluationSet;
 use super::loss::{ClassTarget, LossTarget};
 use super::score_cache::ScoreCache;
@@ -11,7 +11,6 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::{Component, Model, Part};
 use crate::objective::Target;
-use crate::tree::BinnedTree;
 
 /// The model before the first round.
 pub(super) struct InitialModel {
@@ -77,7 +76,7 @@ impl InitialModel {
         // Base scores that accompany a sum of trees are those it was trained on; with any other
         // model they are its own scores.
         let can_follow = !base.is_scored && (is_plain(&model) || !any_scored);
-        if can_follow && BinnedForests::of(&model, dataset.binning()).is_some() {
+        if can_follow && can_score(&model, dataset.binning()) {
             return Ok(Self { model, origin });
         }
         if !is_scored {
@@ -116,7 +115,7 @@ fn start_of_classes(
         return Err(Error::param("base", what)
             .hint("other losses, lambdamart among them, take any model as their base"));
     }
-    if BinnedForests::of(&base.model, dataset.binning()).is_none() {
+    if !can_score(&base.model, dataset.binning()) {
         return Err(bins_mismatch());
     }
     Ok(base.model.clone())
@@ -129,23 +128,20 @@ pub(super) fn compute_scores(
     dataset: &Dataset,
     interrupt: &Interrupt,
 ) -> Result<ScoreCache> {
-    if let ScoreOrigin::Trees(first) = origin {
-        let mut scores = start_scores(dataset, 0.0);
-        for (tree, sets) in model.trees_with_sets().skip(first) {
-            interrupt.check()?;
-            let coded = BinnedTree::new(tree, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
-            coded.add_to(dataset.matrix(), &mut scores, interrupt)?;
-        }
-        return Ok(ScoreCache::of_scores(scores));
-    }
-    let coded = BinnedForests::of(model, dataset.binning()).ok_or_else(bins_mismatch)?;
+    let mut scorer = BinnedScorer { dataset, interrupt };
     if origin == ScoreOrigin::Classes
         && let Some(classes) = model.classes()
     {
-        return coded.classes(classes, dataset, interrupt);
+        let margins = classes.binned_margins(&mut scorer, dataset.num_docs())?;
+        return Ok(ScoreCache::of_classes(margins, classes.expectation()));
     }
     let mut scores = start_scores(dataset, 0.0);
-    coded.add(model, dataset, &mut scores, interrupt)?;
+    if let ScoreOrigin::Trees(first) = origin {
+        let mut trees = model.trees_with_sets().skip(first);
+        trees.try_for_each(|(tree, sets)| scorer.add_tree(tree, sets, &mut scores))?;
+    } else {
+        model.add_binned(&mut scorer, &mut scores)?;
+    }
     Ok(ScoreCache::of_scores(scores))
 }
 

@@ -160,24 +160,16 @@ impl TrainingLoss {
 
     /// The loss [`PreferenceNet`] for preferences between the caller's rows.
     pub fn of_preferences(by_row: &[Preference], dataset: &Dataset, sigma: f64) -> Result<Self> {
-        let mut doc_of = vec![0u32; dataset.num_docs()];
-        for (doc, &row) in dataset.rows().iter().enumerate() {
-            doc_of[row as usize] = doc as u32;
-        }
-        let preferences: Vec<Preference> = by_row
-            .iter()
-            .enumerate()
-            .map(|(at, p)| of_docs(at, p, &doc_of, dataset))
-            .collect::<Result<_>>()?;
+        let (rows, queries) = (dataset.rows(), dataset.queries());
+        let objective =
+            dataset.name_caller_rows(PreferenceNet::of_rows(by_row, rows, queries, sigma))?;
         let parts = |p: &Preference| {
             let pair = u64::from(p.better) << 32 | u64::from(p.worse);
             [p.probability.to_bits(), p.weight.to_bits()]
                 .iter()
                 .fold(pair, |h, &x| hash::mix(h ^ x))
         };
-        let content = preferences.iter().map(parts).fold(0u64, u64::wrapping_add);
-        let objective =
-            dataset.name_caller_rows(PreferenceNet::new(&preferences, dataset.queries(), sigma))?;
+        let content = objective.preferences().iter().map(parts).fold(0u64, u64::wrapping_add);
         let notes = vec![
             ("objective", "ranknet".to_owned()),
             ("sigma", sigma.to_string()),
@@ -192,29 +184,4 @@ impl TrainingLoss {
         let notes = vec![("objective", name.into())];
         Self { loss_target: LossTarget::Scores(objective), notes, start: None, is_ours: false }
     }
-}
-
-/// A preference between documents, from one between rows of a query.
-fn of_docs(
-    at: usize,
-    preference: &Preference,
-    doc_of: &[u32],
-    dataset: &Dataset,
-) -> Result<Preference> {
-    let Preference { better, worse, .. } = *preference;
-    let doc = |row: u32| {
-        doc_of.get(row as usize).copied().ok_or_else(|| {
-            Error::data("preference.doc", format!("a row of preferences[{at}]"))
-                .got(row)
-                .expected(format!("a number below {}, the number of rows", doc_of.len()))
-        })
-    };
-    let docs = [doc(better)?, doc(worse)?];
-    let [query, other] = docs.map(|doc| dataset.queries().of_doc(doc as usize));
-    if query == other && better != worse {
-        return Ok(Preference { better: docs[0], worse: docs[1], ..*preference });
-    }
-    Err(Error::data("preference.pair", format!("the rows of preferences[{at}]"))
-        .got(format!("{better} and {worse}"))
-        .expected("two rows of one query"))
 }

@@ -48,13 +48,7 @@ pub(super) fn checkpoint(
     for (name, value) in context.facts() {
         model.set_attribute(name, value);
     }
-    let mut rounds = String::new();
-    for values in history {
-        let values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
-        rounds.push_str(&values.join(" "));
-        rounds.push(';');
-    }
-    model.set_attribute(HISTORY, rounds);
+    model.set_attribute(HISTORY, lists_to_text(history));
     model
 }
 
@@ -80,8 +74,11 @@ pub(super) fn restore(
             return Err(other(name, got, "none"));
         }
     }
-    let history = history(&model, context.evaluation.num_values())
-        .filter(|history| context.num_before + history.len() == model.num_rounds())
+    let (num_values, num_before) = (context.evaluation.num_values(), context.num_before);
+    let history = model.attributes().get(HISTORY).and_then(|text| lists_of_text(text));
+    let history = history
+        .filter(|history| num_before + history.len() == model.num_rounds())
+        .filter(|history| history.iter().all(|values| values.len() == num_values))
         .ok_or_else(damaged)?;
     let notes: Vec<String> =
         model.attributes().keys().filter(|name| name.starts_with(PREFIX)).cloned().collect();
@@ -121,13 +118,24 @@ impl CheckpointContext<'_> {
     }
 }
 
-fn history(model: &Model, num_values: usize) -> Option<Vec<Vec<f64>>> {
-    let values = |round: &str| -> Option<Vec<f64>> {
-        let values = round.split(' ').filter(|value| !value.is_empty());
-        let values: Vec<f64> = values.map(|value| value.parse().ok()).collect::<Option<_>>()?;
-        (values.len() == num_values).then_some(values)
-    };
-    model.attributes().get(HISTORY)?.split_terminator(';').map(values).collect()
+/// Numbers as text, exactly.
+pub(super) fn numbers_to_text(numbers: &[f64]) -> String {
+    numbers.iter().map(|number| format!("{number:?}")).collect::<Vec<_>>().join(" ")
+}
+
+/// The numbers of a text, if it has nothing else.
+pub(super) fn numbers_of_text(text: &str) -> Option<Vec<f64>> {
+    text.split(' ').filter(|word| !word.is_empty()).map(|word| word.parse().ok()).collect()
+}
+
+/// Lists of numbers as text, exactly.
+pub(super) fn lists_to_text(lists: &[Vec<f64>]) -> String {
+    lists.iter().map(|numbers| numbers_to_text(numbers) + ";").collect()
+}
+
+/// The lists of numbers of a text, if it has nothing else.
+pub(super) fn lists_of_text(text: &str) -> Option<Vec<Vec<f64>>> {
+    text.split_terminator(';').map(numbers_of_text).collect()
 }
 
 fn other(name: &str, got: &str, expected: &str) -> Error {

@@ -4,13 +4,14 @@
 //! For a single process, the [`LocalReducer`] does nothing; `distributed/` has the others.
 
 use super::TrainingPlan;
+use super::binned_scoring::BinnedScorer;
 use super::evaluation::EvaluationSets;
 use super::trainer::scaled_tree;
 use crate::Interrupt;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::Tree;
-use crate::tree::{BinnedTree, GrowthReducer, LocalReducer};
+use crate::tree::{GrowthReducer, LocalReducer};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -55,11 +56,6 @@ pub(crate) trait RoundReducer: Debug + Send + Sync {
     /// Takes the outcome of computing the gradients of a round.
     fn gradients_made(&self, _round: u64, outcome: Result<()>) -> Result<()> {
         outcome
-    }
-
-    /// The number of documents that a tree is fitted to, over all workers that grow it.
-    fn sum_docs(&self, _round: u64, num_docs: u64) -> Result<u64> {
-        Ok(num_docs)
     }
 
     /// Replaces the words of the metrics' means by their sums over all workers.
@@ -147,9 +143,7 @@ impl SelectionDocs<'_> {
     pub(crate) fn metric_words(&self, tree: &Tree, interrupt: &Interrupt) -> Result<Vec<u64>> {
         let tree = scaled_tree(tree, self.learning_rate)?;
         let mut scores = self.scores.to_vec();
-        let coded = BinnedTree::new(&tree, &[], self.dataset.binning());
-        let coded = coded.ok_or_else(|| Error::internal("a split outside of the bins"))?;
-        coded.add_to(self.dataset.matrix(), &mut scores, interrupt)?;
+        BinnedScorer { dataset: self.dataset, interrupt }.add_tree(&tree, &[], &mut scores)?;
         self.evaluation.words_of(self.dataset, &scores, interrupt)
     }
 }

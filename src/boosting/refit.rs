@@ -18,13 +18,14 @@
 //! Cost: per tree, the gradients and two routings of all documents.
 
 use super::TrainingLoss;
-use super::initial_model::{bins_mismatch, check_features, is_plain, start_scores, target};
+use super::binned_scoring::BinnedScorer;
+use super::initial_model::{check_features, is_plain, start_scores, target};
+use super::trainer::{check_values, with_values};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::model::{Leaf, Model, Set, Tree};
+use crate::model::{Leaf, Model};
 use crate::objective::State;
 use crate::schema::{ParamRange, Parameters, parameters};
-use crate::tree::BinnedTree;
 use crate::{Gradient, Interrupt};
 use rayon::prelude::*;
 
@@ -89,56 +90,28 @@ pub fn refit(
     made.truncate(0);
     let mut scores = start_scores(dataset, model.intercept());
     let mut gradients = vec![Gradient::default(); dataset.num_docs()];
+    let scorer = BinnedScorer { dataset, interrupt };
     for (round, (tree, sets)) in model.trees_with_sets().enumerate() {
         let state = State { round: round as u64, scores: &scores };
         let result = objective.gradients(&target(dataset), state, &mut gradients, interrupt);
         loss.with_caller_rows(dataset.rows(), dataset.query_of(), result)?;
-        let leaf_of = leaves_of(tree, sets, dataset, interrupt)?;
+        // The values of leaves that are their own indices, which floats hold exactly.
+        let leaf_of = scorer.outputs(&with_values(tree, |(at, _)| at as f64), sets)?;
         let sums = sums_of(&gradients, &leaf_of, tree.leaves().len());
-        let leaves = tree.leaves().iter().zip(sums);
-        let leaves: Vec<Leaf> = leaves
-            .map(|(leaf, sums)| Leaf { value: options.refitted(leaf, sums), ..leaf.clone() })
-            .collect();
-        if !leaves.iter().all(|leaf| leaf.value.is_finite()) {
-            return Err(Error::param(
-                "l2",
-                "a leaf has no finite value: its hessians are too small",
-            )
-            .hint("set l2"));
-        }
-        let tree = Tree::new(tree.splits().to_vec(), leaves);
-        let coded = BinnedTree::new(&tree, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
-        coded.add_to(dataset.matrix(), &mut scores, interrupt)?;
+        let tree = with_values(tree, |(at, leaf)| options.refitted(leaf, sums[at]));
+        check_values(&tree, "set l2")?;
+        scorer.add_tree(&tree, sets, &mut scores)?;
         made.push_with(tree, sets)?;
     }
     let RefitOptions { learning_rate, decay, prior_docs, l2 } = options;
+    let loss: Vec<String> =
+        loss.notes.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let result = format!(
         "learning_rate {learning_rate}, decay {decay}, prior_docs {prior_docs}, l2 {l2}, {}",
-        loss.notes
-            .iter()
-            .map(|(name, result)| format!("{name} {result}"))
-            .collect::<Vec<_>>()
-            .join(", ")
+        loss.join(", ")
     );
     made.set_attribute("refitted", result);
     Ok(made)
-}
-
-/// The index of the leaf of each document.
-fn leaves_of(
-    tree: &Tree,
-    sets: &[Set],
-    dataset: &Dataset,
-    interrupt: &Interrupt,
-) -> Result<Vec<f64>> {
-    // A tree whose leaf values are their own indices, which floats hold exactly.
-    let leaves = tree.leaves().iter().enumerate();
-    let leaves = leaves.map(|(at, leaf)| Leaf { value: at as f64, ..leaf.clone() }).collect();
-    let numbered = Tree::new(tree.splits().to_vec(), leaves);
-    let coded = BinnedTree::new(&numbered, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
-    let mut leaf_of = vec![0.0; dataset.num_docs()];
-    coded.add_to(dataset.matrix(), &mut leaf_of, interrupt)?;
-    Ok(leaf_of)
 }
 
 /// The sums of the documents of a leaf.

@@ -31,6 +31,11 @@ impl ScoreCache {
         &self.scores
     }
 
+    /// The score of each document, without the margins.
+    pub(super) fn into_scores(self) -> Vec<f64> {
+        self.scores
+    }
+
     /// The margins of all documents, class by class.
     pub(super) fn margins(&self) -> &[Vec<f64>] {
         &self.margins

@@ -3,7 +3,8 @@
 mod setup;
 
 use super::bagging::Bagging;
-use super::dropout::{DropoutState, DroppedTree, RoundDropout};
+use super::binned_scoring::BinnedScorer;
+use super::dropout::{DropoutState, DroppedTree, values_of};
 use super::evaluation::{EvaluationMetric, EvaluationSet, EvaluationSets};
 use super::initial_model::{ScoreOrigin, bins_mismatch, compute_scores, target};
 use super::loss::{ClassTarget, LossTarget};
@@ -181,14 +182,13 @@ impl TreeLearner {
     fn keep(&mut self, trees: Vec<Tree>, dropped: &[DroppedTree]) -> Result<()> {
         if let Some(dropout_state) = &mut self.dropout_state {
             dropout_state.check_scores(&self.model, &trees)?;
-            dropout_state.record_trees(trees.iter());
+            dropout_state.record_trees(&trees);
         }
         if let Some(bias) = &mut self.bias {
             bias.keep(&mut self.model);
         }
         for DroppedTree { place, back, .. } in dropped {
-            let values: Vec<f64> = back.leaves().iter().map(|leaf| leaf.value).collect();
-            self.model.set_leaf_values(*place, &values)?;
+            self.model.set_leaf_values(*place, &values_of(back))?;
         }
         if self.class_target.is_some() {
             return self.model.push_classes(trees);
@@ -201,13 +201,12 @@ impl TreeLearner {
     /// the new trees.
     fn drop(&mut self, interrupt: &Interrupt) -> Result<(f64, Vec<DroppedTree>)> {
         let Some(dropout_state) = &self.dropout_state else { return Ok((1.0, Vec::new())) };
-        let drop: RoundDropout = dropout_state.round(self.model.num_rounds());
-        let dropped = dropout_state.dropped(&self.model, &drop);
+        let (weight, dropped) = dropout_state.dropped(&self.model);
         self.is_stale = true;
         for DroppedTree { at, place, out, .. } in &dropped {
             self.add((*at, *place), out, interrupt)?;
         }
-        Ok((drop.new, dropped))
+        Ok((weight, dropped))
     }
 
     /// Adds a tree to the scores of all documents, as tree `at` of a round. The tree at `place` of
@@ -239,7 +238,7 @@ impl TreeLearner {
             let alpha = self.alpha(&tree, interrupt)?;
             let tree = scaled_tree(&tree, self.plan.params.learning_rate * weight * alpha)?;
             let tree = match &self.dropout_state {
-                Some(dropout_state) => dropout_state.rounded(&tree),
+                Some(dropout_state) => dropout_state.times(&tree, 1.0),
                 None => tree,
             };
             let coded = BinnedTree::new(&tree, self.grower.sets(), self.dataset.binning());
@@ -322,7 +321,7 @@ impl TreeLearner {
             return Ok(None);
         }
         let gradients = &mut self.gradients[at][..];
-        let num_docs = self.bagging.draw(dataset, gradients, &*self.reducer, round)?;
+        let num_docs = self.bagging.draw(dataset, gradients, self.grower.reducer(), round)?;
         let gradients = &self.gradients[at];
         if num_docs == 0 {
             let leaf = Leaf { value: 0.0, cover: 0.0, docs: 0 };
@@ -357,17 +356,18 @@ impl TreeLearner {
         if tree.splits().is_empty() {
             return Ok(1.0);
         }
-        let evaluation_sets = step.set.and_then(|set| self.evaluation.scored(set));
-        let Some((dataset, scores)) = evaluation_sets else {
-            let scores = self.score_cache.scores();
-            let mut outputs = vec![0.0; scores.len()];
-            add_leaves(&self.grower, tree, &mut outputs);
-            return step.alpha(&self.dataset, scores, &outputs, interrupt);
+        let (dataset, scores, outputs) = match step.set.and_then(|set| self.evaluation.scored(set))
+        {
+            Some((dataset, scores)) => {
+                let scorer = BinnedScorer { dataset, interrupt };
+                (dataset, scores, scorer.outputs(tree, self.grower.sets())?)
+            }
+            None => {
+                let mut outputs = vec![0.0; self.dataset.num_docs()];
+                add_leaves(&self.grower, tree, &mut outputs);
+                (&*self.dataset, self.score_cache.scores(), outputs)
+            }
         };
-        let coded = BinnedTree::new(tree, self.grower.sets(), dataset.binning());
-        let coded = coded.ok_or_else(bins_mismatch)?;
-        let mut outputs = vec![0.0; scores.len()];
-        coded.add_to(dataset.matrix(), &mut outputs, interrupt)?;
         step.alpha(dataset, scores, &outputs, interrupt)
     }
 }
@@ -409,14 +409,25 @@ impl fmt::Debug for TreeLearner {
     }
 }
 
+/// The tree with other leaf values.
+pub(super) fn with_values(tree: &Tree, value: impl Fn((usize, &Leaf)) -> f64) -> Tree {
+    let leaves = tree.leaves().iter().enumerate();
+    let leaves = leaves.map(|(at, leaf)| Leaf { value: value((at, leaf)), ..leaf.clone() });
+    Tree::new(tree.splits().to_vec(), leaves.collect())
+}
+
 /// The tree with its leaf values multiplied by a rate, in the precision of model files.
 pub(super) fn scaled_tree(tree: &Tree, rate: f64) -> Result<Tree> {
-    let leaves = tree.leaves().iter();
-    let step = |leaf: &Leaf| Leaf { value: f64::from((rate * leaf.value) as f32), ..leaf.clone() };
-    let leaves: Vec<Leaf> = leaves.map(step).collect();
-    if leaves.iter().all(|leaf| leaf.value.is_finite()) {
-        return Ok(Tree::new(tree.splits().to_vec(), leaves));
+    let tree = with_values(tree, |(_, leaf)| f64::from((rate * leaf.value) as f32));
+    check_values(&tree, "set l2 or min_leaf_hess")?;
+    Ok(tree)
+}
+
+/// Returns an error for a leaf value that is not finite, with a hint.
+pub(super) fn check_values(tree: &Tree, hint: &str) -> Result<()> {
+    if tree.leaves().iter().all(|leaf| leaf.value.is_finite()) {
+        return Ok(());
     }
-    Err(Error::param("l2", "a leaf has no finite value: its hessians are too small")
-        .hint("set l2 or min_leaf_hess"))
+    let what = "a leaf has no finite value: its hessians are too small";
+    Err(Error::param("l2", what).hint(hint))
 }

@@ -7,8 +7,9 @@
 //!
 //! Cost: per pass and tree, a sweep and two routings of all documents.
 
+use super::binned_scoring::BinnedScorer;
 use super::exact_step::{check_bounds, judged};
-use super::initial_model::{bins_mismatch, check_features, is_plain, start_scores};
+use super::initial_model::{check_features, is_plain, start_scores};
 use super::trainer::scaled_tree;
 use crate::Interrupt;
 use crate::combine::{AlphaRange, JudgedQueries, SweepOptions, sweep, values};
@@ -16,7 +17,6 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::metric::Metric;
 use crate::model::{Model, Set, Tree};
-use crate::tree::BinnedTree;
 
 /// A relative rise below this is rounding.
 const LEAST_RISE: f64 = 1e-12;
@@ -123,11 +123,9 @@ impl ReweighJob<'_> {
     }
 
     fn add(&self, dataset: &Dataset, tree: usize, weight: f64, to: &mut [f64]) -> Result<()> {
-        self.interrupt.check()?;
         let (tree, sets) = self.trees[tree];
-        let tree = scaled_tree(tree, weight)?;
-        let coded = BinnedTree::new(&tree, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
-        coded.add_to(dataset.matrix(), to, self.interrupt)
+        let scorer = BinnedScorer { dataset, interrupt: self.interrupt };
+        scorer.add_tree(&scaled_tree(tree, weight)?, sets, to)
     }
 
     /// The scores of the whole model, from scratch.

@@ -34,19 +34,21 @@ impl<C: Communicator> FaultyCommunicator<C> {
         Self { inner, fault, at, calls: AtomicU64::new(0) }
     }
 
-    /// The fault of this collective, if it is the faulty one. Failures and delays happen here.
-    fn fault(&self) -> Result<Option<InjectedFault>> {
+    /// Whether this worker takes part in this collective. Its message is damaged here if it should be.
+    fn takes_part(&self, message: &mut [u8]) -> Result<bool> {
         if self.calls.fetch_add(1, Ordering::Relaxed) != self.at {
-            return Ok(None);
+            return Ok(true);
         }
         match self.fault {
-            InjectedFault::Fail => Err(Error::comm("comm.fault", "a fault on purpose")),
-            InjectedFault::Delay(time) => {
-                std::thread::sleep(time);
-                Ok(None)
+            InjectedFault::Fail => return Err(Error::comm("comm.fault", "a fault on purpose")),
+            InjectedFault::Delay(time) => std::thread::sleep(time),
+            InjectedFault::Drop => return Ok(false),
+            InjectedFault::Corrupt => {
+                let middle = message.len() / 2;
+                message.iter_mut().skip(middle).take(1).for_each(|byte| *byte ^= 4);
             }
-            fault => Ok(Some(fault)),
         }
+        Ok(true)
     }
 }
 
@@ -60,59 +62,21 @@ impl<C: Communicator> Communicator for FaultyCommunicator<C> {
     }
 
     fn sum_i64(&self, values: &mut [i64]) -> Result<()> {
-        match self.fault()? {
-            Some(InjectedFault::Drop) => return Ok(()),
-            Some(_) => {
-                let middle = values.len() / 2;
-                values.iter_mut().skip(middle).take(1).for_each(|value| *value ^= 1 << 17);
-            }
-            None => {}
-        }
-        self.inner.sum_i64(values)
+        let takes_part = self.takes_part(bytemuck::cast_slice_mut(values))?;
+        if takes_part { self.inner.sum_i64(values) } else { Ok(()) }
     }
 
     fn max_f64(&self, values: &mut [f64]) -> Result<()> {
-        match self.fault()? {
-            Some(InjectedFault::Drop) => return Ok(()),
-            Some(_) => values.iter_mut().take(1).for_each(|value| *value = 2.0 * *value + 1.0),
-            None => {}
-        }
-        self.inner.max_f64(values)
+        let takes_part = self.takes_part(bytemuck::cast_slice_mut(values))?;
+        if takes_part { self.inner.max_f64(values) } else { Ok(()) }
     }
 
     fn allgather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
-        match self.fault()? {
-            Some(InjectedFault::Drop) => Ok(vec![own.to_vec(); self.size()]),
-            Some(_) => {
-                let mut own = own.to_vec();
-                let middle = own.len() / 2;
-                own.iter_mut().skip(middle).take(1).for_each(|byte| *byte ^= 4);
-                self.inner.allgather(&own)
-            }
-            None => self.inner.allgather(own),
+        let mut own = own.to_vec();
+        if self.takes_part(&mut own)? {
+            self.inner.allgather(&own)
+        } else {
+            Ok(vec![own; self.size()])
         }
-    }
-
-    fn broadcast(&self, root: usize, bytes: &mut Vec<u8>) -> Result<()> {
-        match self.fault()? {
-            Some(InjectedFault::Drop) => return Ok(()),
-            Some(_) if root == self.rank() => {
-                let middle = bytes.len() / 2;
-                bytes.iter_mut().skip(middle).take(1).for_each(|byte| *byte ^= 4);
-            }
-            _ => {}
-        }
-        self.inner.broadcast(root, bytes)
-    }
-
-    fn barrier(&self) -> Result<()> {
-        match self.fault()? {
-            Some(InjectedFault::Drop) => Ok(()),
-            _ => self.inner.barrier(),
-        }
-    }
-
-    fn abort(&self, code: i32, message: &str) -> Result<()> {
-        self.inner.abort(code, message)
     }
 }

@@ -98,15 +98,9 @@ pub fn check_queries<T: AsRef<str>>(
     team: &WorkerGroup,
     queries: &NamedQueries<'_, T>,
 ) -> Result<()> {
-    let keys = queries.keys();
-    let mut most = [keys.as_ref().map_or(0, Vec::len) as f64];
-    let call = Collective::at_start("the number of queries");
-    team.max(
-        call,
-        keys.as_ref().map(|_| ()).map_err(|e| Error::data("query.ids", e.to_string())),
-        &mut most,
-    )?;
-    let mut keys = keys?;
+    let mut keys = team.agree(Collective::at_start("the ids of queries"), queries.keys())?;
+    let mut most = [keys.len() as f64];
+    team.max(Collective::at_start("the number of queries"), Ok(()), &mut most)?;
     keys.sort_unstable();
     let parts = (16 * most[0] as u64 * team.size() as u64).div_ceil(MOST_BYTES).max(1);
     let width = u64::MAX / parts;
@@ -118,12 +112,12 @@ pub fn check_queries<T: AsRef<str>>(
             keys.iter().filter(here).flat_map(|key| [key.id_hash, key.content]).collect();
         let call = Collective { what: "the ids of queries", round: part };
         let all = team.gather(call, Ok(bytemuck::cast_slice(&own).to_vec()))?;
-        let Some(clash) = clash(&all, queries.may_overlap) else { continue };
-        let own = keys.iter().find(|key| key.id_hash == clash.id_hash);
+        let Some([first, second]) = clash(&all, queries.may_overlap) else { continue };
+        let own = keys.iter().find(|key| key.id_hash == first.id_hash);
         let name = own.map_or("", |key| queries.ids[key.number].as_ref());
         let names = team.gather(Collective::at_start("a name"), Ok(name.as_bytes().to_vec()))?;
-        let name = String::from_utf8_lossy(&names[clash.ranks[0]]).into_owned();
-        return Err(split_query(&name, clash.ranks, queries.may_overlap));
+        let name = String::from_utf8_lossy(&names[first.rank]);
+        return Err(split_query(&name, [first.rank, second.rank], queries.may_overlap));
     }
     Ok(())
 }
@@ -145,14 +139,8 @@ struct WorkerQuery {
     content: u64,
 }
 
-/// A query that two workers have and must not.
-struct QueryClash {
-    id_hash: u64,
-    ranks: [usize; 2],
-}
-
-/// The first clash, by the hash of the id.
-fn clash(all: &[Vec<u8>], may_overlap: bool) -> Option<QueryClash> {
+/// The first query, by the hash of the id, that two workers have and must not.
+fn clash(all: &[Vec<u8>], may_overlap: bool) -> Option<[WorkerQuery; 2]> {
     let mut queries = Vec::new();
     for (rank, bytes) in all.iter().enumerate() {
         let words: Vec<u64> = words(bytes).collect();
@@ -160,11 +148,10 @@ fn clash(all: &[Vec<u8>], may_overlap: bool) -> Option<QueryClash> {
         queries.extend(words.chunks_exact(2).map(query));
     }
     queries.sort_unstable();
-    let clashes = |pair: &&[WorkerQuery]| {
-        pair[0].id_hash == pair[1].id_hash && !(may_overlap && pair[0].content == pair[1].content)
+    let clashes = |[one, other]: &[WorkerQuery; 2]| {
+        one.id_hash == other.id_hash && !(may_overlap && one.content == other.content)
     };
-    let pair = queries.windows(2).find(clashes)?;
-    Some(QueryClash { id_hash: pair[0].id_hash, ranks: [pair[0].rank, pair[1].rank] })
+    queries.windows(2).map(|pair| [pair[0], pair[1]]).find(clashes)
 }
 
 /// The error for a query that two workers have.

@@ -1,7 +1,7 @@
 //! A group of one worker.
 
 use super::Communicator;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// A single process: every collective returns at once.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,17 +26,5 @@ impl Communicator for SingleProcess {
 
     fn allgather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
         Ok(vec![own.to_vec()])
-    }
-
-    fn broadcast(&self, _root: usize, _bytes: &mut Vec<u8>) -> Result<()> {
-        Ok(())
-    }
-
-    fn barrier(&self) -> Result<()> {
-        Ok(())
-    }
-
-    fn abort(&self, _code: i32, message: &str) -> Result<()> {
-        Err(Error::comm("comm.aborted", message))
     }
 }

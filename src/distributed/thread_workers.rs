@@ -27,11 +27,10 @@ impl ThreadWorkers {
 
     /// The communicators of all workers.
     pub fn ranks(&self) -> Vec<ThreadCommunicator> {
-        let table = Arc::new(Exchange {
-            state: Mutex::new(ExchangeState::new(self.size)),
-            changed: Condvar::new(),
-            deadline: self.deadline,
-        });
+        let (brought, gone) = (vec![None; self.size], vec![false; self.size]);
+        let state = ExchangeState { brought, gone, ..ExchangeState::default() };
+        let (state, changed) = (Mutex::new(state), Condvar::new());
+        let table = Arc::new(Exchange { state, changed, deadline: self.deadline });
         (0..self.size)
             .map(|rank| ThreadCommunicator { rank, size: self.size, table: table.clone() })
             .collect()
@@ -75,7 +74,7 @@ struct Exchange {
 /// The operation, and the length of its buffer if all must agree on it.
 type Operation = (&'static str, Option<usize>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct ExchangeState {
     /// The number of completed collectives.
     number: u64,
@@ -85,38 +84,17 @@ struct ExchangeState {
     /// The number of workers that have not taken them yet.
     left: usize,
     gone: Vec<bool>,
-    /// Why no more collectives are possible.
-    broken: Option<(FailureKind, String)>,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum FailureKind {
-    Timeout,
-    Other(&'static str),
+    /// The error of all further collectives, and its text.
+    broken: Option<(fn(String) -> Error, String)>,
 }
 
 impl ExchangeState {
-    fn new(size: usize) -> Self {
-        Self {
-            number: 0,
-            brought: vec![None; size],
-            outcome: Arc::default(),
-            left: 0,
-            gone: vec![false; size],
-            broken: None,
-        }
-    }
-
     fn check(&self) -> Result<()> {
-        match &self.broken {
-            None => Ok(()),
-            Some((FailureKind::Timeout, what)) => Err(Error::comm_timeout(what)),
-            Some((FailureKind::Other(code), what)) => Err(Error::comm(code, what)),
-        }
+        self.broken.as_ref().map_or(Ok(()), |(error, what)| Err(error(what.clone())))
     }
 
-    fn breaks(&mut self, breach: FailureKind, what: String) {
-        self.broken.get_or_insert((breach, what));
+    fn breaks(&mut self, error: fn(String) -> Error, what: String) {
+        self.broken.get_or_insert((error, what));
     }
 
     /// Completes the collective if all workers are present.
@@ -132,7 +110,7 @@ impl ExchangeState {
             };
             let (first, other) = (described(kinds[0]), described(kinds[rank]));
             let what = format!("the ranks do not do the same: rank 0 {first}, rank {rank} {other}");
-            return self.breaks(FailureKind::Other("comm.order"), what);
+            return self.breaks(|what| Error::comm("comm.order", what), what);
         }
         let brought = self.brought.iter_mut().filter_map(Option::take);
         self.outcome = Arc::new(brought.map(|(_, bytes)| bytes).collect());
@@ -154,26 +132,23 @@ impl Exchange {
         let until = Instant::now() + self.deadline;
         while !done(&state) {
             state.check()?;
-            let absent = |state: &ExchangeState| -> Vec<usize> {
-                let brought = state.brought.iter().enumerate();
-                brought.filter(|(_, brought)| brought.is_none()).map(|(rank, _)| rank).collect()
-            };
-            if let Some(rank) = absent(&state).into_iter().find(|&rank| state.gone[rank]) {
-                let what = format!("rank {rank} has left");
-                state.breaks(FailureKind::Other("comm.gone"), what);
-                self.changed.notify_all();
-                continue;
-            }
+            let brought = state.brought.iter().enumerate();
+            let absent: Vec<usize> =
+                brought.filter(|(_, brought)| brought.is_none()).map(|(rank, _)| rank).collect();
             let now = Instant::now();
-            if now >= until {
-                let (seconds, absent) = (self.deadline.as_secs_f64(), absent(&state));
+            if let Some(&rank) = absent.iter().find(|&&rank| state.gone[rank]) {
+                let what = format!("rank {rank} has left");
+                state.breaks(|what| Error::comm("comm.gone", what), what);
+            } else if now >= until {
+                let seconds = self.deadline.as_secs_f64();
                 let what = format!("waited {seconds} s for ranks {absent:?}");
-                state.breaks(FailureKind::Timeout, what);
-                self.changed.notify_all();
+                state.breaks(Error::comm_timeout, what);
+            } else {
+                let waited = self.changed.wait_timeout(state, until - now);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
                 continue;
             }
-            let waited = self.changed.wait_timeout(state, until - now);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.changed.notify_all();
         }
         Ok(state)
     }
@@ -205,13 +180,11 @@ impl ThreadCommunicator {
     ) -> Result<()> {
         let bytes = bytemuck::cast_slice(values).to_vec();
         let all = self.exchange((operation, Some(values.len())), bytes)?;
-        let read = |bytes: &[u8], at: usize| {
-            let size = size_of::<T>();
-            bytemuck::pod_read_unaligned(&bytes[at * size..(at + 1) * size])
-        };
-        for (at, value) in values.iter_mut().enumerate() {
-            let of_ranks = all.iter().map(|bytes| read(bytes, at));
-            *value = of_ranks.reduce(&join).unwrap_or(*value);
+        for (rank, bytes) in all.iter().enumerate() {
+            let theirs = bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned);
+            for (value, theirs) in values.iter_mut().zip(theirs) {
+                *value = if rank == 0 { theirs } else { join(*value, theirs) };
+            }
         }
         Ok(())
     }
@@ -236,24 +209,6 @@ impl Communicator for ThreadCommunicator {
 
     fn allgather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
         Ok(self.exchange(("gathers", None), own.to_vec())?.to_vec())
-    }
-
-    fn broadcast(&self, root: usize, bytes: &mut Vec<u8>) -> Result<()> {
-        let own = if root == self.rank { std::mem::take(bytes) } else { Vec::new() };
-        bytes.clone_from(&self.exchange(("broadcasts", Some(root)), own)?[root]);
-        Ok(())
-    }
-
-    fn barrier(&self) -> Result<()> {
-        self.exchange(("waits for all", None), Vec::new()).map(|_| ())
-    }
-
-    fn abort(&self, _code: i32, message: &str) -> Result<()> {
-        let what = format!("rank {} has given up: {message}", self.rank);
-        let mut state = self.table.lock();
-        state.breaks(FailureKind::Other("comm.aborted"), what);
-        self.table.changed.notify_all();
-        state.check()
     }
 }
 

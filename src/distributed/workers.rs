@@ -3,8 +3,8 @@
 use super::{Communicator, SingleProcess};
 use crate::error::{Error, Result};
 use crate::hash;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The number of words that follow the values of a sum: the number of the collective, its purpose,
 /// the number of failed workers, and a checksum.
@@ -26,6 +26,16 @@ impl Collective {
     }
 }
 
+/// The collectives of a worker so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CollectiveCounts {
+    /// The number of collectives.
+    pub calls: u64,
+    /// The bytes of this worker's messages. The traffic is a multiple of that, depending on the
+    /// algorithm of the communicator.
+    pub bytes: u64,
+}
+
 /// A group of workers that exchange checked messages.
 ///
 /// The caller passes its own error, if it has one, to the next collective, which then fails on all
@@ -37,6 +47,9 @@ pub struct WorkerGroup(Arc<GroupState>);
 struct GroupState {
     comm: Box<dyn Communicator>,
     calls: AtomicU64,
+    bytes: AtomicU64,
+    /// The first error of this worker since the last collective.
+    pending: Mutex<Option<Error>>,
     /// Whether the workers may be out of step.
     is_broken: AtomicBool,
 }
@@ -65,8 +78,13 @@ impl Default for WorkerGroup {
 impl WorkerGroup {
     /// The workers that a communicator connects.
     pub fn new(comm: Box<dyn Communicator>) -> Self {
-        let (calls, is_broken) = (AtomicU64::new(0), AtomicBool::new(false));
-        Self(Arc::new(GroupState { comm, calls, is_broken }))
+        Self(Arc::new(GroupState {
+            comm,
+            calls: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            pending: Mutex::default(),
+            is_broken: AtomicBool::new(false),
+        }))
     }
 
     /// The rank of this worker, from 0.
@@ -84,16 +102,27 @@ impl WorkerGroup {
         self.size() == 1
     }
 
-    /// The underlying communicator, without checks.
-    pub fn communicator(&self) -> &dyn Communicator {
-        &*self.0.comm
+    /// The collectives of this worker so far.
+    pub fn counts(&self) -> CollectiveCounts {
+        let [calls, bytes] =
+            [&self.0.calls, &self.0.bytes].map(|count| count.load(Ordering::Relaxed));
+        CollectiveCounts { calls, bytes }
+    }
+
+    /// Keeps an error of this worker for the next collective, which returns it, on this worker as
+    /// it is, and on the others as that of a worker.
+    pub fn fail_later(&self, outcome: Result<()>) {
+        if let Err(error) = outcome {
+            self.pending().get_or_insert(error);
+        }
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Option<Error>> {
+        self.0.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All-reduce: replaces each value by the sum over all workers, modulo 2^64.
     pub fn sum(&self, call: Collective, own: Result<()>, values: &mut [u64]) -> Result<()> {
-        if self.is_alone() {
-            return own;
-        }
         let mut framed = values.to_vec();
         framed.resize(values.len() + FRAME, 0);
         self.sum_framed(call, own, &mut framed)?;
@@ -106,14 +135,15 @@ impl WorkerGroup {
     /// # Panics
     /// If there is no such space.
     pub fn sum_framed(&self, call: Collective, own: Result<()>, framed: &mut [u64]) -> Result<()> {
+        let own = self.outcome(own);
         if self.is_alone() {
             return own;
         }
-        let current = self.begin(call)?;
+        let current = self.begin(call, size_of_val(framed))?;
         let (values, frame) = framed.split_at_mut(framed.len() - FRAME);
         let (number, tag) = (current.number, current.tag(values.len()));
         frame.copy_from_slice(&[number, tag, u64::from(own.is_err()), total(values)]);
-        self.unbroken(self.0.comm.sum_u64(framed))?;
+        self.unbroken(self.0.comm.sum_i64(bytemuck::cast_slice_mut(framed)))?;
         let (values, frame) = framed.split_at(framed.len() - FRAME);
         let size = self.size() as u64;
         let as_mine = |own: u64| own.wrapping_mul(size);
@@ -128,10 +158,11 @@ impl WorkerGroup {
 
     /// All-reduce: replaces each value by the largest over all workers; none is NaN.
     pub fn max(&self, call: Collective, own: Result<()>, values: &mut [f64]) -> Result<()> {
+        let own = self.outcome(own);
         if self.is_alone() {
             return own;
         }
-        let current = self.begin(call)?;
+        let current = self.begin(call, size_of_val(values) + 24)?;
         // If a number and its negative both are the largest, all workers have it.
         let tag = (current.tag(values.len()) >> 12) as f64;
         let mut framed = values.to_vec();
@@ -153,15 +184,13 @@ impl WorkerGroup {
 
     /// All-gather: the bytes of each worker, by rank.
     pub fn gather(&self, call: Collective, own: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+        let own = self.outcome(own);
         if self.is_alone() {
             return own.map(|own| vec![own]);
         }
-        let current = self.begin(call)?;
-        let text = own.as_ref().err().map(ToString::to_string);
-        let payload = match (&own, &text) {
-            (Ok(own), _) => own,
-            (Err(_), text) => text.as_deref().unwrap_or_default().as_bytes(),
-        };
+        let text = own.as_ref().err().map(ToString::to_string).unwrap_or_default();
+        let payload = own.as_ref().map_or(text.as_bytes(), Vec::as_slice);
+        let current = self.begin(call, 8 * FRAME + payload.len())?;
         let frame = [current.number, current.tag(0), u64::from(own.is_err()), hash::bytes(payload)];
         let message = [bytemuck::cast_slice(&frame), payload].concat();
         let mut all = self.unbroken(self.0.comm.allgather(&message))?;
@@ -186,42 +215,14 @@ impl WorkerGroup {
         Ok(all)
     }
 
-    /// The bytes of worker 0.
-    pub fn of_first(&self, call: Collective, own: Result<Vec<u8>>) -> Result<Vec<u8>> {
-        if self.is_alone() {
-            return own;
-        }
-        let is_first = self.rank() == 0;
-        let (failed, mut bytes) = match own {
-            Ok(bytes) => (Ok(()), if is_first { bytes } else { Vec::new() }),
-            Err(error) => (Err(error), Vec::new()),
-        };
-        self.agree(call, failed)?;
-        let current = self.begin(call)?;
-        if is_first {
-            bytes.extend(hash::bytes(&bytes).to_le_bytes());
-        }
-        self.unbroken(self.0.comm.broadcast(0, &mut bytes))?;
-        let body = bytes.len().saturating_sub(8);
-        if bytes.len() < 8 || bytes[body..] != hash::bytes(&bytes[..body]).to_le_bytes() {
-            return Err(self.damaged(current));
-        }
-        bytes.truncate(body);
-        Ok(bytes)
-    }
-
     /// Returns the worker's own result if all workers have one, and an error otherwise.
     pub fn agree<T>(&self, call: Collective, own: Result<T>) -> Result<T> {
-        if self.is_alone() {
-            return own;
-        }
-        match own {
-            Ok(own) => self.sum(call, Ok(()), &mut []).map(|()| own),
-            Err(error) => match self.sum(call, Err(error), &mut []) {
-                Ok(()) => Err(Error::internal("a failure that nobody has heard of")),
-                Err(error) => Err(error),
-            },
-        }
+        let (value, outcome) = match own {
+            Ok(value) => (Some(value), Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        self.sum(call, outcome, &mut [])?;
+        value.ok_or_else(|| Error::internal("a failure that nobody has heard of"))
     }
 
     /// Returns an error unless a number is the same on all workers; `what` names it.
@@ -232,11 +233,18 @@ impl WorkerGroup {
         Err(Error::comm("comm.differ", format!("rank {rank} has another {what} than rank 0")))
     }
 
-    fn begin(&self, call: Collective) -> Result<PendingCollective> {
+    /// The outcome of this worker's steps since the last collective.
+    fn outcome<T>(&self, own: Result<T>) -> Result<T> {
+        self.pending().take().map_or(own, Err)
+    }
+
+    /// Begins a collective with a message of this many bytes.
+    fn begin(&self, call: Collective, bytes: usize) -> Result<PendingCollective> {
         if self.0.is_broken.load(Ordering::Relaxed) {
             let what = format!("{}: the ranks have lost each other before", call.what);
             return Err(Error::comm("comm.broken", what));
         }
+        self.0.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         Ok(PendingCollective { call, number: self.0.calls.fetch_add(1, Ordering::Relaxed) })
     }
 

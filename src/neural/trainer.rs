@@ -4,7 +4,7 @@
 use super::gradient_step::{Learner, StepBuffers, StepInput, inputs_of};
 use super::inputs::{choose_inputs, standardise};
 use super::loss::{NetLoss, NetObjective, grouping};
-use super::params::{Inputs, Optimiser, Params, Restarts, Schedule};
+use super::params::{Params, Restarts, Schedule};
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -16,12 +16,17 @@ use crate::rounds::{
     EarlyStopping, LearnedRound, RawEvaluationSet, RoundDriver, RoundLearner, RoundPlan,
     metric_means,
 };
+use crate::schema::Parameters;
 use crate::simd::Level;
 use rayon::prelude::*;
 
 /// Random streams of their own: other parts draw under the same seed.
 const WEIGHTS: u64 = u64::from_le_bytes(*b"netstart");
 const ORDER: u64 = u64::from_le_bytes(*b"netorder");
+
+/// The parameters that a model records as they were given.
+const NOTED: &[&str] =
+    &["learning_rate", "optimiser", "schedule", "batch_queries", "inputs", "weight_decay", "seed"];
 
 /// Docs that are scored by one task.
 const DOCS_A_TASK: usize = 1024;
@@ -309,31 +314,15 @@ fn draw_weights(net: &mut Net, seed: u64) {
     }
 }
 
+/// What a model records of its training.
 fn notes(params: &Params, epochs: usize) -> Vec<(&'static str, String)> {
-    let optimiser = match params.optimiser {
-        Optimiser::Sgd => "sgd",
-        Optimiser::Adam => "adam",
-    };
-    let schedule = match params.schedule {
-        Schedule::Constant => "constant",
-        Schedule::Linear => "linear",
-    };
-    let inputs = match params.inputs {
-        Inputs::Plain => "plain",
-        Inputs::Log => "log",
-        Inputs::Auto => "auto",
-    };
     let hidden: Vec<String> = params.hidden.iter().map(usize::to_string).collect();
-    vec![
+    let mut notes = vec![
         ("trainer", "net".to_owned()),
         ("hidden", hidden.join(" ")),
         ("epochs", epochs.to_string()),
-        ("learning_rate", params.learning_rate.to_string()),
-        ("optimiser", optimiser.to_owned()),
-        ("schedule", schedule.to_owned()),
-        ("batch_queries", params.batch_queries.to_string()),
-        ("inputs", inputs.to_owned()),
-        ("weight_decay", params.weight_decay.to_string()),
-        ("seed", params.seed.to_string()),
-    ]
+    ];
+    let others = params.values().into_iter().filter(|(name, _)| NOTED.contains(name));
+    notes.extend(others.map(|(name, value)| (name, value.noted())));
+    notes
 }

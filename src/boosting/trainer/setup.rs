@@ -21,17 +21,7 @@ use std::sync::Arc;
 impl BoostingTrainer {
     /// A trainer, after all checks that need no tree.
     pub fn new(dataset: Arc<Dataset>, plan: TrainingPlan, interrupt: &Interrupt) -> Result<Self> {
-        Self::with_reducer(dataset, plan, Box::new(LocalReducer), interrupt)
-    }
-
-    /// As [`new`](Self::new), for one of several workers that train the same model.
-    pub(crate) fn with_reducer(
-        dataset: Arc<Dataset>,
-        plan: TrainingPlan,
-        reducer: Box<dyn RoundReducer>,
-        interrupt: &Interrupt,
-    ) -> Result<Self> {
-        TreeLearner::unready(dataset, plan, reducer)?.driver(Vec::new(), interrupt)
+        Self::with_reducer(dataset, plan, None, Box::new(LocalReducer), interrupt)
     }
 
     /// Continues from a checkpoint of a training with the same data, plan and base model.
@@ -41,18 +31,20 @@ impl BoostingTrainer {
         checkpoint: Model,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        Self::resume_with_reducer(dataset, plan, checkpoint, Box::new(LocalReducer), interrupt)
+        Self::with_reducer(dataset, plan, Some(checkpoint), Box::new(LocalReducer), interrupt)
     }
 
-    /// As [`resume`](Self::resume), for one of several workers that train the same model.
-    pub(crate) fn resume_with_reducer(
+    /// The trainer of one of several workers that train the same model, from a checkpoint if there
+    /// is one.
+    pub(crate) fn with_reducer(
         dataset: Arc<Dataset>,
         plan: TrainingPlan,
-        checkpoint: Model,
+        checkpoint: Option<Model>,
         reducer: Box<dyn RoundReducer>,
         interrupt: &Interrupt,
     ) -> Result<Self> {
         let mut learner = TreeLearner::unready(dataset, plan, reducer)?;
+        let Some(checkpoint) = checkpoint else { return learner.driver(Vec::new(), interrupt) };
         let restored = learner.restore(checkpoint);
         let history = learner.reducer.agreed("the checkpoint", restored)?;
         let fingerprint = crate::hash::bytes(learner.model.to_text().as_bytes());
