@@ -17,9 +17,8 @@
 use super::BoostingParams;
 use super::binned_scoring::BinnedScorer;
 use super::initial_model::{InitialModel, ScoreOrigin, compute_scores, is_native_forest, is_plain};
-use super::notes::{lists_of_text, lists_to_text};
 use super::score_cache::ScoreCache;
-use super::trainer::with_values;
+use super::trainer::{lists_of_text, lists_to_text, with_values};
 use crate::Interrupt;
 use crate::data::Dataset;
 use crate::error::{Error, Result};

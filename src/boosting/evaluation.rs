@@ -9,7 +9,7 @@ use crate::metric::{Mean, Metric, evaluate, evaluate_rows, largest};
 use crate::model::Expectation;
 use crate::rounds::RoundPlan;
 use crate::tree::BinnedTree;
-use crate::{Convention, Grouping, Interrupt, Queries};
+use crate::{Grouping, Interrupt, Queries};
 use std::fmt;
 use std::sync::Arc;
 
@@ -40,12 +40,7 @@ impl EvaluationMetric {
     /// The same metric for labels up to `max`: a worker may not have the largest label.
     fn up_to(&self, max: f32) -> Result<Self> {
         match self {
-            Self::Metric(metric) if max > 0.0 => {
-                let convention = metric.convention().clone();
-                let max_label = convention.max_label.or(Some(max));
-                let known = metric.with_convention(&Convention { max_label, ..convention })?;
-                Ok(Self::Metric(known))
-            }
+            Self::Metric(metric) if max > 0.0 => metric.with_largest_label(max).map(Self::Metric),
             other => Ok(other.clone()),
         }
     }

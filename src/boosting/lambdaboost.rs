@@ -207,8 +207,8 @@ impl LambdaBoostLearner {
             .into_iter()
             .map(|set| ScoredDocs::new(set.data, &base, interrupt))
             .collect::<Result<_>>()?;
-        let weight = weights(&train);
-        let squares = train.sums(weight, |x| x * x, interrupt)?;
+        let weights = weights(&train.data);
+        let squares = train.sums(|doc| weights[doc], |x| x * x, interrupt)?;
         for (name, value) in &loss.notes {
             base.set_attribute(*name, value.clone());
         }
@@ -316,13 +316,10 @@ fn target(data: &RawDataset) -> Target<'_> {
 }
 
 /// The weight of each document: its query's times its own.
-fn weights(set: &ScoredDocs) -> impl Fn(usize) -> f64 + Sync + use<> {
-    let mut weights = vec![1.0; set.data.num_docs()];
-    for (query, docs) in set.data.queries().ranges().enumerate() {
-        let of_query = set.data.query_weight().map_or(1.0, |weights| weights[query]);
-        for doc in docs {
-            weights[doc] = of_query * set.data.row_weight().map_or(1.0, |weights| weights[doc]);
-        }
+fn weights(data: &RawDataset) -> Vec<f64> {
+    let mut weights = data.row_weight().map_or(vec![1.0; data.num_docs()], <[f64]>::to_vec);
+    for (docs, of_query) in data.queries().ranges().zip(data.query_weight().unwrap_or_default()) {
+        weights[docs].iter_mut().for_each(|weight| *weight *= of_query);
     }
-    move |doc| weights[doc]
+    weights
 }

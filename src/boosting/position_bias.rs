@@ -13,7 +13,7 @@
 //!
 //! Sums over documents are sums of integers, so neither threads nor the order of documents matter.
 
-use super::notes::{lists_of_text, lists_to_text, numbers_of_text, numbers_to_text};
+use super::trainer::{lists_of_text, lists_to_text, numbers_of_text, numbers_to_text};
 use super::{BoostingParams, StepRule};
 use crate::Gradient;
 use crate::data::Dataset;

@@ -1,14 +1,16 @@
 //! The trainer: each round computes gradients, grows trees, updates scores and evaluates metrics.
 
+mod checkpoint;
 mod setup;
+
+pub(super) use checkpoint::{lists_of_text, lists_to_text, numbers_of_text, numbers_to_text};
 
 use super::bagging::Bagging;
 use super::binned_scoring::BinnedScorer;
 use super::dropout::{DropoutState, DroppedTree, values_of};
 use super::evaluation::{EvaluationMetric, EvaluationSet, EvaluationSets};
 use super::initial_model::{ScoreOrigin, bins_mismatch, compute_scores, target};
-use super::loss::{ClassTarget, LossTarget};
-use super::notes::{self, CheckpointContext};
+use super::loss::ClassTarget;
 use super::position_bias::PositionBias;
 use super::reducer::{DataFacts, RoundReducer, SelectionDocs, fingerprint};
 use super::score_cache::ScoreCache;
@@ -144,38 +146,12 @@ impl BoostingTrainer {
     pub fn model(&self) -> &Model {
         &self.learner().model
     }
-
-    /// The model so far, with all that [`resume`](Self::resume) needs.
-    pub fn checkpoint(&self) -> Model {
-        self.learner().checkpoint(self.history())
-    }
 }
 
 impl TreeLearner {
     /// The number of rounds after those of the base model.
     fn num_learned(&self) -> usize {
         self.model.num_rounds() - self.num_before
-    }
-
-    fn checkpoint(&self, history: &[Vec<f64>]) -> Model {
-        let mut model = notes::checkpoint(&self.model, &self.context(), history);
-        if let Some(dropout_state) = &self.dropout_state {
-            model.set_attribute(notes::BIRTHS, dropout_state.to_text());
-        }
-        if let Some(bias) = &self.bias {
-            model.set_attribute(notes::BIASES, bias.to_text());
-        }
-        model
-    }
-
-    fn context(&self) -> CheckpointContext<'_> {
-        let Self { plan, evaluation, num_before, data_facts, .. } = self;
-        CheckpointContext {
-            fingerprints: &data_facts.fingerprints,
-            plan,
-            evaluation,
-            num_before: *num_before,
-        }
     }
 
     /// Adds the trees of a round to the model, and rescales the dropped ones.
@@ -292,26 +268,22 @@ impl TreeLearner {
     }
 
     fn ask_gradients(&mut self, interrupt: &Interrupt) -> Result<()> {
-        let target = target(&self.dataset);
-        match (&self.plan.loss.loss_target, &self.class_target) {
-            (LossTarget::Classes(..), Some(class_target)) => class_target.loss.gradients(
-                self.score_cache.margins(),
-                &mut self.gradients,
-                interrupt,
-            ),
-            (LossTarget::Scores(objective), _) => {
-                let (round, scores) = (self.round(), self.score_cache.scores());
-                let Some(bias) = &mut self.bias else {
-                    let state = State { round, scores };
-                    return objective.gradients(&target, state, &mut self.gradients[0], interrupt);
-                };
-                let state = State { round, scores: bias.shifted(scores) };
-                objective.gradients(&target, state, &mut self.gradients[0], interrupt)?;
-                bias.step(&self.gradients[0]);
-                Ok(())
-            }
-            (LossTarget::Classes(..), None) => Err(Error::internal("classes without a goal")),
+        if let Some(class_target) = &self.class_target {
+            let margins = self.score_cache.margins();
+            return class_target.loss.gradients(margins, &mut self.gradients, interrupt);
         }
+        let (round, scores) = (self.round(), self.score_cache.scores());
+        let scores = match &mut self.bias {
+            Some(bias) => bias.shifted(scores),
+            None => scores,
+        };
+        let (target, gradients) = (target(&self.dataset), &mut self.gradients[0]);
+        let objective = self.plan.loss.of_scores()?;
+        objective.gradients(&target, State { round, scores }, gradients, interrupt)?;
+        if let Some(bias) = &mut self.bias {
+            bias.step(gradients);
+        }
+        Ok(())
     }
 
     /// Grows tree `at` of this round, if this worker grows one.

@@ -74,32 +74,25 @@ pub fn reweigh(
     }
     let trees: Vec<(&Tree, &[Set])> = model.trees_with_sets().collect();
     let job = ReweighJob { trees: &trees, offset: model.intercept(), options, interrupt };
-    let mut best = vec![1.0; trees.len()];
-    let mut history = vec![job.value(dataset, &best)?];
-    let mut theirs = match held_out {
-        Some(set) => vec![job.value(set, &best)?],
-        None => Vec::new(),
-    };
-    let (mut chosen, mut highest) = (best.clone(), f64::NEG_INFINITY);
-    if let Some(&value) = theirs.last() {
-        highest = value;
-    }
+    let mut weights = vec![1.0; trees.len()];
+    let mut history = vec![job.value(dataset, &weights)?];
+    let theirs = held_out.map(|set| job.value(set, &weights)).transpose()?;
+    let mut theirs: Vec<f64> = theirs.into_iter().collect();
     for _ in 0..options.most_passes {
-        let weights = job.pass(dataset, &best)?;
-        let value = job.value(dataset, &weights)?;
+        let tried = job.pass(dataset, &weights)?;
+        let value = job.value(dataset, &tried)?;
         if !is_higher(value, history[history.len() - 1]) {
             break;
         }
-        best = weights;
         history.push(value);
-        let Some(set) = held_out else { continue };
-        theirs.push(job.value(set, &best)?);
-        if theirs[theirs.len() - 1] <= highest {
-            break;
+        if let Some(set) = held_out {
+            theirs.push(job.value(set, &tried)?);
+            if theirs[theirs.len() - 1] <= theirs[theirs.len() - 2] {
+                break;
+            }
         }
-        (chosen, highest) = (best.clone(), theirs[theirs.len() - 1]);
+        weights = tried;
     }
-    let weights = if held_out.is_some() { chosen } else { best };
     Ok(Reweighed { model: job.model(model, &weights)?, weights, history, held_out: theirs })
 }
 

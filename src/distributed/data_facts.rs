@@ -18,8 +18,7 @@ pub(super) fn of_parts(
 ) -> Result<(DataFacts, Vec<u64>)> {
     let sets: Vec<&Dataset> =
         std::iter::once(dataset).chain(evaluation.sets().map(|set| &*set.dataset)).collect();
-    let facts = sum_contents(group, &sets)?;
-    let sizes = sizes(group, dataset)?;
+    let (facts, sizes) = sum_contents(group, &sets)?;
     let max = |labels: &[f32]| f64::from(labels.iter().copied().fold(0.0, f32::max));
     let mut most: Vec<f64> = sets.iter().map(|set| max(set.labels())).collect();
     most.extend(sets.iter().map(|set| {
@@ -35,40 +34,31 @@ pub(super) fn of_parts(
     Ok((facts, sizes))
 }
 
-/// The facts that are sums over all workers.
-fn sum_contents(group: &WorkerGroup, sets: &[&Dataset]) -> Result<DataFacts> {
+/// The facts that are sums over all workers, and the number of documents of each worker.
+fn sum_contents(group: &WorkerGroup, sets: &[&Dataset]) -> Result<(DataFacts, Vec<u64>)> {
     let has_base = |set: &&Dataset| set.num_docs() > 0 && set.base_score().is_some();
     let mut words: Vec<u64> = sets.iter().flat_map(|set| set.content()).collect();
-    words.push(u64::from(sets[0].require_pairs().is_ok()));
     words.extend(sets.iter().map(|set| u64::from(has_base(set))));
     words.extend(sets.iter().map(|set| u64::from(set.base_score().is_none())));
+    words.push(u64::from(sets[0].require_pairs().is_ok()));
+    let own_size = |rank| if rank == group.rank() { sets[0].num_docs() as u64 } else { 0 };
+    words.extend((0..group.size()).map(own_size));
     group.sum(Collective::at_start("the content of the parts"), Ok(()), &mut words)?;
     let (content, rest) = words.split_at(2 * sets.len());
-    let (with, without) = rest[1..].split_at(sets.len());
+    let (with, rest) = rest.split_at(sets.len());
+    let (without, rest) = rest.split_at(sets.len());
+    let (has_pairs, sizes) = (rest[0] > 0, rest[1..].to_vec());
     if with.iter().zip(without).any(|(with, without)| *with > 0 && *without > 0) {
         let what = "some ranks have base scores, and others have none, or no docs";
         return Err(Error::data("base", what));
     }
-    let of_set =
-        |(set, content): (&&Dataset, &[u64])| set.fingerprint_with([content[0], content[1]]);
-    Ok(DataFacts {
-        fingerprints: sets.iter().zip(content.chunks_exact(2)).map(of_set).collect(),
-        has_pairs: rest[0] > 0,
-    })
-}
-
-/// The number of documents of each worker.
-fn sizes(group: &WorkerGroup, dataset: &Dataset) -> Result<Vec<u64>> {
-    let own = (dataset.num_docs() as u64).to_le_bytes().to_vec();
-    let sizes = group.gather(Collective::at_start("the number of docs"), Ok(own))?;
-    let sizes: Vec<u64> = sizes
-        .iter()
-        .map(|bytes| bytes.first_chunk().copied().map_or(0, u64::from_le_bytes))
-        .collect();
     if sizes.iter().all(|&size| size == 0) {
         return Err(Error::data("data.empty", "no rank has docs"));
     }
-    Ok(sizes)
+    let of_set =
+        |(set, content): (&&Dataset, &[u64])| set.fingerprint_with([content[0], content[1]]);
+    let fingerprints = sets.iter().zip(content.chunks_exact(2)).map(of_set).collect();
+    Ok((DataFacts { fingerprints, has_pairs }, sizes))
 }
 
 /// Returns an error for data and options that workers of this mode do not support.

@@ -9,9 +9,6 @@ use super::{Collective, WorkerGroup};
 use crate::error::{Error, Result};
 use crate::tree::{GrowOptions, SearchResult, SplitCandidate, SplitTest};
 
-/// The number of words of a search result.
-const WORDS: usize = 7;
-
 /// The best splits of two nodes over the columns of all workers.
 pub(super) fn best_splits(
     group: &WorkerGroup,
@@ -47,30 +44,20 @@ fn truncated() -> Error {
 }
 
 fn to_words(found: &SearchResult, sends_unsplittable: bool) -> Vec<u64> {
-    let mut words = Vec::with_capacity(WORDS);
     let unsplittable = if sends_unsplittable { &found.unsplittable[..] } else { &[] };
     let head = (unsplittable.len() as u64) << 1 | u64::from(found.best.is_some());
-    words.push(head);
-    if let Some(best) = &found.best {
+    let best = found.best.as_ref().map_or([0; 6], |best| {
         // Categorical features are not supported with shared features.
         let code = match best.test {
             SplitTest::UpTo(code) => code,
             SplitTest::In(_) => u8::MAX,
         };
         let position = u64::from(code) << 1 | u64::from(best.missing_left);
-        words.extend([
-            best.value.to_bits(),
-            best.score.to_bits(),
-            best.priority.to_bits(),
-            best.slot as u64,
-            position,
-            best.left,
-        ]);
-    } else {
-        words.extend([0; WORDS - 1]);
-    }
-    words.extend(unsplittable.iter().map(|&slot| slot as u64));
-    words
+        let [value, score, priority] = [best.value, best.score, best.priority].map(f64::to_bits);
+        [value, score, priority, best.slot as u64, position, best.left]
+    });
+    let unsplittable = unsplittable.iter().map(|&slot| slot as u64);
+    std::iter::once(head).chain(best).chain(unsplittable).collect()
 }
 
 fn of_words(words: &mut impl Iterator<Item = u64>) -> Option<SearchResult> {

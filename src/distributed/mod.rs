@@ -1,8 +1,7 @@
 //! Training of one model by several processes.
 //!
 //! The library opens no sockets and does not depend on MPI. It needs a [`Communicator`] with a few
-//! collective operations, which whoever starts the processes provides. [`SingleProcess`] is one
-//! process; [`ThreadWorkers`] runs workers as threads of one process, for tests;
+//! collective operations, which whoever starts the processes provides. [`ThreadWorkers`] runs workers as threads of one process, for tests;
 //! [`FaultyCommunicator`] wraps another. The Python extension has a communicator of call-backs, which
 //! `mpi4py` implements.
 //!
@@ -27,14 +26,12 @@ mod feature_parallel;
 mod global_binning;
 mod reducer;
 mod selection;
-mod single_process;
 mod thread_workers;
 mod training;
 mod workers;
 
 pub use faulty::{FaultyCommunicator, InjectedFault};
 pub use global_binning::{NamedQueries, check_queries, choose_global_bins, load_shard};
-pub use single_process::SingleProcess;
 pub use thread_workers::{ThreadCommunicator, ThreadWorkers};
 pub use training::{DistributedTraining, WorkerMode};
 pub use workers::{Collective, CollectiveCounts, FRAME, WorkerGroup};

@@ -1,11 +1,11 @@
 //! Workers as threads of one process, for tests without MPI.
 //!
-//! Each worker deposits its message, waits for all others, and takes a copy of all messages. Slow,
-//! and simple.
+//! Each worker sends its message to all, and waits for those of all. Slow, and simple.
 
 use super::Communicator;
 use crate::error::{Error, Result};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Runs workers as threads.
@@ -27,13 +27,22 @@ impl ThreadWorkers {
 
     /// The communicators of all workers.
     pub fn ranks(&self) -> Vec<ThreadCommunicator> {
-        let (brought, gone) = (vec![None; self.size], vec![false; self.size]);
-        let state = ExchangeState { brought, gone, ..ExchangeState::default() };
-        let (state, changed) = (Mutex::new(state), Condvar::new());
-        let table = Arc::new(Exchange { state, changed, deadline: self.deadline });
-        (0..self.size)
-            .map(|rank| ThreadCommunicator { rank, size: self.size, table: table.clone() })
-            .collect()
+        let worker = |rank| ThreadCommunicator {
+            rank,
+            deadline: self.deadline,
+            to_ranks: Vec::new(),
+            from_ranks: Mutex::default(),
+        };
+        let mut workers: Vec<_> = (0..self.size).map(worker).collect();
+        for from in 0..self.size {
+            for to in 0..self.size {
+                let (sender, receiver) = channel();
+                workers[from].to_ranks.push(sender);
+                let from_ranks = workers[to].from_ranks.get_mut();
+                from_ranks.unwrap_or_else(PoisonError::into_inner).push(receiver);
+            }
+        }
+        workers
     }
 
     /// Runs `work` for each worker in a thread of its own, and returns the results.
@@ -60,115 +69,58 @@ impl ThreadWorkers {
 #[derive(Debug)]
 pub struct ThreadCommunicator {
     rank: usize,
-    size: usize,
-    table: Arc<Exchange>,
-}
-
-#[derive(Debug)]
-struct Exchange {
-    state: Mutex<ExchangeState>,
-    changed: Condvar,
     deadline: Duration,
+    to_ranks: Vec<Sender<Message>>,
+    from_ranks: Mutex<Vec<Receiver<Message>>>,
 }
 
-/// The operation, and the length of its buffer if all must agree on it.
-type Operation = (&'static str, Option<usize>);
-
-#[derive(Debug, Default)]
-struct ExchangeState {
-    /// The number of completed collectives.
-    number: u64,
-    brought: Vec<Option<(Operation, Vec<u8>)>>,
-    /// The messages of the latest completed collective.
-    outcome: Arc<Vec<Vec<u8>>>,
-    /// The number of workers that have not taken them yet.
-    left: usize,
-    gone: Vec<bool>,
-    /// The error of all further collectives, and its text.
-    broken: Option<(fn(String) -> Error, String)>,
+/// What a worker brings to a collective.
+#[derive(Debug, Clone)]
+struct Message {
+    operation: &'static str,
+    /// The length of the buffer, if all must agree on it.
+    length: Option<usize>,
+    bytes: Vec<u8>,
 }
 
-impl ExchangeState {
-    fn check(&self) -> Result<()> {
-        self.broken.as_ref().map_or(Ok(()), |(error, what)| Err(error(what.clone())))
-    }
-
-    fn breaks(&mut self, error: fn(String) -> Error, what: String) {
-        self.broken.get_or_insert((error, what));
-    }
-
-    /// Completes the collective if all workers are present.
-    fn settle(&mut self) {
-        let kinds: Vec<Operation> = self.brought.iter().flatten().map(|(kind, _)| *kind).collect();
-        if kinds.len() < self.brought.len() {
-            return;
+impl Message {
+    fn described(&self) -> String {
+        match self.length {
+            Some(length) => format!("{} of {length}", self.operation),
+            None => self.operation.to_owned(),
         }
-        if let Some(rank) = kinds.iter().position(|kind| *kind != kinds[0]) {
-            let described = |(operation, length): Operation| match length {
-                Some(length) => format!("{operation} of {length}"),
-                None => operation.to_owned(),
-            };
-            let (first, other) = (described(kinds[0]), described(kinds[rank]));
-            let what = format!("the ranks do not do the same: rank 0 {first}, rank {rank} {other}");
-            return self.breaks(|what| Error::comm("comm.order", what), what);
-        }
-        let brought = self.brought.iter_mut().filter_map(Option::take);
-        self.outcome = Arc::new(brought.map(|(_, bytes)| bytes).collect());
-        (self.left, self.number) = (self.outcome.len(), self.number + 1);
-    }
-}
-
-impl Exchange {
-    fn lock(&self) -> MutexGuard<'_, ExchangeState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits until `done`, at most until the deadline.
-    fn wait<'a>(
-        &self,
-        mut state: MutexGuard<'a, ExchangeState>,
-        done: impl Fn(&ExchangeState) -> bool,
-    ) -> Result<MutexGuard<'a, ExchangeState>> {
-        let until = Instant::now() + self.deadline;
-        while !done(&state) {
-            state.check()?;
-            let brought = state.brought.iter().enumerate();
-            let absent: Vec<usize> =
-                brought.filter(|(_, brought)| brought.is_none()).map(|(rank, _)| rank).collect();
-            let now = Instant::now();
-            if let Some(&rank) = absent.iter().find(|&&rank| state.gone[rank]) {
-                let what = format!("rank {rank} has left");
-                state.breaks(|what| Error::comm("comm.gone", what), what);
-            } else if now >= until {
-                let seconds = self.deadline.as_secs_f64();
-                let what = format!("waited {seconds} s for ranks {absent:?}");
-                state.breaks(Error::comm_timeout, what);
-            } else {
-                let waited = self.changed.wait_timeout(state, until - now);
-                state = waited.unwrap_or_else(PoisonError::into_inner).0;
-                continue;
-            }
-            self.changed.notify_all();
-        }
-        Ok(state)
     }
 }
 
 impl ThreadCommunicator {
     /// The messages of all workers.
-    fn exchange(&self, kind: Operation, bytes: Vec<u8>) -> Result<Arc<Vec<Vec<u8>>>> {
-        let state = self.table.lock();
-        // All workers must have taken the latest messages first.
-        let mut state = self.table.wait(state, |state| state.left == 0)?;
-        state.check()?;
-        let number = state.number;
-        state.brought[self.rank] = Some((kind, bytes));
-        state.settle();
-        self.table.changed.notify_all();
-        let mut state = self.table.wait(state, |state| state.number > number)?;
-        state.left -= 1;
-        self.table.changed.notify_all();
-        Ok(state.outcome.clone())
+    fn exchange(&self, own: Message) -> Result<Vec<Vec<u8>>> {
+        let gone = |rank: usize| Error::comm("comm.gone", format!("rank {rank} has left"));
+        for (rank, to) in self.to_ranks.iter().enumerate() {
+            to.send(own.clone()).map_err(|_| gone(rank))?;
+        }
+        let until = Instant::now() + self.deadline;
+        let (mut all, mut absent) = (Vec::with_capacity(self.size()), Vec::new());
+        let from_ranks = self.from_ranks.lock().unwrap_or_else(PoisonError::into_inner);
+        for (rank, from) in from_ranks.iter().enumerate() {
+            match from.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(message) => all.push(message),
+                Err(RecvTimeoutError::Timeout) => absent.push(rank),
+                Err(RecvTimeoutError::Disconnected) => return Err(gone(rank)),
+            }
+        }
+        if !absent.is_empty() {
+            let seconds = self.deadline.as_secs_f64();
+            let what = format!("waited {seconds} s for ranks {absent:?}");
+            return Err(Error::comm_timeout(what));
+        }
+        let kind = |message: &Message| (message.operation, message.length);
+        if let Some(rank) = all.iter().position(|message| kind(message) != kind(&all[0])) {
+            let (first, other) = (all[0].described(), all[rank].described());
+            let what = format!("the ranks do not do the same: rank 0 {first}, rank {rank} {other}");
+            return Err(Error::comm("comm.order", what));
+        }
+        Ok(all.into_iter().map(|message| message.bytes).collect())
     }
 
     /// Reduces the buffers of all workers into this worker's.
@@ -179,7 +131,7 @@ impl ThreadCommunicator {
         join: impl Fn(T, T) -> T,
     ) -> Result<()> {
         let bytes = bytemuck::cast_slice(values).to_vec();
-        let all = self.exchange((operation, Some(values.len())), bytes)?;
+        let all = self.exchange(Message { operation, length: Some(values.len()), bytes })?;
         for (rank, bytes) in all.iter().enumerate() {
             let theirs = bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned);
             for (value, theirs) in values.iter_mut().zip(theirs) {
@@ -196,7 +148,7 @@ impl Communicator for ThreadCommunicator {
     }
 
     fn size(&self) -> usize {
-        self.size
+        self.to_ranks.len()
     }
 
     fn sum_i64(&self, values: &mut [i64]) -> Result<()> {
@@ -208,13 +160,6 @@ impl Communicator for ThreadCommunicator {
     }
 
     fn allgather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
-        Ok(self.exchange(("gathers", None), own.to_vec())?.to_vec())
-    }
-}
-
-impl Drop for ThreadCommunicator {
-    fn drop(&mut self) {
-        self.table.lock().gone[self.rank] = true;
-        self.table.changed.notify_all();
+        self.exchange(Message { operation: "gathers", length: None, bytes: own.to_vec() })
     }
 }

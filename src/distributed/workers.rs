@@ -1,6 +1,6 @@
 //! Collectives with checked messages.
 
-use super::{Communicator, SingleProcess};
+use super::Communicator;
 use crate::error::{Error, Result};
 use crate::hash;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,13 +39,14 @@ pub struct CollectiveCounts {
 /// A group of workers that exchange checked messages.
 ///
 /// The caller passes its own error, if it has one, to the next collective, which then fails on all
-/// workers. Clones refer to the same group.
-#[derive(Debug, Clone)]
+/// workers. Clones refer to the same group. The default is a group of one worker.
+#[derive(Debug, Clone, Default)]
 pub struct WorkerGroup(Arc<GroupState>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct GroupState {
-    comm: Box<dyn Communicator>,
+    /// `None` for a single worker.
+    comm: Option<Box<dyn Communicator>>,
     calls: AtomicU64,
     bytes: AtomicU64,
     /// The first error of this worker since the last collective.
@@ -56,12 +57,13 @@ struct GroupState {
 
 /// A collective in progress.
 #[derive(Debug, Clone, Copy)]
-struct PendingCollective {
+struct PendingCollective<'a> {
+    comm: &'a dyn Communicator,
     call: Collective,
     number: u64,
 }
 
-impl PendingCollective {
+impl PendingCollective<'_> {
     /// A hash of everything that must be the same on all workers.
     fn tag(self, length: usize) -> u64 {
         let parts = [self.number, self.call.round, length as u64];
@@ -69,32 +71,20 @@ impl PendingCollective {
     }
 }
 
-impl Default for WorkerGroup {
-    fn default() -> Self {
-        Self::new(Box::new(SingleProcess))
-    }
-}
-
 impl WorkerGroup {
     /// The workers that a communicator connects.
     pub fn new(comm: Box<dyn Communicator>) -> Self {
-        Self(Arc::new(GroupState {
-            comm,
-            calls: AtomicU64::new(0),
-            bytes: AtomicU64::new(0),
-            pending: Mutex::default(),
-            is_broken: AtomicBool::new(false),
-        }))
+        Self(Arc::new(GroupState { comm: Some(comm), ..GroupState::default() }))
     }
 
     /// The rank of this worker, from 0.
     pub fn rank(&self) -> usize {
-        self.0.comm.rank()
+        self.0.comm.as_ref().map_or(0, |comm| comm.rank())
     }
 
     /// The number of workers.
     pub fn size(&self) -> usize {
-        self.0.comm.size()
+        self.0.comm.as_ref().map_or(1, |comm| comm.size())
     }
 
     /// Whether this worker is the only one.
@@ -136,14 +126,11 @@ impl WorkerGroup {
     /// If there is no such space.
     pub fn sum_framed(&self, call: Collective, own: Result<()>, framed: &mut [u64]) -> Result<()> {
         let own = self.outcome(own);
-        if self.is_alone() {
-            return own;
-        }
-        let current = self.begin(call, size_of_val(framed))?;
+        let Some(current) = self.begin(call, size_of_val(framed))? else { return own };
         let (values, frame) = framed.split_at_mut(framed.len() - FRAME);
         let (number, tag) = (current.number, current.tag(values.len()));
         frame.copy_from_slice(&[number, tag, u64::from(own.is_err()), total(values)]);
-        self.unbroken(self.0.comm.sum_i64(bytemuck::cast_slice_mut(framed)))?;
+        self.unbroken(current.comm.sum_i64(bytemuck::cast_slice_mut(framed)))?;
         let (values, frame) = framed.split_at(framed.len() - FRAME);
         let size = self.size() as u64;
         let as_mine = |own: u64| own.wrapping_mul(size);
@@ -159,15 +146,12 @@ impl WorkerGroup {
     /// All-reduce: replaces each value by the largest over all workers; none is NaN.
     pub fn max(&self, call: Collective, own: Result<()>, values: &mut [f64]) -> Result<()> {
         let own = self.outcome(own);
-        if self.is_alone() {
-            return own;
-        }
-        let current = self.begin(call, size_of_val(values) + 24)?;
+        let Some(current) = self.begin(call, size_of_val(values) + 24)? else { return own };
         // If a number and its negative both are the largest, all workers have it.
         let tag = (current.tag(values.len()) >> 12) as f64;
         let mut framed = values.to_vec();
         framed.extend([tag, -tag, f64::from(u8::from(own.is_err()))]);
-        self.unbroken(self.0.comm.max_f64(&mut framed))?;
+        self.unbroken(current.comm.max_f64(&mut framed))?;
         let (largest, frame) = framed.split_at(values.len());
         if frame[..2] != [tag, -tag] {
             return Err(self.disagree(current));
@@ -185,15 +169,14 @@ impl WorkerGroup {
     /// All-gather: the bytes of each worker, by rank.
     pub fn gather(&self, call: Collective, own: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
         let own = self.outcome(own);
-        if self.is_alone() {
-            return own.map(|own| vec![own]);
-        }
         let text = own.as_ref().err().map(ToString::to_string).unwrap_or_default();
         let payload = own.as_ref().map_or(text.as_bytes(), Vec::as_slice);
-        let current = self.begin(call, 8 * FRAME + payload.len())?;
+        let Some(current) = self.begin(call, 8 * FRAME + payload.len())? else {
+            return own.map(|own| vec![own]);
+        };
         let frame = [current.number, current.tag(0), u64::from(own.is_err()), hash::bytes(payload)];
         let message = [bytemuck::cast_slice(&frame), payload].concat();
-        let mut all = self.unbroken(self.0.comm.allgather(&message))?;
+        let mut all = self.unbroken(current.comm.allgather(&message))?;
         let frames: Option<Vec<[u64; FRAME]>> = all.iter().map(|bytes| frame_of(bytes)).collect();
         let size = 8 * FRAME;
         let Some(frames) = frames.filter(|frames| frames.len() == self.size()) else {
@@ -238,14 +221,18 @@ impl WorkerGroup {
         self.pending().take().map_or(own, Err)
     }
 
-    /// Begins a collective with a message of this many bytes.
-    fn begin(&self, call: Collective, bytes: usize) -> Result<PendingCollective> {
+    /// Begins a collective with a message of this many bytes; `None` without other workers.
+    fn begin(&self, call: Collective, bytes: usize) -> Result<Option<PendingCollective<'_>>> {
+        let Some(comm) = self.0.comm.as_deref().filter(|comm| comm.size() > 1) else {
+            return Ok(None);
+        };
         if self.0.is_broken.load(Ordering::Relaxed) {
             let what = format!("{}: the ranks have lost each other before", call.what);
             return Err(Error::comm("comm.broken", what));
         }
         self.0.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        Ok(PendingCollective { call, number: self.0.calls.fetch_add(1, Ordering::Relaxed) })
+        let number = self.0.calls.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(PendingCollective { comm, call, number }))
     }
 
     fn unbroken<T>(&self, result: Result<T>) -> Result<T> {
@@ -256,11 +243,11 @@ impl WorkerGroup {
     }
 
     /// The error if workers are at different collectives, which all of them notice.
-    fn disagree(&self, current: PendingCollective) -> Error {
+    fn disagree(&self, current: PendingCollective<'_>) -> Error {
         self.0.is_broken.store(true, Ordering::Relaxed);
-        let PendingCollective { call, number } = current;
+        let PendingCollective { call, number, .. } = current;
         let own = format!("{} in round {} (call {number})", call.what, call.round);
-        let all = self.0.comm.allgather(own.as_bytes()).unwrap_or_default();
+        let all = current.comm.allgather(own.as_bytes()).unwrap_or_default();
         let state = |(rank, text): (usize, &Vec<u8>)| {
             format!("rank {rank} at {}", String::from_utf8_lossy(text))
         };
@@ -270,9 +257,9 @@ impl WorkerGroup {
     }
 
     /// The error of the worker that has failed.
-    fn failure_of(&self, current: PendingCollective, own: Result<()>) -> Error {
+    fn failure_of(&self, current: PendingCollective<'_>, own: Result<()>) -> Error {
         let text = own.as_ref().err().map(ToString::to_string).unwrap_or_default();
-        let all = self.unbroken(self.0.comm.allgather(text.as_bytes())).unwrap_or_default();
+        let all = self.unbroken(current.comm.allgather(text.as_bytes())).unwrap_or_default();
         match (own, all.iter().position(|text| !text.is_empty())) {
             (Err(error), _) => error,
             (_, Some(rank)) => of_rank(rank, &String::from_utf8_lossy(&all[rank])),
@@ -280,7 +267,7 @@ impl WorkerGroup {
         }
     }
 
-    fn damaged(&self, current: PendingCollective) -> Error {
+    fn damaged(&self, current: PendingCollective<'_>) -> Error {
         self.0.is_broken.store(true, Ordering::Relaxed);
         let Collective { what, round } = current.call;
         Error::comm("comm.damaged", format!("{what} in round {round}: a message was damaged"))

@@ -10,6 +10,7 @@ use crate::objective::{
     Target,
 };
 use crate::{Grouping, Queries};
+use std::ops::Range;
 
 /// The options of a loss that a net records.
 const NOTED: &[&str] = &["objective", "pairs_to", "sigma", "augment", "objective_metric"];
@@ -122,9 +123,8 @@ impl NetObjective {
     /// The queries that can have a gradient; the others are skipped.
     pub(super) fn trainable_queries(&self, data: &RawDataset) -> Vec<u32> {
         let labels = data.labels();
-        let mixed =
-            |docs: std::ops::Range<usize>| labels[docs].windows(2).any(|pair| pair[0] != pair[1]);
-        let is_trainable = |(query, docs): (usize, std::ops::Range<usize>)| match self {
+        let mixed = |docs: Range<usize>| labels[docs].windows(2).any(|pair| pair[0] != pair[1]);
+        let is_trainable = |(query, docs): (usize, Range<usize>)| match self {
             Self::Objective(objective) => !objective.needs_pairs() || mixed(docs),
             Self::Preferences(objective) => !objective.of_query(query).is_empty(),
         };
@@ -180,6 +180,11 @@ impl QueryBatch {
         }
         self.queries.clear();
         self.queries.extend_from_slice(queries);
+    }
+
+    /// The docs of a query of the batch.
+    pub(super) fn docs(&self, at: usize) -> Range<usize> {
+        self.offsets[at]..self.offsets[at + 1]
     }
 
     /// The number of docs.

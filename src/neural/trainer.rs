@@ -147,16 +147,9 @@ impl NetTrainer {
 impl RoundLearner for NetLearner {
     fn learn_round(&mut self, interrupt: &Interrupt) -> Result<Option<LearnedRound>> {
         let before = self.state.clone();
-        match self.epoch(interrupt) {
-            Ok(values) => {
-                self.before = Some(before);
-                Ok(Some(LearnedRound { values, num_leaves: 0 }))
-            }
-            Err(error) => {
-                self.state = before;
-                Err(error)
-            }
-        }
+        let values = self.epoch(interrupt).inspect_err(|_| self.state = before.clone())?;
+        self.before = Some(before);
+        Ok(Some(LearnedRound { values, num_leaves: 0 }))
     }
 
     fn undo_round(&mut self) -> Result<()> {

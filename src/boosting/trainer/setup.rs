@@ -4,12 +4,11 @@ use super::super::bagging::Bagging;
 use super::super::dropout::DropoutState;
 use super::super::evaluation::EvaluationSets;
 use super::super::initial_model::InitialModel;
-use super::super::notes;
 use super::super::position_bias::PositionBias;
 use super::super::reducer::{DataFacts, RoundReducer};
 use super::super::score_cache::ScoreCache;
 use super::super::{ExactStep, StepRule};
-use super::{BoostingTrainer, TrainingPlan, TreeLearner, table};
+use super::{BoostingTrainer, TrainingPlan, TreeLearner, checkpoint, table};
 use crate::data::Dataset;
 use crate::error::{Error, Result, room_for};
 use crate::model::Model;
@@ -100,7 +99,7 @@ impl TreeLearner {
             DropoutState::new(&plan.params, &mut start, trees_a_round, &dataset, !needs_pairs)?;
         let InitialModel { mut model, origin } = start;
         let bias = PositionBias::new(&plan.params, class_target.is_none(), &dataset, &mut model)?;
-        notes::write_params(&mut model, &plan);
+        checkpoint::write_params(&mut model, &plan);
         for (&feature, names) in dataset.binning().category_names() {
             model.set_category_names(feature, names);
         }
@@ -131,25 +130,6 @@ impl TreeLearner {
         let rounds = self.evaluation.round_plan(&self.plan);
         rounds.check_values(&self.values(0, interrupt)?)?;
         Ok(RoundDriver::of(self, rounds, history))
-    }
-
-    /// Takes the model of a checkpoint; returns its history.
-    fn restore(&mut self, checkpoint: Model) -> Result<Vec<Vec<f64>>> {
-        let note = |name| checkpoint.attributes().get(name).cloned().unwrap_or_default();
-        let (initial_values, biases) = (note(notes::BIRTHS), note(notes::BIASES));
-        let (model, history) = notes::restore(checkpoint, &self.context())?;
-        self.model = model;
-        if let Some(dropout_state) = &mut self.dropout_state
-            && !dropout_state.restore(&initial_values, &self.model)
-        {
-            return Err(notes::damaged());
-        }
-        if let Some(bias) = &mut self.bias
-            && !bias.restore(&biases, history.len())
-        {
-            return Err(notes::damaged());
-        }
-        Ok(history)
     }
 }
 
