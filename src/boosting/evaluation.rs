@@ -64,14 +64,13 @@ pub struct EvaluationSet {
     pub dataset: Arc<Dataset>,
 }
 
-/// The evaluation sets with their scores, and the metrics.
+/// The training set and the evaluation sets with their scores, and the metrics.
 #[derive(Debug)]
 pub(crate) struct EvaluationSets {
+    train: ScoredSet,
+    train_cache: ScoreCache,
     sets: Vec<ScoredSet>,
     metrics: Vec<EvaluationMetric>,
-    /// The metric that selects between trees of several workers, and the largest query weight over
-    /// all workers.
-    selecting: Option<(EvaluationMetric, f64)>,
 }
 
 #[derive(Debug)]
@@ -81,7 +80,7 @@ struct ScoredSet {
     metrics: Vec<EvaluationMetric>,
     /// The largest query weight over all workers.
     largest: f64,
-    /// `None` for the training set, whose scores the trainer has.
+    /// `None` for the training set, which has a cache of its own.
     score_cache: Option<ScoreCache>,
 }
 
@@ -106,7 +105,13 @@ impl EvaluationSets {
             score_cache: (!Arc::ptr_eq(&set.dataset, train)).then(ScoreCache::default),
             set,
         };
-        Ok(Self { sets: sets.into_iter().map(scored).collect(), metrics, selecting: None })
+        let train = EvaluationSet { name: String::new(), dataset: train.clone() };
+        Ok(Self {
+            train: scored(train),
+            train_cache: ScoreCache::default(),
+            sets: sets.into_iter().map(scored).collect(),
+            metrics,
+        })
     }
 
     /// When training ends, and the names of its values.
@@ -146,7 +151,28 @@ impl EvaluationSets {
         Some((&set.dataset, score_cache.as_ref()?.scores()))
     }
 
-    /// The data sets.
+    /// The training set.
+    pub(crate) fn train(&self) -> &Dataset {
+        &self.train.set.dataset
+    }
+
+    /// The scores of the training set.
+    pub(super) fn train_cache(&self) -> &ScoreCache {
+        &self.train_cache
+    }
+
+    /// The scores of the training set, to be changed.
+    pub(super) fn train_cache_mut(&mut self) -> &mut ScoreCache {
+        &mut self.train_cache
+    }
+
+    /// The training set, and the data of each evaluation set.
+    pub(crate) fn datasets(&self) -> Vec<&Dataset> {
+        let sets = self.sets().map(|set| &*set.dataset);
+        std::iter::once(self.train()).chain(sets).collect()
+    }
+
+    /// The evaluation sets.
     pub(crate) fn sets(&self) -> impl Iterator<Item = &EvaluationSet> {
         self.sets.iter().map(|set| &set.set)
     }
@@ -156,13 +182,14 @@ impl EvaluationSets {
         self.sets.iter().any(|set| set.score_cache.is_none())
     }
 
-    /// All sets but the training set, with their scores.
+    /// The training set, and all others, with their scores.
     fn caches(&mut self) -> impl Iterator<Item = (&Dataset, &mut ScoreCache)> {
-        let sets = self.sets.iter_mut();
-        sets.filter_map(|set| Some((&*set.set.dataset, set.score_cache.as_mut()?)))
+        let others = self.sets.iter_mut();
+        let others = others.filter_map(|set| Some((&*set.set.dataset, set.score_cache.as_mut()?)));
+        std::iter::once((&*self.train.set.dataset, &mut self.train_cache)).chain(others)
     }
 
-    /// Computes the scores of all sets but the training set.
+    /// Computes all scores.
     pub(super) fn start(&mut self, of: impl Fn(&Dataset) -> Result<ScoreCache>) -> Result<()> {
         for (dataset, cache) in self.caches() {
             *cache = of(dataset)?;
@@ -170,14 +197,15 @@ impl EvaluationSets {
         Ok(())
     }
 
-    /// Adds tree `at` of a round to the scores of all sets but the training set.
+    /// Adds tree `at` of a round to all scores, or to all but those of the training set.
     pub(super) fn add(
         &mut self,
         at: usize,
         tree: &BinnedTree,
+        with_train: bool,
         interrupt: &Interrupt,
     ) -> Result<()> {
-        self.caches().try_for_each(|(dataset, cache)| {
+        self.caches().skip(usize::from(!with_train)).try_for_each(|(dataset, cache)| {
             tree.add_to(dataset.matrix(), cache.sums(at), interrupt)
         })
     }
@@ -190,7 +218,6 @@ impl EvaluationSets {
     /// The mean of each metric on each set, set by set, over the documents of all workers.
     pub(super) fn values(
         &self,
-        train_scores: &[f64],
         reducer: &dyn RoundReducer,
         round: usize,
         interrupt: &Interrupt,
@@ -198,7 +225,7 @@ impl EvaluationSets {
         let mut words = Vec::with_capacity(self.num_values() * Mean::WORDS);
         let outcome =
             self.sets.iter().try_for_each(|ScoredSet { set, metrics, largest, score_cache }| {
-                let scores = score_cache.as_ref().map_or(train_scores, ScoreCache::scores);
+                let scores = score_cache.as_ref().unwrap_or(&self.train_cache).scores();
                 words.extend(metric_words(&set.dataset, metrics, *largest, scores, interrupt)?);
                 Ok(())
             });
@@ -209,25 +236,19 @@ impl EvaluationSets {
     }
 
     /// The first metric on the training set with these scores, as words to be summed over workers.
-    pub(super) fn words_of(
-        &self,
-        dataset: &Dataset,
-        scores: &[f64],
-        interrupt: &Interrupt,
-    ) -> Result<Vec<u64>> {
-        let Some((metric, largest)) = &self.selecting else {
+    pub(super) fn words_of(&self, scores: &[f64], interrupt: &Interrupt) -> Result<Vec<u64>> {
+        let ScoredSet { set, metrics, largest, .. } = &self.train;
+        let Some(first) = metrics.get(..1) else {
             return Err(Error::internal("trees are selected without a metric"));
         };
-        metric_words(dataset, std::slice::from_ref(metric), *largest, scores, interrupt)
+        metric_words(&set.dataset, first, *largest, scores, interrupt)
     }
 
     /// Takes the largest label and query weight of the training set and of each set over all
     /// workers.
     pub(crate) fn settle_scales(&mut self, max_labels: &[f32], largest: &[f64]) -> Result<()> {
-        let first = self.metrics.first().map(|metric| metric.up_to(max_labels[0])).transpose()?;
-        self.selecting = first.map(|metric| (metric, largest[0]));
-        let scales = max_labels.iter().zip(largest).skip(1);
-        for (set, (&max, &largest)) in self.sets.iter_mut().zip(scales) {
+        let sets = std::iter::once(&mut self.train).chain(&mut self.sets);
+        for (set, (&max, &largest)) in sets.zip(max_labels.iter().zip(largest)) {
             set.metrics =
                 self.metrics.iter().map(|metric| metric.up_to(max)).collect::<Result<_>>()?;
             set.largest = largest;

@@ -2,8 +2,8 @@
 
 use super::BaseModel;
 use super::binned_scoring::{BinnedScorer, can_score};
-use super::evaluation::EvaluationSet;
-use super::loss::{ClassTarget, LossTarget};
+use super::evaluation::EvaluationSets;
+use super::loss::ClassTarget;
 use super::score_cache::ScoreCache;
 use super::trainer::TrainingPlan;
 use crate::Interrupt;
@@ -31,29 +31,27 @@ pub(super) enum ScoreOrigin {
 }
 
 impl InitialModel {
-    pub(super) fn new<'a>(
+    pub(super) fn new(
         plan: &TrainingPlan,
         class_target: Option<&ClassTarget>,
-        dataset: &Dataset,
-        sets: impl Iterator<Item = &'a EvaluationSet>,
+        evaluation: &EvaluationSets,
     ) -> Result<Self> {
-        let all: Vec<&Dataset> =
-            std::iter::once(dataset).chain(sets.map(|set| &*set.dataset)).collect();
+        let (dataset, all) = (evaluation.train(), evaluation.datasets());
+        let is_scored = all.iter().all(|dataset| dataset.base_score().is_some());
+        let any_scored = all.iter().any(|dataset| dataset.base_score().is_some());
         let origin = ScoreOrigin::Model;
-        if let Some(BaseModel { model, .. }) = &plan.base
-            && model.num_features() != dataset.num_features()
-        {
-            return Err(Error::data("features", "the base has another number of features")
-                .got(model.num_features())
-                .expected(dataset.num_features()));
-        }
-        if let Some(base) = &plan.base {
-            base.model.check_base()?;
-            check_categories(&base.model, dataset)?;
-            check_ranks(&base.model, dataset)?;
+        if let Some(BaseModel { model, .. }) = &plan.base {
+            if model.num_features() != dataset.num_features() {
+                return Err(Error::data("features", "the base has another number of features")
+                    .got(model.num_features())
+                    .expected(dataset.num_features()));
+            }
+            model.check_base()?;
+            check_categories(model, dataset)?;
+            check_ranks(model, dataset)?;
         }
         if let Some(class_target) = class_target {
-            if all.iter().any(|dataset| dataset.base_score().is_some()) {
+            if any_scored {
                 let what = "classes have no base scores: a score cannot be told from margins";
                 return Err(Error::data("base", what).hint("make the datasets without base scores"));
             }
@@ -62,17 +60,14 @@ impl InitialModel {
         }
         let Some(base) = &plan.base else {
             let mut model = empty(dataset)?;
-            if let (None, LossTarget::Scores(objective)) =
-                (dataset.base_score(), &plan.loss.loss_target)
-            {
+            if dataset.base_score().is_none() {
+                let objective = plan.loss.of_scores()?;
                 let start = plan.loss.start;
                 model.set_intercept(start.unwrap_or_else(|| objective.start(&target(dataset))))?;
             }
             return Ok(Self { model, origin });
         };
         let model = base.model.clone();
-        let is_scored = all.iter().all(|dataset| dataset.base_score().is_some());
-        let any_scored = all.iter().any(|dataset| dataset.base_score().is_some());
         // Base scores that accompany a sum of trees are those it was trained on; with any other
         // model they are its own scores.
         let can_follow = !base.is_scored && (is_plain(&model) || !any_scored);

@@ -198,10 +198,11 @@ impl LambdaBoostTrainer {
 impl LambdaBoostLearner {
     fn new(data: RawDataset, plan: LambdaBoostPlan, interrupt: &Interrupt) -> Result<Self> {
         let LambdaBoostPlan { learning_rate, loss, evaluation_sets, metrics, base, .. } = plan;
-        let mut base = match base {
-            Some(base) => base,
-            None => start(&loss, &data)?,
-        };
+        let is_new = base.is_none();
+        let mut base = base.unwrap_or_else(|| Model::new(data.num_features()));
+        if is_new {
+            base.set_intercept(loss.of_scores()?.start(&target(&data)))?;
+        }
         let train = ScoredDocs::new(data, &base, interrupt)?;
         let evaluation_sets = evaluation_sets
             .into_iter()
@@ -230,13 +231,11 @@ impl LambdaBoostLearner {
 
     /// The feature with the largest reduction, and its coefficient.
     fn fit(&self, products: &[f64]) -> Option<(u32, f64)> {
-        let mut found = None;
-        let mut most = 0.0;
+        let (mut found, mut most) = (None, 0.0);
         for (feature, (&product, &square)) in products.iter().zip(&self.squares).enumerate() {
             let reduction = if square > 0.0 { product * product / square } else { 0.0 };
             if reduction > most && (product / square).is_finite() {
-                most = reduction;
-                found = Some((feature as u32, product / square));
+                (found, most) = (Some((feature as u32, product / square)), reduction);
             }
         }
         found
@@ -261,12 +260,10 @@ impl RoundLearner for LambdaBoostLearner {
             return Ok(None);
         };
         let step = (feature, self.learning_rate * coefficient);
-        let mut moved = Vec::with_capacity(self.evaluation_sets.len());
+        let moved: Vec<Vec<f64>> = self.evaluation_sets.iter().map(|set| set.moved(step)).collect();
         let mut values = Vec::new();
-        for set in &self.evaluation_sets {
-            let scores = set.moved(step);
-            values.extend(metric_means(&set.data, &self.metrics, &scores, interrupt)?);
-            moved.push(scores);
+        for (set, scores) in self.evaluation_sets.iter().zip(&moved) {
+            values.extend(metric_means(&set.data, &self.metrics, scores, interrupt)?);
         }
         self.train.scores = self.train.moved(step);
         for (set, scores) in self.evaluation_sets.iter_mut().zip(moved) {
@@ -296,13 +293,6 @@ impl RoundLearner for LambdaBoostLearner {
     fn is_exhausted(&self) -> bool {
         self.is_spent
     }
-}
-
-/// A model without features, with the intercept of the loss.
-fn start(loss: &TrainingLoss, data: &RawDataset) -> Result<Model> {
-    let mut model = Model::new(data.num_features());
-    model.set_intercept(loss.of_scores()?.start(&target(data)))?;
-    Ok(model)
 }
 
 fn target(data: &RawDataset) -> Target<'_> {

@@ -107,14 +107,14 @@ impl PositionBias {
             2f64.powi(30 - f64::from(most.max(f32::MIN_POSITIVE)).log2().ceil() as i32)
         };
         let scales = [most(|g| g.grad), most(|g| g.hess)];
-        let global_data = |value: f32, scale: f64| (f64::from(value) * scale).round() as i64;
+        let whole = |value: f32, scale: f64| (f64::from(value) * scale).round() as i64;
         let tasks = gradients.par_chunks(DOCS_A_TASK).zip(self.position.par_chunks(DOCS_A_TASK));
         let none = || vec![[0i64; 2]; values.len()];
         let sums = tasks.map(|(gradients, position)| {
             let mut sums = none();
             for (gradient, &at) in gradients.iter().zip(position) {
-                sums[at as usize][0] += global_data(gradient.grad, scales[0]);
-                sums[at as usize][1] += global_data(gradient.hess, scales[1]);
+                sums[at as usize][0] += whole(gradient.grad, scales[0]);
+                sums[at as usize][1] += whole(gradient.hess, scales[1]);
             }
             sums
         });

@@ -13,7 +13,6 @@ use super::initial_model::{ScoreOrigin, bins_mismatch, compute_scores, target};
 use super::loss::ClassTarget;
 use super::position_bias::PositionBias;
 use super::reducer::{DataFacts, RoundReducer, SelectionDocs, fingerprint};
-use super::score_cache::ScoreCache;
 use super::{BoostingParams, EarlyStopping, StepRule, TrainingLoss, no_split};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -82,7 +81,6 @@ pub struct TreeLearner {
     /// The number of rounds of the base model.
     num_before: usize,
     origin: ScoreOrigin,
-    score_cache: ScoreCache,
     /// For each tree of a round, the gradients of all documents.
     gradients: Vec<Vec<Gradient>>,
     /// Whether the cached scores differ from those of the model.
@@ -196,8 +194,7 @@ impl TreeLearner {
         let sets = self.model.trees_with_sets().nth(place).map_or(&[][..], |(_, sets)| sets);
         let coded =
             BinnedTree::new(tree, sets, self.dataset.binning()).ok_or_else(bins_mismatch)?;
-        coded.add_to(self.dataset.matrix(), self.score_cache.sums(at), interrupt)?;
-        self.evaluation.add(at, &coded, interrupt)
+        self.evaluation.add(at, &coded, true, interrupt)
     }
 
     /// Grows the trees of a round, scaled by the learning rate, and adds them to all scores. Also
@@ -220,12 +217,11 @@ impl TreeLearner {
             let coded = BinnedTree::new(&tree, self.grower.sets(), self.dataset.binning());
             let coded = coded.ok_or_else(|| Error::internal("a split outside of the bins"))?;
             self.is_stale = true;
-            if self.reducer.selects_trees() {
-                coded.add_to(self.dataset.matrix(), self.score_cache.sums(at), interrupt)?;
-            } else {
-                add_leaves(&self.grower, &tree, self.score_cache.sums(at));
+            let is_selected = self.reducer.selects_trees();
+            if !is_selected {
+                add_leaves(&self.grower, &tree, self.evaluation.train_cache_mut().sums(at));
             }
-            self.evaluation.add(at, &coded, interrupt)?;
+            self.evaluation.add(at, &coded, is_selected, interrupt)?;
             self.reducer.same("tree", self.round(), fingerprint(&tree))?;
             trees.push(tree);
         }
@@ -238,7 +234,6 @@ impl TreeLearner {
             self.add((*at, *place), back, interrupt)?;
         }
         if let Some(classes) = self.class_target.as_ref().and_then(|_| self.model.classes()) {
-            self.score_cache.settle(classes.expectation());
             self.evaluation.settle(classes.expectation());
         }
         Ok((trees, dropped))
@@ -250,7 +245,6 @@ impl TreeLearner {
             Some(dropout_state) => dropout_state.compute_scores(&self.model, dataset, interrupt),
             None => compute_scores(&self.model, self.origin, dataset, interrupt),
         };
-        self.score_cache = of(&self.dataset)?;
         self.evaluation.start(of)?;
         self.is_stale = false;
         Ok(())
@@ -258,7 +252,7 @@ impl TreeLearner {
 
     /// The values of a round, at the current scores.
     fn values(&self, round: usize, interrupt: &Interrupt) -> Result<Vec<f64>> {
-        self.evaluation.values(self.score_cache.scores(), &*self.reducer, round, interrupt)
+        self.evaluation.values(&*self.reducer, round, interrupt)
     }
 
     /// Computes the gradients of this round.
@@ -269,10 +263,10 @@ impl TreeLearner {
 
     fn ask_gradients(&mut self, interrupt: &Interrupt) -> Result<()> {
         if let Some(class_target) = &self.class_target {
-            let margins = self.score_cache.margins();
+            let margins = self.evaluation.train_cache().margins();
             return class_target.loss.gradients(margins, &mut self.gradients, interrupt);
         }
-        let (round, scores) = (self.round(), self.score_cache.scores());
+        let (round, scores) = (self.round(), self.evaluation.train_cache().scores());
         let scores = match &mut self.bias {
             Some(bias) => bias.shifted(scores),
             None => scores,
@@ -308,12 +302,8 @@ impl TreeLearner {
 
     /// The tree of this round, given that of this worker.
     fn choose_tree(&self, own: Result<Option<Tree>>, interrupt: &Interrupt) -> Result<Tree> {
-        let docs = SelectionDocs {
-            dataset: &self.dataset,
-            scores: self.score_cache.scores(),
-            evaluation: &self.evaluation,
-            learning_rate: self.plan.params.learning_rate,
-        };
+        let learning_rate = self.plan.params.learning_rate;
+        let docs = SelectionDocs { evaluation: &self.evaluation, learning_rate };
         self.reducer.choose_tree(self.round(), own, &docs, interrupt)
     }
 
@@ -337,7 +327,7 @@ impl TreeLearner {
             None => {
                 let mut outputs = vec![0.0; self.dataset.num_docs()];
                 add_leaves(&self.grower, tree, &mut outputs);
-                (&*self.dataset, self.score_cache.scores(), outputs)
+                (&*self.dataset, self.evaluation.train_cache().scores(), outputs)
             }
         };
         step.alpha(dataset, scores, &outputs, interrupt)

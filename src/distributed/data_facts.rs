@@ -12,12 +12,10 @@ use crate::metric::largest;
 /// Also tells metrics and loss what they need to know about all documents.
 pub(super) fn of_parts(
     group: &WorkerGroup,
-    dataset: &Dataset,
     plan: &mut TrainingPlan,
     evaluation: &mut EvaluationSets,
 ) -> Result<(DataFacts, Vec<u64>)> {
-    let sets: Vec<&Dataset> =
-        std::iter::once(dataset).chain(evaluation.sets().map(|set| &*set.dataset)).collect();
+    let sets = evaluation.datasets();
     let (facts, sizes) = sum_contents(group, &sets)?;
     let max = |labels: &[f32]| f64::from(labels.iter().copied().fold(0.0, f32::max));
     let mut most: Vec<f64> = sets.iter().map(|set| max(set.labels())).collect();
@@ -30,7 +28,7 @@ pub(super) fn of_parts(
     evaluation.settle_scales(&max_labels, weights)?;
     let labels = Collective::at_start("the labels of all docs");
     let sum = |words: &mut [u64]| group.sum(labels, Ok(()), words);
-    plan.loss.settle(dataset, max_labels[0], sum)?;
+    plan.loss.settle(evaluation.train(), max_labels[0], sum)?;
     Ok((facts, sizes))
 }
 
@@ -62,12 +60,8 @@ fn sum_contents(group: &WorkerGroup, sets: &[&Dataset]) -> Result<(DataFacts, Ve
 }
 
 /// Returns an error for data and options that workers of this mode do not support.
-fn check(
-    mode: WorkerMode,
-    dataset: &Dataset,
-    plan: &TrainingPlan,
-    evaluation: &EvaluationSets,
-) -> Result<()> {
+fn check(mode: WorkerMode, plan: &TrainingPlan, evaluation: &EvaluationSets) -> Result<()> {
+    let dataset = evaluation.train();
     if !dataset.binning().categorical().is_empty() {
         let what = "a team does not ask for categories";
         return Err(Error::data("categorical", what).hint("encode the categories as numbers"));
@@ -107,7 +101,6 @@ fn check(
 /// not support it, the next collective returns an error.
 pub(super) fn agree_on_plan(
     workers: &TrainingWorkers,
-    dataset: &Dataset,
     plan: &TrainingPlan,
     evaluation: &EvaluationSets,
 ) -> Result<()> {
@@ -115,7 +108,7 @@ pub(super) fn agree_on_plan(
     let mut facts = vec![
         ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
         ("mode".to_owned(), mode.to_string()),
-        ("bins".to_owned(), format!("{:016x}", dataset.bins_fingerprint())),
+        ("bins".to_owned(), format!("{:016x}", evaluation.train().bins_fingerprint())),
         ("num_trees".to_owned(), plan.params.num_trees.to_string()),
         ("early stopping".to_owned(), format!("{:?}", plan.patience)),
     ];
@@ -135,15 +128,12 @@ pub(super) fn agree_on_plan(
         let Some((first, other)) = lines.into_iter().find(|(first, other)| first != other) else {
             continue;
         };
-        let part = |line: &str| {
-            let (name, value) = line.split_once('\t').unwrap_or((line, ""));
-            (name.to_owned(), value.to_owned())
-        };
-        let ((name, value), (_, other)) = (part(first), part(other));
+        let [(name, value), (_, other)] =
+            [first, other].map(|line| line.split_once('\t').unwrap_or((line, "")));
         let what = format!("rank {rank} has another {name} than rank 0");
         return Err(Error::comm("comm.differ", what).got(other).expected(value));
     }
-    group.fail_later(check(*mode, dataset, plan, evaluation));
+    group.fail_later(check(*mode, plan, evaluation));
     Ok(())
 }
 

@@ -107,28 +107,18 @@ pub fn check_queries<T: AsRef<str>>(
     for part in 0..parts {
         let is_last = part + 1 == parts;
         let (low, high) = (part * width, if is_last { u64::MAX } else { (part + 1) * width });
-        let here = |key: &&QueryKey| key.id_hash >= low && (key.id_hash < high || is_last);
-        let own: Vec<u64> =
-            keys.iter().filter(here).flat_map(|key| [key.id_hash, key.content]).collect();
+        let here = |[id_hash, _]: &[u64; 2]| *id_hash >= low && (*id_hash < high || is_last);
+        let own: Vec<[u64; 2]> = keys.iter().copied().filter(here).collect();
         let call = Collective { what: "the ids of queries", round: part };
         let all = team.gather(call, Ok(bytemuck::cast_slice(&own).to_vec()))?;
         let Some([first, second]) = clash(&all, queries.may_overlap) else { continue };
-        let own = keys.iter().find(|key| key.id_hash == first.id_hash);
-        let name = own.map_or("", |key| queries.ids[key.number].as_ref());
+        let own = queries.ids.iter().find(|id| id_hash(id) == first.id_hash);
+        let name = own.map_or("", AsRef::as_ref);
         let names = team.gather(Collective::at_start("a name"), Ok(name.as_bytes().to_vec()))?;
         let name = String::from_utf8_lossy(&names[first.rank]);
         return Err(split_query(&name, [first.rank, second.rank], queries.may_overlap));
     }
     Ok(())
-}
-
-/// A query as workers compare it; ordered by the hash of its id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct QueryKey {
-    id_hash: u64,
-    content: u64,
-    /// The caller's number of the query.
-    number: usize,
 }
 
 /// A query of one worker.
@@ -165,9 +155,13 @@ fn split_query(name: &str, [first, second]: [usize; 2], may_overlap: bool) -> Er
         .hint("a query, whole, belongs to one part: make shards by query, or say that they overlap")
 }
 
+fn id_hash(id: &impl AsRef<str>) -> u64 {
+    hash::bytes(id.as_ref().as_bytes())
+}
+
 impl<T: AsRef<str>> NamedQueries<'_, T> {
-    /// The key of each query.
-    fn keys(&self) -> Result<Vec<QueryKey>> {
+    /// The hash of the id and of the content of each query.
+    fn keys(&self) -> Result<Vec<[u64; 2]>> {
         let (dataset, ids) = (self.dataset, self.ids);
         let num = dataset.queries().len();
         if ids.len() != num {
@@ -176,10 +170,6 @@ impl<T: AsRef<str>> NamedQueries<'_, T> {
                 .expected(num));
         }
         let queries = dataset.query_of().iter().zip(dataset.query_hash());
-        let key = |(&query, &content): (&u32, &u64)| {
-            let number = query as usize;
-            QueryKey { id_hash: hash::bytes(ids[number].as_ref().as_bytes()), content, number }
-        };
-        Ok(queries.map(key).collect())
+        Ok(queries.map(|(&query, &content)| [id_hash(&ids[query as usize]), content]).collect())
     }
 }

@@ -13,7 +13,6 @@ use super::{data_facts, feature_parallel, selection};
 use crate::boosting::{
     DataFacts, EvaluationSets, RoundReducer, SelectionDocs, TrainingPlan, no_tree,
 };
-use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::model::Tree;
@@ -108,19 +107,18 @@ impl RoundReducer for TrainingWorkers {
 
     fn exchange_facts(
         &mut self,
-        dataset: &Dataset,
         plan: &mut TrainingPlan,
         evaluation: &mut EvaluationSets,
     ) -> Result<DataFacts> {
-        data_facts::agree_on_plan(self, dataset, plan, evaluation)?;
+        data_facts::agree_on_plan(self, plan, evaluation)?;
         if self.mode == WorkerMode::Features {
-            let facts = DataFacts::of(dataset, evaluation);
+            let facts = DataFacts::of(evaluation);
             facts.fingerprints.iter().try_for_each(|&set| self.same("dataset", 0, set))?;
             return Ok(facts);
         }
         self.seed = plan.params.grow.seed;
         let facts;
-        (facts, self.sizes) = data_facts::of_parts(&self.group, dataset, plan, evaluation)?;
+        (facts, self.sizes) = data_facts::of_parts(&self.group, plan, evaluation)?;
         Ok(facts)
     }
 

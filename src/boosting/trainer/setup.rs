@@ -6,7 +6,6 @@ use super::super::evaluation::EvaluationSets;
 use super::super::initial_model::InitialModel;
 use super::super::position_bias::PositionBias;
 use super::super::reducer::{DataFacts, RoundReducer};
-use super::super::score_cache::ScoreCache;
 use super::super::{ExactStep, StepRule};
 use super::{BoostingTrainer, TrainingPlan, TreeLearner, checkpoint, table};
 use crate::data::Dataset;
@@ -61,7 +60,7 @@ impl TreeLearner {
     ) -> Result<Self> {
         let evaluation = checked(&dataset, &mut plan);
         let mut evaluation = reducer.agreed("the plan", evaluation)?;
-        let data_facts = reducer.exchange_facts(&dataset, &mut plan, &mut evaluation)?;
+        let data_facts = reducer.exchange_facts(&mut plan, &mut evaluation)?;
         let reducer: Arc<dyn RoundReducer> = reducer.into();
         let made = Self::made(dataset, plan, evaluation, data_facts, reducer.clone());
         reducer.agreed("the trainer", made)
@@ -93,8 +92,7 @@ impl TreeLearner {
         let by_squares = plan.params.grow.criterion == Criterion::LeastSquares;
         let only_pairs = needs_pairs && !by_squares && !evaluation.sees_train();
         let bagging = Bagging::new(&dataset, &plan.params, only_pairs);
-        let mut start =
-            InitialModel::new(&plan, class_target.as_ref(), &dataset, evaluation.sets())?;
+        let mut start = InitialModel::new(&plan, class_target.as_ref(), &evaluation)?;
         let dropout_state =
             DropoutState::new(&plan.params, &mut start, trees_a_round, &dataset, !needs_pairs)?;
         let InitialModel { mut model, origin } = start;
@@ -106,7 +104,6 @@ impl TreeLearner {
         Ok(Self {
             gradients: vec![vec![Gradient::default(); dataset.num_docs()]; trees_a_round],
             num_before: model.num_rounds(),
-            score_cache: ScoreCache::default(),
             dropout_state,
             bias,
             class_target,
