@@ -1,7 +1,7 @@
 //! Teams: collectives, and what becomes of faults.
 
 use rustrank::distributed::{
-    Collective, Communicator, FRAME, FaultyCommunicator, InjectedFault, ThreadWorkers, WorkerGroup,
+    Collective, Communicator, FRAME, InjectedFault, ThreadWorkers, WorkerGroup,
 };
 use rustrank::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
@@ -76,7 +76,7 @@ fn with_fault(
     let begun = Instant::now();
     let told = ThreadWorkers::new(3, DEADLINE).run(|comm| {
         if comm.rank() == 1 {
-            work(&WorkerGroup::new(Box::new(FaultyCommunicator::new(comm, fault, at))))
+            work(&WorkerGroup::new(Box::new(comm.with_fault(fault, at))))
         } else {
             work(&WorkerGroup::new(Box::new(comm)))
         }

@@ -9,8 +9,8 @@ use rustrank::boosting::{
 };
 use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::distributed::{
-    Collective, Communicator, DistributedTraining, FaultyCommunicator, InjectedFault, NamedQueries,
-    ThreadCommunicator, ThreadWorkers, WorkerGroup, WorkerMode, check_queries, choose_global_bins,
+    Collective, Communicator, DistributedTraining, InjectedFault, NamedQueries, ThreadCommunicator,
+    ThreadWorkers, WorkerGroup, WorkerMode, check_queries, choose_global_bins,
 };
 use rustrank::model::Model;
 use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
@@ -474,7 +474,7 @@ fn with_fault(rows: &Rows, fault: InjectedFault, at: u64) -> Vec<Result<Outcome>
         in_pool(1, || {
             let rank = comm.rank();
             let team = match rank {
-                1 => WorkerGroup::new(Box::new(FaultyCommunicator::new(comm, fault, at))),
+                1 => WorkerGroup::new(Box::new(comm.with_fault(fault, at))),
                 _ => WorkerGroup::new(Box::new(comm)),
             };
             let part = rows.part(|query| query % 3 == rank);

@@ -5,12 +5,12 @@
 //! pairs, which no tree needs if the loss is about pairs. Draws depend on the content of a query or
 //! document and on the round only.
 
-use super::doc_sampling::{DocDraws, thin};
+use super::doc_sampling::thin;
 use super::{BoostingParams, DocSampling};
 use crate::Gradient;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::random::{draw, start};
+use crate::random::{draw, draw_in, start};
 use crate::tree::{Criterion, GrowthReducer};
 use rayon::prelude::*;
 
@@ -97,9 +97,9 @@ impl Bagging {
             }
         }
         let Some((sampling, share)) = self.thinning else { return Ok(num_docs[0]) };
-        let draws =
-            DocDraws { start: start(self.seed ^ OF_DOCS, round), doc_hash: dataset.doc_hash() };
-        thin(sampling, share, draws, gradients, [&mut self.docs, &mut self.rest]);
+        let (start, doc_hash) = (start(self.seed ^ OF_DOCS, round), dataset.doc_hash());
+        let draw = |doc: u32| draw_in(start, doc_hash[doc as usize]);
+        thin(sampling, share, draw, gradients, [&mut self.docs, &mut self.rest]);
         Ok(self.docs.len() as u64)
     }
 

@@ -19,7 +19,6 @@
 
 use crate::Gradient;
 use crate::error::{Error, Result};
-use crate::random::draw_in;
 use rayon::iter::Either;
 use rayon::prelude::*;
 
@@ -105,21 +104,12 @@ impl KeepRule {
     }
 }
 
-/// The random draws of a round.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct DocDraws<'a> {
-    /// The state that all draws share.
-    pub(super) start: u64,
-    /// A hash of the content of each document.
-    pub(super) doc_hash: &'a [u64],
-}
-
 /// Keeps a share of `docs` and moves the others to `rest`, both ascending. Divides the gradients of
-/// kept documents by their probability.
+/// kept documents by their probability; `draw` has the random bits of a document.
 pub(super) fn thin(
     sampling: DocSampling,
     share: f64,
-    draws: DocDraws<'_>,
+    draw: impl Fn(u32) -> u64 + Sync + Send,
     gradients: &mut [Gradient],
     [docs, rest]: [&mut Vec<u32>; 2],
 ) {
@@ -138,8 +128,7 @@ pub(super) fn thin(
     let rule = sampling.rule(&tallies.reduce(SizeHistogram::default, SizeHistogram::and), share);
     let keep = |(&doc, &size): (&u32, &u32)| {
         let probability = rule.probability(size);
-        let drawn = draw_in(draws.start, draws.doc_hash[doc as usize]) as f64;
-        if probability >= 1.0 || drawn < probability * 2f64.powi(64) {
+        if probability >= 1.0 || (draw(doc) as f64) < probability * 2f64.powi(64) {
             Either::Left((doc, probability))
         } else {
             Either::Right(doc)
@@ -244,7 +233,7 @@ impl SizeHistogram {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{draw, start};
+    use crate::random::draw;
 
     fn gradients(count: u64) -> Vec<Gradient> {
         let unit = |stream, id| (draw(3, stream, id) >> 11) as f64 / 2f64.powi(53);
@@ -266,8 +255,8 @@ mod tests {
         let doc_hash: Vec<u64> = (0..all.len() as u64).map(|doc| draw(9, 9, doc)).collect();
         let mut gradients = all.to_vec();
         let (mut docs, mut rest) = ((0..all.len() as u32).collect(), Vec::new());
-        let draws = DocDraws { start: start(1, round), doc_hash: &doc_hash };
-        thin(sampling, share, draws, &mut gradients, [&mut docs, &mut rest]);
+        let draw = |doc: u32| draw(1, round, doc_hash[doc as usize]);
+        thin(sampling, share, draw, &mut gradients, [&mut docs, &mut rest]);
         (docs, rest, gradients)
     }
 

@@ -9,7 +9,7 @@ use crate::metric::{Mean, Metric, evaluate, evaluate_rows, largest};
 use crate::model::Expectation;
 use crate::rounds::RoundPlan;
 use crate::tree::BinnedTree;
-use crate::{Grouping, Interrupt, Queries};
+use crate::{Grouping, Interrupt};
 use std::fmt;
 use std::sync::Arc;
 
@@ -68,7 +68,8 @@ pub struct EvaluationSet {
 #[derive(Debug)]
 pub(crate) struct EvaluationSets {
     train: ScoredSet,
-    train_cache: ScoreCache,
+    /// The scores of the training set.
+    pub(super) train_cache: ScoreCache,
     sets: Vec<ScoredSet>,
     metrics: Vec<EvaluationMetric>,
 }
@@ -85,20 +86,13 @@ struct ScoredSet {
 }
 
 impl EvaluationSets {
-    /// Returns an error for sets with other bins than the training set, and for two sets of one
-    /// name.
+    /// Returns an error for sets with other bins than the training set.
     pub(super) fn new(
         sets: Vec<EvaluationSet>,
         metrics: Vec<EvaluationMetric>,
         train: &Arc<Dataset>,
     ) -> Result<Self> {
-        for (at, set) in sets.iter().enumerate() {
-            check_bins(set, train)?;
-            if sets[..at].iter().any(|other| other.name == set.name) {
-                let what = format!("two sets are called `{}`", set.name);
-                return Err(Error::param("valid", what));
-            }
-        }
+        sets.iter().try_for_each(|set| check_bins(set, train))?;
         let scored = |set: EvaluationSet| ScoredSet {
             metrics: metrics.clone(),
             largest: set.dataset.query_weight().map_or(1.0, largest),
@@ -137,14 +131,6 @@ impl EvaluationSets {
         })
     }
 
-    /// Returns an error if the exact step refers to a set that is not evaluated.
-    pub(super) fn check_step(&self, set: usize) -> Result<()> {
-        if set < self.sets.len() {
-            return Ok(());
-        }
-        Err(Error::param("step", "the exact step has no such set to look at"))
-    }
-
     /// A set other than the training set, with its scores.
     pub(super) fn scored(&self, set: usize) -> Option<(&Dataset, &[f64])> {
         let ScoredSet { set, score_cache, .. } = &self.sets[set];
@@ -154,16 +140,6 @@ impl EvaluationSets {
     /// The training set.
     pub(crate) fn train(&self) -> &Dataset {
         &self.train.set.dataset
-    }
-
-    /// The scores of the training set.
-    pub(super) fn train_cache(&self) -> &ScoreCache {
-        &self.train_cache
-    }
-
-    /// The scores of the training set, to be changed.
-    pub(super) fn train_cache_mut(&mut self) -> &mut ScoreCache {
-        &mut self.train_cache
     }
 
     /// The training set, and the data of each evaluation set.
@@ -219,7 +195,7 @@ impl EvaluationSets {
     pub(super) fn values(
         &self,
         reducer: &dyn RoundReducer,
-        round: usize,
+        round: u64,
         interrupt: &Interrupt,
     ) -> Result<Vec<f64>> {
         let mut words = Vec::with_capacity(self.num_values() * Mean::WORDS);
@@ -231,7 +207,7 @@ impl EvaluationSets {
             });
         words.resize(self.num_values() * Mean::WORDS, 0);
         reducer.fail_later(outcome)?;
-        reducer.sum_metrics(round as u64, &mut words)?;
+        reducer.sum_metrics(round, &mut words)?;
         Ok(words.chunks_exact(Mean::WORDS).map(|words| Mean::of_words(words).value).collect())
     }
 
@@ -280,7 +256,13 @@ fn metric_words(
             EvaluationMetric::Metric(_) => ours.next().unwrap_or_default(),
             EvaluationMetric::Other(other) => {
                 let values = other.per_query(dataset, scores, interrupt)?;
-                check_number(&values, dataset.queries(), other.name())?;
+                let (got, expected, name) = (values.len(), dataset.queries().len(), other.name());
+                if got != expected {
+                    let what = format!(
+                        "the metric {name} has another number of values than there are queries"
+                    );
+                    return Err(Error::data("metric.values", what).got(got).expected(expected));
+                }
                 values
             }
         };
@@ -299,14 +281,6 @@ fn by_rows(
     let grouping = Grouping::of_caller(dataset.queries(), dataset.rows(), dataset.query_of())?;
     let (scores, labels) = (dataset.by_row(scores), dataset.by_row(dataset.labels()));
     evaluate_rows(metrics, &scores, &labels, &grouping, interrupt)
-}
-
-fn check_number(values: &[f64], queries: &Queries, name: &str) -> Result<()> {
-    if values.len() == queries.len() {
-        return Ok(());
-    }
-    let what = format!("the metric {name} has another number of values than there are queries");
-    Err(Error::data("metric.values", what).got(values.len()).expected(queries.len()))
 }
 
 /// Returns an error if a set has other bins than the training set.

@@ -164,17 +164,14 @@ pub(super) fn check_features(model: &Model, dataset: &Dataset) -> Result<()> {
 /// Returns an error if a data set numbers the categories of a feature differently than a model.
 fn check_categories(model: &Model, dataset: &Dataset) -> Result<()> {
     let (theirs, own) = (model.category_names(), dataset.binning().category_names());
-    match theirs.iter().find(|(feature, names)| own.get(feature) != Some(names)) {
-        Some((&feature, names)) => {
-            let what = "the base numbers the categories of a feature in another way";
-            Err(Error::data("categories", what)
-                .feature(feature as usize)
-                .got(format!("{} categories", own.get(&feature).map_or(0, Vec::len)))
-                .expected(format!("the {} of the base", names.len()))
-                .hint("make the dataset with like=, from the base or its training set"))
-        }
-        None => Ok(()),
-    }
+    let other = theirs.iter().find(|(feature, names)| own.get(feature) != Some(names));
+    let Some((&feature, names)) = other else { return Ok(()) };
+    let what = "the base numbers the categories of a feature in another way";
+    Err(Error::data("categories", what)
+        .feature(feature as usize)
+        .got(format!("{} categories", own.get(&feature).map_or(0, Vec::len)))
+        .expected(format!("the {} of the base", names.len()))
+        .hint("make the dataset with like=, from the base or its training set"))
 }
 
 /// Returns an error if only one of model and data set has ranks within queries.

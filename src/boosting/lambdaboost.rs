@@ -17,6 +17,7 @@
 //! Cost: a round takes a quarter of a nanosecond per cell, beside the gradients and the metrics.
 
 use super::{EarlyStopping, TrainingLoss};
+use crate::block_sums::block_sums;
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::metric::Metric;
@@ -112,30 +113,21 @@ impl ScoredDocs {
     /// `sum factor(doc) * of(cell)` for each feature.
     fn sums(
         &self,
-        factor: impl Fn(usize) -> f64 + Sync,
-        of: impl Fn(f64) -> f64 + Sync,
+        factor: impl Fn(usize) -> f64 + Sync + Send,
+        of: impl Fn(f64) -> f64 + Sync + Send,
         interrupt: &Interrupt,
     ) -> Result<Vec<f64>> {
         let (width, stride) = (self.data.num_features(), self.data.stride());
         let blocks = self.data.cells().par_chunks(BLOCK * stride).enumerate();
-        let blocks: Vec<Vec<f64>> = blocks
-            .map(|(block, cells)| {
-                interrupt.check()?;
-                let mut sums = vec![0.0; width];
-                for (at, row) in cells.chunks_exact(stride).enumerate() {
-                    let factor = factor(block * BLOCK + at);
-                    for (sum, &cell) in sums.iter_mut().zip(row) {
-                        *sum += factor * of(f64::from(cell));
-                    }
+        let sums = block_sums(blocks, width, interrupt, |sums, (block, cells)| {
+            for (at, row) in cells.chunks_exact(stride).enumerate() {
+                let factor = factor(block * BLOCK + at);
+                for ([sum], &cell) in sums.iter_mut().zip(row) {
+                    *sum += factor * of(f64::from(cell));
                 }
-                Ok(sums)
-            })
-            .collect::<Result<_>>()?;
-        let mut sums = vec![0.0; width];
-        for block in blocks {
-            sums.iter_mut().zip(block).for_each(|(sum, part)| *sum += part);
-        }
-        Ok(sums)
+            }
+        })?;
+        Ok(sums.into_iter().flatten().collect())
     }
 }
 

@@ -95,7 +95,7 @@ impl RoundLearner for TreeLearner {
             self.replay(interrupt)?;
         }
         let (trees, dropped) = self.grow_round(interrupt)?;
-        let values = self.values(self.model.num_rounds(), interrupt)?;
+        let values = self.evaluation.values(&*self.reducer, self.round(), interrupt)?;
         let num_leaves = trees.iter().map(|tree| tree.leaves().len()).sum();
         self.keep(trees, &dropped)?;
         self.is_stale = false;
@@ -177,20 +177,15 @@ impl TreeLearner {
         let Some(dropout_state) = &self.dropout_state else { return Ok((1.0, Vec::new())) };
         let (weight, dropped) = dropout_state.dropped(&self.model);
         self.is_stale = true;
-        for DroppedTree { at, place, out, .. } in &dropped {
-            self.add((*at, *place), out, interrupt)?;
+        for tree in &dropped {
+            self.add(tree, &tree.out, interrupt)?;
         }
         Ok((weight, dropped))
     }
 
-    /// Adds a tree to the scores of all documents, as tree `at` of a round. The tree at `place` of
-    /// the model has the same category sets.
-    fn add(
-        &mut self,
-        (at, place): (usize, usize),
-        tree: &Tree,
-        interrupt: &Interrupt,
-    ) -> Result<()> {
+    /// Adds a tree to the scores of all documents in the place of a dropped one.
+    fn add(&mut self, dropped: &DroppedTree, tree: &Tree, interrupt: &Interrupt) -> Result<()> {
+        let &DroppedTree { at, place, .. } = dropped;
         let sets = self.model.trees_with_sets().nth(place).map_or(&[][..], |(_, sets)| sets);
         let coded =
             BinnedTree::new(tree, sets, self.dataset.binning()).ok_or_else(bins_mismatch)?;
@@ -219,7 +214,7 @@ impl TreeLearner {
             self.is_stale = true;
             let is_selected = self.reducer.selects_trees();
             if !is_selected {
-                add_leaves(&self.grower, &tree, self.evaluation.train_cache_mut().sums(at));
+                add_leaves(&self.grower, &tree, self.evaluation.train_cache.sums(at));
             }
             self.evaluation.add(at, &coded, is_selected, interrupt)?;
             self.reducer.same("tree", self.round(), fingerprint(&tree))?;
@@ -230,8 +225,8 @@ impl TreeLearner {
             let own = no_split::of_no_split(&self.dataset, params, &self.gradients[0], docs);
             return Err(self.reducer.error_without_split(docs.len(), own));
         }
-        for DroppedTree { at, place, back, .. } in &dropped {
-            self.add((*at, *place), back, interrupt)?;
+        for tree in &dropped {
+            self.add(tree, &tree.back, interrupt)?;
         }
         if let Some(classes) = self.class_target.as_ref().and_then(|_| self.model.classes()) {
             self.evaluation.settle(classes.expectation());
@@ -250,11 +245,6 @@ impl TreeLearner {
         Ok(())
     }
 
-    /// The values of a round, at the current scores.
-    fn values(&self, round: usize, interrupt: &Interrupt) -> Result<Vec<f64>> {
-        self.evaluation.values(&*self.reducer, round, interrupt)
-    }
-
     /// Computes the gradients of this round.
     fn set_gradients(&mut self, interrupt: &Interrupt) -> Result<()> {
         let result = self.ask_gradients(interrupt);
@@ -263,10 +253,10 @@ impl TreeLearner {
 
     fn ask_gradients(&mut self, interrupt: &Interrupt) -> Result<()> {
         if let Some(class_target) = &self.class_target {
-            let margins = self.evaluation.train_cache().margins();
+            let margins = self.evaluation.train_cache.margins();
             return class_target.loss.gradients(margins, &mut self.gradients, interrupt);
         }
-        let (round, scores) = (self.round(), self.evaluation.train_cache().scores());
+        let (round, scores) = (self.round(), self.evaluation.train_cache.scores());
         let scores = match &mut self.bias {
             Some(bias) => bias.shifted(scores),
             None => scores,
@@ -327,7 +317,7 @@ impl TreeLearner {
             None => {
                 let mut outputs = vec![0.0; self.dataset.num_docs()];
                 add_leaves(&self.grower, tree, &mut outputs);
-                (&*self.dataset, self.evaluation.train_cache().scores(), outputs)
+                (&*self.dataset, self.evaluation.train_cache.scores(), outputs)
             }
         };
         step.alpha(dataset, scores, &outputs, interrupt)

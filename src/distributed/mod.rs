@@ -1,8 +1,8 @@
 //! Training of one model by several processes.
 //!
 //! The library opens no sockets and does not depend on MPI. It needs a [`Communicator`] with a few
-//! collective operations, which whoever starts the processes provides. [`ThreadWorkers`] runs workers as threads of one process, for tests;
-//! [`FaultyCommunicator`] wraps another. The Python extension has a communicator of call-backs, which
+//! collective operations, which whoever starts the processes provides. [`ThreadWorkers`] runs workers
+//! as threads of one process, for tests. The Python extension has a communicator of call-backs, which
 //! `mpi4py` implements.
 //!
 //! A *worker* is one process of a distributed training; its number, from 0, is its *rank*. A
@@ -21,7 +21,6 @@
 //! Cost: a frame has four words; checking it takes two additions per word of the message.
 
 mod data_facts;
-mod faulty;
 mod feature_parallel;
 mod global_binning;
 mod reducer;
@@ -30,9 +29,8 @@ mod thread_workers;
 mod training;
 mod workers;
 
-pub use faulty::{FaultyCommunicator, InjectedFault};
 pub use global_binning::{NamedQueries, check_queries, choose_global_bins, load_shard};
-pub use thread_workers::{ThreadCommunicator, ThreadWorkers};
+pub use thread_workers::{InjectedFault, ThreadCommunicator, ThreadWorkers};
 pub use training::{DistributedTraining, WorkerMode};
 pub use workers::{Collective, CollectiveCounts, FRAME, WorkerGroup};
 

@@ -1,9 +1,11 @@
 //! Workers as threads of one process, for tests without MPI.
 //!
-//! Each worker sends its message to all, and waits for those of all. Slow, and simple.
+//! Each worker sends its message to all, and waits for those of all. Slow, and simple. Faults can be
+//! injected into collectives.
 
 use super::Communicator;
 use crate::error::{Error, Result};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -32,6 +34,8 @@ impl ThreadWorkers {
             deadline: self.deadline,
             to_ranks: Vec::new(),
             from_ranks: Mutex::default(),
+            fault: None,
+            calls: AtomicU64::new(0),
         };
         let mut workers: Vec<_> = (0..self.size).map(worker).collect();
         for from in 0..self.size {
@@ -72,6 +76,22 @@ pub struct ThreadCommunicator {
     deadline: Duration,
     to_ranks: Vec<Sender<Message>>,
     from_ranks: Mutex<Vec<Receiver<Message>>>,
+    /// What goes wrong, and in which collective, from 0.
+    fault: Option<(InjectedFault, u64)>,
+    calls: AtomicU64,
+}
+
+/// What goes wrong in a collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InjectedFault {
+    /// The call fails, and this worker does not take part.
+    Fail,
+    /// This worker is late.
+    Delay(Duration),
+    /// This worker skips the collective without noticing.
+    Drop,
+    /// One bit of this worker's message is flipped.
+    Corrupt,
 }
 
 /// What a worker brings to a collective.
@@ -93,8 +113,27 @@ impl Message {
 }
 
 impl ThreadCommunicator {
+    /// The same communicator with a fault in collective `at`, counted from 0.
+    #[must_use]
+    pub fn with_fault(self, fault: InjectedFault, at: u64) -> Self {
+        Self { fault: Some((fault, at)), ..self }
+    }
+
     /// The messages of all workers.
-    fn exchange(&self, own: Message) -> Result<Vec<Vec<u8>>> {
+    fn exchange(&self, mut own: Message) -> Result<Vec<Vec<u8>>> {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        match self.fault.filter(|(_, at)| *at == call).map(|(fault, _)| fault) {
+            Some(InjectedFault::Fail) => {
+                return Err(Error::comm("comm.fault", "a fault on purpose"));
+            }
+            Some(InjectedFault::Delay(time)) => std::thread::sleep(time),
+            Some(InjectedFault::Drop) => return Ok(vec![own.bytes]),
+            Some(InjectedFault::Corrupt) => {
+                let middle = own.bytes.len() / 2;
+                own.bytes.iter_mut().skip(middle).take(1).for_each(|byte| *byte ^= 4);
+            }
+            None => {}
+        }
         let gone = |rank: usize| Error::comm("comm.gone", format!("rank {rank} has left"));
         for (rank, to) in self.to_ranks.iter().enumerate() {
             to.send(own.clone()).map_err(|_| gone(rank))?;

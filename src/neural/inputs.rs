@@ -4,6 +4,7 @@
 //! threads and any order of rows gives the same bits.
 
 use super::params::Inputs;
+use crate::block_sums::block_sums;
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -81,34 +82,24 @@ pub(super) fn choose_inputs(
     Ok(inputs)
 }
 
-/// For each feature, sums of four terms of a value and its logarithm over all values; the sums of
-/// blocks are added in order.
+/// For each feature, sums of four terms of a value and its logarithm over all values.
 fn sum_terms(
     data: &RawDataset,
     interrupt: &Interrupt,
-    terms: impl Fn(usize, [f64; 2]) -> [f64; 4] + Sync,
+    terms: impl Fn(usize, [f64; 2]) -> [f64; 4] + Sync + Send,
 ) -> Result<Vec<[f64; 4]>> {
-    let (none, stride) = (vec![[0.0; 4]; data.num_features()], data.stride());
-    let add = |sums: &mut [f64; 4], terms: [f64; 4]| {
-        sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
-    };
-    let blocks = data.cells().par_chunks(BLOCK * stride).map(|cells| {
-        interrupt.check()?;
-        let mut sums = none.clone();
+    let stride = data.stride();
+    let blocks = data.cells().par_chunks(BLOCK * stride);
+    block_sums(blocks, data.num_features(), interrupt, |sums, cells| {
         for row in cells.chunks_exact(stride) {
             for (feature, (sums, &cell)) in sums.iter_mut().zip(row).enumerate() {
                 if !cell.is_nan() {
-                    add(sums, terms(feature, [cell, kernel::signed_log(cell)].map(f64::from)));
+                    let terms = terms(feature, [cell, kernel::signed_log(cell)].map(f64::from));
+                    sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
                 }
             }
         }
-        Ok(sums)
-    });
-    let mut all = none.clone();
-    for block in blocks.collect::<Result<Vec<_>>>()? {
-        all.iter_mut().zip(block).for_each(|(sums, more)| add(sums, more));
-    }
-    Ok(all)
+    })
 }
 
 /// Replaces the cells of a dataset by the standardised inputs of a net.

@@ -24,10 +24,6 @@ use rayon::prelude::*;
 const WEIGHTS: u64 = u64::from_le_bytes(*b"netstart");
 const ORDER: u64 = u64::from_le_bytes(*b"netorder");
 
-/// The parameters that a model records as they were given.
-const NOTED: &[&str] =
-    &["learning_rate", "optimiser", "schedule", "batch_queries", "inputs", "weight_decay", "seed"];
-
 /// Docs that are scored by one task.
 const DOCS_A_TASK: usize = 1024;
 
@@ -169,9 +165,14 @@ impl RoundLearner for NetLearner {
         }
         let mut model = Model::new(self.data.num_features());
         model.add(Component::new(Part::Mlp(net.to_mlp(&self.inputs)?)))?;
-        for (name, value) in notes(&self.plan.params, rounds) {
-            model.set_attribute(name, value);
+        let params = &self.plan.params;
+        for (name, value) in params.values().into_iter().filter(|(name, _)| *name != "limit") {
+            model.set_attribute(name, value.noted());
         }
+        let hidden: Vec<String> = params.hidden.iter().map(usize::to_string).collect();
+        model.set_attribute("hidden", hidden.join(" "));
+        model.set_attribute("epochs", rounds.to_string());
+        model.set_attribute("trainer", "net");
         for (name, value) in self.plan.loss.notes() {
             model.set_attribute(*name, value);
         }
@@ -264,15 +265,12 @@ impl NetLearner {
 /// Refuses evaluation sets with other features, and labels without a gain; errors name the caller's
 /// rows.
 fn check_sets(data: &RawDataset, plan: &NetPlan, interrupt: &Interrupt) -> Result<()> {
-    for (at, RawEvaluationSet { name, data: set }) in plan.evaluation_sets.iter().enumerate() {
+    for RawEvaluationSet { name, data: set } in &plan.evaluation_sets {
         if set.num_features() != data.num_features() {
             let what = format!("`{name}` has another number of features than the training set");
             return Err(Error::data("features", what)
                 .got(set.num_features())
                 .expected(data.num_features()));
-        }
-        if plan.evaluation_sets[..at].iter().any(|other| other.name == *name) {
-            return Err(Error::param("valid", format!("two sets are called `{name}`")));
         }
         let labels = set.by_row(set.labels());
         let scores = vec![0.0; labels.len()];
@@ -305,17 +303,4 @@ fn draw_weights(net: &mut Net, seed: u64) {
     for (value, weight) in net.weights[shape.output][..last].iter_mut().enumerate() {
         *weight = draw(shape.blocks.len(), value, reach);
     }
-}
-
-/// What a model records of its training.
-fn notes(params: &Params, epochs: usize) -> Vec<(&'static str, String)> {
-    let hidden: Vec<String> = params.hidden.iter().map(usize::to_string).collect();
-    let mut notes = vec![
-        ("trainer", "net".to_owned()),
-        ("hidden", hidden.join(" ")),
-        ("epochs", epochs.to_string()),
-    ];
-    let others = params.values().into_iter().filter(|(name, _)| NOTED.contains(name));
-    notes.extend(others.map(|(name, value)| (name, value.noted())));
-    notes
 }

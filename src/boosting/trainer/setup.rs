@@ -125,7 +125,7 @@ impl TreeLearner {
     fn driver(mut self, history: Vec<Vec<f64>>, interrupt: &Interrupt) -> Result<BoostingTrainer> {
         self.replay(interrupt)?;
         let rounds = self.evaluation.round_plan(&self.plan);
-        rounds.check_values(&self.values(0, interrupt)?)?;
+        rounds.check_values(&self.evaluation.values(&*self.reducer, 0, interrupt)?)?;
         Ok(RoundDriver::of(self, rounds, history))
     }
 }
@@ -155,8 +155,10 @@ fn checked(dataset: &Arc<Dataset>, plan: &mut TrainingPlan) -> Result<Evaluation
         (std::mem::take(&mut plan.evaluation_sets), std::mem::take(&mut plan.metrics));
     let evaluation = EvaluationSets::new(sets, metrics, dataset)?;
     evaluation.round_plan(plan).check("early_stopping")?;
-    if let StepRule::Exact(ExactStep { set: Some(set), .. }) = plan.params.step {
-        evaluation.check_step(set)?;
+    if let StepRule::Exact(ExactStep { set: Some(set), .. }) = plan.params.step
+        && set >= evaluation.sets().count()
+    {
+        return Err(Error::param("step", "the exact step has no such set to look at"));
     }
     Ok(evaluation)
 }
