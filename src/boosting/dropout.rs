@@ -175,7 +175,9 @@ impl DropoutState {
         dropout_state.initial_values =
             model.trees().skip(dropout_state.first_tree).map(values_of).collect();
         for (at, values) in dropout_state.initial_values.iter_mut().enumerate() {
-            values.iter_mut().for_each(|value| *value = nearest(*value, dropout_state.unit));
+            for value in values.iter_mut() {
+                *value = nearest(*value, dropout_state.unit);
+            }
             model.set_leaf_values(dropout_state.first_tree + at, values)?;
         }
         Ok(Some(dropout_state))

@@ -308,19 +308,13 @@ impl TreeLearner {
         if tree.splits().is_empty() {
             return Ok(1.0);
         }
-        let (dataset, scores, outputs) = match step.set.and_then(|set| self.evaluation.scored(set))
-        {
-            Some((dataset, scores)) => {
-                let scorer = BinnedScorer { dataset, interrupt };
-                (dataset, scores, scorer.outputs(tree, self.grower.sets())?)
-            }
-            None => {
-                let mut outputs = vec![0.0; self.dataset.num_docs()];
-                add_leaves(&self.grower, tree, &mut outputs);
-                (&*self.dataset, self.evaluation.train_cache.scores(), outputs)
-            }
-        };
-        step.alpha(dataset, scores, &outputs, interrupt)
+        if let Some((dataset, scores)) = step.set.and_then(|set| self.evaluation.scored(set)) {
+            let outputs = BinnedScorer { dataset, interrupt }.outputs(tree, self.grower.sets())?;
+            return step.alpha(dataset, scores, &outputs, interrupt);
+        }
+        let mut outputs = vec![0.0; self.dataset.num_docs()];
+        add_leaves(&self.grower, tree, &mut outputs);
+        step.alpha(&self.dataset, self.evaluation.train_cache.scores(), &outputs, interrupt)
     }
 }
 

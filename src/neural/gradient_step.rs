@@ -113,7 +113,7 @@ impl Learner {
             net.forward(level, inputs(at), &mut pass.layers, &mut pass.scores);
         });
         scores.clear();
-        passes.iter().for_each(|pass| scores.extend_from_slice(&pass.scores));
+        scores.extend(passes.iter().flat_map(|pass| &pass.scores));
         let state = State { round: epoch, scores };
         objective.gradients(batch, state, gradients, interrupt).map_err(diverged)?;
         for_each(passes, is_large, |at, pass| {
