@@ -34,7 +34,7 @@ fn collectives_do_what_they_say() {
                 let all = team.gather(Collective { what: "bytes", round }, Ok(own))?;
                 let expected: Vec<_> = (0..size).map(|i| vec![i as u8; i as usize]).collect();
                 assert_eq!(all, expected);
-                team.same(call("same"), "size", Ok(size))?;
+                team.same(call("size"), size)?;
             }
             Ok(())
         });

@@ -105,20 +105,22 @@ pub(super) fn agree_on_plan(
     evaluation: &EvaluationSets,
 ) -> Result<()> {
     let TrainingWorkers { group, mode, .. } = workers;
-    let mut facts = vec![
-        ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
-        ("mode".to_owned(), mode.to_string()),
-        ("bins".to_owned(), format!("{:016x}", evaluation.train().bins_fingerprint())),
-        ("num_trees".to_owned(), plan.params.num_trees.to_string()),
-        ("early stopping".to_owned(), format!("{:?}", plan.patience)),
-    ];
-    let named = plan.params.named().into_iter().chain(plan.loss.notes.iter().cloned());
-    facts.extend(named.map(|(name, value)| (name.to_owned(), value)));
-    let names: Vec<&str> = evaluation.sets().map(|set| set.name.as_str()).collect();
-    facts.push(("watched sets".to_owned(), names.join(", ")));
-    facts.push(("metrics".to_owned(), evaluation.described().collect::<Vec<_>>().join(", ")));
     let base = plan.base.as_ref().map(|base| crate::hash::bytes(base.model.to_text().as_bytes()));
-    facts.push(("base".to_owned(), format!("{base:?}")));
+    let names: Vec<&str> = evaluation.sets().map(|set| set.name.as_str()).collect();
+    let metrics: Vec<String> = evaluation.described().collect();
+    let mut facts = vec![
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("mode", mode.to_string()),
+        ("bins", format!("{:016x}", evaluation.train().bins_fingerprint())),
+        ("num_trees", plan.params.num_trees.to_string()),
+        ("early stopping", format!("{:?}", plan.patience)),
+    ];
+    facts.extend(plan.params.named().into_iter().chain(plan.loss.notes.iter().cloned()));
+    facts.extend([
+        ("watched sets", names.join(", ")),
+        ("metrics", metrics.join(", ")),
+        ("base", format!("{base:?}")),
+    ]);
     let text: Vec<String> = facts.iter().map(|(name, value)| format!("{name}\t{value}")).collect();
     let own = text.join("\n").into_bytes();
     let all = group.gather(Collective::at_start("the parameters"), Ok(own))?;

@@ -24,8 +24,7 @@ pub(super) fn best_splits(
     let all = group.gather(Collective { what: "the best splits", round }, Ok(bytes.collect()))?;
     let mut best_splits = <[SearchResult; 2]>::default();
     for bytes in all {
-        let words: Vec<u64> = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
-        let mut words = words.into_iter();
+        let mut words = bytemuck::pod_collect_to_vec(&bytes).into_iter();
         for best in &mut best_splits {
             *best = std::mem::take(best).join(of_words(&mut words).ok_or_else(truncated)?);
         }

@@ -43,7 +43,7 @@ pub fn choose_global_bins(
     let num_features = sample.num_features();
     let chosen = Binning::choose(sample, num_features, options, interrupt);
     let binning = team.agree(Collective::at_start("bins"), chosen)?;
-    team.same(Collective::at_start("bins"), "list of thresholds", Ok(binning.fingerprint()))?;
+    team.same(Collective::at_start("list of thresholds"), binning.fingerprint())?;
     Ok(binning)
 }
 
@@ -58,7 +58,8 @@ fn gather_sample(team: &WorkerGroup, sample: Result<RowSample>) -> Result<RowSam
     };
     let own = own.map(|hashes| bytemuck::cast_slice(&hashes).to_vec());
     let all = team.gather(Collective::at_start("the hashes of a sample"), own)?;
-    let mut hashes: Vec<u64> = all.iter().flat_map(|bytes| words(bytes)).collect();
+    let mut hashes: Vec<u64> =
+        all.iter().flat_map(|bytes| bytemuck::pod_collect_to_vec(bytes)).collect();
     hashes.sort_unstable();
     hashes.dedup();
     let limit = sample.limit();
@@ -72,10 +73,6 @@ fn gather_sample(team: &WorkerGroup, sample: Result<RowSample>) -> Result<RowSam
         return Err(no_features());
     }
     Ok(sample)
-}
-
-fn words(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
-    bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned)
 }
 
 /// The queries of a worker with their ids.
@@ -133,9 +130,9 @@ struct WorkerQuery {
 fn clash(all: &[Vec<u8>], may_overlap: bool) -> Option<[WorkerQuery; 2]> {
     let mut queries = Vec::new();
     for (rank, bytes) in all.iter().enumerate() {
-        let words: Vec<u64> = words(bytes).collect();
-        let query = |pair: &[u64]| WorkerQuery { id_hash: pair[0], rank, content: pair[1] };
-        queries.extend(words.chunks_exact(2).map(query));
+        let keys: Vec<[u64; 2]> = bytemuck::pod_collect_to_vec(bytes);
+        let query = |[id_hash, content]: [u64; 2]| WorkerQuery { id_hash, rank, content };
+        queries.extend(keys.into_iter().map(query));
     }
     queries.sort_unstable();
     let clashes = |[one, other]: &[WorkerQuery; 2]| {

@@ -127,7 +127,7 @@ impl RoundReducer for TrainingWorkers {
     }
 
     fn same(&self, what: &'static str, round: u64, value: u64) -> Result<()> {
-        self.group.same(Collective { what, round }, what, Ok(value))
+        self.group.same(Collective { what, round }, value)
     }
 
     fn fail_later(&self, outcome: Result<()>) -> Result<()> {

@@ -5,9 +5,11 @@
 
 use super::Communicator;
 use crate::error::{Error, Result};
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 /// Runs workers as threads.
@@ -58,12 +60,8 @@ impl ThreadWorkers {
         std::thread::scope(|scope| {
             let ranks = self.ranks().into_iter();
             let threads: Vec<_> = ranks.map(|rank| scope.spawn(move || work(rank))).collect();
-            threads
-                .into_iter()
-                .map(|thread| {
-                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                })
-                .collect()
+            let joined = threads.into_iter().map(ScopedJoinHandle::join);
+            joined.map(|result| result.unwrap_or_else(|panic| resume_unwind(panic))).collect()
         })
     }
 }

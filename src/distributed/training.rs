@@ -43,35 +43,23 @@ pub struct DistributedTraining {
 }
 
 impl DistributedTraining {
-    /// The trainer of this worker.
+    /// The trainer of this worker. It continues from a checkpoint, if there is one, of a training
+    /// with the same data, plan and base model.
+    ///
+    /// The number of workers must be that of the training before, unless the model is that of a
+    /// single process; then any number will do.
     pub fn trainer(
         self,
         dataset: Arc<Dataset>,
         plan: TrainingPlan,
+        checkpoint: Option<Model>,
         interrupt: &Interrupt,
     ) -> Result<BoostingTrainer> {
-        BoostingTrainer::with_reducer(dataset, plan, None, self.reducer(), interrupt)
-    }
-
-    /// The trainer of this worker, continuing from a checkpoint of a training with the same data,
-    /// plan and base model.
-    ///
-    /// The number of workers must be that of the training before, unless the model is that of a
-    /// single process; then any number will do.
-    pub fn resume(
-        self,
-        dataset: Arc<Dataset>,
-        plan: TrainingPlan,
-        checkpoint: Model,
-        interrupt: &Interrupt,
-    ) -> Result<BoostingTrainer> {
-        BoostingTrainer::with_reducer(dataset, plan, Some(checkpoint), self.reducer(), interrupt)
-    }
-
-    fn reducer(self) -> Box<dyn RoundReducer> {
-        if self.group.is_alone() {
-            return Box::new(LocalReducer);
-        }
-        Box::new(TrainingWorkers::new(self.group, self.mode))
+        let reducer: Box<dyn RoundReducer> = if self.group.is_alone() {
+            Box::new(LocalReducer)
+        } else {
+            Box::new(TrainingWorkers::new(self.group, self.mode))
+        };
+        BoostingTrainer::with_reducer(dataset, plan, checkpoint, reducer, interrupt)
     }
 }

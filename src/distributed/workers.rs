@@ -208,12 +208,12 @@ impl WorkerGroup {
         value.ok_or_else(|| Error::internal("a failure that nobody has heard of"))
     }
 
-    /// Returns an error unless a number is the same on all workers; `what` names it.
-    pub fn same(&self, call: Collective, what: &str, own: Result<u64>) -> Result<()> {
-        let own = own.map(|own| own.to_le_bytes().to_vec());
-        let all = self.gather(call, own)?;
+    /// Returns an error unless a number is the same on all workers; the collective names it.
+    pub fn same(&self, call: Collective, own: u64) -> Result<()> {
+        let all = self.gather(call, Ok(own.to_le_bytes().to_vec()))?;
         let Some(rank) = all.iter().position(|other| *other != all[0]) else { return Ok(()) };
-        Err(Error::comm("comm.differ", format!("rank {rank} has another {what} than rank 0")))
+        let what = format!("rank {rank} has another {} than rank 0", call.what);
+        Err(Error::comm("comm.differ", what))
     }
 
     /// The outcome of this worker's steps since the last collective.

@@ -5,10 +5,7 @@ use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
 use crate::metric::{Metric, evaluate_rows};
-use crate::objective::{
-    LambdaOptions, Objective, ObjectiveKind, ObjectiveOptions, Preference, PreferenceNet, State,
-    Target,
-};
+use crate::objective::{Objective, ObjectiveOptions, Preference, PreferenceNet, State, Target};
 use crate::{Grouping, Queries};
 use std::ops::Range;
 
@@ -52,16 +49,12 @@ pub(super) struct QueryBatch {
 
 impl NetLoss {
     /// Pairs of docs with different labels: `lambdarank` or `ranknet`.
-    pub fn new(kind: ObjectiveKind, options: LambdaOptions) -> Result<Self> {
-        if !kind.definition().uses.pairs {
+    pub fn new(options: ObjectiveOptions) -> Result<Self> {
+        if !options.kind.definition().uses.pairs {
             return Err(Error::param("objective.name", "nets learn from pairs of docs")
-                .got(kind)
+                .got(options.kind)
                 .expected("lambdarank or ranknet"));
         }
-        let options = ObjectiveOptions {
-            lambda: options.clone(),
-            ..ObjectiveOptions::new(kind, options.metric)
-        };
         options.build()?;
         let mut notes = options.notes();
         notes.retain(|(name, _)| NOTED.contains(name));
@@ -91,7 +84,7 @@ impl NetLoss {
                 let mut options = ObjectiveOptions::clone(options);
                 if options.kind.definition().uses.metric {
                     let metric = &mut options.lambda.metric;
-                    check_labels(metric, data, interrupt)?;
+                    check_labels(std::slice::from_ref(metric), data, interrupt)?;
                     // The largest label is that of the data, not of a batch.
                     let largest = data.labels().iter().copied().fold(0.0, f32::max);
                     *metric = metric.with_largest_label(largest)?;
@@ -107,16 +100,15 @@ impl NetLoss {
     }
 }
 
-/// Evaluates the metric once in the caller's order, so that an error names the caller's row.
-fn check_labels(metric: &Metric, data: &RawDataset, interrupt: &Interrupt) -> Result<()> {
+/// Evaluates metrics once in the caller's order, so that an error about labels names the caller's row.
+pub(super) fn check_labels(
+    metrics: &[Metric],
+    data: &RawDataset,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let grouping = Grouping::of_caller(data.queries(), data.rows(), data.query_of())?;
     let labels = data.by_row(data.labels());
-    let (metrics, scores) = (std::slice::from_ref(metric), vec![0.0; labels.len()]);
-    evaluate_rows(metrics, &scores, &labels, &grouping(data)?, interrupt).map(drop)
-}
-
-/// The caller's rows of each of the caller's queries.
-pub(super) fn grouping(data: &RawDataset) -> Result<Grouping> {
-    Grouping::of_caller(data.queries(), data.rows(), data.query_of())
+    evaluate_rows(metrics, &vec![0.0; labels.len()], &labels, &grouping, interrupt).map(drop)
 }
 
 impl NetObjective {

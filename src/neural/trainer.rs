@@ -3,12 +3,12 @@
 
 use super::gradient_step::{Learner, StepBuffers, StepInput, inputs_of};
 use super::inputs::{choose_inputs, standardise};
-use super::loss::{NetLoss, NetObjective, grouping};
+use super::loss::{NetLoss, NetObjective, check_labels};
 use super::params::{Params, Restarts, Schedule};
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::metric::{Metric, evaluate_rows};
+use crate::metric::Metric;
 use crate::model::mlp::{Activations, Net};
 use crate::model::{Component, Model, NetInput, Part};
 use crate::random;
@@ -272,9 +272,7 @@ fn check_sets(data: &RawDataset, plan: &NetPlan, interrupt: &Interrupt) -> Resul
                 .got(set.num_features())
                 .expected(data.num_features()));
         }
-        let labels = set.by_row(set.labels());
-        let scores = vec![0.0; labels.len()];
-        evaluate_rows(&plan.metrics, &scores, &labels, &grouping(set)?, interrupt)?;
+        check_labels(&plan.metrics, set, interrupt)?;
     }
     Ok(())
 }

@@ -75,8 +75,7 @@ impl NetPlanArgs<'_> {
             NetLoss::of_preferences(preferences.listed(), loss.sigma)
         } else {
             let first = self.metrics.first().map(String::as_str);
-            let options = loss.options(&labels, first, net.seed)?;
-            NetLoss::new(options.kind, options.lambda)?
+            NetLoss::new(loss.options(&labels, first, net.seed)?)?
         };
         let evaluation_sets = evaluation_sets(&self.valid)?;
         let metrics = self.metrics.iter().filter(|_| !evaluation_sets.is_empty());

@@ -65,9 +65,8 @@ impl PyTrainer {
         let plan = plan.map_err(|error| to_python(py, &error))?;
         let checkpoint = planned.checkpoint();
         let num_threads = options.run.num_threads;
-        let made = detached(py, num_threads, |interrupt| match checkpoint {
-            Some(model) => training.resume(dataset, plan, model, interrupt),
-            None => training.trainer(dataset, plan, interrupt),
+        let made = detached(py, num_threads, |interrupt| {
+            training.trainer(dataset, plan, checkpoint, interrupt)
         });
         let training = Training::Trees(Box::new(made.map_err(|error| raised.or(error))?));
         Ok(Self { inner: Mutex::new(training), raised, num_threads })

@@ -18,7 +18,6 @@ const HISTORY: &str = "checkpoint.history";
 const BIRTHS: &str = "checkpoint.births";
 /// The position biases of all rounds.
 const BIASES: &str = "checkpoint.biases";
-const PREFIX: &str = "checkpoint.";
 
 /// Notes the parameters of training.
 pub(super) fn write_params(model: &mut Model, plan: &TrainingPlan) {
@@ -90,19 +89,15 @@ impl TreeLearner {
                 return Err(other(name, got, "none"));
             }
         }
-        let note = |name| model.attributes().get(name).map_or("", String::as_str);
+        let mut take = |name| model.remove_attribute(name).unwrap_or_default();
+        let [history, births, biases, ..] =
+            [HISTORY, BIRTHS, BIASES, DATASET, WATCHED, BASE].map(&mut take);
         let damaged = || Error::data("checkpoint", "the checkpoint is damaged");
         let (num_values, num_before) = (self.evaluation.num_values(), self.num_before);
-        let history = lists_of_text(note(HISTORY))
+        let history = lists_of_text(&history)
             .filter(|history| num_before + history.len() == model.num_rounds())
             .filter(|history| history.iter().all(|values| values.len() == num_values))
             .ok_or_else(damaged)?;
-        let (births, biases) = (note(BIRTHS).to_owned(), note(BIASES).to_owned());
-        let mut notes: Vec<String> = model.attributes().keys().cloned().collect();
-        notes.retain(|name| name.starts_with(PREFIX));
-        for name in notes {
-            model.remove_attribute(&name);
-        }
         self.model = model;
         let (dropout_state, bias) = (self.dropout_state.as_mut(), self.bias.as_mut());
         let is_whole = dropout_state.is_none_or(|state| state.restore(&births, &self.model))
