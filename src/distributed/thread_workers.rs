@@ -95,19 +95,9 @@ pub enum InjectedFault {
 /// What a worker brings to a collective.
 #[derive(Debug, Clone)]
 struct Message {
-    operation: &'static str,
-    /// The length of the buffer, if all must agree on it.
-    length: Option<usize>,
+    /// The operation, with the length of its buffer if all must agree on it.
+    operation: String,
     bytes: Vec<u8>,
-}
-
-impl Message {
-    fn described(&self) -> String {
-        match self.length {
-            Some(length) => format!("{} of {length}", self.operation),
-            None => self.operation.to_owned(),
-        }
-    }
 }
 
 impl ThreadCommunicator {
@@ -151,9 +141,8 @@ impl ThreadCommunicator {
             let what = format!("waited {seconds} s for ranks {absent:?}");
             return Err(Error::comm_timeout(what));
         }
-        let kind = |message: &Message| (message.operation, message.length);
-        if let Some(rank) = all.iter().position(|message| kind(message) != kind(&all[0])) {
-            let (first, other) = (all[0].described(), all[rank].described());
+        if let Some(rank) = all.iter().position(|other| other.operation != all[0].operation) {
+            let (first, other) = (&all[0].operation, &all[rank].operation);
             let what = format!("the ranks do not do the same: rank 0 {first}, rank {rank} {other}");
             return Err(Error::comm("comm.order", what));
         }
@@ -168,7 +157,8 @@ impl ThreadCommunicator {
         join: impl Fn(T, T) -> T,
     ) -> Result<()> {
         let bytes = bytemuck::cast_slice(values).to_vec();
-        let all = self.exchange(Message { operation, length: Some(values.len()), bytes })?;
+        let operation = format!("{operation} of {}", values.len());
+        let all = self.exchange(Message { operation, bytes })?;
         for (rank, bytes) in all.iter().enumerate() {
             let theirs = bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned);
             for (value, theirs) in values.iter_mut().zip(theirs) {
@@ -197,6 +187,6 @@ impl Communicator for ThreadCommunicator {
     }
 
     fn allgather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
-        self.exchange(Message { operation: "gathers", length: None, bytes: own.to_vec() })
+        self.exchange(Message { operation: "gathers".to_owned(), bytes: own.to_vec() })
     }
 }

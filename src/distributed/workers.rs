@@ -179,12 +179,10 @@ impl WorkerGroup {
         let mut all = self.unbroken(current.comm.allgather(&message))?;
         let frames: Option<Vec<[u64; FRAME]>> = all.iter().map(|bytes| frame_of(bytes)).collect();
         let size = 8 * FRAME;
-        let Some(frames) = frames.filter(|frames| frames.len() == self.size()) else {
-            return Err(self.disagree(current));
+        let is_same = |frames: &Vec<[u64; FRAME]>| {
+            frames.len() == self.size() && frames.iter().all(|other| other[..2] == frame[..2])
         };
-        if frames.iter().any(|other| other[..2] != frame[..2]) {
-            return Err(self.disagree(current));
-        }
+        let Some(frames) = frames.filter(is_same) else { return Err(self.disagree(current)) };
         if frames.iter().zip(&all).any(|(frame, bytes)| frame[3] != hash::bytes(&bytes[size..])) {
             return Err(self.damaged(current));
         }
