@@ -479,10 +479,10 @@ fn train(all: &mut Workloads) {
             let data = RawDataset::new(&table_of(&values), in_queries(&labels), &never());
             let plan = neural::NetPlan {
                 params: neural::Params { epochs: 2, ..neural::Params::default() },
-                loss: neural::NetLoss::new(
-                    ObjectiveKind::LambdaRank,
-                    LambdaOptions::new(metric_of("ndcg")),
-                )
+                loss: neural::NetLoss::new(ObjectiveOptions {
+                    lambda: LambdaOptions::new(metric_of("ndcg")),
+                    ..ObjectiveOptions::new(ObjectiveKind::LambdaRank, metric_of("ndcg"))
+                })
                 .expect("a loss"),
                 evaluation_sets: Vec::new(),
                 metrics: Vec::new(),

@@ -1,11 +1,15 @@
 //! Workers as threads of one process, for tests without MPI.
 //!
-//! Each worker deposits its message, waits for all others, and takes a copy of all messages. Slow,
-//! and simple.
+//! Each worker sends its message to all, and waits for those of all. Slow, and simple. Faults can be
+//! injected into collectives.
 
 use super::Communicator;
 use crate::error::{Error, Result};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 /// Runs workers as threads.
@@ -27,14 +31,24 @@ impl ThreadWorkers {
 
     /// The communicators of all workers.
     pub fn ranks(&self) -> Vec<ThreadCommunicator> {
-        let table = Arc::new(Exchange {
-            state: Mutex::new(ExchangeState::new(self.size)),
-            changed: Condvar::new(),
+        let worker = |rank| ThreadCommunicator {
+            rank,
             deadline: self.deadline,
-        });
-        (0..self.size)
-            .map(|rank| ThreadCommunicator { rank, size: self.size, table: table.clone() })
-            .collect()
+            to_ranks: Vec::new(),
+            from_ranks: Mutex::default(),
+            fault: None,
+            calls: AtomicU64::new(0),
+        };
+        let mut workers: Vec<_> = (0..self.size).map(worker).collect();
+        for from in 0..self.size {
+            for to in 0..self.size {
+                let (sender, receiver) = channel();
+                workers[from].to_ranks.push(sender);
+                let from_ranks = workers[to].from_ranks.get_mut();
+                from_ranks.unwrap_or_else(PoisonError::into_inner).push(receiver);
+            }
+        }
+        workers
     }
 
     /// Runs `work` for each worker in a thread of its own, and returns the results.
@@ -46,12 +60,8 @@ impl ThreadWorkers {
         std::thread::scope(|scope| {
             let ranks = self.ranks().into_iter();
             let threads: Vec<_> = ranks.map(|rank| scope.spawn(move || work(rank))).collect();
-            threads
-                .into_iter()
-                .map(|thread| {
-                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                })
-                .collect()
+            let joined = threads.into_iter().map(ScopedJoinHandle::join);
+            joined.map(|result| result.unwrap_or_else(|panic| resume_unwind(panic))).collect()
         })
     }
 }
@@ -61,139 +71,82 @@ impl ThreadWorkers {
 #[derive(Debug)]
 pub struct ThreadCommunicator {
     rank: usize,
-    size: usize,
-    table: Arc<Exchange>,
-}
-
-#[derive(Debug)]
-struct Exchange {
-    state: Mutex<ExchangeState>,
-    changed: Condvar,
     deadline: Duration,
+    to_ranks: Vec<Sender<Message>>,
+    from_ranks: Mutex<Vec<Receiver<Message>>>,
+    /// What goes wrong, and in which collective, from 0.
+    fault: Option<(InjectedFault, u64)>,
+    calls: AtomicU64,
 }
 
-/// The operation, and the length of its buffer if all must agree on it.
-type Operation = (&'static str, Option<usize>);
-
-#[derive(Debug)]
-struct ExchangeState {
-    /// The number of completed collectives.
-    number: u64,
-    brought: Vec<Option<(Operation, Vec<u8>)>>,
-    /// The messages of the latest completed collective.
-    outcome: Arc<Vec<Vec<u8>>>,
-    /// The number of workers that have not taken them yet.
-    left: usize,
-    gone: Vec<bool>,
-    /// Why no more collectives are possible.
-    broken: Option<(FailureKind, String)>,
+/// What goes wrong in a collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InjectedFault {
+    /// The call fails, and this worker does not take part.
+    Fail,
+    /// This worker is late.
+    Delay(Duration),
+    /// This worker skips the collective without noticing.
+    Drop,
+    /// One bit of this worker's message is flipped.
+    Corrupt,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum FailureKind {
-    Timeout,
-    Other(&'static str),
-}
-
-impl ExchangeState {
-    fn new(size: usize) -> Self {
-        Self {
-            number: 0,
-            brought: vec![None; size],
-            outcome: Arc::default(),
-            left: 0,
-            gone: vec![false; size],
-            broken: None,
-        }
-    }
-
-    fn check(&self) -> Result<()> {
-        match &self.broken {
-            None => Ok(()),
-            Some((FailureKind::Timeout, what)) => Err(Error::comm_timeout(what)),
-            Some((FailureKind::Other(code), what)) => Err(Error::comm(code, what)),
-        }
-    }
-
-    fn breaks(&mut self, breach: FailureKind, what: String) {
-        self.broken.get_or_insert((breach, what));
-    }
-
-    /// Completes the collective if all workers are present.
-    fn settle(&mut self) {
-        let kinds: Vec<Operation> = self.brought.iter().flatten().map(|(kind, _)| *kind).collect();
-        if kinds.len() < self.brought.len() {
-            return;
-        }
-        if let Some(rank) = kinds.iter().position(|kind| *kind != kinds[0]) {
-            let described = |(operation, length): Operation| match length {
-                Some(length) => format!("{operation} of {length}"),
-                None => operation.to_owned(),
-            };
-            let (first, other) = (described(kinds[0]), described(kinds[rank]));
-            let what = format!("the ranks do not do the same: rank 0 {first}, rank {rank} {other}");
-            return self.breaks(FailureKind::Other("comm.order"), what);
-        }
-        let brought = self.brought.iter_mut().filter_map(Option::take);
-        self.outcome = Arc::new(brought.map(|(_, bytes)| bytes).collect());
-        (self.left, self.number) = (self.outcome.len(), self.number + 1);
-    }
-}
-
-impl Exchange {
-    fn lock(&self) -> MutexGuard<'_, ExchangeState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits until `done`, at most until the deadline.
-    fn wait<'a>(
-        &self,
-        mut state: MutexGuard<'a, ExchangeState>,
-        done: impl Fn(&ExchangeState) -> bool,
-    ) -> Result<MutexGuard<'a, ExchangeState>> {
-        let until = Instant::now() + self.deadline;
-        while !done(&state) {
-            state.check()?;
-            let absent = |state: &ExchangeState| -> Vec<usize> {
-                let brought = state.brought.iter().enumerate();
-                brought.filter(|(_, brought)| brought.is_none()).map(|(rank, _)| rank).collect()
-            };
-            if let Some(rank) = absent(&state).into_iter().find(|&rank| state.gone[rank]) {
-                let what = format!("rank {rank} has left");
-                state.breaks(FailureKind::Other("comm.gone"), what);
-                self.changed.notify_all();
-                continue;
-            }
-            let now = Instant::now();
-            if now >= until {
-                let (seconds, absent) = (self.deadline.as_secs_f64(), absent(&state));
-                let what = format!("waited {seconds} s for ranks {absent:?}");
-                state.breaks(FailureKind::Timeout, what);
-                self.changed.notify_all();
-                continue;
-            }
-            let waited = self.changed.wait_timeout(state, until - now);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        Ok(state)
-    }
+/// What a worker brings to a collective.
+#[derive(Debug, Clone)]
+struct Message {
+    /// The operation, with the length of its buffer if all must agree on it.
+    operation: String,
+    bytes: Vec<u8>,
 }
 
 impl ThreadCommunicator {
+    /// The same communicator with a fault in collective `at`, counted from 0.
+    #[must_use]
+    pub fn with_fault(self, fault: InjectedFault, at: u64) -> Self {
+        Self { fault: Some((fault, at)), ..self }
+    }
+
     /// The messages of all workers.
-    fn exchange(&self, kind: Operation, bytes: Vec<u8>) -> Result<Arc<Vec<Vec<u8>>>> {
-        let state = self.table.lock();
-        // All workers must have taken the latest messages first.
-        let mut state = self.table.wait(state, |state| state.left == 0)?;
-        state.check()?;
-        let number = state.number;
-        state.brought[self.rank] = Some((kind, bytes));
-        state.settle();
-        self.table.changed.notify_all();
-        let mut state = self.table.wait(state, |state| state.number > number)?;
-        state.left -= 1;
-        self.table.changed.notify_all();
-        Ok(state.outcome.clone())
+    fn exchange(&self, mut own: Message) -> Result<Vec<Vec<u8>>> {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        match self.fault.filter(|(_, at)| *at == call).map(|(fault, _)| fault) {
+            Some(InjectedFault::Fail) => {
+                return Err(Error::comm("comm.fault", "a fault on purpose"));
+            }
+            Some(InjectedFault::Delay(time)) => std::thread::sleep(time),
+            Some(InjectedFault::Drop) => return Ok(vec![own.bytes]),
+            Some(InjectedFault::Corrupt) => {
+                let middle = own.bytes.len() / 2;
+                own.bytes.iter_mut().skip(middle).take(1).for_each(|byte| *byte ^= 4);
+            }
+            None => {}
+        }
+        let gone = |rank: usize| Error::comm("comm.gone", format!("rank {rank} has left"));
+        for (rank, to) in self.to_ranks.iter().enumerate() {
+            to.send(own.clone()).map_err(|_| gone(rank))?;
+        }
+        let until = Instant::now() + self.deadline;
+        let (mut all, mut absent) = (Vec::with_capacity(self.size()), Vec::new());
+        let from_ranks = self.from_ranks.lock().unwrap_or_else(PoisonError::into_inner);
+        for (rank, from) in from_ranks.iter().enumerate() {
+            match from.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(message) => all.push(message),
+                Err(RecvTimeoutError::Timeout) => absent.push(rank),
+                Err(RecvTimeoutError::Disconnected) => return Err(gone(rank)),
+            }
+        }
+        if !absent.is_empty() {
+            let seconds = self.deadline.as_secs_f64();
+            let what = format!("waited {seconds} s for ranks {absent:?}");
+            return Err(Error::comm_timeout(what));
+        }
+        if let Some(rank) = all.iter().position(|other| other.operation != all[0].operation) {
+            let (first, other) = (&all[0].operation, &all[rank].operation);
+            let what = format!("the ranks do not do the same: rank 0 {first}, rank {rank} {other}");
+            return Err(Error::comm("comm.order", what));
+        }
+        Ok(all.into_iter().map(|message| message.bytes).collect())
     }
 
     /// Reduces the buffers of all workers into this worker's.
@@ -204,14 +157,13 @@ impl ThreadCommunicator {
         join: impl Fn(T, T) -> T,
     ) -> Result<()> {
         let bytes = bytemuck::cast_slice(values).to_vec();
-        let all = self.exchange((operation, Some(values.len())), bytes)?;
-        let read = |bytes: &[u8], at: usize| {
-            let size = size_of::<T>();
-            bytemuck::pod_read_unaligned(&bytes[at * size..(at + 1) * size])
-        };
-        for (at, value) in values.iter_mut().enumerate() {
-            let of_ranks = all.iter().map(|bytes| read(bytes, at));
-            *value = of_ranks.reduce(&join).unwrap_or(*value);
+        let operation = format!("{operation} of {}", values.len());
+        let all = self.exchange(Message { operation, bytes })?;
+        for (rank, bytes) in all.iter().enumerate() {
+            let theirs = bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned);
+            for (value, theirs) in values.iter_mut().zip(theirs) {
+                *value = if rank == 0 { theirs } else { join(*value, theirs) };
+            }
         }
         Ok(())
     }
@@ -223,7 +175,7 @@ impl Communicator for ThreadCommunicator {
     }
 
     fn size(&self) -> usize {
-        self.size
+        self.to_ranks.len()
     }
 
     fn sum_i64(&self, values: &mut [i64]) -> Result<()> {
@@ -235,31 +187,6 @@ impl Communicator for ThreadCommunicator {
     }
 
     fn allgather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
-        Ok(self.exchange(("gathers", None), own.to_vec())?.to_vec())
-    }
-
-    fn broadcast(&self, root: usize, bytes: &mut Vec<u8>) -> Result<()> {
-        let own = if root == self.rank { std::mem::take(bytes) } else { Vec::new() };
-        bytes.clone_from(&self.exchange(("broadcasts", Some(root)), own)?[root]);
-        Ok(())
-    }
-
-    fn barrier(&self) -> Result<()> {
-        self.exchange(("waits for all", None), Vec::new()).map(|_| ())
-    }
-
-    fn abort(&self, _code: i32, message: &str) -> Result<()> {
-        let what = format!("rank {} has given up: {message}", self.rank);
-        let mut state = self.table.lock();
-        state.breaks(FailureKind::Other("comm.aborted"), what);
-        self.table.changed.notify_all();
-        state.check()
-    }
-}
-
-impl Drop for ThreadCommunicator {
-    fn drop(&mut self) {
-        self.table.lock().gone[self.rank] = true;
-        self.table.changed.notify_all();
+        self.exchange(Message { operation: "gathers".to_owned(), bytes: own.to_vec() })
     }
 }

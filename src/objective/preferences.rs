@@ -51,6 +51,66 @@ impl PreferenceNet {
         });
         Ok(Self { sigma, preferences, queries: queries.clone() })
     }
+
+    /// The objective for preferences between the caller's rows; `rows` has that of each doc.
+    pub(crate) fn of_rows(
+        by_row: &[Preference],
+        rows: &[u32],
+        queries: &Queries,
+        sigma: f64,
+    ) -> Result<Self> {
+        let mut doc_of = vec![0u32; rows.len()];
+        for (doc, &row) in rows.iter().enumerate() {
+            doc_of[row as usize] = doc as u32;
+        }
+        let of_docs = |(at, preference): (usize, &Preference)| {
+            let Preference { better, worse, .. } = *preference;
+            let doc = |row: u32| {
+                doc_of.get(row as usize).copied().ok_or_else(|| {
+                    Error::data("preference.doc", format!("a row of preferences[{at}]"))
+                        .got(row)
+                        .expected(format!("a number below {}, the number of rows", rows.len()))
+                })
+            };
+            let docs = [doc(better)?, doc(worse)?];
+            let [query, other] = docs.map(|doc| queries.of_doc(doc as usize));
+            if query == other && better != worse {
+                return Ok(Preference { better: docs[0], worse: docs[1], ..*preference });
+            }
+            Err(Error::data("preference.pair", format!("the rows of preferences[{at}]"))
+                .got(format!("{better} and {worse}"))
+                .expected("two rows of one query"))
+        };
+        let preferences: Vec<Preference> =
+            by_row.iter().enumerate().map(of_docs).collect::<Result<_>>()?;
+        Self::new(&preferences, queries, sigma)
+    }
+
+    /// The objective for a batch: the queries `numbers`, whose docs are `docs` of the batch.
+    pub(crate) fn of_batch(&self, numbers: &[u32], docs: &Queries) -> Self {
+        let mut preferences = Vec::new();
+        for (&number, docs) in numbers.iter().zip(docs.ranges()) {
+            let start = self.queries.range(number as usize).start;
+            let moved = |doc: u32| (doc as usize - start + docs.start) as u32;
+            preferences.extend(self.of_query(number as usize).iter().map(|preference| {
+                let Preference { better, worse, .. } = *preference;
+                Preference { better: moved(better), worse: moved(worse), ..*preference }
+            }));
+        }
+        Self { sigma: self.sigma, preferences, queries: docs.clone() }
+    }
+
+    /// The preferences of a query.
+    pub(crate) fn of_query(&self, query: usize) -> &[Preference] {
+        let Range { start, end } = self.queries.range(query);
+        let before = |doc| self.preferences.partition_point(|pair| (pair.better as usize) < doc);
+        &self.preferences[before(start)..before(end)]
+    }
+
+    /// All preferences, query by query.
+    pub(crate) fn preferences(&self) -> &[Preference] {
+        &self.preferences
+    }
 }
 
 fn check(at: usize, preference: &Preference, queries: &Queries) -> Result<()> {
@@ -112,9 +172,8 @@ impl PreferenceNet {
         query.check_scores()?;
         sums.clear();
         sums.resize(gradients.len(), [0.0; 2]);
-        let Range { start, end } = self.queries.range(query.number);
-        let before = |doc| self.preferences.partition_point(|pair| (pair.better as usize) < doc);
-        for preference in &self.preferences[before(start)..before(end)] {
+        let start = self.queries.range(query.number).start;
+        for preference in self.of_query(query.number) {
             let [a, b] = [preference.better, preference.worse].map(|doc| doc as usize - start);
             let o = self.sigma * (query.scores[a] - query.scores[b]);
             // Without cancellation.

@@ -8,15 +8,12 @@
 
 use super::dataset::PyDataset;
 use super::gil::detached;
-use crate::distributed::{
-    self, Collective, Communicator, CountingCommunicator, NamedQueries, check_queries,
-};
+use crate::distributed::{self, Collective, Communicator, NamedQueries, check_queries};
 use crate::error::{Error, Result};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTimeoutError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::sync::Arc;
 
 /// That a memory view may be written to: `PyBUF_WRITE` of Python's headers.
 const WRITE: i32 = 0x200;
@@ -104,37 +101,20 @@ impl Communicator for CallbackCommunicator {
             ranks.call_method1("allgather", (own,))?.extract()
         })
     }
-
-    fn broadcast(&self, root: usize, bytes: &mut Vec<u8>) -> Result<()> {
-        self.call(|ranks| {
-            let own = PyBytes::new(ranks.py(), bytes);
-            *bytes = ranks.call_method1("broadcast", (root, own))?.extract()?;
-            Ok(())
-        })
-    }
-
-    fn barrier(&self) -> Result<()> {
-        self.call(|ranks| ranks.call_method0("barrier").map(|_| ()))
-    }
-
-    fn abort(&self, code: i32, message: &str) -> Result<()> {
-        self.call(|ranks| ranks.call_method1("abort", (code, message)).map(|_| ()))
-    }
 }
 
 /// Processes that train together.
 #[pyclass(frozen, name = "Team")]
 pub(super) struct PyTeam {
     pub(super) inner: distributed::WorkerGroup,
-    counting: Arc<CountingCommunicator<CallbackCommunicator>>,
 }
 
 #[pymethods]
 impl PyTeam {
     #[new]
     fn new(ranks: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let counting = Arc::new(CountingCommunicator::new(CallbackCommunicator::new(ranks)?));
-        Ok(Self { inner: distributed::WorkerGroup::new(Box::new(counting.clone())), counting })
+        let comm = Box::new(CallbackCommunicator::new(ranks)?);
+        Ok(Self { inner: distributed::WorkerGroup::new(comm) })
     }
 
     #[getter]
@@ -150,7 +130,7 @@ impl PyTeam {
     /// The number of collectives of this worker, and the bytes that it sent.
     #[getter]
     fn counts(&self) -> (u64, u64) {
-        let counts = self.counting.counts();
+        let counts = self.inner.counts();
         (counts.calls, counts.bytes)
     }
 

@@ -81,8 +81,7 @@ impl NetPlanArgs<'_> {
             NetLoss::of_preferences(preferences.listed(), loss.sigma)
         } else {
             let first = self.metrics.first().map(String::as_str);
-            let options = loss.options(&labels, first, params.seed)?;
-            NetLoss::new(options.kind, options.lambda)?
+            NetLoss::new(loss.options(&labels, first, params.seed)?)?
         };
         let (evaluation_sets, metrics, patience) =
             evaluation_plan(&self.valid, &self.metrics, &labels, run.patience)?;

@@ -62,9 +62,8 @@ impl PyTrainer {
         let checkpoint = planned.checkpoint();
         let plan = planned.plan(&options, &dataset, &raised)?;
         let num_threads = options.run.num_threads;
-        let made = detached(num_threads, |interrupt| match checkpoint {
-            Some(model) => training.resume(dataset, plan, model, interrupt),
-            None => training.trainer(dataset, plan, interrupt),
+        let made = detached(num_threads, |interrupt| {
+            training.trainer(dataset, plan, checkpoint, interrupt)
         });
         let training = Training::Trees(Box::new(made.map_err(|error| raised.or(error))?));
         Ok(Self { inner: Mutex::new(training), raised, num_threads })

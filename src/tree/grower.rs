@@ -146,6 +146,11 @@ impl Grower {
         Self::with_reducer(table, options, Box::new(LocalReducer))
     }
 
+    /// The workers that grow the same trees.
+    pub(crate) fn reducer(&self) -> &dyn GrowthReducer {
+        &*self.reducer
+    }
+
     /// A grower that grows the same trees as other workers, of whose data the table has a part.
     pub(crate) fn with_reducer(
         table: TrainingTable<'_>,

@@ -165,10 +165,6 @@ class Ranks:
         self._complete(self._comm.Ibcast, [whole, len(whole), self._mpi.BYTE], root)
         return whole.tobytes()
 
-    def barrier(self) -> None:
-        """Return when all ranks have called this."""
-        self._complete(self._comm.Ibarrier)
-
     def abort(self, code: int, message: str) -> None:
         """End all processes of the job."""
         report(f"rank {self.rank}: {message}")

@@ -94,6 +94,7 @@ impl LossUses {
 }
 
 /// A loss made ready.
+#[derive(Debug)]
 pub(crate) enum BuiltLoss {
     /// One gradient a document.
     Scores(Box<dyn Objective>),
