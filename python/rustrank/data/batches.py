@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rustrank.errors import DataError, ParamError, ParamKindError, shown
+from rustrank.errors import DataError, ParamError, shown, wrong_kind
 from rustrank.inputs.queries import as_ids
-from rustrank.inputs.scalars import whole
+from rustrank.inputs.scalars import as_list, whole
 from rustrank.inputs.tables import Table, as_table
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
 
@@ -42,8 +42,7 @@ class Batches:
         if not callable(source) and (
             isinstance(source, (str, Mapping)) or not hasattr(source, "__iter__")
         ):
-            message = f"batches: got {shown(source)}, expected a list of batches or a function"
-            raise TypeError(message)
+            raise wrong_kind("batches", source, "a list of batches or a function")
         self._make = source if callable(source) else lambda: source
         self._first: Table | None = None
         self._num_rows: int | None = None
@@ -96,14 +95,12 @@ def _by_name(batch: Any, number: int) -> Mapping[str, Any]:
             raise DataError(message, code="batch")
         return dict(zip(_NEEDED, batch, strict=True))
     if not isinstance(batch, Mapping):
-        message = f"batch {number}: got {shown(batch)}, expected a mapping or (X, y, qid)"
-        raise TypeError(message)
+        raise wrong_kind(f"batch {number}", batch, "a mapping or (X, y, qid)", "batch")
     unknown = [shown(key) for key in batch if key not in (*_NEEDED, *_OPTIONAL)]
     absent = [name for name in _NEEDED if batch.get(name) is None]
     if unknown or absent:
         what = f"has {unknown[0]}" if unknown else f"has no {absent[0]}"
-        expected = "X, y, qid and perhaps row_weight and base_score"
-        message = f"batch {number} {what}: expected {expected}"
+        message = f"batch {number} {what}: expected X, y, qid and perhaps row_weight and base_score"
         raise DataError(message, code="batch")
     return batch
 
@@ -127,7 +124,7 @@ def _like(first: Table, table: Table, number: int) -> Table:
         missed = absent[0] if absent else theirs[0]
         message = f"batch {number} has other features than the first: {got}expected {shown(missed)}"
         raise DataError(message, code="features.names", feature=missed)
-    return table.reordered([place[name] for name in theirs])
+    return table.take([place[name] for name in theirs])
 
 
 @dataclass
@@ -143,9 +140,8 @@ class Columns:
         """Add those of a batch."""
         self.y.append(as_labels(given["y"]))
         self.qid.append(as_ids(given["qid"]))
-        for name in ("y", "qid"):
-            part = getattr(self, name)[-1]
-            check_length(f"{name} of batch {len(self.y) - 1}", len(part), num_rows, "rows")
+        for name, parts in (("y", self.y), ("qid", self.qid)):
+            check_length(f"{name} of batch {len(self.y) - 1}", len(parts[-1]), num_rows, "rows")
         if given.get("row_weight") is not None:
             self.row_weight.append(as_doubles(given["row_weight"], "row_weight"))
         if given.get("base_score") is not None:
@@ -207,8 +203,7 @@ def paths_of(path: Any) -> list[str]:
     try:
         paths = [fspath(one) for one in (path if isinstance(path, (list, tuple)) else [path])]
     except TypeError:
-        message = f"path: got {shown(path)}, expected a path, or a list of them"
-        raise ParamKindError(message, code="path") from None
+        raise wrong_kind("path", path, "a path, or a list of them") from None
     if not paths:
         message = "path: got no files, expected one or more"
         raise ParamError(message, code="path")
@@ -220,8 +215,7 @@ def _check_different(roles: Mapping[str, Any]) -> None:
     for role, name in roles.items():
         parameter = "label" if role == "y" else role
         if not isinstance(name, str):
-            message = f"{parameter}: got {shown(name)}, expected the name of a column"
-            raise ParamKindError(message, code=parameter)
+            raise wrong_kind(parameter, name, "the name of a column")
         if name in uses:
             message = f"column {shown(name)} is both {uses[name]} and {parameter}"
             raise ParamError(message, code=parameter)
@@ -229,21 +223,16 @@ def _check_different(roles: Mapping[str, Any]) -> None:
 
 
 def _chosen(features: Any, roles: Mapping[str, str]) -> list[str]:
-    if isinstance(features, (str, bytes)) or not hasattr(features, "__iter__"):
-        message = f"features: got {shown(features)}, expected a list of names of columns"
-        raise ParamKindError(message, code="features")
-    chosen = list(features)
+    chosen = as_list("features", features, "a list of names of columns")
+    taken = {name: "label" if role == "y" else role for role, name in roles.items()}
     for name in chosen:
         if not isinstance(name, str):
-            message = f"features: got {shown(name)}, expected the name of a column"
-            raise ParamKindError(message, code="features")
-        for role, taken in roles.items():
-            if name == taken:
-                message = (
-                    f"features: column {shown(name)} is the {'label' if role == 'y' else role}, "
-                    "and cannot be a feature too"
-                )
-                raise ParamError(message, code="features")
+            raise wrong_kind("features", name, "the name of a column")
+        if name in taken:
+            message = (
+                f"features: column {shown(name)} is the {taken[name]}, and cannot be a feature too"
+            )
+            raise ParamError(message, code="features")
     return chosen
 
 

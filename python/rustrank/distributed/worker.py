@@ -16,8 +16,8 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.data.batches import Batches, Columns, ParquetFiles
-from rustrank.data.dataset import Dataset, _bins
-from rustrank.data.dataset_building import LetorOptions, ReadOptions, Rows
+from rustrank.data.dataset import Dataset
+from rustrank.data.dataset_building import LetorOptions, ReadOptions, Rows, bins_of
 from rustrank.distributed.jobs import Job, report
 from rustrank.distributed.mpi import Ranks, Workers, require_world, world
 from rustrank.distributed.shards import Shards
@@ -223,7 +223,7 @@ def _read_shards(
 
 def _of_letor(files: list[Path], team: _rustrank.Team, reading: ReadOptions) -> Dataset:
     text = LetorOptions(_MOST_FEATURES, False)
-    bins = _bins(None, None, None, None)
+    bins = bins_of(None)
     paths = [str(file) for file in files]
     core, ids = _rustrank.Dataset.from_letor(paths, text, bins, reading, team)
     made = Dataset.__new__(Dataset)
@@ -238,7 +238,7 @@ def _of_parquet(
     # Without shards, the columns are those of the first file.
     parquet = ParquetFiles.of(files or shards.paths([0]), roles, None, _ROWS)
     source = Batches(parquet)
-    bins = _bins(None, None, None, None)
+    bins = bins_of(None)
     assert isinstance(bins, tuple)  # noqa: S101 - without `like`
     sampler = _rustrank.Sampler(len(parquet.features), bins[:2], bins[3:], reading)
     columns = Columns()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from rustrank.errors import ParamError, ParamKindError, shown
+from rustrank.errors import ParamError, ParamKindError, shown, wrong_kind
 
 #: As many threads as a pool may have.
 _MOST_THREADS = 1024
@@ -54,24 +54,28 @@ def real(name: str, value: Any) -> float:
             raise TypeError
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        message = f"{name}: got {shown(value)}, expected a number"
-        raise ParamKindError(message, code=name) from None
+        raise wrong_kind(name, value, "a number") from None
 
 
 def text(name: str, value: Any) -> str:
     """Take a name."""
     if not isinstance(value, str):
-        message = f"{name}: got {shown(value)}, expected a name"
-        raise ParamKindError(message, code=name)
+        raise wrong_kind(name, value, "a name")
     return value
 
 
 def flag(name: str, value: Any) -> bool:
     """Take True or False, and nothing that merely counts as such."""
     if not isinstance(value, bool):
-        message = f"{name}: got {shown(value)}, expected True or False"
-        raise ParamKindError(message, code=name)
+        raise wrong_kind(name, value, "True or False")
     return value
+
+
+def as_list(name: str, value: Any, expected: str, code: str | None = None) -> list[Any]:
+    """Take several values: any iterable but a text."""
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        raise wrong_kind(name, value, expected, code)
+    return list(value)
 
 
 def as_augment(given: Any) -> tuple[float, int] | None:
@@ -86,8 +90,7 @@ def as_augment(given: Any) -> tuple[float, int] | None:
             fraction, copies = float(given[0]), operator.index(given[1])
             (_, _) = given
     except (TypeError, ValueError, LookupError):
-        message = f"augment: got {shown(given)}, expected (fraction, copies) such as (0.7, 5)"
-        raise ParamKindError(message, code="augment") from None
+        raise wrong_kind("augment", given, "(fraction, copies) such as (0.7, 5)") from None
     return fraction, whole("augment", copies, 1, 1024)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from rustrank.errors import DataError
 from rustrank.inputs.categories import Categories, numbered
 from rustrank.inputs.queries import as_queries
-from rustrank.inputs.tables import as_block, as_table
+from rustrank.inputs.tables import as_block, as_table, check_same_features
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,8 @@ def row(doc: Any, name: str) -> NDArray[Any]:
 
 def _table(core: _rustrank.Booster, X: Any) -> Table:
     table = as_table(_as_rows(X))
-    _check(core, table)
+    expected = core.num_raw_features, core.feature_names
+    check_same_features((table.num_features, table.names), expected, "X", "the model")
     return numbered(table, Categories([], core.category_names()))
 
 
@@ -72,17 +73,3 @@ def _as_rows(X: Any) -> Any:
     if isinstance(X, (list, tuple)) and X and all(isinstance(x, (int, float)) for x in X):
         return [X]
     return X
-
-
-def _check(core: _rustrank.Booster, table: Table) -> None:
-    if table.num_features != core.num_raw_features:
-        message = (
-            "X has another number of features than the model: got "
-            f"{table.num_features}, expected {core.num_raw_features}"
-        )
-        raise DataError(message, code="features")
-    expected = core.feature_names
-    for number, (mine, theirs) in enumerate(zip(table.names or (), expected or (), strict=False)):
-        if mine != theirs:
-            message = f"feature {number} of X has another name: got {mine!r}, expected {theirs!r}"
-            raise DataError(message, code="features.names", feature=mine)
