@@ -1,4 +1,4 @@
-"""The training and validation sets that estimators are given, as arguments of `Dataset`."""
+"""The training and validation sets that estimators are given: tables with what is known of their rows."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rustrank import _rustrank
 from rustrank.data.dataset import Dataset
+from rustrank.data.dataset_building import ReadOptions, rows_of
 from rustrank.data.raw_rows import as_raw_rows
-from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown
-from rustrank.estimators.fitting import check_training, check_weight, checked, queries_within
+from rustrank.errors import ParamError, UnknownNameError, shown, wrong_kind
+from rustrank.estimators.fitting import check_training, check_weight, queries_within
 from rustrank.inputs.queries import as_query_weight
+from rustrank.inputs.tables import as_block, as_table
 from rustrank.inputs.vectors import as_doubles, as_scores, check_length
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rustrank.data.raw_rows import RawRows
+    from rustrank.inputs.tables import Table
 
 #: The fields of a validation set.
 _FIELDS = ("X", "y", "qid", "group", "query_weight")
@@ -25,9 +30,9 @@ _FIELDS = ("X", "y", "qid", "group", "query_weight")
 
 @dataclass(frozen=True)
 class FitData:
-    """A training or validation set: features in the caller's form, with queries, weights and base scores."""
+    """A training or validation set: features, and the rest in the caller's form."""
 
-    X: Any
+    X: Table
     y: Any
     qid: Any = None
     group: Any = None
@@ -40,16 +45,14 @@ class FitData:
 
     def dataset(self, **options: Any) -> Dataset:
         """Return the rows binned."""
-        return Dataset(
-            self.X,
-            self.y,
-            qid=self.qid,
-            group=self.group,
-            query_weight=self.query_weight,
-            row_weight=self.row_weight,
-            base_score=self.base_score,
-            **options,
-        )
+        return Dataset(**vars(self), **options)
+
+    def values(self, num_threads: int | None) -> _rustrank.RawDataset:
+        """Return the rows with the values of the features."""
+        given = {name: value for name, value in vars(self).items() if name != "X"}
+        rows, _ = rows_of(self.X.num_rows, **given)
+        reading = ReadOptions(None, "error", num_threads)
+        return _rustrank.RawDataset(as_block(self.X), rows, reading)
 
     def split(self, share: float, seed: int) -> tuple[FitData, FitData]:
         """Split off a share of the queries, chosen by the seed and the content of the queries."""
@@ -61,31 +64,31 @@ class FitData:
                 "queries for both parts; pass eval_set=, or early_stopping=None"
             )
             raise ParamError(message, code="validation_fraction")
-        weight = as_query_weight(self.query_weight, docs.query_ids)
-        return self._of(docs, np.sort(kept), weight), self._of(docs, np.sort(held), weight)
+        return self._of(docs, np.sort(kept)), self._of(docs, np.sort(held))
 
-    def _of(self, docs: Any, queries: NDArray[Any], weight: Any) -> FitData:
+    def _of(self, docs: RawRows, queries: NDArray[Any]) -> FitData:
         rows = np.flatnonzero(np.isin(docs.query, queries))
         some = docs.take(rows)
-        by_row = [
-            (None if values is None else read(values, name)[rows])
-            for values, read, name in (
-                (self.row_weight, as_doubles, "sample_weight"),
-                (self.base_score, as_scores, "base_score"),
-            )
-        ]
-        X = some.X if docs.names is None else dict(zip(docs.names, some.X.T, strict=True))
-        if weight is not None:
-            check_length("query_weight", len(weight), docs.num_queries, "queries")
-            weight = weight[queries]
-        return FitData(X, some.y, some.query, None, weight, *by_row)
+        weight, base_score = self.row_weight, self.base_score
+        by_query = as_query_weight(self.query_weight, docs.query_ids)
+        if by_query is not None:
+            check_length("query_weight", len(by_query), docs.num_queries, "queries")
+            by_query = by_query[queries]
+        return FitData(
+            as_table(some.table()),
+            some.y,
+            some.query,
+            query_weight=by_query,
+            row_weight=None if weight is None else as_doubles(weight, "sample_weight")[rows],
+            base_score=None if base_score is None else as_scores(base_score, "base_score")[rows],
+        )
 
 
 def training_part(X: Any, y: Any, given: Mapping[str, Any], kind: str) -> FitData:
     """Return the training set from the arguments of `fit`."""
-    X, qid, group = queries_within(check_training(X, y, kind), given["qid"], given["group"])
+    table, qid, group = queries_within(check_training(X, y, kind), given["qid"], given["group"])
     weight, base_score = given["sample_weight"], given.get("base_score")
-    return FitData(X, y, qid, group, given["query_weight"], weight, base_score)
+    return FitData(table, y, qid, group, given["query_weight"], weight, base_score)
 
 
 def eval_sets(given: Mapping[str, Any]) -> dict[str, FitData]:
@@ -96,8 +99,7 @@ def eval_sets(given: Mapping[str, Any]) -> dict[str, FitData]:
     if isinstance(sets, Mapping) or _is_set(sets):
         sets = [sets]
     if not isinstance(sets, (list, tuple)):
-        message = f"eval_set: got {shown(sets)}, expected (X, y) or (X, y, qid), or a list of them"
-        raise ParamKindError(message, code="eval_set")
+        raise wrong_kind("eval_set", sets, "(X, y) or (X, y, qid), or a list of them")
     names = ["valid"] if len(sets) == 1 else [f"valid_{at}" for at in range(len(sets))]
     ids = _each("eval_qid", given["eval_qid"], len(sets))
     sizes = _each("eval_group", given["eval_group"], len(sets))
@@ -106,11 +108,8 @@ def eval_sets(given: Mapping[str, Any]) -> dict[str, FitData]:
 
 def _is_set(given: Any) -> bool:
     """Whether this is one validation set and not a list: its first element is a table."""
-    return isinstance(given, tuple) and len(given) in (2, 3) and not _is_tuple(given[0])
-
-
-def _is_tuple(given: Any) -> bool:
-    return isinstance(given, (tuple, Mapping))
+    is_short = isinstance(given, tuple) and len(given) in (2, 3)
+    return is_short and not isinstance(given[0], (tuple, Mapping))
 
 
 def _each(name: str, given: Any, num_sets: int) -> list[Any]:
@@ -118,8 +117,7 @@ def _each(name: str, given: Any, num_sets: int) -> list[Any]:
     if given is None:
         return [None] * num_sets
     if not isinstance(given, (list, tuple)) or len(given) != num_sets:
-        message = f"{name}: got {shown(given)}, expected a list of {num_sets}, one a validation set"
-        raise ParamKindError(message, code=name)
+        raise wrong_kind(name, given, f"a list of {num_sets}, one a validation set")
     return list(given)
 
 
@@ -130,16 +128,15 @@ def _set(given: Any, qid: Any, group: Any) -> FitData:
             message = f"eval_{name}: got {shown(value)}, expected none: the set has its own {name}"
             raise ParamError(message, code="eval_set")
         fields[name] = fields.get(name) if value is None else value
-    X, ids, sizes = queries_within(checked(fields["X"]), fields["qid"], fields["group"])
-    return FitData(X, fields["y"], ids, sizes, fields.get("query_weight"))
+    table, ids, sizes = queries_within(fields["X"], fields["qid"], fields["group"])
+    return FitData(table, fields["y"], ids, sizes, fields.get("query_weight"))
 
 
 def _fields(given: Any) -> dict[str, Any]:
     if isinstance(given, (tuple, list)) and len(given) in (2, 3):
         return dict(zip(_FIELDS, given, strict=False))
     if not isinstance(given, Mapping):
-        message = f"eval_set: got {shown(given)}, expected (X, y) or (X, y, qid)"
-        raise ParamKindError(message, code="eval_set")
+        raise wrong_kind("eval_set", given, "(X, y) or (X, y, qid)")
     for name in given:
         if name not in _FIELDS:
             message = f"eval_set has {shown(name)}: expected {', '.join(_FIELDS)}"

@@ -6,14 +6,15 @@ keep rows and ids together.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank.errors import DataError, warn_caller
-from rustrank.inputs.queries import as_queries
-from rustrank.inputs.tables import as_table
+from rustrank.inputs.queries import as_queries, query_codes
+from rustrank.inputs.tables import Array, Frame, as_table
 from rustrank.inputs.vectors import as_doubles, check_length, library
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rustrank.estimators.ranker import Ranker
+    from rustrank.inputs.tables import Table
 
 #: The column of a frame that is not a feature.
 QID = "qid"
@@ -31,96 +33,64 @@ _MOST_NAMES = 5
 
 def queries_within(
     X: Any, qid: Any, group: Any, features: Sequence[str] = (), *, needed: bool = True
-) -> tuple[Any, Any, Any]:
+) -> tuple[Table, Any, Any]:
     """Return the table without the column ``qid``, and the ids or sizes of the queries.
 
     Without ids and sizes, all rows are one query.
     """
-    if QID not in _columns(X) or QID in features:
+    table = checked(X)
+    if QID not in (table.labels or ()) or QID in features:
         if needed and qid is None and group is None:
-            num_rows = _num_rows(X)
             message = (
-                f"no queries are given: all {num_rows} rows count as one; pass qid= or group=, or "
-                "have a column qid in X; within scikit-learn's tools, enable metadata routing"
+                f"no queries are given: all {table.num_rows} rows count as one; pass qid= or "
+                "group=, or have a column qid in X; within scikit-learn's tools, enable metadata "
+                "routing"
             )
             warn_caller(message)
-            group = [num_rows]
-        return X, qid, group
+            group = [table.num_rows]
+        return table, qid, group
     if qid is not None or group is not None:
         given = "qid" if qid is not None else "group"
         message = f"queries come twice: got a column qid in X and {given}=, expected one of them"
         raise DataError(message, code="query.both")
-    ids, taken = _split(X)
-    return taken, ids, None
+    assert isinstance(table, (Array, Frame))  # noqa: S101 - others have no names of columns
+    place = list(table.labels or ()).index(QID)
+    others = [at for at in range(table.num_features) if at != place]
+    return table.take(others), table.column(place), None
 
 
-def _columns(X: Any) -> list[Any]:
-    if library(X) == "pyarrow":
-        return list(getattr(X, "column_names", ()))
-    if library(X) in ("pandas", "polars"):
-        return list(getattr(X, "columns", ()))
-    # scipy's dok_matrix is a mapping, too.
-    is_mapping = isinstance(X, Mapping) and library(X) != "scipy"
-    return list(X) if is_mapping else []
-
-
-def _split(X: Any) -> tuple[Any, Any]:
-    if library(X) == "pandas":
-        return X[QID], X.drop(columns=QID)
-    if library(X) == "polars":
-        return X.get_column(QID), X.drop(QID)
-    if library(X) == "pyarrow":
-        return X.column(QID), X.drop_columns([QID])
-    return X[QID], {name: column for name, column in X.items() if name != QID}
-
-
-def _num_rows(X: Any) -> int:
-    return as_table(checked(X)).num_rows
-
-
-def checked(X: Any) -> Any:
+def checked(X: Any) -> Table:
     """Return the table, or raise `DataError` unless it is two-dimensional and real."""
-    if library(X) in ("pandas", "polars", "pyarrow", "rustrank") or isinstance(X, Mapping):
-        return X
-    if library(X) == "scipy":
-        _refuse_complex(X.dtype)
-        return X
-    if not isinstance(X, np.ndarray):
-        try:
+    known = library(X) in ("pandas", "polars", "pyarrow", "rustrank", "scipy")
+    if not known and not isinstance(X, (np.ndarray, Mapping)):
+        # `as_table` raises the error.
+        with contextlib.suppress(TypeError, ValueError):
             X = np.asarray(X)
-        except (TypeError, ValueError):
-            return X  # `as_table` raises the error.
-    _refuse_complex(X.dtype)
-    if X.ndim == 1 and X.dtype.kind in "fbiuO":
+    dtype = X.dtype if isinstance(X, np.ndarray) or library(X) == "scipy" else None
+    if dtype is not None and dtype.kind == "c":
+        message = f"X: got {dtype}, expected real numbers: Complex data not supported"
+        raise DataError(message, code="X")
+    if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "fbiuO":
         message = (
             f"X: got an array of one dimension, shape {X.shape}, expected docs by features. Reshape "
             "your data: X.reshape(-1, 1) if it is one feature, X.reshape(1, -1) if it is one doc"
         )
         raise DataError(message, code="shape")
-    return X
+    return as_table(X)
 
 
-def _refuse_complex(dtype: np.dtype[Any]) -> None:
-    if dtype.kind == "c":
-        message = f"X: got {dtype}, expected real numbers: Complex data not supported"
-        raise DataError(message, code="X")
+def names_of(table: Table) -> list[str] | None:
+    """Return the names of the columns if all are strings."""
+    labels = table.labels
+    return table.names if labels and all(isinstance(label, str) for label in labels) else None
 
 
-def columns_of(X: Any) -> tuple[int, list[str] | None]:
-    """Return the number of columns, and their names if all are strings."""
-    table = as_table(X)
-    given = _columns(X)
-    named = bool(given) and all(isinstance(name, str) for name in given)
-    return table.num_features, [str(name) for name in given] if named else None
-
-
-def check_training(X: Any, y: Any, kind: str) -> Any:
+def check_training(X: Any, y: Any, kind: str) -> Table:
     """Raise `DataError` for an unusable training set, with the messages that scikit-learn checks."""
-    X = checked(X)
+    table = checked(X)
     if y is None:
         message = f"{kind} requires y to be passed, but the target y is None"
         raise DataError(message, code="y")
-    table = as_table(X)
     shape = (table.num_rows, table.num_features)
     if table.num_features == 0:
         message = f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required."
@@ -128,7 +98,7 @@ def check_training(X: Any, y: Any, kind: str) -> Any:
     if table.num_rows < 2:
         message = f"X has too few docs: got n_samples={table.num_rows}, expected at least 2"
         raise DataError(message, code="docs")
-    return X
+    return table
 
 
 def check_weight(sample_weight: Any) -> None:
@@ -149,7 +119,7 @@ def weight_of_queries(sample_weight: Any, qid: Any, group: Any) -> NDArray[np.fl
     """Return the mean weight of the documents of each query, in order of first appearance."""
     weight = as_doubles(sample_weight, "sample_weight")
     queries, ids = as_queries(qid, group, len(weight))
-    codes = queries[0] if isinstance(queries, tuple) else np.repeat(np.arange(len(ids)), queries)
+    codes = query_codes(queries)
     check_length("sample_weight", len(weight), len(codes), "rows")
     # Summed in sorted order, so that the order of rows changes no bit.
     order = np.lexsort((weight, codes))
@@ -158,10 +128,9 @@ def weight_of_queries(sample_weight: Any, qid: Any, group: Any) -> NDArray[np.fl
     return np.asarray(np.add.reduceat(weight[order], starts) / sizes, np.float64)
 
 
-def check_features(ranker: Ranker, X: Any) -> None:
+def check_features(ranker: Ranker, table: Table) -> None:
     """Raise `DataError` unless the features are those of the training set."""
-    X = checked(X)
-    num_features, names = columns_of(X)
+    num_features, names = table.num_features, names_of(table)
     kind, fitted = type(ranker).__name__, getattr(ranker, "feature_names_in_", None)
     if names is None and fitted is not None:
         message = f"X does not have valid feature names, but {kind} was fitted with feature names"

@@ -172,10 +172,7 @@ class RankNetMART(TreeRanker):
         RankNetMART
             This one, fitted.
         """
-        given = dict(locals())
-        del given["self"], given["X"], given["y"]
-        self._fit(X, y, given)
-        return self
+        return self._fit(X, y, locals())
 
 
 class XENDCGMART(TreeRanker):

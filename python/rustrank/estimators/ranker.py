@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import inspect
+from abc import ABC
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from rustrank.errors import DataError, ParamError, UnknownNameError, unfitted
 from rustrank.estimators.fitting import (
     check_features,
-    columns_of,
+    names_of,
     queries_within,
     weight_of_queries,
 )
@@ -32,11 +33,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Self
 
+    from rustrank.inputs.tables import Table
+
 #: The argument that pipelines and searches pass on by default.
 _ROUTED_BY_DEFAULT = "qid"
 
 
-class Ranker:
+class Ranker(ABC):
     """The base class of rankers with ``fit`` and ``predict``.
 
     An instance has those options as attributes that it was given, and the class has the defaults of the
@@ -90,6 +93,7 @@ class Ranker:
     def _checked(self, **more: Any) -> dict[str, Any]:
         """Return all parameters of the training, checked."""
         given = {self._renamed.get(name, name): getattr(self, name) for name in self._defaults}
+        given |= {"num_threads": self._threads(), "seed": self._seed()}
         try:
             return checked(self._training, {**given, **more})
         except ParamError as error:
@@ -220,10 +224,10 @@ class Ranker:
         """Return the options of reading raw values, for rankers that have them."""
         return {"missing": self.missing} if hasattr(self, "missing") else {}
 
-    def _note(self, X: Any) -> None:
+    def _note(self, table: Table) -> None:
         """Store the number and names of the features of the training set."""
-        num_features, names = columns_of(X)
-        self.n_features_in_ = num_features
+        self.n_features_in_ = table.num_features
+        names = names_of(table)
         if names is not None:
             self.feature_names_in_ = np.array(names, object)
         else:

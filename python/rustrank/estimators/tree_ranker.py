@@ -127,12 +127,9 @@ class TreeRanker(Ranker):
         ParamError
             An option is out of range.
         """
-        given = dict(locals())
-        del given["self"], given["X"], given["y"]
-        self._fit(X, y, given)
-        return self
+        return self._fit(X, y, locals())
 
-    def _fit(self, X: Any, y: Any, given: dict[str, Any]) -> None:
+    def _fit(self, X: Any, y: Any, given: Mapping[str, Any]) -> Self:
         part = training_part(X, y, given, type(self).__name__)
         table = part.X
         sets = eval_sets(given)
@@ -146,6 +143,7 @@ class TreeRanker(Ranker):
         booster = self._trained(part, sets, given)
         self._note(table)
         self._booster = booster
+        return self
 
     def _trained(
         self, part: FitData, sets: dict[str, FitData], given: Mapping[str, Any]

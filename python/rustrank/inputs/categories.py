@@ -135,21 +135,15 @@ def _called(table: Table, feature: int) -> str:
 def _columns(table: Table, features: Iterable[int]) -> dict[int, NDArray[Any]]:
     """Return columns as numbers, or as arrays of strings and None; none of a sparse matrix."""
     columns: dict[int, NDArray[Any]] = {}
-    for feature in features:
-        what = _called(table, feature)
-        if isinstance(table, Array):
-            columns[feature] = _plain(table.values[:, feature], what)
-        elif isinstance(table, Frame):
-            column = table.columns[feature]
-            if library(column) == "pandas" and str(column.dtype) == "category":
-                columns[feature] = _of_pandas(column, what)
-            else:
-                if library(column) in ("pyarrow", "polars"):
-                    column = (
-                        column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
-                    )
-                    column = np.fromiter(column, object, len(column))
-                columns[feature] = _plain(np.asarray(column), what)
+    for feature in features if isinstance(table, (Array, Frame)) else ():
+        what, column = _called(table, feature), table.column(feature)
+        if library(column) == "pandas" and str(column.dtype) == "category":
+            columns[feature] = _of_pandas(column, what)
+            continue
+        if library(column) in ("pyarrow", "polars"):
+            column = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+            column = np.fromiter(column, object, len(column))
+        columns[feature] = _plain(np.asarray(column), what)
     return columns
 
 
@@ -209,9 +203,11 @@ def _replaced(table: Table, columns: dict[int, NDArray[Any]]) -> Table:
     """Return the table with some columns replaced."""
     if isinstance(table, Frame):
         own = [columns.get(at, column) for at, column in enumerate(table.columns)]
-        return Frame(own, table.names or [], table.num_rows) if columns else table
+        return Frame(own, table.labels or [], table.num_rows) if columns else table
     if isinstance(table, Array) and table.values.dtype.kind == "O" and columns:
         own = [columns.get(at, table.values[:, at]) for at in range(table.num_features)]
         floats = [as_floats(column, f"feature {at}") for at, column in enumerate(own)]
-        return Array(np.column_stack([column.astype(np.float64) for column in floats]), table.names)
+        return Array(
+            np.column_stack([column.astype(np.float64) for column in floats]), table.labels
+        )
     return table

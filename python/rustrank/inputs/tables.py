@@ -34,8 +34,11 @@ _CELLS = 1 << 21
 class Table(ABC):
     """A table of features, which can be read in blocks any number of times."""
 
-    def __init__(self, num_rows: int, num_features: int, names: list[str] | None) -> None:
-        self.num_rows, self.num_features, self.names = num_rows, num_features, names
+    def __init__(self, num_rows: int, num_features: int, labels: Sequence[Any] | None) -> None:
+        self.num_rows, self.num_features = num_rows, num_features
+        #: What the columns are called, and that as text.
+        self.labels = None if labels is None else list(labels)
+        self.names = None if labels is None else [str(label) for label in labels]
 
     def blocks(self) -> Iterator[Block]:
         """Yield all rows in order, in blocks that the extension reads."""
@@ -77,14 +80,14 @@ def in_one_piece(table: Table) -> Block:
 class Array(Table):
     """A numpy array."""
 
-    def __init__(self, values: NDArray[Any], names: list[str] | None = None) -> None:
+    def __init__(self, values: NDArray[Any], labels: Sequence[Any] | None = None) -> None:
         if values.ndim != 2:
             message = f"X has {values.ndim} dimensions, expected 2: docs by features"
             raise TypeError(message)
         if values.dtype.kind not in "fbiuO":
             message = f"X: got an array of {values.dtype}, expected numbers"
             raise TypeError(message)
-        super().__init__(values.shape[0], values.shape[1], names)
+        super().__init__(values.shape[0], values.shape[1], labels)
         self.values = values
 
     def block(self, rows: slice) -> Block:
@@ -101,7 +104,12 @@ class Array(Table):
 
     def take(self, features: list[int]) -> Table:
         """Return the table of some features, in this order."""
-        return Array(self.values[:, features], self.names and [self.names[at] for at in features])
+        return Array(self.values[:, features], self.labels and [self.labels[at] for at in features])
+
+    def column(self, feature: int) -> NDArray[Any]:
+        """Return a column as it is."""
+        column: NDArray[Any] = self.values[:, feature]
+        return column
 
 
 class _Sparse(Table):
@@ -149,8 +157,8 @@ def _checked_sparse(X: Any) -> Any:
 class Frame(Table):
     """A table of named columns: pandas, polars or Arrow, or a mapping from names to columns."""
 
-    def __init__(self, columns: Sequence[Any], names: Sequence[Any], num_rows: int) -> None:
-        super().__init__(num_rows, len(columns), [str(name) for name in names])
+    def __init__(self, columns: Sequence[Any], labels: Sequence[Any], num_rows: int) -> None:
+        super().__init__(num_rows, len(columns), labels)
         self.columns = columns
 
     def block(self, rows: slice) -> Block:
@@ -160,9 +168,13 @@ class Frame(Table):
 
     def take(self, features: list[int]) -> Table:
         """Return the table of some features, in this order."""
-        names = self.names or []
+        labels = self.labels or []
         columns = [self.columns[at] for at in features]
-        return Frame(columns, [names[at] for at in features], self.num_rows)
+        return Frame(columns, [labels[at] for at in features], self.num_rows)
+
+    def column(self, feature: int) -> Any:
+        """Return a column as it is."""
+        return self.columns[feature]
 
 
 def _column(column: Any, rows: slice, what: str) -> Column:
@@ -253,7 +265,7 @@ def _from_frame(X: Any) -> Table:
     if kinds in ({"float32"}, {"float64"}):
         values = X.to_numpy()
         if values.flags.c_contiguous or values.flags.f_contiguous:
-            return Array(values, [str(name) for name in X.columns])
+            return Array(values, X.columns)
     return Frame([X.iloc[:, at] for at in range(X.shape[1])], X.columns, X.shape[0])
 
 

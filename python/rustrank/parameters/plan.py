@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.data.dataset import Dataset, as_dataset, is_booster
-from rustrank.errors import DataError, ParamError, ParamKindError, UnknownNameError, shown
+from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown
 from rustrank.inputs.scalars import text, whole
+from rustrank.inputs.tables import check_same_names
 from rustrank.parameters._callables import Loss, Measurement, name_of
 from rustrank.parameters._constraints import Limits
 from rustrank.parameters.hints import check_objective
@@ -194,20 +195,8 @@ def _valid(given: Any, dataset: Dataset) -> dict[str, Dataset]:
     else:
         named = {"valid": given}
     for name, value in named.items():
-        check_same_names(as_dataset(value, name)._names, dataset._names, name)
+        check_same_names(as_dataset(value, name)._names, dataset._names, f" of {name}")
     return named
-
-
-def check_same_names(names: list[str] | None, expected: list[str] | None, what: str) -> None:
-    """Refuse features that have other names, or another order, than those of the training set."""
-    if names is None or expected is None or len(names) != len(expected):
-        return
-    for number, (mine, theirs) in enumerate(zip(names, expected, strict=True)):
-        if mine != theirs:
-            message = (
-                f"feature {number} of {what} has another name: got {mine!r}, expected {theirs!r}"
-            )
-            raise DataError(message, code="features.names", feature=mine)
 
 
 def _patience(given: Any, sets: list[str], metrics: list[str | Named]) -> Patience | None:
