@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Unpack
 
-    from rustrank.estimators._option_types import LambdaBoostOptions
     from rustrank.estimators._raw_ranker import RawPlan
+    from rustrank.parameters.option_types import LambdaBoostOptions
 
 __all__ = ["LambdaBoost"]
 

@@ -13,7 +13,7 @@ from rustrank.estimators.tree_ranker import OF_LOSSES, TreeRanker, tree_options
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-    from rustrank.estimators._option_types import LambdaOptions, PairOptions, QueryOptions
+    from rustrank.parameters.option_types import LambdaOptions, PairOptions, QueryOptions
 
 __all__ = ["XENDCGMART", "LambdaMART", "RankNetMART"]
 

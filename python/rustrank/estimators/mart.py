@@ -12,7 +12,7 @@ from rustrank.inputs.scalars import flag
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rustrank.estimators._option_types import MARTOptions, McRankOptions
+    from rustrank.parameters.option_types import MARTOptions, McRankOptions
 
 __all__ = ["MART", "McRank"]
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self, Unpack
 
-    from rustrank.estimators._option_types import LambdaRankOptions, RankNetOptions
     from rustrank.estimators._raw_ranker import RawPlan
+    from rustrank.parameters.option_types import LambdaRankOptions, RankNetOptions
 
 __all__ = ["LambdaRank", "RankNet"]
 

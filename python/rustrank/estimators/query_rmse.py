@@ -9,7 +9,7 @@ from rustrank.estimators.tree_ranker import TreeRanker, tree_options
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rustrank.estimators._option_types import QueryOptions
+    from rustrank.parameters.option_types import QueryOptions
 
 __all__ = ["QueryRMSEMART"]
 

@@ -135,7 +135,9 @@ def _called(table: Table, feature: int) -> str:
 def _columns(table: Table, features: Iterable[int]) -> dict[int, NDArray[Any]]:
     """Return columns as numbers, or as arrays of strings and None; none of a sparse matrix."""
     columns: dict[int, NDArray[Any]] = {}
-    for feature in features if isinstance(table, (Array, Frame)) else ():
+    if not isinstance(table, (Array, Frame)):
+        return columns
+    for feature in features:
         what, column = _called(table, feature), table.column(feature)
         if library(column) == "pandas" and str(column.dtype) == "category":
             columns[feature] = _of_pandas(column, what)
