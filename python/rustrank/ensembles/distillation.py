@@ -227,10 +227,10 @@ def _docs(
     teacher: Any, X: Any, y: Any, queries: tuple[Any, Any], num_threads: int | None
 ) -> tuple[RawRows, Scores]:
     """Return the documents and the teacher's scores of them."""
-    from rustrank.estimators.fitting import checked, queries_within
+    from rustrank.estimators.fitting import queries_within
 
-    taken, qid, group = queries_within(checked(X), *queries)
-    size = len(y) if y is not None else _num_rows(taken)
+    taken, qid, group = queries_within(X, *queries)
+    size = len(y) if y is not None else taken.num_rows
     labels = np.zeros(size, np.float32) if y is None else y
     docs = as_raw_rows({"X": taken, "y": labels, "qid": qid, "group": group}, "X")
     if isinstance(teacher, Ensemble):
@@ -249,12 +249,6 @@ def _docs(
         )
         raise DataError(message, code="distill.flat")
     return docs, scores
-
-
-def _num_rows(X: Any) -> int:
-    from rustrank.inputs.tables import as_table
-
-    return as_table(X).num_rows
 
 
 def ranked(scores: Scores, docs: RawRows, depth: int) -> Scores:

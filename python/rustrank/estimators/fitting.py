@@ -59,6 +59,17 @@ def queries_within(
     return table.take(others), table.column(place), None
 
 
+def without_qid(X: Any) -> Any:
+    """Return the caller's own table without the column ``qid``, for rankers of any kind."""
+    if library(X) == "pandas":
+        return X.drop(columns=QID)
+    if library(X) == "polars":
+        return X.drop(QID)
+    if library(X) == "pyarrow":
+        return X.drop_columns([QID])
+    return {name: column for name, column in X.items() if name != QID}
+
+
 def checked(X: Any) -> Table:
     """Return the table, or raise `DataError` unless it is two-dimensional and real."""
     known = library(X) in ("pandas", "polars", "pyarrow", "rustrank", "scipy")

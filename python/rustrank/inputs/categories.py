@@ -138,7 +138,8 @@ def _columns(table: Table, features: Iterable[int]) -> dict[int, NDArray[Any]]:
     if not isinstance(table, (Array, Frame)):
         return columns
     for feature in features:
-        what, column = _called(table, feature), table.column(feature)
+        what = _called(table, feature)
+        column: Any = table.column(feature)
         if library(column) == "pandas" and str(column.dtype) == "category":
             columns[feature] = _of_pandas(column, what)
             continue
