@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rustrank.errors import DataError, ParamError, ParamKindError, shown
-from rustrank.inputs.scalars import real
+from rustrank.errors import DataError, ParamError, wrong_kind, wrong_value
+from rustrank.inputs.scalars import as_list, real
 from rustrank.inputs.vectors import as_doubles
 from rustrank.model.booster import Booster
 
@@ -25,14 +25,10 @@ _NAMES = ("logistic", "query", "query_range", "query_top")
 
 def as_boosters(given: Any, name: str) -> list[Booster]:
     """Return a list of boosters, at least one."""
-    if isinstance(given, (str, bytes, Booster)) or not hasattr(given, "__iter__"):
-        message = f"{name}: got {shown(given)}, expected a list of boosters"
-        raise ParamKindError(message, code=name)
-    boosters = list(given)
+    boosters = as_list(name, given, "a list of boosters")
     for at, one in enumerate(boosters):
         if not isinstance(one, Booster):
-            message = f"{name}[{at}]: got {shown(one)}, expected a booster"
-            raise ParamKindError(message, code=name)
+            raise wrong_kind(f"{name}[{at}]", one, "a booster", name)
     if not boosters:
         message = f"{name}: got none, expected a booster at least"
         raise ParamError(message, code=name)
@@ -41,8 +37,10 @@ def as_boosters(given: Any, name: str) -> list[Booster]:
 
 def as_normalisations(normalise: Any, count: int, scores: Any) -> list[Normalising]:
     """Return the normalisation of each of ``count`` rankers."""
-    one_for_all = normalise is None or isinstance(normalise, str)
-    each = [normalise] * count if one_for_all else list(_as_list(normalise))
+    if normalise is None or isinstance(normalise, str):
+        each = [normalise] * count
+    else:
+        each = as_list("normalise", normalise, "a name, or one for each ranker")
     if len(each) != count:
         message = f"normalise: got {len(each)}, expected one for each of {count} rankers"
         raise ParamError(message, code="normalise")
@@ -55,18 +53,14 @@ def as_normalisations(normalise: Any, count: int, scores: Any) -> list[Normalisi
     ]
 
 
-def _as_list(normalise: Any) -> Any:
-    if hasattr(normalise, "__iter__"):
-        return normalise
-    message = f"normalise: got {shown(normalise)}, expected a name, or one for each ranker"
-    raise ParamKindError(message, code="normalise")
-
-
 def _normalising(one: Any, scores: Any, at: int) -> Normalising:
     if one is None:
         return "as-is"
     if isinstance(one, tuple) and len(one) == 2:
-        return _pair(real("mean", one[0]), real("scale", one[1]))
+        mean, scale = real("mean", one[0]), real("scale", one[1])
+        if not math.isfinite(mean) or not 0.0 < scale < math.inf:
+            raise wrong_value("normalise", (mean, scale), "finite numbers, the scale above 0")
+        return mean, scale
     if one == "set":
         if scores is None:
             message = (
@@ -78,15 +72,7 @@ def _normalising(one: Any, scores: Any, at: int) -> Normalising:
     if one in _NAMES:
         return str(one)
     names = ", ".join(map(repr, ("set", *_NAMES)))
-    message = f"normalise: got {shown(one)}, expected None, {names}, or (mean, scale)"
-    raise ParamError(message, code="normalise")
-
-
-def _pair(mean: float, scale: float) -> tuple[float, float]:
-    if math.isfinite(mean) and math.isfinite(scale) and scale > 0.0:
-        return mean, scale
-    message = f"normalise: got {(mean, scale)}, expected finite numbers, the scale above 0"
-    raise ParamError(message, code="normalise")
+    raise wrong_value("normalise", one, f"None, {names}, or (mean, scale)")
 
 
 def mean_and_deviation(scores: NDArray[np.float64]) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.errors import DataError, shown
-from rustrank.inputs.vectors import as_doubles
+from rustrank.inputs.vectors import as_doubles, first_true
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,9 +63,8 @@ class Loss:
                 f"{len(rows)}, the number of docs"
             )
             raise DataError(message, code="gradient.length", query=str(query))
-        wrong = np.flatnonzero(~np.isfinite(array) | (array < least))
-        if len(wrong):
-            at = int(wrong[0])
+        at = first_true(~np.isfinite(array) | (array < least))
+        if at is not None:
             value = "NaN" if np.isnan(array[at]) else repr(float(array[at]))
             message = (
                 f"{name}[{at}] is {value} (row {rows[at]}, query {query}): expected a finite number"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown
-from rustrank.inputs.scalars import real, whole
+from rustrank.errors import ParamError, UnknownNameError, shown, wrong_kind
+from rustrank.inputs.scalars import as_list, real, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,7 +32,7 @@ class Limits:
         """Check the kinds of options; the core checks what they mean together."""
         features = _Features(dataset.feature_names, dataset.query_ranks)
         directions = features.values_of("monotone", options["monotone"], _direction)
-        weights = features.values_of("feature_weight", options["feature_weight"], _weight)
+        weights = features.values_of("feature_weight", options["feature_weight"], real)
         return cls(
             [(feature, way > 0) for feature, way in directions.items() if way],
             _groups(options["interactions"], features),
@@ -71,8 +71,7 @@ class _Features:
                 raise ParamError(message, code=option)
             items = [(at, checked(f"{option}[{at}]", one)) for at, one in enumerate(given)]
         else:
-            message = f"{option}: got {shown(given)}, expected a mapping from features, or a list"
-            raise ParamKindError(message, code=option)
+            raise wrong_kind(option, given, "a mapping from features, or a list")
         values = dict(items)
         if len(values) < len(items):
             message = f"{option} has a feature twice, by name and by number"
@@ -102,20 +101,14 @@ def _direction(what: str, value: Any) -> float:
     return whole(what, value, -1, 1, " (1 for rising, -1 for falling)")
 
 
-def _weight(what: str, value: Any) -> float:
-    return real(what, value)
-
-
 def _groups(given: Any, features: _Features) -> list[list[int]]:
-    if given is None:
-        return []
-    message = f"interactions: got {shown(given)}, expected a list of lists of features"
-    if isinstance(given, (str, bytes, Mapping)) or not hasattr(given, "__iter__"):
-        raise ParamKindError(message, code="interactions")
+    expected = "a list of lists of features"
+    if isinstance(given, Mapping):
+        raise wrong_kind("interactions", given, expected)
     groups = []
-    for group in given:
+    for group in () if given is None else as_list("interactions", given, expected):
         if isinstance(group, (str, bytes, Mapping)) or not hasattr(group, "__iter__"):
-            raise ParamKindError(message, code="interactions")
+            raise wrong_kind("interactions", given, expected)
         numbers = {features.number("interactions", key) for key in group}
         numbers |= {rank for number in numbers for rank in features.ranks(number)}
         groups.append(sorted(numbers))

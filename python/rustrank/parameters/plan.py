@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.data.dataset import Dataset, as_dataset, is_booster
-from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown
+from rustrank.errors import (
+    ParamError,
+    ParamKindError,
+    UnknownNameError,
+    shown,
+    wrong_kind,
+    wrong_value,
+)
 from rustrank.inputs.scalars import text, whole
 from rustrank.inputs.tables import check_same_names
+from rustrank.inputs.vectors import first_true
 from rustrank.parameters._callables import Loss, Measurement, name_of
 from rustrank.parameters._constraints import Limits
 from rustrank.parameters.hints import check_objective
@@ -133,8 +141,7 @@ def preferences_of(given: Any, objective: Any, augment: Any = None) -> Preferenc
         message = f"preferences need objective='ranknet': got {shown(objective)}"
         raise ParamError(message, code="preferences")
     if augment is not None:
-        message = f"augment: got {shown(augment)}, expected none: preferences are of pairs"
-        raise ParamError(message, code="augment")
+        raise wrong_value("augment", augment, "none: preferences are of pairs")
     try:
         table = np.asarray(given, np.float64)
     except (TypeError, ValueError) as error:
@@ -147,14 +154,12 @@ def preferences_of(given: Any, objective: Any, augment: Any = None) -> Preferenc
         )
         raise ParamError(message, code="preferences")
     rows = table[:, :2]
-    wrong = np.flatnonzero(~((rows >= 0) & (rows <= _MOST) & (rows == np.floor(rows))).all(1))
-    if len(wrong):
-        at = int(wrong[0])
-        message = f"preferences[{at}]: got {rows[at].tolist()}, expected two row numbers"
-        raise ParamError(message, code="preferences")
-    whole_rows = rows.astype(np.int64)
-    more = [column.tolist() for column in table.T[2:]] + [[1.0] * len(table)] * 2
-    return Preferences(whole_rows[:, 0].tolist(), whole_rows[:, 1].tolist(), more[0], more[1])
+    at = first_true(~((rows >= 0) & (rows <= _MOST) & (rows == np.floor(rows))).all(1))
+    if at is not None:
+        raise wrong_value(f"preferences[{at}]", rows[at].tolist(), "two row numbers", "preferences")
+    better, worse = rows.T.astype(np.int64).tolist()
+    probability, weight, *_ = table.T[2:].tolist() + [[1.0] * len(table)] * 2
+    return Preferences(better, worse, probability, weight)
 
 
 def _metrics(given: Any) -> list[str | Named]:
@@ -166,11 +171,8 @@ def _metrics(given: Any) -> list[str | Named]:
         elif callable(metric):
             metrics.append(Named(name_of(metric), Measurement(metric)))
         else:
-            message = (
-                f"metric: got {shown(metric)}, expected a name such as 'ndcg@10' or a function "
-                "(scores, labels) -> float"
-            )
-            raise ParamKindError(message, code="metric")
+            expected = "a name such as 'ndcg@10' or a function (scores, labels) -> float"
+            raise wrong_kind("metric", metric, expected)
     names = [_name(metric) for metric in metrics]
     for name in names:
         if names.count(name) > 1:
@@ -186,9 +188,7 @@ def _name(metric: str | Named) -> str:
 def _valid(given: Any, dataset: Dataset) -> dict[str, Dataset]:
     if given is None:
         return {}
-    if isinstance(given, Dataset):
-        named = {"valid": given}
-    elif isinstance(given, Mapping):
+    if isinstance(given, Mapping):
         named = {text("valid", name): value for name, value in given.items()}
     elif isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
         named = {f"valid_{at}": value for at, value in enumerate(given)}
@@ -222,8 +222,7 @@ def _patience(given: Any, sets: list[str], metrics: list[str | Named]) -> Patien
 def _base(given: Any, sets: Mapping[str, Dataset]) -> tuple[_rustrank.Booster | None, bool]:
     """Return what training goes on from, and whether the datasets have its scores."""
     if given is not None and not is_booster(given):
-        message = f"base: got {shown(given)}, expected a Booster"
-        raise ParamKindError(message, code="base")
+        raise wrong_kind("base", given, "a Booster")
     scored = {name: dataset._base for name, dataset in sets.items()}
     own = scored["the training set"]
     if not any(scored.values()):

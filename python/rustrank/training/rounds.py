@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from rustrank.errors import ParamError, ParamKindError, shown
+from rustrank.errors import wrong_kind, wrong_value
 from rustrank.model.booster import Booster
 
 if TYPE_CHECKING:
@@ -111,12 +111,10 @@ class Reporting:
         callbacks = [given] if callable(given) else list(given or ())
         for callback in callbacks:
             if not callable(callback):
-                message = f"callbacks: got {shown(callback)}, expected functions of a round"
-                raise ParamKindError(message, code="callbacks")
+                raise wrong_kind("callbacks", callback, "functions of a round")
         snapshot = options.get("snapshot")
         if snapshot is not None and "{round}" not in fspath(snapshot):
-            message = f"snapshot: got {shown(snapshot)}, expected a path with {{round}} in it"
-            raise ParamError(message, code="snapshot")
+            raise wrong_value("snapshot", snapshot, "a path with {round} in it")
         checkpoint = options.get("checkpoint")
         return cls(
             callbacks,
