@@ -32,10 +32,9 @@ if TYPE_CHECKING:
     from rustrank.ensembles.ensemble import Ensemble, EnsembleTables, ensemble
     from rustrank.ensembles.members import Member, Recipe, recipe
     from rustrank.estimators.lambdaboost import LambdaBoost
-    from rustrank.estimators.lambdamart import XENDCGMART, LambdaMART, RankNetMART
+    from rustrank.estimators.lambdamart import XENDCGMART, LambdaMART, QueryRMSEMART, RankNetMART
     from rustrank.estimators.mart import MART, McRank
     from rustrank.estimators.nets import LambdaRank, RankNet
-    from rustrank.estimators.query_rmse import QueryRMSEMART
     from rustrank.metrics.comparison import Comparison, MetricComparison, compare
     from rustrank.metrics.evaluation import Evaluation, MetricValue, evaluate
     from rustrank.metrics.relevance import err_relevance
@@ -134,10 +133,9 @@ _NAMES = {
     "ensembles.ensemble": "Ensemble EnsembleTables ensemble",
     "ensembles.members": "Member Recipe recipe",
     "estimators.lambdaboost": "LambdaBoost",
-    "estimators.lambdamart": "XENDCGMART LambdaMART RankNetMART",
+    "estimators.lambdamart": "XENDCGMART LambdaMART QueryRMSEMART RankNetMART",
     "estimators.mart": "MART McRank",
     "estimators.nets": "LambdaRank RankNet",
-    "estimators.query_rmse": "QueryRMSEMART",
     "metrics.comparison": "Comparison MetricComparison compare",
     "metrics.evaluation": "Evaluation MetricValue evaluate",
     "metrics.relevance": "err_relevance",

@@ -85,11 +85,6 @@ class Ranker(ABC):
         """Return what options are that were not given, if not their defaults."""
         return {}
 
-    def _given(self) -> dict[str, Any]:
-        """Return the options that were given, by the names that training has for them."""
-        own = vars(self)
-        return {self._renamed.get(name, name): own[name] for name in self._defaults if name in own}
-
     def _checked(self, **more: Any) -> dict[str, Any]:
         """Return all parameters of the training, checked."""
         given = {self._renamed.get(name, name): getattr(self, name) for name in self._defaults}
@@ -99,18 +94,19 @@ class Ranker(ABC):
         except ParamError as error:
             raise as_named(error, self._renamed) from None
 
+    def _given(self, *more: str) -> dict[str, Any]:
+        """Return the options that were given."""
+        own = vars(self)
+        return {name: own[name] for name in (*self._options(), *more) if name in own}
+
     def _again(self, **changes: Any) -> Self:
         """Return one that is not fitted, with the options that this was given, and others."""
-        own = vars(self)
-        given = {name: own[name] for name in self._options() if name in own}
-        return type(self)(**{**given, **changes})
+        return type(self)(**{**self._given(), **changes})
 
     def __sklearn_clone__(self) -> Self:
         """Return a copy that is not fitted; an option that was not given is not given to it either."""
         made = self._again()
-        for name in (*self._options(), "_metadata_request"):
-            if name in vars(self):
-                setattr(made, name, copy.deepcopy(vars(self)[name]))
+        vars(made).update(copy.deepcopy(self._given("_metadata_request")))
         return made
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
@@ -156,7 +152,7 @@ class Ranker(ABC):
             ids = sizes = None
         elif ids is None and sizes is None:
             taken, ids, sizes = queries_within(X, qid, group, self._own_names())
-        reading = self._reading()
+        reading = {"missing": self.missing} if hasattr(self, "missing") else {}
         return booster.score(taken, qid=ids, group=sizes, num_threads=self._threads(), **reading)
 
     def score(
@@ -178,7 +174,6 @@ class Ranker(ABC):
         sample_weight : array-like of shape (num_docs,), optional
             Instead of ``query_weight``: the weight of a query is the mean weight of its documents.
         """
-        metric, gain, relevant_from, max_label = self._evaluated_by()
         taken, ids, sizes = queries_within(X, qid, group, self._own_names())
         if sample_weight is not None:
             if query_weight is not None:
@@ -190,23 +185,24 @@ class Ranker(ABC):
             y,
             qid=ids,
             group=sizes,
-            metrics=metric,
             query_weight=query_weight,
-            gain=gain,
-            relevant_from=relevant_from,
-            max_label=max_label,
             num_threads=self._threads(),
+            **self._evaluated_by(),
         )
-        return float(found[metric])
+        return float(next(iter(found.values())))
 
-    def _evaluated_by(self) -> tuple[str, Any, float, float | None]:
+    def _evaluated_by(self) -> dict[str, Any]:
+        """Return the first metric that has a name, and its options, as for `rustrank.evaluate`."""
         given = getattr(self, "metric", "ndcg@10")
         many = [given] if isinstance(given, str) or callable(given) else list(given)
-        metric = next((name for name in many if isinstance(name, str)), "ndcg@10")
         # None: labels from 1 are relevant, as for the losses.
         from_ = getattr(self, "relevant_from", None)
-        gain, top = getattr(self, "gain", "exp2"), getattr(self, "max_label", None)
-        return metric, gain, 1.0 if from_ is None else from_, top
+        return {
+            "metrics": next((name for name in many if isinstance(name, str)), "ndcg@10"),
+            "gain": getattr(self, "gain", "exp2"),
+            "relevant_from": 1.0 if from_ is None else from_,
+            "max_label": getattr(self, "max_label", None),
+        }
 
     def _own_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
@@ -219,10 +215,6 @@ class Ranker(ABC):
 
     def _seed(self) -> int:
         return seed_of(getattr(self, "random_state", 0))
-
-    def _reading(self) -> dict[str, Any]:
-        """Return the options of reading raw values, for rankers that have them."""
-        return {"missing": self.missing} if hasattr(self, "missing") else {}
 
     def _note(self, table: Table) -> None:
         """Store the number and names of the features of the training set."""
@@ -290,8 +282,7 @@ class Ranker(ABC):
 
     def __repr__(self) -> str:
         """Show the options that were given."""
-        own = vars(self)
-        shown = [f"{name}={own[name]!r}" for name in self._options() if name in own]
+        shown = [f"{name}={value!r}" for name, value in self._given().items()]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 

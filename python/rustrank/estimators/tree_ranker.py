@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rustrank.errors import ParamError
+from rustrank.errors import ParamError, wrong_value
 from rustrank.estimators._fit_data import eval_sets, training_part
 from rustrank.estimators.ranker import Ranker
 from rustrank.inputs.scalars import flag, real
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
     from typing_extensions import Self
-
-    from rustrank.estimators._fit_data import FitData
-    from rustrank.model.booster import Booster
 
 
 #: What is `rustrank.Dataset`'s, or an estimator's own.
@@ -65,6 +62,7 @@ class TreeRanker(Ranker):
     max_bins: int | None
     query_ranks: bool
     categorical: Any
+    missing: float
     early_stopping: Any
     validation_fraction: float
 
@@ -131,42 +129,33 @@ class TreeRanker(Ranker):
 
     def _fit(self, X: Any, y: Any, given: Mapping[str, Any]) -> Self:
         part = training_part(X, y, given, type(self).__name__)
-        table = part.X
-        sets = eval_sets(given)
+        table, sets = part.X, eval_sets(given)
         if self.early_stopping is not None and not sets:
             share = real("validation_fraction", self.validation_fraction)
             if not 0 < share < 1:
-                message = f"validation_fraction: got {share}, expected a share between 0 and 1"
-                raise ParamError(message, code="validation_fraction")
+                raise wrong_value("validation_fraction", share, "a share between 0 and 1")
             part, held = part.split(share, self._seed())
             sets = {"valid": held}
-        booster = self._trained(part, sets, given)
-        self._note(table)
-        self._booster = booster
-        return self
-
-    def _trained(
-        self, part: FitData, sets: dict[str, FitData], given: Mapping[str, Any]
-    ) -> Booster:
-        options = self._training_options()
-        reading = {**self._reading(), "num_threads": options["num_threads"]}
-        binning = {"max_bins": self.max_bins, "query_ranks": flag("query_ranks", self.query_ranks)}
-        binning["categorical"] = self.categorical
-        dataset = part.dataset(base=given["base"], **binning, **reading)
+        # What was not given is left to `train`, which knows of presets.
+        own = {self._renamed.get(name, name): value for name, value in self._given().items()}
+        options = {name: value for name, value in own.items() if name in TRAININGS["train"]}
+        options |= {"num_threads": self._threads(), "seed": self._seed(), "objective": self._loss()}
+        options |= {name: given[name] for name in ("callbacks", "preferences") if name in given}
+        reading = {"missing": self.missing, "num_threads": options["num_threads"]}
+        dataset = part.dataset(
+            base=given["base"],
+            max_bins=self.max_bins,
+            query_ranks=flag("query_ranks", self.query_ranks),
+            categorical=self.categorical,
+            **reading,
+        )
         valid = {name: one.dataset(like=dataset, **reading) for name, one in sets.items()}
-        more = {"preferences": given["preferences"]} if "preferences" in given else {}
-        more["callbacks"] = given["callbacks"]
         try:
-            return train(dataset, valid=valid or None, **more, **options)
+            self._booster = train(dataset, valid=valid or None, **options)
         except ParamError as error:
             raise as_named(error, self._renamed) from None
-
-    def _training_options(self) -> dict[str, Any]:
-        """Return the options that were given, for `rustrank.train`, which knows of presets too."""
-        known = TRAININGS["train"]
-        given = {name: value for name, value in self._given().items() if name in known}
-        given["num_threads"], given["seed"] = self._threads(), self._seed()
-        return {**given, "objective": self._loss()}
+        self._note(table)
+        return self
 
     def _loss(self) -> str:
         return self._objective

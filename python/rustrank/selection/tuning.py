@@ -294,13 +294,13 @@ def _course(options: Mapping[str, Any], num_threads: int) -> TrialEvaluator:
     docs = as_raw_rows(options["docs"], "docs")
     valid = None if options["valid"] is None else as_raw_rows(options["valid"], "valid")
     own = ranker._evaluated_by()
-    top = own[3] if options["max_label"] is None else options["max_label"]
+    top = own["max_label"] if options["max_label"] is None else options["max_label"]
     judging = Judging.of(
-        own[0] if options["metric"] is None else text("metric", options["metric"]),
-        own[1] if options["gain"] is None else options["gain"],
+        own["metrics"] if options["metric"] is None else text("metric", options["metric"]),
+        own["gain"] if options["gain"] is None else options["gain"],
         "expected",
         "skip",
-        own[2],
+        own["relevant_from"],
         float(docs.y.max()) if top is None else top,
         num_threads,
     )

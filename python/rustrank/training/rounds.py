@@ -8,7 +8,7 @@ import time
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from os import fspath
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import numpy as np
 
@@ -16,11 +16,13 @@ from rustrank.errors import wrong_kind, wrong_value
 from rustrank.model.booster import Booster
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from rustrank import _rustrank
+
+V = TypeVar("V")
 
 #: Called between rounds: whether the training of this thread is cancelled. Threads besides the main one
 #: learn of Ctrl-C by it.
@@ -84,12 +86,16 @@ def booster_of(
 
 def history_of(trainer: _rustrank.Trainer) -> dict[str, dict[str, NDArray[np.float64]]]:
     """Return the values of all rounds by set and metric."""
-    rounds = np.array(trainer.history(), np.float64)
-    history: dict[str, dict[str, NDArray[np.float64]]] = {}
-    for at, (name, metric) in enumerate(trainer.names()):
-        values = rounds[:, at] if len(rounds) else np.empty(0)
-        history.setdefault(name, {})[metric] = values
-    return history
+    names, rounds = trainer.names(), trainer.history()
+    return _nested(names, np.array(rounds, np.float64).reshape(len(rounds), len(names)).T)
+
+
+def _nested(names: Sequence[tuple[str, str]], values: Iterable[V]) -> dict[str, dict[str, V]]:
+    """Return values by set and metric."""
+    nested: dict[str, dict[str, V]] = {}
+    for (name, metric), value in zip(names, values, strict=True):
+        nested.setdefault(name, {})[metric] = value
+    return nested
 
 
 @dataclass(frozen=True)
@@ -165,10 +171,7 @@ class Reporting:
         while (found := trainer.next_round()) is not None:
             check_cancelled()
             number, flat, is_best, num_leaves = found
-            values: dict[str, dict[str, float]] = {}
-            for (name, metric), value in zip(keys, flat, strict=True):
-                values.setdefault(name, {})[metric] = value
-            latest = Round(number, values, is_best, num_leaves, trainer, names)
+            latest = Round(number, _nested(keys, flat), is_best, num_leaves, trainer, names)
             try:
                 stops = [bool(callback(latest)) for callback in self.callbacks]
             except BaseException:
