@@ -45,47 +45,33 @@ class Batches:
             raise wrong_kind("batches", source, "a list of batches or a function")
         self._make = source if callable(source) else lambda: source
         self._first: Table | None = None
-        self._num_rows: int | None = None
-
-    @property
-    def names(self) -> list[str] | None:
-        """The names of the columns of the first batch, if it has names."""
-        return None if self._first is None else self._first.names
-
-    @property
-    def num_rows(self) -> int:
-        """The number of rows of the last pass; 0 before the first."""
-        return self._num_rows or 0
+        #: The number of rows of the last pass; 0 before the first.
+        self.num_rows = 0
 
     def read(self) -> Iterator[tuple[Mapping[str, Any], Table]]:
         """Yield each batch as a mapping, with its table in the column order of the first batch."""
-        num_rows = 0
-        number = -1
-        for number, batch in enumerate(self._made()):
+        made = self._make()
+        if not hasattr(made, "__iter__"):
+            message = f"batches: the function returned {shown(made)}, expected an iterator"
+            raise TypeError(message)
+        num_rows, number = 0, -1
+        for number, batch in enumerate(made):
             given = _by_name(batch, number)
             table = as_table(given["X"])
-            if self._first is None:
-                self._first = table
+            self._first = self._first or table
             table = _like(self._first, table, number)
             num_rows += table.num_rows
             yield given, table
         if number < 0:
             message = "the data have no rows: there is no batch"
             raise DataError(message, code="data.empty")
-        if self._num_rows not in (None, num_rows):
+        if self.num_rows not in (0, num_rows):
             message = (
                 f"the batches are read twice and were not the same: got {num_rows} rows, expected "
-                f"{self._num_rows}, as in the first pass"
+                f"{self.num_rows}, as in the first pass"
             )
             raise DataError(message, code="batch")
-        self._num_rows = num_rows
-
-    def _made(self) -> Iterable[Batch]:
-        made = self._make()
-        if not hasattr(made, "__iter__"):
-            message = f"batches: the function returned {shown(made)}, expected an iterator"
-            raise TypeError(message)
-        return made
+        self.num_rows = num_rows
 
 
 def _by_name(batch: Any, number: int) -> Mapping[str, Any]:
@@ -180,12 +166,28 @@ class ParquetFiles:
         paths = paths_of(path)
         rows = whole("batch_rows", batch_rows, 1, 2**31 - 1)
         taken = {role: name for role, name in roles.items() if name is not None}
-        _check_different(taken)
+        uses: dict[str, str] = {}
+        for role, name in taken.items():
+            if not isinstance(name, str):
+                raise wrong_kind(role, name, "the name of a column")
+            if name in uses:
+                message = f"column {shown(name)} is both {uses[name]} and {role}"
+                raise ParamError(message, code=role)
+            uses[name] = role
         if features is None:
             with opened(paths[0]) as file:
-                columns = file.schema_arrow.names
-            features = [name for name in columns if name not in taken.values()]
-        return cls(paths, taken, _chosen(features, taken), rows)
+                features = [name for name in file.schema_arrow.names if name not in uses]
+        chosen = as_list("features", features, "a list of names of columns")
+        for name in chosen:
+            if not isinstance(name, str):
+                raise wrong_kind("features", name, "the name of a column")
+            if name in uses:
+                message = (
+                    f"features: column {shown(name)} is the {uses[name]}, and cannot be a feature "
+                    "too"
+                )
+                raise ParamError(message, code="features")
+        return cls(paths, taken, chosen, rows)
 
     def __call__(self) -> Iterator[Batch]:
         """Read all files in one pass."""
@@ -195,7 +197,7 @@ class ParquetFiles:
                 require_columns(wanted, file.schema_arrow.names, one)
                 for rows in file.iter_batches(self.batch_rows, columns=wanted):
                     batch = {role: rows.column(name) for role, name in self.roles.items()}
-                    yield {**batch, "X": rows.select(self.features)}
+                    yield {"X": rows.select(self.features), "y": batch.pop("label"), **batch}
 
 
 def paths_of(path: Any) -> list[str]:
@@ -208,32 +210,6 @@ def paths_of(path: Any) -> list[str]:
         message = "path: got no files, expected one or more"
         raise ParamError(message, code="path")
     return paths
-
-
-def _check_different(roles: Mapping[str, Any]) -> None:
-    uses: dict[str, str] = {}
-    for role, name in roles.items():
-        parameter = "label" if role == "y" else role
-        if not isinstance(name, str):
-            raise wrong_kind(parameter, name, "the name of a column")
-        if name in uses:
-            message = f"column {shown(name)} is both {uses[name]} and {parameter}"
-            raise ParamError(message, code=parameter)
-        uses[name] = parameter
-
-
-def _chosen(features: Any, roles: Mapping[str, str]) -> list[str]:
-    chosen = as_list("features", features, "a list of names of columns")
-    taken = {name: "label" if role == "y" else role for role, name in roles.items()}
-    for name in chosen:
-        if not isinstance(name, str):
-            raise wrong_kind("features", name, "the name of a column")
-        if name in taken:
-            message = (
-                f"features: column {shown(name)} is the {taken[name]}, and cannot be a feature too"
-            )
-            raise ParamError(message, code="features")
-    return chosen
 
 
 def opened(path: Any) -> Any:

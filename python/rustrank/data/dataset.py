@@ -394,7 +394,7 @@ class Dataset:
         **options
             As for `from_batches`.
         """
-        roles = {"y": label, "qid": qid, "row_weight": row_weight, "base_score": base_score}
+        roles = {"label": label, "qid": qid, "row_weight": row_weight, "base_score": base_score}
         files = ParquetFiles.of(path, roles, features, batch_rows)
         return cls.from_batches(files, **options)
 

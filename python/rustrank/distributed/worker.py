@@ -234,7 +234,7 @@ def _of_letor(files: list[Path], team: _rustrank.Team, reading: ReadOptions) -> 
 def _of_parquet(
     shards: Shards, files: list[Path], team: _rustrank.Team, reading: ReadOptions
 ) -> Dataset:
-    roles = {"y": shards.columns["label"], "qid": shards.columns["qid"]}
+    roles = {"label": shards.columns["label"], "qid": shards.columns["qid"]}
     # Without shards, the columns are those of the first file.
     parquet = ParquetFiles.of(files or shards.paths([0]), roles, None, _ROWS)
     source = Batches(parquet)

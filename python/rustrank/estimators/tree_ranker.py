@@ -137,7 +137,8 @@ class TreeRanker(Ranker):
             part, held = part.split(share, self._seed())
             sets = {"valid": held}
         # What was not given is left to `train`, which knows of presets.
-        own = {self._renamed.get(name, name): value for name, value in self._given().items()}
+        attributes = {name: vars(self)[name] for name in self._defaults if name in vars(self)}
+        own = {self._renamed.get(name, name): value for name, value in attributes.items()}
         options = {name: value for name, value in own.items() if name in TRAININGS["train"]}
         options |= {"num_threads": self._threads(), "seed": self._seed(), "objective": self._loss()}
         options |= {name: given[name] for name in ("callbacks", "preferences") if name in given}
