@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from rustrank.data.batches import Batches, Columns, ParquetFiles, paths_of
 from rustrank.data.dataset_building import (
     LetorOptions,
     ReadOptions,
+    base_of,
     binned_dataset,
     bins_of,
     check_names_like,
@@ -178,7 +179,7 @@ class Dataset:
         categorical: Sequence[str | int] | None = None,
     ) -> None:
         reading = ReadOptions(missing, infinite, num_threads)
-        base = _base(base, like, has_scores=base_score is not None)
+        base = base_of(base, like, has_scores=base_score is not None)
         if base is not None:
             ids, sizes = (qid, group) if base.query_ranks else (None, None)
             base_score = base.score(
@@ -333,7 +334,7 @@ class Dataset:
             bins, content = sampled((table for _, table in source.read()), bins, reading)
         builder = _rustrank.Builder(bins, source.num_rows, reading)
         columns, scores = Columns(), []
-        base = _base(base, like, has_scores=False)
+        base = base_of(base, like, has_scores=False)
         known = known_categories(like)
         names = None
         for batch, table in source.read():
@@ -550,28 +551,8 @@ class Dataset:
         raise TypeError(message)
 
 
-def is_booster(value: Any) -> TypeGuard[Booster]:
-    """Return whether a value is a `Booster`: known by the compiled model that it holds.
-
-    The class itself is in a package above this one, since it scores and evaluates datasets.
-    """
-    return isinstance(getattr(value, "_core", None), _rustrank.Booster)
-
-
 def as_dataset(value: Any, name: str) -> Dataset:
     """Return the value, which must be a `Dataset`."""
     if not isinstance(value, Dataset):
         raise wrong_kind(name, value, "a Dataset")
     return value
-
-
-def _base(given: Any, like: Dataset | Booster | None, *, has_scores: bool) -> Booster | None:
-    """Return the booster whose scores become base scores."""
-    if given is None:
-        return None if has_scores or not isinstance(like, Dataset) else like._base
-    if not is_booster(given):
-        raise wrong_kind("base", given, "a Booster")
-    if has_scores:
-        message = "base and base_score: expected one of them, since a base has scores of its own"
-        raise ParamError(message, code="base")
-    return given

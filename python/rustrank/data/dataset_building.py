@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.errors import DataError, wrong_kind, wrong_value
+from rustrank.errors import DataError, ParamError, wrong_kind, wrong_value
 from rustrank.inputs.categories import Categories
 from rustrank.inputs.queries import as_queries, as_query_weight
 from rustrank.inputs.scalars import flag, real, text, threads, whole
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rustrank.inputs.queries import Queries
+    from rustrank.model.booster import Booster
 
 
 class ReadOptions:
@@ -115,11 +116,31 @@ def numbered_names(num_features: int, query_ranks: bool) -> list[str]:
     return [f"f{i}" for i in range(num_features)]
 
 
+def is_booster(value: Any) -> TypeGuard[Booster]:
+    """Return whether a value is a `Booster`: known by the compiled model that it holds.
+
+    The class itself is in a package above this one, since it scores and evaluates datasets.
+    """
+    return isinstance(getattr(value, "_core", None), _rustrank.Booster)
+
+
+def base_of(given: Any, like: Any, *, has_scores: bool) -> Booster | None:
+    """Return the booster whose scores become base scores."""
+    if given is None:
+        return None if has_scores else getattr(like, "_base", None)
+    if not is_booster(given):
+        raise wrong_kind("base", given, "a Booster")
+    if has_scores:
+        message = "base and base_score: expected one of them, since a base has scores of its own"
+        raise ParamError(message, code="base")
+    return given
+
+
 def binning_of(like: Any) -> _rustrank.Binning | None:
     """Return the bins of a `Dataset` or a `Booster`; None for anything else."""
+    if is_booster(like):
+        return like._core.binning()
     core = getattr(like, "_core", None)
-    if isinstance(core, _rustrank.Booster):
-        return core.binning()
     return core.binning if isinstance(core, _rustrank.Dataset) else None
 
 

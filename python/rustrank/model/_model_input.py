@@ -12,7 +12,7 @@ from rustrank.inputs.queries import as_queries
 from rustrank.inputs.tables import as_block, as_table, check_same_features
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -28,9 +28,17 @@ def is_plain(X: Any) -> bool:
     return type(X) is np.ndarray and X.ndim == 2 and X.dtype.str in _PLAIN and X.flags.c_contiguous
 
 
-def blocks(core: _rustrank.Booster, X: Any) -> Iterator[Any]:
-    """Yield raw features as the extension reads them: all at once where that needs no copy."""
-    yield from _table(core, X).blocks()
+def by_blocks(
+    core: _rustrank.Booster,
+    X: Any,
+    compute: Callable[[Any], NDArray[np.float64]],
+    *of_row: int,
+) -> NDArray[np.float64]:
+    """Return what is computed of raw features, block by block; a row's result has shape ``of_row``."""
+    parts = [compute(block) for block in _table(core, X).blocks()]
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.empty((0, *of_row))
 
 
 def of_queries(core: _rustrank.Booster, X: Any, qid: Any, group: Any) -> tuple[Any, Any]:
@@ -38,13 +46,6 @@ def of_queries(core: _rustrank.Booster, X: Any, qid: Any, group: Any) -> tuple[A
     table = _table(core, X)
     queries, _ = as_queries(qid, group, table.num_rows)
     return as_block(table), queries
-
-
-def joined(parts: list[NDArray[np.float64]], of_row: tuple[int, ...]) -> NDArray[np.float64]:
-    """Join the results of blocks; a row's result has the shape ``of_row``."""
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else np.empty((0, *of_row))
 
 
 def row(doc: Any, name: str) -> NDArray[Any]:

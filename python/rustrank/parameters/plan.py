@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.data.dataset import Dataset, as_dataset, is_booster
+from rustrank.data.dataset import Dataset, as_dataset
+from rustrank.data.dataset_building import is_booster
 from rustrank.errors import (
     ParamError,
     ParamKindError,
