@@ -41,8 +41,8 @@ def add_nets(command: argparse.ArgumentParser) -> None:
 def measure(job: dict[str, Any]) -> dict[str, Any]:
     """Train ours, an epoch at a time."""
     from rustrank import _rustrank
-    from rustrank.estimators._fit_data import FitData
     from rustrank.estimators._raw_ranker import RawPlan
+    from rustrank.estimators.fitting import FitData
     from rustrank.inputs.tables import as_table
 
     folder = Path(job["folder"])

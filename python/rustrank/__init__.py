@@ -32,8 +32,14 @@ if TYPE_CHECKING:
     from rustrank.ensembles.ensemble import Ensemble, EnsembleTables, ensemble
     from rustrank.ensembles.members import Member, Recipe, recipe
     from rustrank.estimators.lambdaboost import LambdaBoost
-    from rustrank.estimators.lambdamart import XENDCGMART, LambdaMART, QueryRMSEMART, RankNetMART
-    from rustrank.estimators.mart import MART, McRank
+    from rustrank.estimators.lambdamart import (
+        MART,
+        XENDCGMART,
+        LambdaMART,
+        McRank,
+        QueryRMSEMART,
+        RankNetMART,
+    )
     from rustrank.estimators.nets import LambdaRank, RankNet
     from rustrank.metrics.comparison import Comparison, MetricComparison, compare
     from rustrank.metrics.evaluation import Evaluation, MetricValue, evaluate
@@ -133,8 +139,7 @@ _NAMES = {
     "ensembles.ensemble": "Ensemble EnsembleTables ensemble",
     "ensembles.members": "Member Recipe recipe",
     "estimators.lambdaboost": "LambdaBoost",
-    "estimators.lambdamart": "XENDCGMART LambdaMART QueryRMSEMART RankNetMART",
-    "estimators.mart": "MART McRank",
+    "estimators.lambdamart": "MART XENDCGMART LambdaMART McRank QueryRMSEMART RankNetMART",
     "estimators.nets": "LambdaRank RankNet",
     "metrics.comparison": "Comparison MetricComparison compare",
     "metrics.evaluation": "Evaluation MetricValue evaluate",

@@ -11,8 +11,9 @@ import numpy as np
 
 from rustrank.data.dataset import Dataset
 from rustrank.data.ranking import Ranking
-from rustrank.errors import ParamKindError, UnknownNameError, shown, wrong_kind
+from rustrank.errors import ParamKindError, wrong_kind
 from rustrank.inputs.queries import as_queries, query_codes
+from rustrank.inputs.scalars import check_fields
 from rustrank.inputs.tables import as_table, check_same_features
 from rustrank.inputs.vectors import as_labels, check_length
 
@@ -170,10 +171,7 @@ def _fields(given: Any, name: str) -> Mapping[str, Any]:
         return dict(zip(_FIELDS, given, strict=False))
     if not isinstance(given, Mapping):
         raise wrong_kind(name, given, expected)
-    for field in given:
-        if field not in _FIELDS:
-            message = f"{name} has {shown(field)}: expected {', '.join(_FIELDS)}"
-            raise UnknownNameError(message, code=name)
+    check_fields(name, given, _FIELDS)
     if "X" not in given or "y" not in given:
         raise wrong_kind(name, given, expected)
     return given

@@ -12,8 +12,7 @@ from rustrank.data.raw_rows import RawRows, as_raw_rows
 from rustrank.ensembles._member_models import score
 from rustrank.ensembles.ensemble import Ensemble
 from rustrank.errors import DataError, ParamError, ParamKindError, RustrankWarning, shown
-from rustrank.estimators.lambdamart import LambdaMART
-from rustrank.estimators.mart import MART
+from rustrank.estimators.lambdamart import MART, LambdaMART
 from rustrank.estimators.ranker import Ranker
 from rustrank.formatting import interval, number, result_html, result_text
 from rustrank.inputs.scalars import real, text, threads, whole

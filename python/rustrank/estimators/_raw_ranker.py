@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rustrank.data.dataset import Dataset
 from rustrank.errors import ParamError, ParamKindError
-from rustrank.estimators._fit_data import eval_sets, training_part
+from rustrank.estimators.fitting import eval_sets, training_part
 from rustrank.estimators.ranker import Ranker
 from rustrank.inputs.tables import check_same_names
 from rustrank.metrics.evaluation import named_metrics
@@ -132,7 +132,7 @@ class RawRanker(Ranker):
             self._keep_results(trainer)
             return self._booster
 
-        reporting = Reporting.of({**given, "progress": self.progress}, self._unit)
+        reporting = Reporting({**given, "progress": self.progress}, self._unit)
         reporting.run(trainer, names, settle)
         settle()
         self._note(part.X)

@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rustrank.errors import ParamError, wrong_value
-from rustrank.estimators._fit_data import eval_sets, training_part
+from rustrank.estimators.fitting import eval_sets, training_part
 from rustrank.estimators.ranker import Ranker
 from rustrank.inputs.scalars import flag, real
-from rustrank.parameters.schema import PRESETS, RENAMED, TRAININGS, as_named
+from rustrank.parameters.schema import OF_ESTIMATORS, PRESETS, TRAININGS, as_named, options_of
 from rustrank.training.train import train
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ _OWN = {
 }
 #: Options of `train` that are options of an estimator, too, and not arguments of its ``fit``.
 _RUN = ("metric", "early_stopping", "preset", "progress", "num_threads")
-_NAMES = {ours: name for name, ours in RENAMED.items()}
 #: The options of losses.
 OF_LOSSES = [
     name
@@ -41,14 +40,8 @@ OF_LOSSES = [
 
 def tree_options(of_loss: Iterable[str], **own: Any) -> dict[str, Any]:
     """Return the options of a ranker made of trees, with those of its loss, and their defaults."""
-    taken = (*of_loss, *_RUN)
-    known = TRAININGS["train"].values()
-    of_train = [
-        one
-        for one in known
-        if one.name in taken or one.group not in ("objective", "run", "workers")
-    ]
-    return {_NAMES.get(one.name, one.name): one.default for one in of_train} | _OWN | own
+    left_out = ("objective", "run", "workers")
+    return options_of("train", (*of_loss, *_RUN), left_out=left_out) | _OWN | own
 
 
 class TreeRanker(Ranker):
@@ -69,7 +62,7 @@ class TreeRanker(Ranker):
     def _preset(self) -> Mapping[str, Any]:
         name = vars(self).get("preset")
         values = PRESETS.get(name, {}) if isinstance(name, str) else {}
-        return {_NAMES.get(one, one): value for one, value in values.items()}
+        return {OF_ESTIMATORS.get(one, one): value for one, value in values.items()}
 
     def fit(
         self,

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.errors import DataError, UnknownNameError, shown, wrong_value
-from rustrank.inputs.scalars import as_list, whole
-from rustrank.inputs.tables import Array, Frame
+from rustrank.errors import DataError, shown, wrong_value
+from rustrank.inputs.scalars import as_list
+from rustrank.inputs.tables import Array, Frame, feature_number
 from rustrank.inputs.vectors import as_floats, first_true, is_absent, library
 
 if TYPE_CHECKING:
@@ -40,17 +40,9 @@ def numbers_of(given: Any, names: Sequence[str] | None, num_features: int | None
     """Return the numbers of features given by name or number, in rising order."""
     if given is None:
         return []
-    numbers = set()
-    for key in as_list("categorical", given, "a list of features"):
-        if not isinstance(key, str):
-            most = 2**31 if num_features is None else num_features - 1
-            numbers.add(whole("categorical: a feature", key, 0, most, ", or a name"))
-        elif key in (names or ()):
-            numbers.add(list(names or ()).index(key))
-        else:
-            message = f"categorical: there is no feature {shown(key)}"
-            raise UnknownNameError(message, code="categorical")
-    return sorted(numbers)
+    keys = as_list("categorical", given, "a list of features")
+    highest = 2**31 if num_features is None else num_features - 1
+    return sorted({feature_number("categorical", key, names or (), highest) for key in keys})
 
 
 def encoded(

@@ -7,9 +7,12 @@ range is a `ParamError`. The core checks what only it knows, such as which gains
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rustrank.errors import ParamError, ParamKindError, shown, wrong_kind
+from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown, wrong_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 #: As many threads as a pool may have.
 _MOST_THREADS = 1024
@@ -76,6 +79,14 @@ def as_list(name: str, value: Any, expected: str, code: str | None = None) -> li
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
         raise wrong_kind(name, value, expected, code)
     return list(value)
+
+
+def check_fields(name: str, given: Iterable[Any], known: Sequence[str]) -> None:
+    """Refuse a mapping with a field that is not known."""
+    for field in given:
+        if field not in known:
+            message = f"{name} has {shown(field)}: expected {', '.join(known)}"
+            raise UnknownNameError(message, code=name)
 
 
 def as_augment(given: Any) -> tuple[float, int] | None:

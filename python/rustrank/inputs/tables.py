@@ -10,14 +10,15 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from difflib import get_close_matches
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rustrank.errors import DataError, shown, wrong_kind
-from rustrank.inputs.scalars import as_list
+from rustrank.errors import DataError, UnknownNameError, shown, wrong_kind
+from rustrank.inputs.scalars import as_list, whole
 from rustrank.inputs.vectors import Column, as_floats, as_vector, library, to_numpy
 
 if TYPE_CHECKING:
@@ -298,6 +299,17 @@ def as_names(given: Any) -> list[str] | None:
     names = [str(name) for name in names]
     check_different(names)
     return names
+
+
+def feature_number(option: str, key: Any, names: Sequence[str], highest: int) -> int:
+    """Return the number of a feature that an option gives by name or number."""
+    if not isinstance(key, str):
+        return whole(f"{option}: a feature", key, 0, highest, ", or a name")
+    if key in names:
+        return list(names).index(key)
+    near = get_close_matches(key, names, 1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise UnknownNameError(f"{option}: there is no feature {shown(key)}{hint}", code=option)
 
 
 def check_different(names: list[str]) -> None:

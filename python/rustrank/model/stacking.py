@@ -14,8 +14,8 @@ from rustrank.inputs.queries import as_queries
 from rustrank.inputs.scalars import as_list, flag
 from rustrank.inputs.tables import as_table, in_one_piece
 from rustrank.inputs.vectors import as_doubles, check_length
-from rustrank.model._normalisation import Normalising, as_boosters, as_normalisations
 from rustrank.model.booster import Booster
+from rustrank.model.mixture import Normalising, as_boosters, as_normalisations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

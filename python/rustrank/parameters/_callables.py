@@ -20,19 +20,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def name_of(function: Any) -> str:
-    """Return what a function is called, or the class of an object that can be called."""
-    return str(getattr(function, "__name__", None) or type(function).__name__)
+@dataclass(frozen=True)
+class _Written:
+    """A function that people wrote, with its name for messages and results."""
+
+    given: Callable[..., Any]
+
+    @property
+    def name(self) -> str:
+        """What the function is called, or the class of an object that can be called."""
+        return str(getattr(self.given, "__name__", None) or type(self.given).__name__)
 
 
 @dataclass(frozen=True)
-class Loss:
+class Loss(_Written):
     """A function ``(scores, labels, rows) -> (grad, hess)``."""
 
-    function: Callable[..., Any]
     query_ids: NDArray[Any]
 
-    def __call__(
+    def function(
         self,
         scores: NDArray[np.float64],
         labels: NDArray[np.float32],
@@ -40,12 +46,11 @@ class Loss:
         query: int,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return gradients and hessians that training can use."""
-        given = self.function(scores, labels, rows)
-        name, of = name_of(self.function), self.query_ids[query]
+        given, of = self.given(scores, labels, rows), self.query_ids[query]
         try:
             grad, hess = given
         except (TypeError, ValueError):
-            message = f"{name} returned {shown(given)} (query {of}): expected (grad, hess)"
+            message = f"{self.name} returned {shown(given)} (query {of}): expected (grad, hess)"
             raise DataError(message, code="gradient", query=str(of)) from None
         return (
             self._checked(grad, "grad", rows, of, -np.inf),
@@ -55,7 +60,7 @@ class Loss:
     def _checked(
         self, values: Any, what: str, rows: NDArray[np.uint32], query: Any, least: float
     ) -> NDArray[np.float64]:
-        name = f"{what} of {name_of(self.function)}"
+        name = f"{what} of {self.name}"
         array = as_doubles(values, name)
         if len(array) != len(rows):
             message = (
@@ -75,12 +80,10 @@ class Loss:
 
 
 @dataclass(frozen=True)
-class Measurement:
+class Measurement(_Written):
     """A function ``(scores, labels) -> float``; larger is better, NaN leaves the query out."""
 
-    function: Callable[..., Any]
-
-    def __call__(
+    def function(
         self,
         scores: NDArray[np.float64],
         labels: NDArray[np.float32],
@@ -88,10 +91,9 @@ class Measurement:
         query: int,
     ) -> float:
         """Return the value of a query."""
-        given = self.function(scores, labels)
+        given = self.given(scores, labels)
         try:
             return float(given)
         except (TypeError, ValueError):
-            name = name_of(self.function)
-            message = f"{name} returned {shown(given)} (query {query}): expected a number"
+            message = f"{self.name} returned {shown(given)} (query {query}): expected a number"
             raise DataError(message, code="metric.value", query=str(query)) from None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.errors import ParamError, UnknownNameError, shown, wrong_kind
+from rustrank.errors import ParamError, shown, wrong_kind
 from rustrank.inputs.scalars import as_list, real, whole
+from rustrank.inputs.tables import feature_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -87,14 +87,7 @@ class _Features:
 
     def number(self, option: str, key: Any) -> int:
         """Return the number of a feature."""
-        if not isinstance(key, str):
-            return whole(f"{option}: a feature", key, 0, len(self.names) - 1, ", or a name")
-        if key in self.names:
-            return self.names.index(key)
-        near = get_close_matches(key, self.names, 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        message = f"{option}: there is no feature {shown(key)}{hint}"
-        raise UnknownNameError(message, code=option)
+        return feature_number(option, key, self.names, len(self.names) - 1)
 
 
 def _direction(what: str, value: Any) -> float:

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from rustrank._rustrank import objectives
 from rustrank.errors import UnknownNameError
-from rustrank.parameters.schema import OBJECTIVES, RENAMED, TRAININGS
+from rustrank.parameters.schema import OBJECTIVES, OF_ESTIMATORS, TRAININGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = ["OBJECTIVES", "check_objective", "hint", "refuse_unknown"]
 
-_OF_ESTIMATORS = {ours: name for name, ours in RENAMED.items()}
 #: Our names, of `rustrank.train` and of estimators, by what others say.
 _HERE = {
-    theirs: [one.name, _OF_ESTIMATORS.get(one.name, one.name)]
+    theirs: [one.name, OF_ESTIMATORS.get(one.name, one.name)]
     for one in TRAININGS["train"].values()
     for theirs in (*one.elsewhere, one.name)
 } | {theirs: ["max_bins"] for theirs in ("max_bin", "border_count")}

@@ -21,7 +21,7 @@ from rustrank.errors import (
 from rustrank.inputs.scalars import text, whole
 from rustrank.inputs.tables import check_same_names
 from rustrank.inputs.vectors import first_true
-from rustrank.parameters._callables import Loss, Measurement, name_of
+from rustrank.parameters._callables import Loss, Measurement
 from rustrank.parameters._constraints import Limits
 from rustrank.parameters.hints import check_objective
 from rustrank.parameters.schema import checked, with_preset
@@ -71,23 +71,15 @@ class Patience:
 
 
 @dataclass(frozen=True)
-class Named:
-    """A function and its name."""
-
-    name: str
-    function: Any
-
-
-@dataclass(frozen=True)
 class Plan:
     """Everything but the training set."""
 
     params: dict[str, Any]
     limits: Limits
-    function: Named | None
+    function: Loss | None
     preferences: Preferences | None
     valid: list[tuple[str, _rustrank.Dataset]]
-    metrics: list[str | Named]
+    metrics: list[str | Measurement]
     patience: Patience | None
     base: _rustrank.Booster | None
     is_scored: bool
@@ -109,7 +101,7 @@ class Plan:
             if options["augment"] is not None:
                 message = "augment: a function sees whole queries only; leave it None"
                 raise ParamError(message, code="augment")
-            function = Named(name_of(objective), Loss(objective, dataset.query_ids))
+            function = Loss(objective, dataset.query_ids)
             del params["objective"]
         return cls(
             params,
@@ -163,18 +155,18 @@ def preferences_of(given: Any, objective: Any, augment: Any = None) -> Preferenc
     return Preferences(better, worse, probability, weight)
 
 
-def _metrics(given: Any) -> list[str | Named]:
+def _metrics(given: Any) -> list[str | Measurement]:
     many = isinstance(given, Sequence) and not isinstance(given, (str, bytes))
-    metrics: list[str | Named] = []
+    metrics: list[str | Measurement] = []
     for metric in given if many else [given]:
         if isinstance(metric, str):
             metrics.append(str(metric))
         elif callable(metric):
-            metrics.append(Named(name_of(metric), Measurement(metric)))
+            metrics.append(Measurement(metric))
         else:
             expected = "a name such as 'ndcg@10' or a function (scores, labels) -> float"
             raise wrong_kind("metric", metric, expected)
-    names = [_name(metric) for metric in metrics]
+    names = _names_of(metrics)
     for name in names:
         if names.count(name) > 1:
             message = f"metric: two are called {name}"
@@ -182,8 +174,8 @@ def _metrics(given: Any) -> list[str | Named]:
     return metrics
 
 
-def _name(metric: str | Named) -> str:
-    return metric if isinstance(metric, str) else metric.name
+def _names_of(metrics: Sequence[str | Measurement]) -> list[str]:
+    return [metric if isinstance(metric, str) else metric.name for metric in metrics]
 
 
 def _valid(given: Any, dataset: Dataset) -> dict[str, Dataset]:
@@ -200,7 +192,7 @@ def _valid(given: Any, dataset: Dataset) -> dict[str, Dataset]:
     return named
 
 
-def _patience(given: Any, sets: list[str], metrics: list[str | Named]) -> Patience | None:
+def _patience(given: Any, sets: list[str], metrics: list[str | Measurement]) -> Patience | None:
     if given is None:
         return None
     rule = given if isinstance(given, EarlyStopping) else EarlyStopping(given)
@@ -209,8 +201,8 @@ def _patience(given: Any, sets: list[str], metrics: list[str | Named]) -> Patien
         message = "early_stopping needs a validation set and a metric: pass valid="
         raise ParamError(message, code="early_stopping")
     places = []
-    names = [_name(metric) for metric in metrics]
-    for what, name, known in (("valid", rule.valid, sets), ("metric", rule.metric, names)):
+    wanted = ("valid", rule.valid, sets), ("metric", rule.metric, _names_of(metrics))
+    for what, name, known in wanted:
         if name is not None and name not in known:
             message = (
                 f"early_stopping looks at {what} {shown(name)}: expected one of {', '.join(known)}"

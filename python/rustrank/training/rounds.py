@@ -6,7 +6,7 @@ import contextlib
 import sys
 import time
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import fspath
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -98,43 +98,28 @@ def _nested(names: Sequence[tuple[str, str]], values: Iterable[V]) -> dict[str, 
     return nested
 
 
-@dataclass(frozen=True)
 class Reporting:
     """The actions between rounds: call-backs, progress, checkpoints and snapshots."""
 
-    callbacks: list[Callable[[Round], object]]
-    progress: bool
-    checkpoint: str | None
-    checkpoint_every: int
-    snapshot: str | None
-    snapshot_every: int
-    unit: str
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any], unit: str = "tree") -> Reporting:
+    def __init__(self, options: Mapping[str, Any], unit: str = "tree") -> None:
         """Check the options of `train`, or of an estimator, for the actions between rounds."""
         given = options["callbacks"]
-        callbacks = [given] if callable(given) else list(given or ())
-        for callback in callbacks:
+        self.callbacks = [given] if callable(given) else list(given or ())
+        for callback in self.callbacks:
             if not callable(callback):
                 raise wrong_kind("callbacks", callback, "functions of a round")
-        snapshot = options.get("snapshot")
-        if snapshot is not None and "{round}" not in fspath(snapshot):
-            raise wrong_value("snapshot", snapshot, "a path with {round} in it")
-        checkpoint = options.get("checkpoint")
-        return cls(
-            callbacks,
-            options["progress"],
-            None if checkpoint is None else fspath(checkpoint),
-            options.get("checkpoint_every", 1),
-            None if snapshot is None else fspath(snapshot),
-            options.get("snapshot_every", 1),
-            unit,
-        )
+        self.progress, self.unit = options["progress"], unit
+        files = {name: options.get(name) for name in ("checkpoint", "snapshot")}
+        paths = {name: None if path is None else fspath(path) for name, path in files.items()}
+        self.checkpoint, self.snapshot = paths["checkpoint"], paths["snapshot"]
+        if self.snapshot is not None and "{round}" not in self.snapshot:
+            raise wrong_value("snapshot", files["snapshot"], "a path with {round} in it")
+        self.checkpoint_every = options.get("checkpoint_every", 1)
+        self.snapshot_every = options.get("snapshot_every", 1)
 
-    def silent(self) -> Reporting:
-        """Return the actions of a worker that is not the first, which writes and shows nothing."""
-        return replace(self, progress=False, checkpoint=None, snapshot=None)
+    def silence(self) -> None:
+        """Leave out what a worker that is not the first must not do: writing and showing."""
+        self.progress, self.checkpoint, self.snapshot = False, None, None
 
     def run(
         self,

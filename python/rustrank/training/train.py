@@ -379,7 +379,7 @@ def trained(
 
     A checkpoint that is ``found`` is gone on from, and not the file of that name.
     """
-    reporting = Reporting.of(options)
+    reporting = Reporting(options)
     if found is None:
         found = _found(reporting.checkpoint, options["resume"])
     plan = Plan.of(dataset, options, found)
@@ -388,7 +388,8 @@ def trained(
         trainer = _rustrank.Trainer.trees(dataset._core, plan)
     else:
         trainer = _rustrank.Trainer.trees(dataset._core, plan, workers.team)
-        reporting = reporting if workers.is_first else reporting.silent()
+        if not workers.is_first:
+            reporting.silence()
     done = len(trainer.history())
     if found is not None and done > num_trees:
         message = (
