@@ -25,14 +25,7 @@ from rustrank.data.dataset_building import (
     sampled,
     with_ranks,
 )
-from rustrank.errors import (
-    DataError,
-    ParamError,
-    UnknownNameError,
-    shown,
-    warn_caller,
-    wrong_kind,
-)
+from rustrank.errors import DataError, ParamError, UnknownNameError, shown, warn_caller, wrong_kind
 from rustrank.formatting import count, size
 from rustrank.inputs.categories import Categories, encoded, numbered, numbers_of
 from rustrank.inputs.queries import numbers_if_all

@@ -13,13 +13,7 @@ from rustrank.inputs.categories import Categories
 from rustrank.inputs.queries import as_queries, as_query_weight
 from rustrank.inputs.scalars import flag, real, text, threads, whole
 from rustrank.inputs.tables import Table, check_different, check_same_names, in_one_piece
-from rustrank.inputs.vectors import (
-    as_doubles,
-    as_labels,
-    as_scores,
-    check_length,
-    first_true,
-)
+from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length, first_true
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -15,12 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from rustrank.errors import DataError, ParamError, UnknownNameError, unfitted
-from rustrank.estimators.fitting import (
-    check_features,
-    names_of,
-    queries_within,
-    weight_of_queries,
-)
+from rustrank.estimators.fitting import check_features, names_of, queries_within, weight_of_queries
 from rustrank.inputs.scalars import seed_of, threads
 from rustrank.metrics.evaluation import evaluate
 from rustrank.model.booster import Booster

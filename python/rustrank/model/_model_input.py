@@ -29,10 +29,7 @@ def is_plain(X: Any) -> bool:
 
 
 def by_blocks(
-    core: _rustrank.Booster,
-    X: Any,
-    compute: Callable[[Any], NDArray[np.float64]],
-    *of_row: int,
+    core: _rustrank.Booster, X: Any, compute: Callable[[Any], NDArray[np.float64]], *of_row: int
 ) -> NDArray[np.float64]:
     """Return what is computed of raw features, block by block; a row's result has shape ``of_row``."""
     parts = [compute(block) for block in _table(core, X).blocks()]

@@ -87,10 +87,7 @@ class Plan:
 
     @classmethod
     def of(
-        cls,
-        dataset: Dataset,
-        options: Mapping[str, Any],
-        checkpoint: _rustrank.Booster | None,
+        cls, dataset: Dataset, options: Mapping[str, Any], checkpoint: _rustrank.Booster | None
     ) -> Plan:
         """Check what only this half understands of all options of `train`."""
         objective, params = options["objective"], dict(options)

@@ -147,10 +147,7 @@ class Reporting:
         self._save(trainer)
 
     def _run(
-        self,
-        trainer: _rustrank.Trainer,
-        names: list[str] | None,
-        show: Callable[[Round], None],
+        self, trainer: _rustrank.Trainer, names: list[str] | None, show: Callable[[Round], None]
     ) -> None:
         keys = trainer.names()
         while (found := trainer.next_round()) is not None:
