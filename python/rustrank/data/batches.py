@@ -34,11 +34,10 @@ class Batches:
 
     def __init__(self, source: Callable[[], Iterable[Batch]] | Iterable[Batch]) -> None:
         if isinstance(source, Iterator):
-            message = (
+            raise TypeError(
                 "batches can be read only once: pass a function that returns a new iterator, "
                 "as in `Dataset.from_batches(lambda: read_my_files())`"
             )
-            raise TypeError(message)
         if not callable(source) and (
             isinstance(source, (str, Mapping)) or not hasattr(source, "__iter__")
         ):
@@ -52,8 +51,7 @@ class Batches:
         """Yield each batch as a mapping, with its table in the column order of the first batch."""
         made = self._make()
         if not hasattr(made, "__iter__"):
-            message = f"batches: the function returned {shown(made)}, expected an iterator"
-            raise TypeError(message)
+            raise TypeError(f"batches: the function returned {shown(made)}, expected an iterator")
         num_rows, number = 0, -1
         for number, batch in enumerate(made):
             given = _by_name(batch, number)
@@ -63,8 +61,7 @@ class Batches:
             num_rows += table.num_rows
             yield given, table
         if number < 0:
-            message = "the data have no rows: there is no batch"
-            raise DataError(message, code="data.empty")
+            raise DataError("the data have no rows: there is no batch", code="data.empty")
         if self.num_rows not in (0, num_rows):
             message = (
                 f"the batches are read twice and were not the same: got {num_rows} rows, expected "
@@ -171,8 +168,7 @@ class ParquetFiles:
             if not isinstance(name, str):
                 raise wrong_kind(role, name, "the name of a column")
             if name in uses:
-                message = f"column {shown(name)} is both {uses[name]} and {role}"
-                raise ParamError(message, code=role)
+                raise ParamError(f"column {shown(name)} is both {uses[name]} and {role}", code=role)
             uses[name] = role
         if features is None:
             with opened(paths[0]) as file:
@@ -207,8 +203,7 @@ def paths_of(path: Any) -> list[str]:
     except TypeError:
         raise wrong_kind("path", path, "a path, or a list of them") from None
     if not paths:
-        message = "path: got no files, expected one or more"
-        raise ParamError(message, code="path")
+        raise ParamError("path: got no files, expected one or more", code="path")
     return paths
 
 

@@ -201,11 +201,10 @@ class Dataset:
         self._settle(core, names or (None if like is None else like._names), query_ids, base)
         unused = len(self.unused_features)
         if like is None and unused:
-            message = (
+            warn_caller(
                 f"{unused} of {self.num_features} features have one value, or none, in the data "
                 "and are not used"
             )
-            warn_caller(message)
         return self
 
     def _settle(
@@ -537,11 +536,10 @@ class Dataset:
         return self
 
     def __reduce__(self) -> NoReturn:
-        message = (
+        raise TypeError(
             "a Dataset cannot be pickled: keep the arrays or the file and make it again; for other "
             "processes, make it in each of them, or before they are forked"
         )
-        raise TypeError(message)
 
 
 def as_dataset(value: Any, name: str) -> Dataset:

@@ -50,8 +50,7 @@ def judged_rows(given: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(y, Dataset):
         for field in ("qid", "group", "query_weight"):
             if given.get(field) is not None:
-                message = f"{field} is given twice: the dataset has it"
-                raise ParamError(message, code=field)
+                raise ParamError(f"{field} is given twice: the dataset has it", code=field)
         labels, ids, weight = y.labels, y.query_ids, y._core.query_weight()
         queries: Queries = (y._core.query_codes(), y._core.num_queries)
     else:

@@ -50,12 +50,11 @@ def queries_within(
     table = checked(X)
     if QID not in (table.labels or ()) or QID in features:
         if needed and qid is None and group is None:
-            message = (
+            warn_caller(
                 f"no queries are given: all {table.num_rows} rows count as one; pass qid= or "
                 "group=, or have a column qid in X; within scikit-learn's tools, enable metadata "
                 "routing"
             )
-            warn_caller(message)
             group = [table.num_rows]
         return table, qid, group
     if qid is not None or group is not None:
@@ -109,8 +108,7 @@ def check_training(X: Any, y: Any, kind: str) -> Table:
     """Raise `DataError` for an unusable training set, with the messages that scikit-learn checks."""
     table = checked(X)
     if y is None:
-        message = f"{kind} requires y to be passed, but the target y is None"
-        raise DataError(message, code="y")
+        raise DataError(f"{kind} requires y to be passed, but the target y is None", code="y")
     shape = (table.num_rows, table.num_features)
     if table.num_features == 0:
         message = f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required."
@@ -131,8 +129,7 @@ def check_weight(sample_weight: Any) -> None:
         raise DataError(message, code="weight")
     weight = as_doubles(sample_weight, "sample_weight")
     if len(weight) and not weight.any():
-        message = "sample_weight: every weight is zero, expected some above"
-        raise DataError(message, code="weight")
+        raise DataError("sample_weight: every weight is zero, expected some above", code="weight")
 
 
 def weight_of_queries(sample_weight: Any, qid: Any, group: Any) -> NDArray[np.float64]:
@@ -156,8 +153,7 @@ def check_features(ranker: Ranker, table: Table) -> None:
         message = f"X does not have valid feature names, but {kind} was fitted with feature names"
         warn_caller(message)
     elif names is not None and fitted is None:
-        message = f"X has feature names, but {kind} was fitted without feature names"
-        warn_caller(message)
+        warn_caller(f"X has feature names, but {kind} was fitted without feature names")
     elif names is not None and fitted is not None and names != list(fitted):
         raise DataError(_names_message(names, list(fitted)), code="features.names")
     if num_features != ranker.n_features_in_:

@@ -75,10 +75,9 @@ def numbered(
     typed = _typed(table)
     odd = sorted(typed - set(known.features)) if checks else []
     if odd:
-        message = (
+        raise TypeError(
             f"{_called(table, odd[0])}: got categories, expected numbers, as in the training set"
         )
-        raise TypeError(message)
     features = sorted({*(known.features if checks else ()), *known.names, *typed})
     return _encoded(table, _columns(table, features), known, checks=checks, missing=missing)
 
@@ -98,8 +97,7 @@ def _encoded(
             columns[feature] = _codes(values, names)
             continue
         if values.dtype.kind == "O" and any(value is not None for value in values):
-            message = f"{what}: got texts, expected numbers, as in the training set"
-            raise TypeError(message)
+            raise TypeError(f"{what}: got texts, expected numbers, as in the training set")
         floats = as_floats(values, what)
         if names is not None and not np.isnan(floats).all():
             message = f"{what}: got numbers, expected the texts that the model was trained on"
@@ -162,10 +160,9 @@ def _plain(values: NDArray[Any], what: str) -> NDArray[Any]:
         return np.array(given, object) if present else np.full(len(given), np.nan)
     odd = next((v for v in present if isinstance(v, str) or not _is_number(v)), None)
     if odd is not None:
-        message = (
+        raise TypeError(
             f"{what}: got {shown(odd)} among categories, expected texts alone, or whole numbers"
         )
-        raise TypeError(message)
     return np.array([np.nan if value is None else value for value in given], np.float64)
 
 

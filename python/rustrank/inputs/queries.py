@@ -58,8 +58,7 @@ def as_sizes(group: Any) -> NDArray[np.int64]:
             raise DataError(message, code="group.size")
         sizes = sizes.data
     if sizes.dtype.kind not in "iu":
-        message = f"group: got {sizes.dtype}, expected whole numbers of rows"
-        raise TypeError(message)
+        raise TypeError(f"group: got {sizes.dtype}, expected whole numbers of rows")
     # What is too large for 64 bits is too large for any data.
     sizes = np.minimum(sizes, np.array(2**62, sizes.dtype)) if sizes.dtype.itemsize == 8 else sizes
     return np.require(sizes, np.int64, ["C", "A"])
@@ -123,8 +122,7 @@ def _group_objects(ids: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[Any]]
             (numbers.setdefault(value, len(numbers)) for value in ids), np.uint32, len(ids)
         )
     except TypeError as error:
-        message = f"qid: got ids that cannot be compared ({error})"
-        raise TypeError(message) from error
+        raise TypeError(f"qid: got ids that cannot be compared ({error})") from error
     absent = np.array([is_absent(value) for value in numbers], bool)
     _refuse_missing(absent[codes])
     return codes, np.fromiter(numbers, object, len(numbers))

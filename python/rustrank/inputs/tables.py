@@ -83,11 +83,9 @@ class Array(Table):
 
     def __init__(self, values: NDArray[Any], labels: Sequence[Any] | None = None) -> None:
         if values.ndim != 2:
-            message = f"X has {values.ndim} dimensions, expected 2: docs by features"
-            raise TypeError(message)
+            raise TypeError(f"X has {values.ndim} dimensions, expected 2: docs by features")
         if values.dtype.kind not in "fbiuO":
-            message = f"X: got an array of {values.dtype}, expected numbers"
-            raise TypeError(message)
+            raise TypeError(f"X: got an array of {values.dtype}, expected numbers")
         super().__init__(values.shape[0], values.shape[1], labels)
         self.values = values
 
@@ -118,8 +116,7 @@ class _Sparse(Table):
 
     def __init__(self, values: Any) -> None:
         if len(values.shape) != 2:
-            message = f"X has {len(values.shape)} dimensions, expected 2"
-            raise TypeError(message)
+            raise TypeError(f"X has {len(values.shape)} dimensions, expected 2")
         self.values = _checked_sparse(values)
         super().__init__(self.values.shape[0], self.values.shape[1], None)
 
@@ -144,8 +141,7 @@ def _checked_sparse(X: Any) -> Any:
             X = type(X)((X.data, (X.row, X.col)), shape=X.shape, copy=False)
         return X.tocsr()
     except (ValueError, IndexError, TypeError) as error:
-        message = f"X is a damaged sparse matrix: {error}"
-        raise DataError(message, code="sparse") from error
+        raise DataError(f"X is a damaged sparse matrix: {error}", code="sparse") from error
 
 
 class Frame(Table):
@@ -179,27 +175,23 @@ def _column(column: Any, rows: slice, what: str) -> Column:
         return as_floats(column[rows], what)
     kind = column.dtype if library(column) == "polars" else column.type
     if str(kind) in ("Int128", "UInt128"):  # Some versions of polars panic on these.
-        message = f"{what}: got {kind}, expected numbers"
-        raise TypeError(message)
+        raise TypeError(f"{what}: got {kind}, expected numbers")
     try:
         values = to_numpy(column[rows])
     except Exception as error:  # Each library raises its own errors for unsupported types.
-        message = f"{what}: got {kind}, expected numbers ({error})"
-        raise TypeError(message) from error
+        raise TypeError(f"{what}: got {kind}, expected numbers ({error})") from error
     return as_floats(values, what)
 
 
 def _of_pandas(column: Any, what: str) -> NDArray[Any]:
     if str(column.dtype) == "category":
-        message = f"{what}: got categories, expected numbers; encode them first"
-        raise TypeError(message)
+        raise TypeError(f"{what}: got categories, expected numbers; encode them first")
     if isinstance(column.dtype, np.dtype) or not column.hasnans:
         return to_numpy(column)
     try:
         values: NDArray[Any] = column.to_numpy(dtype=np.float64, na_value=math.nan)
     except (TypeError, ValueError) as error:
-        message = f"{what}: got {column.dtype}, expected numbers ({error})"
-        raise TypeError(message) from error
+        raise TypeError(f"{what}: got {column.dtype}, expected numbers ({error})") from error
     return values
 
 
@@ -224,11 +216,9 @@ def as_table(X: Any) -> Table:
     try:
         values = np.asarray(X)
     except (TypeError, ValueError) as error:
-        message = f"X cannot be read as a table of numbers: {error}"
-        raise TypeError(message) from error
+        raise TypeError(f"X cannot be read as a table of numbers: {error}") from error
     if values.ndim == 0:
-        message = f"X: got {shown(X)}, expected a table: docs by features"
-        raise TypeError(message)
+        raise TypeError(f"X: got {shown(X)}, expected a table: docs by features")
     return Array(values)
 
 
@@ -236,23 +226,19 @@ def _refuse_other_things(X: Any) -> None:
     """Raise an error with a hint for paths and objects of this library."""
     if isinstance(X, (str, bytes, PathLike)):
         reader = f"Dataset.from_{'parquet' if str(X).endswith('.parquet') else 'letor'}"
-        message = f"X: got {shown(X)}, expected a table; {reader} reads a file"
-        raise TypeError(message)
+        raise TypeError(f"X: got {shown(X)}, expected a table; {reader} reads a file")
     if library(X) == "rustrank":
         hint = "; a Ranking has its table in .X" if hasattr(X, "X") else ""
-        message = f"X: got a {type(X).__name__}, expected a table of raw features{hint}"
-        raise TypeError(message)
+        raise TypeError(f"X: got a {type(X).__name__}, expected a table of raw features{hint}")
 
 
 def _from_frame(X: Any) -> Table:
     """Return a DataFrame of pandas or polars as a table; other objects of these are an error."""
     kind = f"{library(X)} {type(X).__name__}"
     if type(X).__name__ == "LazyFrame":
-        message = f"X is a {kind}, expected a DataFrame; collect() it first"
-        raise TypeError(message)
+        raise TypeError(f"X is a {kind}, expected a DataFrame; collect() it first")
     if not hasattr(X, "columns"):
-        message = f"X is a {kind}: one column, expected a table; to_frame() makes it one"
-        raise TypeError(message)
+        raise TypeError(f"X is a {kind}: one column, expected a table; to_frame() makes it one")
     if library(X) == "polars":
         return Frame(X.get_columns(), X.columns, X.height)
     kinds = {str(dtype) for dtype in X.dtypes}

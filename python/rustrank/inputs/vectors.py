@@ -46,8 +46,7 @@ def as_floats(values: NDArray[Any], what: str) -> Column:
     kind = values.dtype.kind
     if kind not in "fbiuO":
         found = "text" if kind in "US" else str(values.dtype)
-        message = f"{what}: got {found}, expected numbers"
-        raise TypeError(message)
+        raise TypeError(f"{what}: got {found}, expected numbers")
     dtype = np.float32 if values.dtype.type in NARROW else np.float64
     if isinstance(values, np.ma.MaskedArray):
         values = with_none(values) if kind == "O" else np.ma.filled(values.astype(dtype), math.nan)
@@ -74,8 +73,7 @@ def _from_objects(values: NDArray[Any], what: str) -> Column:
     try:
         return np.ascontiguousarray(present, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        message = f"{what}: got objects that are not numbers ({error})"
-        raise TypeError(message) from error
+        raise TypeError(f"{what}: got objects that are not numbers ({error})") from error
     except OverflowError:
         message = f"{what}: a number is too large for a double"
         raise DataError(message, code="number.large") from None
@@ -99,21 +97,17 @@ def as_vector(values: Any, name: str) -> NDArray[Any]:
         # A dataset has a length, so numpy would treat it as a sequence.
         has = {"Dataset": "labels", "Ranking": "y"}.get(type(values).__name__)
         hint = f"; it has its labels in .{has}" if has and name == "y" else ""
-        message = f"{name}: got {shown(values)}, expected an array of one dimension{hint}"
-        raise TypeError(message)
+        raise TypeError(f"{name}: got {shown(values)}, expected an array of one dimension{hint}")
     try:
         array = values if isinstance(values, np.ma.MaskedArray) else to_numpy(values)
     except Exception as error:
-        message = f"{name}: cannot be read as one column ({error})"
-        raise TypeError(message) from error
+        raise TypeError(f"{name}: cannot be read as one column ({error})") from error
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim == 0:
-        message = f"{name}: got {shown(values)}, expected an array of one dimension"
-        raise TypeError(message)
+        raise TypeError(f"{name}: got {shown(values)}, expected an array of one dimension")
     if array.ndim != 1:
-        message = f"{name} has {array.ndim} dimensions, expected 1"
-        raise TypeError(message)
+        raise TypeError(f"{name} has {array.ndim} dimensions, expected 1")
     return array
 
 

@@ -52,8 +52,7 @@ class Booster(DescribedModel):
     _all: Booster | None
 
     def __init__(self) -> None:
-        message = "a Booster is made by rustrank.train or Booster.load"
-        raise TypeError(message)
+        raise TypeError("a Booster is made by rustrank.train or Booster.load")
 
     @classmethod
     def _of(cls, core: _rustrank.Booster) -> Booster:

@@ -33,8 +33,7 @@ def as_boosters(given: Any, name: str) -> list[Booster]:
         if not isinstance(one, Booster):
             raise wrong_kind(f"{name}[{at}]", one, "a booster", name)
     if not boosters:
-        message = f"{name}: got none, expected a booster at least"
-        raise ParamError(message, code=name)
+        raise ParamError(f"{name}: got none, expected a booster at least", code=name)
     return boosters
 
 

@@ -74,8 +74,7 @@ class _Features:
             raise wrong_kind(option, given, "a mapping from features, or a list")
         values = dict(items)
         if len(values) < len(items):
-            message = f"{option} has a feature twice, by name and by number"
-            raise ParamError(message, code=option)
+            raise ParamError(f"{option} has a feature twice, by name and by number", code=option)
         for feature, value in items:
             for rank in self.ranks(feature):
                 values.setdefault(rank, value)

@@ -166,8 +166,7 @@ def _metrics(given: Any) -> list[str | Measurement]:
     names = _names_of(metrics)
     for name in names:
         if names.count(name) > 1:
-            message = f"metric: two are called {name}"
-            raise ParamError(message, code="metric")
+            raise ParamError(f"metric: two are called {name}", code="metric")
     return metrics
 
 

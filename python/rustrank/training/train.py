@@ -399,10 +399,9 @@ def trained(
         raise ParamError(message, code="num_trees")
     reporting.run(trainer, dataset._names)
     if trainer.end == "nothing":
-        message = (
+        warn_caller(
             f"training ended early: the latest of {len(trainer.history())} rounds split nothing"
         )
-        warn_caller(message)
     whole = booster_of(trainer, dataset._names)
     if whole.best_round is None or whole.best_round == whole.num_rounds:
         return whole
@@ -417,6 +416,5 @@ def _found(checkpoint: str | None, resume: bool) -> _rustrank.Booster | None:
     if not resume:
         return None
     if checkpoint is None:
-        message = "resume needs a checkpoint: pass checkpoint="
-        raise ParamError(message, code="resume")
+        raise ParamError("resume needs a checkpoint: pass checkpoint=", code="resume")
     return _rustrank.Booster.load(fspath(checkpoint)) if Path(checkpoint).exists() else None
