@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from os import fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -110,39 +111,39 @@ def _like(first: Table, table: Table, number: int) -> Table:
     return table.take([place[name] for name in theirs])
 
 
-@dataclass
 class Columns:
     """Labels, query ids, weights and base scores of all batches."""
 
-    y: list[NDArray[np.float32]] = field(default_factory=list)
-    qid: list[NDArray[Any]] = field(default_factory=list)
-    row_weight: list[NDArray[np.float64]] = field(default_factory=list)
-    base_score: list[NDArray[np.float64]] = field(default_factory=list)
+    _READERS: ClassVar[dict[str, Callable[[Any], NDArray[Any]]]] = {
+        "y": as_labels,
+        "qid": as_ids,
+        "row_weight": partial(as_doubles, name="row_weight"),
+        "base_score": partial(as_scores, name="base_score"),
+    }
+
+    def __init__(self) -> None:
+        self.num_batches = 0
+        self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in self._READERS}
 
     def add(self, given: Mapping[str, Any], num_rows: int) -> None:
         """Add those of a batch."""
-        self.y.append(as_labels(given["y"]))
-        self.qid.append(as_ids(given["qid"]))
-        for name, parts in (("y", self.y), ("qid", self.qid)):
-            check_length(f"{name} of batch {len(self.y) - 1}", len(parts[-1]), num_rows, "rows")
-        if given.get("row_weight") is not None:
-            self.row_weight.append(as_doubles(given["row_weight"], "row_weight"))
-        if given.get("base_score") is not None:
-            self.base_score.append(as_scores(given["base_score"], "base_score"))
+        for name, read in self._READERS.items():
+            if given.get(name) is not None:
+                self._parts[name].append(read(given[name]))
+        for name in ("y", "qid"):
+            what = f"{name} of batch {self.num_batches}"
+            check_length(what, len(self._parts[name][-1]), num_rows, "rows")
+        self.num_batches += 1
 
-    def joined_qid(self) -> NDArray[Any]:
-        """Return all query ids; ids of different types stay different."""
-        if len({part.dtype.kind for part in self.qid}) == 1:
-            return np.concatenate(self.qid)
-        return np.concatenate([part.astype(object) for part in self.qid])
-
-    def joined(self, name: str) -> NDArray[np.float64] | None:
-        """Return the weights or base scores of all batches, or None if no batch has them."""
-        parts: list[NDArray[np.float64]] = getattr(self, name)
+    def joined(self, name: str) -> NDArray[Any] | None:
+        """Return a column of all batches, or None if no batch has it; ids of different types stay so."""
+        parts = self._parts[name]
         if not parts:
             return None
+        if len({part.dtype.kind for part in parts}) > 1:
+            parts = [part.astype(object) for part in parts]
         joined = np.concatenate(parts)
-        check_length(name, len(joined), sum(map(len, self.y)), "rows of all batches")
+        check_length(name, len(joined), sum(map(len, self._parts["y"])), "rows of all batches")
         return joined
 
 

@@ -330,7 +330,7 @@ class Dataset:
         known = known_categories(like)
         names = None
         for batch, table in source.read():
-            if not columns.y:
+            if not columns.num_batches:
                 names = checked_names(given, table)
                 check_names_like(names, like)
             columns.add(batch, table.num_rows)
@@ -348,8 +348,8 @@ class Dataset:
             raise DataError(message, code="batch")
         rows, ids = rows_of(
             source.num_rows,
-            np.concatenate(columns.y),
-            columns.joined_qid(),
+            columns.joined("y"),
+            columns.joined("qid"),
             None,
             query_weight,
             columns.joined("row_weight"),

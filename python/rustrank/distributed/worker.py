@@ -17,13 +17,13 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.data.batches import Batches, Columns, ParquetFiles
 from rustrank.data.dataset import Dataset
-from rustrank.data.dataset_building import LetorOptions, ReadOptions, Rows, bins_of
+from rustrank.data.dataset_building import LetorOptions, ReadOptions, bins_of, rows_of
 from rustrank.distributed.jobs import Job, report
 from rustrank.distributed.mpi import Ranks, Workers, require_world, world
 from rustrank.distributed.shards import Shards
 from rustrank.errors import CommError
 from rustrank.exit_codes import INTERNAL, INTERRUPTED, exit_code_of
-from rustrank.inputs.queries import as_queries, numbers_if_all
+from rustrank.inputs.queries import numbers_if_all
 from rustrank.model.booster import Booster
 from rustrank.parameters.plan import train_options
 
@@ -249,13 +249,11 @@ def _of_parquet(
     binning = sampler.choose(team)
     if not files:
         return _empty(binning, parquet.features)
-    labels = np.concatenate(columns.y)
-    builder = _rustrank.Builder(binning, len(labels), reading)
+    builder = _rustrank.Builder(binning, source.num_rows, reading)
     for _, table in source.read():
         for block in table.blocks():
             builder.push(block)
-    queries, ids = as_queries(columns.joined_qid(), None, len(labels))
-    rows = Rows(labels, queries, None, None, None)
+    rows, ids = rows_of(source.num_rows, columns.joined("y"), columns.joined("qid"), None)
     made = Dataset.__new__(Dataset)
     made._settle(builder.finish(rows), parquet.features, ids)
     return made

@@ -42,16 +42,14 @@ class RawRanker(Ranker):
 
     #: What the progress display calls a round.
     _unit: ClassVar[str]
+    #: What starts the training.
+    _trainer: ClassVar[staticmethod[..., _rustrank.Trainer]]
     progress: bool
     _best_round: int | None = None
 
     @abstractmethod
     def _options_of(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters and what else the plan has, from the other arguments of ``fit``."""
-
-    @abstractmethod
-    def _trainer(self, data: _rustrank.RawDataset, plan: RawPlan) -> _rustrank.Trainer:
-        """Return the training."""
 
     @abstractmethod
     def _keep_results(self, trainer: _rustrank.Trainer) -> None:

@@ -20,7 +20,7 @@ from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import DataError, ParamError, shown, warn_caller, wrong_kind
 from rustrank.inputs.queries import as_queries, as_query_weight, query_codes
 from rustrank.inputs.scalars import check_fields
-from rustrank.inputs.tables import Array, Frame, as_block, as_table
+from rustrank.inputs.tables import as_block, as_table
 from rustrank.inputs.vectors import as_doubles, as_scores, check_length, library
 
 if TYPE_CHECKING:
@@ -61,7 +61,6 @@ def queries_within(
         given = "qid" if qid is not None else "group"
         message = f"queries come twice: got a column qid in X and {given}=, expected one of them"
         raise DataError(message, code="query.both")
-    assert isinstance(table, (Array, Frame))  # noqa: S101 - others have no names of columns
     place = list(table.labels or ()).index(QID)
     others = [at for at in range(table.num_features) if at != place]
     return table.take(others), table.column(place), None

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Unpack
 
-    from rustrank.estimators._raw_ranker import RawPlan
     from rustrank.parameters.option_types import LambdaBoostOptions
 
 __all__ = ["LambdaBoost"]
@@ -86,6 +85,7 @@ class LambdaBoost(RawRanker):
     base: Any
     objective: str
     _unit = "feature"
+    _trainer = staticmethod(_rustrank.Trainer.features)
     _path: list[tuple[int, float]]
 
     def __init__(self, **options: Unpack[LambdaBoostOptions]) -> None:
@@ -97,9 +97,6 @@ class LambdaBoost(RawRanker):
         check_objective(self.objective)
         base = None if self.base is None else self.base._core
         return {"params": self._checked(), "base": base}
-
-    def _trainer(self, data: _rustrank.RawDataset, plan: RawPlan) -> _rustrank.Trainer:
-        return _rustrank.Trainer.features(data, plan)
 
     def _keep_results(self, trainer: _rustrank.Trainer) -> None:
         self._path = trainer.path()

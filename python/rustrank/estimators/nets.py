@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self, Unpack
 
-    from rustrank.estimators._raw_ranker import RawPlan
     from rustrank.parameters.option_types import LambdaRankOptions, RankNetOptions
 
 __all__ = ["LambdaRank", "RankNet"]
@@ -30,6 +29,7 @@ class _Net(RawRanker):
 
     _training = "net"
     _unit = "epoch"
+    _trainer = staticmethod(_rustrank.Trainer.net)
     _kind: ClassVar[str]
     _num_restarts: int = 0
 
@@ -37,9 +37,6 @@ class _Net(RawRanker):
         params = self._checked(objective=self._kind)
         pairs = preferences_of(given.get("preferences"), self._kind, params["augment"])
         return {"params": params, "preferences": pairs}
-
-    def _trainer(self, data: _rustrank.RawDataset, plan: RawPlan) -> _rustrank.Trainer:
-        return _rustrank.Trainer.net(data, plan)
 
     def _keep_results(self, trainer: _rustrank.Trainer) -> None:
         self._num_restarts = trainer.num_restarts

@@ -20,7 +20,14 @@ from rustrank.inputs.scalars import seed_of, threads
 from rustrank.metrics.evaluation import evaluate
 from rustrank.model.booster import Booster
 from rustrank.parameters.hints import refuse_unknown
-from rustrank.parameters.schema import RENAMED, as_named, checked, signature_of
+from rustrank.parameters.schema import (
+    OF_ESTIMATORS,
+    PRESETS,
+    RENAMED,
+    as_named,
+    checked,
+    signature_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,8 +48,6 @@ class Ranker(ABC):
     others: so what was given wins over a preset, even where it is the default. ``fit`` checks them.
     """
 
-    #: The methods that take metadata besides X and y.
-    _routed: ClassVar[tuple[str, ...]] = ("fit", "predict", "score")
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     _booster: Booster | None = None
@@ -78,7 +83,9 @@ class Ranker(ABC):
 
     def _preset(self) -> Mapping[str, Any]:
         """Return what options are that were not given, if not their defaults."""
-        return {}
+        name = vars(self).get("preset")
+        values = PRESETS.get(name, {}) if isinstance(name, str) else {}
+        return {OF_ESTIMATORS.get(one, one): value for one, value in values.items()}
 
     def _checked(self, **more: Any) -> dict[str, Any]:
         """Return all parameters of the training, checked."""
@@ -242,7 +249,7 @@ class Ranker(ABC):
         if kept is not None:
             return kept
         request = MetadataRequest(owner=self)
-        for method in self._routed:
+        for method in ("fit", "predict", "score"):
             for name in self._metadata(method):
                 wanted = True if name == _ROUTED_BY_DEFAULT else None
                 getattr(request, method).add_request(param=name, alias=wanted)

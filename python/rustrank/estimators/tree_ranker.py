@@ -9,7 +9,7 @@ from rustrank.errors import ParamError, wrong_value
 from rustrank.estimators.fitting import eval_sets, training_part
 from rustrank.estimators.ranker import Ranker
 from rustrank.inputs.scalars import flag, real
-from rustrank.parameters.schema import OF_ESTIMATORS, PRESETS, TRAININGS, as_named, options_of
+from rustrank.parameters.schema import TRAININGS, as_named, options_of
 from rustrank.training.train import train
 
 if TYPE_CHECKING:
@@ -49,20 +49,12 @@ class TreeRanker(Ranker):
 
     _objective: ClassVar[str]
     _training = "train"
-    preset: str | None
-    n_jobs: int | None
-    random_state: int | None
     max_bins: int | None
     query_ranks: bool
     categorical: Any
     missing: float
     early_stopping: Any
     validation_fraction: float
-
-    def _preset(self) -> Mapping[str, Any]:
-        name = vars(self).get("preset")
-        values = PRESETS.get(name, {}) if isinstance(name, str) else {}
-        return {OF_ESTIMATORS.get(one, one): value for one, value in values.items()}
 
     def fit(
         self,

@@ -129,7 +129,7 @@ def _columns(table: Table, features: Iterable[int]) -> dict[int, NDArray[Any]]:
         return columns
     for feature in features:
         what = _called(table, feature)
-        column: Any = table.column(feature)
+        column = table.column(feature)
         if library(column) == "pandas" and str(column.dtype) == "category":
             columns[feature] = _of_pandas(column, what)
             continue

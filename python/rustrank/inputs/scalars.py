@@ -33,11 +33,6 @@ def whole(name: str, value: Any, low: int, high: int | None = None, otherwise: s
     return number
 
 
-def whole_or(default: int, name: str, value: Any, low: int, high: int | None = None) -> int:
-    """Take a whole number, or the default where None stands for it."""
-    return default if value is None else whole(name, value, low, high)
-
-
 def threads(value: Any, name: str = "num_threads") -> int | None:
     """Take a number of threads; None is all cores."""
     if value is None:

@@ -60,8 +60,14 @@ class Table(ABC):
         """Return some rows as a block."""
 
     @abstractmethod
+    def column(self, feature: int) -> Any:
+        """Return a column as it is."""
+
     def take(self, features: list[int]) -> Table:
-        """Return the table of some features, in this order."""
+        """Return the table of some features, which have names, in this order."""
+        labels = self.labels or []
+        columns = [self.column(at) for at in features]
+        return Frame(columns, [labels[at] for at in features], self.num_rows)
 
 
 def as_block(table: Table) -> Block:
@@ -101,14 +107,9 @@ class Array(Table):
         contiguous = values.flags.c_contiguous or values.flags.f_contiguous
         return values if native and plain and contiguous else None
 
-    def take(self, features: list[int]) -> Table:
-        """Return the table of some features, in this order."""
-        return Array(self.values[:, features], self.labels and [self.labels[at] for at in features])
-
-    def column(self, feature: int) -> NDArray[Any]:
+    def column(self, feature: int) -> Any:
         """Return a column as it is."""
-        column: NDArray[Any] = self.values[:, feature]
-        return column
+        return self.values[:, feature]
 
 
 class _Sparse(Table):
@@ -124,9 +125,9 @@ class _Sparse(Table):
         """Return some rows as a block."""
         return as_floats(self.values[rows].toarray(), "X")
 
-    def take(self, features: list[int]) -> Table:
-        """Return the table of some features, in this order."""
-        return _Sparse(self.values[:, features])
+    def column(self, feature: int) -> Any:
+        """Return a column as it is."""
+        return self.values[:, feature]
 
 
 def _checked_sparse(X: Any) -> Any:
@@ -155,12 +156,6 @@ class Frame(Table):
         """Return some rows as a block."""
         columns = zip(self.columns, self.names or (), strict=True)
         return [_column(column, rows, f"column {shown(name)}") for column, name in columns]
-
-    def take(self, features: list[int]) -> Table:
-        """Return the table of some features, in this order."""
-        labels = self.labels or []
-        columns = [self.columns[at] for at in features]
-        return Frame(columns, [labels[at] for at in features], self.num_rows)
 
     def column(self, feature: int) -> Any:
         """Return a column as it is."""
