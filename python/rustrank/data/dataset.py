@@ -14,6 +14,7 @@ from rustrank.data.batches import Batches, Columns, ParquetFiles, paths_of
 from rustrank.data.dataset_building import (
     LetorOptions,
     ReadOptions,
+    Rows,
     base_of,
     binned_dataset,
     bins_of,
@@ -21,7 +22,6 @@ from rustrank.data.dataset_building import (
     checked_names,
     known_categories,
     numbered_names,
-    rows_of,
     sampled,
     with_ranks,
 )
@@ -184,10 +184,9 @@ class Dataset:
             table, categorical, known_categories(like), names, reading.missing
         )
         bins = bins_of(like, names, max_bins, sample_rows, query_ranks, categories)
-        rows, ids = rows_of(
-            table.num_rows, y, qid, group, query_weight, row_weight, base_score, position
-        )
-        self._finish(binned_dataset(table, rows, bins, reading), names, ids, like, base)
+        rows = Rows(table.num_rows, y, qid, group, query_weight, row_weight, base_score, position)
+        core = binned_dataset(table, rows, bins, reading)
+        self._finish(core, names, rows.query_ids, like, base)
 
     def _finish(
         self,
@@ -346,7 +345,7 @@ class Dataset:
                 "the first pass"
             )
             raise DataError(message, code="batch")
-        rows, ids = rows_of(
+        rows = Rows(
             source.num_rows,
             columns.joined("y"),
             columns.joined("qid"),
@@ -355,7 +354,8 @@ class Dataset:
             columns.joined("row_weight"),
             columns.joined("base_score") if base is None else np.concatenate(scores),
         )
-        return cls.__new__(cls)._finish(builder.finish(rows), names, ids, like, base)
+        made = cls.__new__(cls)
+        return made._finish(builder.finish(rows), names, rows.query_ids, like, base)
 
     @classmethod
     def from_parquet(

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rustrank.inputs.queries import Queries
     from rustrank.model.booster import Booster
 
 
@@ -51,41 +50,27 @@ class LetorOptions:
     progress: Callable[[int], object] | None = None
 
 
-@dataclass
 class Rows:
-    """Labels, queries, weights, base scores and positions of rows."""
+    """What is known of rows besides their features, read and checked."""
 
-    labels: NDArray[np.float32]
-    queries: Queries
-    row_weight: NDArray[np.float64] | None = None
-    query_weight: NDArray[np.float64] | None = None
-    base_score: NDArray[np.float64] | None = None
-    position: NDArray[np.uint32] | None = None
-
-
-def rows_of(
-    num_rows: int,
-    y: Any,
-    qid: Any,
-    group: Any,
-    query_weight: Any = None,
-    row_weight: Any = None,
-    base_score: Any = None,
-    position: Any = None,
-) -> tuple[Rows, NDArray[Any]]:
-    """Read what is known of the rows besides their features; returns it and the ids of the queries."""
-    labels = as_labels(y)
-    check_length("y", len(labels), num_rows, "rows")
-    queries, ids = as_queries(qid, group, num_rows)
-    rows = Rows(
-        labels,
-        queries,
-        None if row_weight is None else as_doubles(row_weight, "row_weight"),
-        as_query_weight(query_weight, ids),
-        None if base_score is None else as_scores(base_score, "base_score"),
-        None if position is None else _positions(position),
-    )
-    return rows, ids
+    def __init__(
+        self,
+        num_rows: int,
+        y: Any,
+        qid: Any,
+        group: Any,
+        query_weight: Any = None,
+        row_weight: Any = None,
+        base_score: Any = None,
+        position: Any = None,
+    ) -> None:
+        self.labels = as_labels(y)
+        check_length("y", len(self.labels), num_rows, "rows")
+        self.queries, self.query_ids = as_queries(qid, group, num_rows)
+        self.row_weight = None if row_weight is None else as_doubles(row_weight, "row_weight")
+        self.query_weight = as_query_weight(query_weight, self.query_ids)
+        self.base_score = None if base_score is None else as_scores(base_score, "base_score")
+        self.position = None if position is None else _positions(position)
 
 
 def _positions(given: Any) -> NDArray[np.uint32]:

@@ -17,7 +17,7 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.data.batches import Batches, Columns, ParquetFiles
 from rustrank.data.dataset import Dataset
-from rustrank.data.dataset_building import LetorOptions, ReadOptions, bins_of, rows_of
+from rustrank.data.dataset_building import LetorOptions, ReadOptions, Rows, bins_of
 from rustrank.distributed.jobs import Job, report
 from rustrank.distributed.mpi import Ranks, Workers, require_world, world
 from rustrank.distributed.shards import Shards
@@ -253,9 +253,9 @@ def _of_parquet(
     for _, table in source.read():
         for block in table.blocks():
             builder.push(block)
-    rows, ids = rows_of(source.num_rows, columns.joined("y"), columns.joined("qid"), None)
+    rows = Rows(source.num_rows, columns.joined("y"), columns.joined("qid"), None)
     made = Dataset.__new__(Dataset)
-    made._settle(builder.finish(rows), parquet.features, ids)
+    made._settle(builder.finish(rows), parquet.features, rows.query_ids)
     return made
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.data.dataset import Dataset
-from rustrank.data.dataset_building import ReadOptions, rows_of
+from rustrank.data.dataset_building import ReadOptions, Rows
 from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import DataError, ParamError, shown, warn_caller, wrong_kind
 from rustrank.inputs.queries import as_queries, as_query_weight, query_codes
@@ -201,7 +201,7 @@ class FitData:
     def values(self, num_threads: int | None) -> _rustrank.RawDataset:
         """Return the rows with the values of the features."""
         given = {name: value for name, value in vars(self).items() if name != "X"}
-        rows, _ = rows_of(self.X.num_rows, **given)
+        rows = Rows(self.X.num_rows, **given)
         reading = ReadOptions(None, "error", num_threads)
         return _rustrank.RawDataset(as_block(self.X), rows, reading)
 

@@ -22,7 +22,7 @@ from rustrank.parameters.hints import check_objective, refuse_unknown
 from rustrank.parameters.schema import TRAININGS, checked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -47,9 +47,9 @@ class Booster(DescribedModel):
         ``history["valid"]["ndcg@10"][0]`` is that of the first. Not part of the model file.
     """
 
-    best_round: int | None
+    best_round: int | None = None
     history: dict[str, dict[str, NDArray[np.float64]]]
-    _all: Booster | None
+    _all: Booster | None = None
 
     def __init__(self) -> None:
         raise TypeError("a Booster is made by rustrank.train or Booster.load")
@@ -58,9 +58,7 @@ class Booster(DescribedModel):
     def _of(cls, core: _rustrank.Booster) -> Booster:
         made = cls.__new__(cls)
         made._core = core
-        made.best_round = None
         made.history = {}
-        made._all = None
         return made
 
     @classmethod
@@ -147,7 +145,9 @@ class Booster(DescribedModel):
         """
         reading = ReadOptions(missing, infinite, num_threads)
         if isinstance(X, Dataset):
-            _refuse_queries(qid, group)
+            for name, given in {"qid": qid, "group": group}.items():
+                if given is not None:
+                    raise wrong_value(name, given, "none: a Dataset knows its queries")
             if X._base is None:
                 return self._core.score_dataset(X._core, reading.num_threads)
             return self._core.score_above(X._base._core, X._core, reading.num_threads)
@@ -507,18 +507,5 @@ class Booster(DescribedModel):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self.to_text(), self.history, self.best_round)
-
-
-def _unpickled(
-    text: str, history: Mapping[str, dict[str, NDArray[np.float64]]], best_round: int | None
-) -> Booster:
-    made = Booster.from_text(text)
-    made.history, made.best_round = dict(history), best_round
-    return made
-
-
-def _refuse_queries(qid: Any, group: Any) -> None:
-    for name, given in {"qid": qid, "group": group}.items():
-        if given is not None:
-            raise wrong_value(name, given, "none: a Dataset knows its queries")
+        state = {"history": self.history, "best_round": self.best_round}
+        return Booster.from_text, (self.to_text(),), state
