@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from os import fspath
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 from rustrank.errors import DataError, ParamError, shown, wrong_kind
 from rustrank.inputs.queries import as_ids
 from rustrank.inputs.scalars import as_list, whole
-from rustrank.inputs.tables import Table, as_table
+from rustrank.inputs.tables import Table, as_table, check_same_features
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
 
 if TYPE_CHECKING:
@@ -91,12 +90,8 @@ def _by_name(batch: Any, number: int) -> Mapping[str, Any]:
 
 def _like(first: Table, table: Table, number: int) -> Table:
     """Return a table with its columns in the order of the first batch."""
-    if table.num_features != first.num_features:
-        message = (
-            f"batch {number} has another number of features: got {table.num_features}, "
-            f"expected {first.num_features}"
-        )
-        raise DataError(message, code="features")
+    expected = first.num_features, None
+    check_same_features((table.num_features, None), expected, f"batch {number}", "the first")
     mine, theirs = table.names, first.names
     if mine is None or theirs is None or mine == theirs:
         return table
@@ -147,35 +142,25 @@ class Columns:
         return joined
 
 
-@dataclass(frozen=True)
 class ParquetFiles:
-    """Parquet files, read as batches."""
+    """Parquet files, read as batches; ``roles`` maps label, qid and so on to their columns."""
 
-    paths: list[str]
-    roles: dict[str, str]
-    features: list[str]
-    batch_rows: int
-
-    @classmethod
-    def of(
-        cls, path: Any, roles: Mapping[str, Any], features: Any, batch_rows: Any
-    ) -> ParquetFiles:
-        """Check the columns; ``roles`` maps label, qid and so on to their columns."""
-        paths = paths_of(path)
-        rows = whole("batch_rows", batch_rows, 1, 2**31 - 1)
-        taken = {role: name for role, name in roles.items() if name is not None}
+    def __init__(self, path: Any, roles: Mapping[str, Any], features: Any, batch_rows: Any) -> None:
+        self.paths = paths_of(path)
+        self._batch_rows = whole("batch_rows", batch_rows, 1, 2**31 - 1)
+        self._roles = {role: name for role, name in roles.items() if name is not None}
         uses: dict[str, str] = {}
-        for role, name in taken.items():
+        for role, name in self._roles.items():
             if not isinstance(name, str):
                 raise wrong_kind(role, name, "the name of a column")
             if name in uses:
                 raise ParamError(f"column {shown(name)} is both {uses[name]} and {role}", code=role)
             uses[name] = role
         if features is None:
-            with opened(paths[0]) as file:
+            with opened(self.paths[0]) as file:
                 features = [name for name in file.schema_arrow.names if name not in uses]
-        chosen = as_list("features", features, "a list of names of columns")
-        for name in chosen:
+        self.features = as_list("features", features, "a list of names of columns")
+        for name in self.features:
             if not isinstance(name, str):
                 raise wrong_kind("features", name, "the name of a column")
             if name in uses:
@@ -184,16 +169,15 @@ class ParquetFiles:
                     "too"
                 )
                 raise ParamError(message, code="features")
-        return cls(paths, taken, chosen, rows)
 
     def __call__(self) -> Iterator[Batch]:
         """Read all files in one pass."""
-        wanted = [*self.features, *self.roles.values()]
+        wanted = [*self.features, *self._roles.values()]
         for one in self.paths:
             with opened(one) as file:
                 require_columns(wanted, file.schema_arrow.names, one)
-                for rows in file.iter_batches(self.batch_rows, columns=wanted):
-                    batch = {role: rows.column(name) for role, name in self.roles.items()}
+                for rows in file.iter_batches(self._batch_rows, columns=wanted):
+                    batch = {role: rows.column(name) for role, name in self._roles.items()}
                     yield {"X": rows.select(self.features), "y": batch.pop("label"), **batch}
 
 

@@ -388,7 +388,7 @@ class Dataset:
             As for `from_batches`.
         """
         roles = {"label": label, "qid": qid, "row_weight": row_weight, "base_score": base_score}
-        files = ParquetFiles.of(path, roles, features, batch_rows)
+        files = ParquetFiles(path, roles, features, batch_rows)
         return cls.from_batches(files, **options)
 
     @property

@@ -236,7 +236,7 @@ def _of_parquet(
 ) -> Dataset:
     roles = {"label": shards.columns["label"], "qid": shards.columns["qid"]}
     # Without shards, the columns are those of the first file.
-    parquet = ParquetFiles.of(files or shards.paths([0]), roles, None, _ROWS)
+    parquet = ParquetFiles(files or shards.paths([0]), roles, None, _ROWS)
     source = Batches(parquet)
     bins = bins_of(None)
     assert isinstance(bins, tuple)  # noqa: S101 - without `like`

@@ -70,47 +70,29 @@ class Patience:
     metric: int
 
 
-@dataclass(frozen=True)
 class Plan:
-    """Everything but the training set."""
+    """Everything but the training set: what only this half understands of the options, checked."""
 
-    params: dict[str, Any]
-    limits: Limits
-    function: Loss | None
-    preferences: Preferences | None
-    valid: list[tuple[str, _rustrank.Dataset]]
-    metrics: list[str | Measurement]
-    patience: Patience | None
-    base: _rustrank.Booster | None
-    is_scored: bool
-    checkpoint: _rustrank.Booster | None
-
-    @classmethod
-    def of(
-        cls, dataset: Dataset, options: Mapping[str, Any], checkpoint: _rustrank.Booster | None
-    ) -> Plan:
-        """Check what only this half understands of all options of `train`."""
-        objective, params = options["objective"], dict(options)
-        metrics = _metrics(options["metric"])
+    def __init__(
+        self, dataset: Dataset, options: Mapping[str, Any], checkpoint: _rustrank.Booster | None
+    ) -> None:
+        objective, augment, self.params = options["objective"], options["augment"], dict(options)
+        self.metrics = _metrics(options["metric"])
         valid = _valid(options["valid"], dataset)
-        function = None
+        self.valid = [(name, given._core) for name, given in valid.items()]
+        self.function = None
         if callable(objective):
-            if options["augment"] is not None:
+            if augment is not None:
                 message = "augment: a function sees whole queries only; leave it None"
                 raise ParamError(message, code="augment")
-            function = Loss(objective, dataset.query_ids)
-            del params["objective"]
-        return cls(
-            params,
-            Limits.of(options, dataset),
-            function,
-            preferences_of(options["preferences"], objective, options["augment"]),
-            [(name, given._core) for name, given in valid.items()],
-            metrics,
-            _patience(options["early_stopping"], list(valid), metrics),
-            *_base(options["base"], {"the training set": dataset, **valid}),
-            checkpoint,
-        )
+            self.function = Loss(objective, dataset.query_ids)
+            del self.params["objective"]
+        self.limits = Limits(options, dataset)
+        self.preferences = preferences_of(options["preferences"], objective, augment)
+        self.patience = _patience(options["early_stopping"], list(valid), self.metrics)
+        sets = {"the training set": dataset, **valid}
+        self.base, self.is_scored = _base(options["base"], sets)
+        self.checkpoint = checkpoint
 
 
 def train_options(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -382,7 +382,7 @@ def trained(
     reporting = Reporting(options)
     if found is None:
         found = _found(reporting.checkpoint, options["resume"])
-    plan = Plan.of(dataset, options, found)
+    plan = Plan(dataset, options, found)
     num_trees = options["num_trees"]
     if workers is None:
         trainer = _rustrank.Trainer.trees(dataset._core, plan)
