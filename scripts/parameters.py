@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rustrank as rr
-from rustrank.estimators.tree_ranker import tree_options
+from rustrank.estimators.lambdamart import tree_options
 from rustrank.parameters.schema import TRAININGS, Parameter
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from rustrank.data.dataset_building import (
 )
 from rustrank.errors import DataError, ParamError, UnknownNameError, shown, warn_caller, wrong_kind
 from rustrank.formatting import count, size
-from rustrank.inputs.categories import Categories, encoded, numbered, numbers_of
+from rustrank.inputs.categories import encoded, numbered
 from rustrank.inputs.queries import numbers_if_all
 from rustrank.inputs.scalars import as_augment, flag, whole
 from rustrank.inputs.tables import as_names, as_table, check_different
@@ -267,10 +267,8 @@ class Dataset:
         if known is not None and known.names:
             message = "like: its categories are texts, and LETOR text holds numbers"
             raise ParamError(message, code="like")
-        refused = None if like is None else categorical
-        more = {"buffer_bytes": buffer_bytes, "categorical": refused}
-        categories = Categories(numbers_of(categorical, names, None))
-        bins = bins_of(like, names, max_bins, sample_rows, query_ranks, categories, **more)
+        more: dict[str, Any] = {"buffer_bytes": buffer_bytes, "categorical": categorical}
+        bins = bins_of(like, names, max_bins, sample_rows, query_ranks, **more)
         text = LetorOptions(
             whole("max_features", max_features, 1, 2**31), flag("zero_based", zero_based)
         )
@@ -317,9 +315,7 @@ class Dataset:
         source = Batches(batches)
         reading = ReadOptions(missing, infinite, num_threads)
         given = as_names(feature_names)
-        categories = Categories(numbers_of(categorical, given, None))
-        refused = None if like is None else categorical
-        bins = bins_of(like, given, max_bins, sample_rows, None, categories, categorical=refused)
+        bins = bins_of(like, given, max_bins, sample_rows, categorical=categorical)
         content = None
         if isinstance(bins, tuple):
             bins, content = sampled((table for _, table in source.read()), bins, reading)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.errors import DataError, ParamError, wrong_kind, wrong_value
-from rustrank.inputs.categories import Categories
+from rustrank.inputs.categories import Categories, numbers_of
 from rustrank.inputs.queries import as_queries, as_query_weight
 from rustrank.inputs.scalars import flag, real, text, threads, whole
 from rustrank.inputs.tables import Table, check_different, check_same_names, in_one_piece
@@ -145,7 +145,7 @@ def bins_of(
     if like is None:
         most = 255 if max_bins is None else whole("max_bins", max_bins, 2, 255)
         rows = 65_536 if sample_rows is None else whole("sample_rows", sample_rows, 2, 2**30)
-        own = Categories([]) if categories is None else categories
+        own = categories or Categories(numbers_of(more.get("categorical"), names, None))
         return most, rows, bool(ranks), own.features, own.names
     binning = binning_of(like)
     if binning is None:

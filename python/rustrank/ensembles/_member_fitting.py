@@ -18,8 +18,8 @@ from rustrank.data.raw_rows import RawRows
 from rustrank.ensembles._member_models import member_booster, normalised, score, with_derived
 from rustrank.ensembles.members import needs_of, order_of
 from rustrank.errors import ParamError, RustrankError
+from rustrank.estimators.lambdamart import TreeRanker
 from rustrank.estimators.ranker import option_record
-from rustrank.estimators.tree_ranker import TreeRanker
 from rustrank.inputs.scalars import seed_of
 
 if TYPE_CHECKING:

@@ -148,12 +148,11 @@ class Ranker(ABC):
             As for `fit`. Only used by rankers whose scores depend on the other documents of the query.
         """
         booster = self.booster_
-        taken, ids, sizes = queries_within(X, qid, group, self._own_names(), needed=False)
+        needed = booster.query_ranks
+        taken, ids, sizes = queries_within(X, qid, group, self._own_names(), needed=needed)
         check_features(self, taken)
-        if not booster.query_ranks:
+        if not needed:
             ids = sizes = None
-        elif ids is None and sizes is None:
-            taken, ids, sizes = queries_within(X, qid, group, self._own_names())
         reading = {"missing": self.missing} if hasattr(self, "missing") else {}
         return booster.score(taken, qid=ids, group=sizes, num_threads=self._threads(), **reading)
 
@@ -182,15 +181,10 @@ class Ranker(ABC):
                 message = "weights come twice: got sample_weight= and query_weight="
                 raise DataError(message, code="weight")
             query_weight = weight_of_queries(sample_weight, ids, sizes)
-        found = evaluate(
-            self.predict(taken, qid=ids, group=sizes),
-            y,
-            qid=ids,
-            group=sizes,
-            query_weight=query_weight,
-            num_threads=self._threads(),
-            **self._evaluated_by(),
-        )
+        queries = {"qid": ids, "group": sizes}
+        options = {"query_weight": query_weight, "num_threads": self._threads(), **queries}
+        scores = self.predict(taken, **queries)
+        found = evaluate(scores, y, **options, **self._evaluated_by())
         return float(next(iter(found.values())))
 
     def _evaluated_by(self) -> dict[str, Any]:

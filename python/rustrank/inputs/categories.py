@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from rustrank.inputs.tables import Table
 
+_NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 #: Single precision holds every whole number up to this one.
 _LARGEST = 2**24
 
@@ -158,16 +159,12 @@ def _plain(values: NDArray[Any], what: str) -> NDArray[Any]:
     present = [value for value in given if value is not None]
     if all(isinstance(value, str) for value in present):
         return np.array(given, object) if present else np.full(len(given), np.nan)
-    odd = next((v for v in present if isinstance(v, str) or not _is_number(v)), None)
+    odd = next((value for value in present if not isinstance(value, _NUMBERS)), None)
     if odd is not None:
         raise TypeError(
             f"{what}: got {shown(odd)} among categories, expected texts alone, or whole numbers"
         )
     return np.array([np.nan if value is None else value for value in given], np.float64)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating))
 
 
 def _codes(values: NDArray[Any], names: list[str]) -> NDArray[np.float64]:

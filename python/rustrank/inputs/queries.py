@@ -72,7 +72,10 @@ def as_ids(qid: Any) -> NDArray[Any]:
     """
     listed = isinstance(qid, Sequence) and not isinstance(qid, (str, bytes))
     if not listed or library(qid) == "polars" or hasattr(qid, "__array__"):
-        return _without_mask(as_vector(qid, "qid"))
+        ids = as_vector(qid, "qid")
+        if not isinstance(ids, np.ma.MaskedArray):
+            return ids
+        return with_none(ids) if np.ma.getmaskarray(ids).any() else ids.data
     kinds = set(map(type, qid))
     if kinds and kinds <= {list, np.ndarray}:
         return as_vector(qid, "qid")
@@ -87,13 +90,6 @@ def as_ids(qid: Any) -> NDArray[Any]:
     if plain or numbers:
         return np.array(qid)
     return np.fromiter(qid, object, len(qid))
-
-
-def _without_mask(ids: NDArray[Any]) -> NDArray[Any]:
-    """Return a masked array as a plain one, with None for masked values."""
-    if not isinstance(ids, np.ma.MaskedArray):
-        return ids
-    return with_none(ids) if np.ma.getmaskarray(ids).any() else ids.data
 
 
 def group_ids(ids: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[Any]]:

@@ -76,10 +76,8 @@ class LocalOptimum:
         low, high = rose / count, 1.0
         for _ in range(60):
             middle = (low + high) / 2
-            if _at_most(rose, count, middle) > 1 - confidence:
-                low = middle
-            else:
-                high = middle
+            is_low = _at_most(rose, count, middle) > 1 - confidence
+            low, high = (middle, high) if is_low else (low, middle)
         return high
 
     @property

@@ -186,9 +186,9 @@ class Stacking:
 def _as_features(given: Any, rankers: int) -> list[tuple[int, str]]:
     """Take features as pairs of a ranker's number and a name; the core knows the names."""
     listed = as_list("features", given, "a list such as ['max', 'mean']")
+    names = [one for one in listed if not isinstance(one, tuple)]
     pairs = [one for one in listed if isinstance(one, tuple)]
-    for ranker in range(rankers):
-        pairs += [(ranker, one) for one in listed if not isinstance(one, tuple)]
+    pairs += [(ranker, name) for ranker in range(rankers) for name in names]
     for pair in pairs:
         if len(pair) != 2 or type(pair[0]) is not int or not isinstance(pair[1], str):
             raise wrong_kind("features", pair, "a name, or a ranker's number and a name")

@@ -211,19 +211,18 @@ class _MetricsText:
         return ", ".join([*values, self.best_round] if self.best_round else values)
 
 
-class _Lines:
+class _Lines(_MetricsText):
     """Progress as lines of text."""
 
     def __init__(self, stream: TextIO, num_trees: int, done: int, what: str) -> None:
         self.stream, self.num_trees, self.done, self.what = stream, num_trees, done, what
-        self.best = _MetricsText()
         self.count = done
         self.begun = self.last = time.monotonic()
 
     def show(self, latest: Round) -> None:
         """Print a line if it is the first, the last, or time for one."""
         self.count += 1
-        metrics, now = self.best.text(latest), time.monotonic()
+        metrics, now = self.text(latest), time.monotonic()
         ends = self.count in (self.done + 1, self.num_trees)
         is_due = self.count % max(1, self.num_trees // _LINES) == 0
         if not ends and not (is_due and now - self.last >= _SECONDS):

@@ -384,12 +384,10 @@ def trained(
         found = _found(reporting.checkpoint, options["resume"])
     plan = Plan(dataset, options, found)
     num_trees = options["num_trees"]
-    if workers is None:
-        trainer = _rustrank.Trainer.trees(dataset._core, plan)
-    else:
-        trainer = _rustrank.Trainer.trees(dataset._core, plan, workers.team)
-        if not workers.is_first:
-            reporting.silence()
+    team = None if workers is None else workers.team
+    trainer = _rustrank.Trainer.trees(dataset._core, plan, team)
+    if workers is not None and not workers.is_first:
+        reporting.silence()
     done = len(trainer.history())
     if found is not None and done > num_trees:
         message = (
