@@ -103,34 +103,6 @@ def names_of(table: Table) -> list[str] | None:
     return table.names if labels and all(isinstance(label, str) for label in labels) else None
 
 
-def check_training(X: Any, y: Any, kind: str) -> Table:
-    """Raise `DataError` for an unusable training set, with the messages that scikit-learn checks."""
-    table = checked(X)
-    if y is None:
-        raise DataError(f"{kind} requires y to be passed, but the target y is None", code="y")
-    shape = (table.num_rows, table.num_features)
-    if table.num_features == 0:
-        message = f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required."
-        raise DataError(message, code="features")
-    if table.num_rows < 2:
-        message = f"X has too few docs: got n_samples={table.num_rows}, expected at least 2"
-        raise DataError(message, code="docs")
-    return table
-
-
-def check_weight(sample_weight: Any) -> None:
-    """Raise `DataError` for weights of the wrong shape or all zero; `Dataset` checks the rest."""
-    if sample_weight is None:
-        return
-    shape = np.asarray(sample_weight).shape
-    if len(shape) > 1 and shape[1:] != (1,):
-        message = f"sample_weight: got an array of shape {shape}, expected one dimension"
-        raise DataError(message, code="weight")
-    weight = as_doubles(sample_weight, "sample_weight")
-    if len(weight) and not weight.any():
-        raise DataError("sample_weight: every weight is zero, expected some above", code="weight")
-
-
 def weight_of_queries(sample_weight: Any, qid: Any, group: Any) -> NDArray[np.float64]:
     """Return the mean weight of the documents of each query, in order of first appearance."""
     weight = as_doubles(sample_weight, "sample_weight")
@@ -192,7 +164,17 @@ class FitData:
     base_score: Any = None
 
     def __post_init__(self) -> None:
-        check_weight(self.row_weight)
+        """Refuse weights of the wrong shape or all zero; `Dataset` checks the rest."""
+        if self.row_weight is None:
+            return
+        shape = np.asarray(self.row_weight).shape
+        if len(shape) > 1 and shape[1:] != (1,):
+            message = f"sample_weight: got an array of shape {shape}, expected one dimension"
+            raise DataError(message, code="weight")
+        weight = as_doubles(self.row_weight, "sample_weight")
+        if len(weight) and not weight.any():
+            message = "sample_weight: every weight is zero, expected some above"
+            raise DataError(message, code="weight")
 
     def dataset(self, **options: Any) -> Dataset:
         """Return the rows binned."""
@@ -236,8 +218,18 @@ class FitData:
 
 
 def training_part(X: Any, y: Any, given: Mapping[str, Any], kind: str) -> FitData:
-    """Return the training set from the arguments of `fit`."""
-    table, qid, group = queries_within(check_training(X, y, kind), given["qid"], given["group"])
+    """Return the training set from the arguments of `fit`, with the errors that scikit-learn checks."""
+    table = checked(X)
+    if y is None:
+        raise DataError(f"{kind} requires y to be passed, but the target y is None", code="y")
+    shape = (table.num_rows, table.num_features)
+    if table.num_features == 0:
+        message = f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required."
+        raise DataError(message, code="features")
+    if table.num_rows < 2:
+        message = f"X has too few docs: got n_samples={table.num_rows}, expected at least 2"
+        raise DataError(message, code="docs")
+    table, qid, group = queries_within(table, given["qid"], given["group"])
     weight, base_score = given["sample_weight"], given.get("base_score")
     return FitData(table, y, qid, group, given["query_weight"], weight, base_score)
 

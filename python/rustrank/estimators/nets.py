@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["LambdaRank", "RankNet"]
 
 
-_OF_LOSS = ("objective_metric", "pairs_to", "sigma", "augment")
-#: The options of `LambdaRank` with their defaults.
-_OPTIONS = options_of("net", _OF_LOSS)
-
-
 class _Net(RawRanker):
     """The training of RankNet and LambdaRank, and its results."""
 
@@ -124,7 +119,7 @@ class LambdaRank(_Net):
     """
 
     _kind = "lambdamart"
-    _defaults = _OPTIONS
+    _defaults = options_of("net", ("objective_metric", "pairs_to", "sigma", "augment"))
 
     def __init__(self, **options: Unpack[LambdaRankOptions]) -> None:
         super().__init__(**options)
@@ -159,9 +154,7 @@ class RankNet(_Net):
     """
 
     _kind = "ranknet"
-    _defaults: ClassVar[dict[str, Any]] = {
-        name: value for name, value in _OPTIONS.items() if name != "objective_metric"
-    } | {"pairs_to": None}
+    _defaults = options_of("net", ("pairs_to", "sigma", "augment")) | {"pairs_to": None}
 
     def __init__(self, **options: Unpack[RankNetOptions]) -> None:
         super().__init__(**options)

@@ -109,14 +109,10 @@ def _encoded(
 
 def _typed(table: Table) -> set[int]:
     """Return the features whose columns have a categorical type."""
-    if not isinstance(table, Frame):
-        return set()
-    return {at for at, column in enumerate(table.columns) if _is_typed(column)}
-
-
-def _is_typed(column: Any) -> bool:
-    kind = getattr(column, "type", None) if library(column) == "pyarrow" else column.dtype
-    return str(kind).startswith(("category", "Categorical", "Enum", "dictionary"))
+    columns = table.columns if isinstance(table, Frame) else ()
+    kinds = (one.type if library(one) == "pyarrow" else one.dtype for one in columns)
+    of_categories = ("category", "Categorical", "Enum", "dictionary")
+    return {at for at, kind in enumerate(kinds) if str(kind).startswith(of_categories)}
 
 
 def _called(table: Table, feature: int) -> str:

@@ -93,19 +93,21 @@ def to_numpy(values: Any) -> NDArray[Any]:
 
 def as_vector(values: Any, name: str) -> NDArray[Any]:
     """Return a one-dimensional numpy array, which may be masked; a table of one column is accepted."""
-    if library(values) == "rustrank":
-        # A dataset has a length, so numpy would treat it as a sequence.
-        has = {"Dataset": "labels", "Ranking": "y"}.get(type(values).__name__)
-        hint = f"; it has its labels in .{has}" if has and name == "y" else ""
-        raise TypeError(f"{name}: got {shown(values)}, expected an array of one dimension{hint}")
+    is_ours = library(values) == "rustrank"
     try:
-        array = values if isinstance(values, np.ma.MaskedArray) else to_numpy(values)
+        # A dataset has a length, so numpy would treat it as a sequence.
+        masked = isinstance(values, np.ma.MaskedArray)
+        array = values if masked else np.empty(()) if is_ours else to_numpy(values)
     except Exception as error:
-        raise TypeError(f"{name}: cannot be read as one column ({error})") from error
+        message = f"{name}: cannot be read as one column ({error})"
+        raise TypeError(message) from error
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim == 0:
-        raise TypeError(f"{name}: got {shown(values)}, expected an array of one dimension")
+        has = {"Dataset": "labels", "Ranking": "y"}.get(type(values).__name__)
+        hint = f"; it has its labels in .{has}" if is_ours and has and name == "y" else ""
+        message = f"{name}: got {shown(values)}, expected an array of one dimension{hint}"
+        raise TypeError(message)
     if array.ndim != 1:
         raise TypeError(f"{name} has {array.ndim} dimensions, expected 1")
     return array
