@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from rustrank.data.dataset import Dataset
 from rustrank.data.ranking import Ranking
 from rustrank.errors import ParamKindError, wrong_kind
 from rustrank.inputs.queries import as_queries, query_codes
-from rustrank.inputs.scalars import check_fields
+from rustrank.inputs.scalars import fields_of
 from rustrank.inputs.tables import as_table, check_same_features
 from rustrank.inputs.vectors import as_labels, check_length
 
@@ -162,19 +161,16 @@ def as_raw_rows(given: Any, name: str) -> RawRows:
     return RawRows(X, y, codes.astype(np.int64), ids, names)
 
 
-def _fields(given: Any, name: str) -> Mapping[str, Any]:
-    expected = "(X, y, qid), or a mapping with X, y and qid or group"
+def _fields(given: Any, name: str) -> dict[str, Any]:
     if isinstance(given, Dataset):
         message = f"{name}: got a Dataset, expected raw features: (X, y, qid)"
         raise ParamKindError(message, code=name)
-    if isinstance(given, Ranking) or (isinstance(given, (tuple, list)) and len(given) == 3):
-        return dict(zip(_FIELDS, given, strict=False))
-    if not isinstance(given, Mapping):
+    expected = "(X, y, qid), or a mapping with X, y and qid or group"
+    parts = tuple(given) if isinstance(given, Ranking) else given
+    fields = fields_of(name, parts, _FIELDS, (3,), expected)
+    if "X" not in fields or "y" not in fields:
         raise wrong_kind(name, given, expected)
-    check_fields(name, given, _FIELDS)
-    if "X" not in given or "y" not in given:
-        raise wrong_kind(name, given, expected)
-    return given
+    return fields
 
 
 def check_features(docs: RawRows, expected: int, names: list[str] | None, what: str) -> None:

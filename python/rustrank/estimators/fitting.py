@@ -19,7 +19,7 @@ from rustrank.data.dataset_building import ReadOptions, Rows
 from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import DataError, ParamError, shown, warn_caller, wrong_kind
 from rustrank.inputs.queries import as_queries, as_query_weight, query_codes
-from rustrank.inputs.scalars import check_fields
+from rustrank.inputs.scalars import fields_of
 from rustrank.inputs.tables import as_block, as_table
 from rustrank.inputs.vectors import as_doubles, as_scores, check_length, library
 
@@ -182,8 +182,8 @@ class FitData:
 
     def values(self, num_threads: int | None) -> _rustrank.RawDataset:
         """Return the rows with the values of the features."""
-        given = {name: value for name, value in vars(self).items() if name != "X"}
-        rows = Rows(self.X.num_rows, **given)
+        own = {name: value for name, value in vars(self).items() if name != "X"}
+        rows = Rows(self.X.num_rows, **own)
         reading = ReadOptions(None, "error", num_threads)
         return _rustrank.RawDataset(as_block(self.X), rows, reading)
 
@@ -265,7 +265,11 @@ def _each(name: str, given: Any, num_sets: int) -> list[Any]:
 
 
 def _set(given: Any, qid: Any, group: Any) -> FitData:
-    fields = _fields(given)
+    fields = fields_of("eval_set", given, _FIELDS, (2, 3), "(X, y) or (X, y, qid)")
+    for name in ("X", "y"):
+        if name not in fields:
+            message = f"eval_set has no {name}: expected at least X, y and qid or group"
+            raise ParamError(message, code="eval_set")
     for name, value in (("qid", qid), ("group", group)):
         if value is not None and fields.get(name) is not None:
             message = f"eval_{name}: got {shown(value)}, expected none: the set has its own {name}"
@@ -273,16 +277,3 @@ def _set(given: Any, qid: Any, group: Any) -> FitData:
         fields[name] = fields.get(name) if value is None else value
     table, ids, sizes = queries_within(fields["X"], fields["qid"], fields["group"])
     return FitData(table, fields["y"], ids, sizes, fields.get("query_weight"))
-
-
-def _fields(given: Any) -> dict[str, Any]:
-    if isinstance(given, (tuple, list)) and len(given) in (2, 3):
-        return dict(zip(_FIELDS, given, strict=False))
-    if not isinstance(given, Mapping):
-        raise wrong_kind("eval_set", given, "(X, y) or (X, y, qid)")
-    check_fields("eval_set", given, _FIELDS)
-    for name in ("X", "y"):
-        if name not in given:
-            message = f"eval_set has no {name}: expected at least X, y and qid or group"
-            raise ParamError(message, code="eval_set")
-    return dict(given)

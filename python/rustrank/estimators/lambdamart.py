@@ -65,12 +65,6 @@ class TreeRanker(Ranker):
 
     _objective: ClassVar[str]
     _training = "train"
-    max_bins: int | None
-    query_ranks: bool
-    categorical: Any
-    missing: float
-    early_stopping: Any
-    validation_fraction: float
 
     def fit(
         self,
@@ -131,26 +125,23 @@ class TreeRanker(Ranker):
     def _fit(self, X: Any, y: Any, given: Mapping[str, Any]) -> Self:
         part = training_part(X, y, given, type(self).__name__)
         table, sets = part.X, eval_sets(given)
-        if self.early_stopping is not None and not sets:
-            share = real("validation_fraction", self.validation_fraction)
+        every = {name: getattr(self, name) for name in self._defaults}
+        if every["early_stopping"] is not None and not sets:
+            share = real("validation_fraction", every["validation_fraction"])
             if not 0 < share < 1:
                 raise wrong_value("validation_fraction", share, "a share between 0 and 1")
             part, held = part.split(share, self._seed())
             sets = {"valid": held}
         # What was not given is left to `train`, which knows of presets.
-        attributes = {name: vars(self)[name] for name in self._defaults if name in vars(self)}
+        attributes = {name: value for name, value in every.items() if name in vars(self)}
         own = {self._renamed.get(name, name): value for name, value in attributes.items()}
         options = {name: value for name, value in own.items() if name in TRAININGS["train"]}
         options |= {"num_threads": self._threads(), "seed": self._seed(), "objective": self._loss()}
         options |= {name: given[name] for name in ("callbacks", "preferences") if name in given}
-        reading = {"missing": self.missing, "num_threads": options["num_threads"]}
-        dataset = part.dataset(
-            base=given["base"],
-            max_bins=self.max_bins,
-            query_ranks=flag("query_ranks", self.query_ranks),
-            categorical=self.categorical,
-            **reading,
-        )
+        reading = {"missing": every["missing"], "num_threads": options["num_threads"]}
+        binning = {name: every[name] for name in ("max_bins", "query_ranks", "categorical")}
+        flag("query_ranks", binning["query_ranks"])
+        dataset = part.dataset(base=given["base"], **binning, **reading)
         valid = {name: one.dataset(like=dataset, **reading) for name, one in sets.items()}
         try:
             self._booster = train(dataset, valid=valid or None, **options)

@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 
     from rustrank.inputs.tables import Table
 
-#: The argument that pipelines and searches pass on by default.
-_ROUTED_BY_DEFAULT = "qid"
-
 
 class Ranker(ABC):
     """The base class of rankers with ``fit`` and ``predict``.
@@ -215,11 +212,9 @@ class Ranker(ABC):
     def _note(self, table: Table) -> None:
         """Store the number and names of the features of the training set."""
         self.n_features_in_ = table.num_features
-        names = names_of(table)
-        if names is not None:
+        vars(self).pop("feature_names_in_", None)
+        if (names := names_of(table)) is not None:
             self.feature_names_in_ = np.array(names, object)
-        else:
-            vars(self).pop("feature_names_in_", None)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether the ranker is fitted."""
@@ -239,13 +234,12 @@ class Ranker(ABC):
         """Return the metadata that each method requests; ``qid`` is requested by default."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
-        kept = vars(self).get("_metadata_request")
-        if kept is not None:
-            return kept
+        if "_metadata_request" in vars(self):
+            return self._metadata_request
         request = MetadataRequest(owner=self)
         for method in ("fit", "predict", "score"):
             for name in self._metadata(method):
-                wanted = True if name == _ROUTED_BY_DEFAULT else None
+                wanted = True if name == "qid" else None
                 getattr(request, method).add_request(param=name, alias=wanted)
         return request
 

@@ -7,12 +7,13 @@ range is a `ParamError`. The core checks what only it knows, such as which gains
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown, wrong_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Sequence
 
 #: As many threads as a pool may have.
 _MOST_THREADS = 1024
@@ -76,12 +77,19 @@ def as_list(name: str, value: Any, expected: str, code: str | None = None) -> li
     return list(value)
 
 
-def check_fields(name: str, given: Iterable[Any], known: Sequence[str]) -> None:
-    """Refuse a mapping with a field that is not known."""
+def fields_of(
+    name: str, given: Any, known: Sequence[str], lengths: Container[int], expected: str
+) -> dict[str, Any]:
+    """Take named fields: a mapping, or a tuple of the first of them."""
+    if isinstance(given, (tuple, list)) and len(given) in lengths:
+        return dict(zip(known, given, strict=False))
+    if not isinstance(given, Mapping):
+        raise wrong_kind(name, given, expected)
     for field in given:
         if field not in known:
             message = f"{name} has {shown(field)}: expected {', '.join(known)}"
             raise UnknownNameError(message, code=name)
+    return dict(given)
 
 
 def as_augment(given: Any) -> tuple[float, int] | None:

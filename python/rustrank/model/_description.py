@@ -165,8 +165,10 @@ def _text_lines(node: dict[str, Any], names: Sequence[str], depth: int) -> list[
     if "value" in node:
         return [f"{indent}{node['value']!r} ({count(node['docs'], 'doc')})"]
     missing = "left" if node["missing_left"] else "right"
+    categories = ", ".join(map(repr, node.get("categories", ())))
+    asked = f"in {categories}" if "categories" in node else f"<= {node['threshold']!r}"
     line = (
-        f"{indent}{names[node['feature']]} {_asked(node)}, missing {missing} "
+        f"{indent}{names[node['feature']]} {asked}, missing {missing} "
         f"({count(node['docs'], 'doc')}, reduction {node['reduction']:.6g})"
     )
     sides = (_text_lines(node[side], names, depth + 1) for side in ("left", "right"))
@@ -183,10 +185,3 @@ def _on_categories(
     named = categories if names is None else [names[category] for category in categories]
     kept = {name: value for name, value in node.items() if name != "threshold"}
     return {**kept, "categories": named}
-
-
-def _asked(node: dict[str, Any]) -> str:
-    """Return what a split asks of its feature."""
-    if "categories" in node:
-        return f"in {', '.join(map(repr, node['categories']))}"
-    return f"<= {node['threshold']!r}"

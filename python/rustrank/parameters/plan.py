@@ -11,6 +11,7 @@ import numpy as np
 from rustrank.data.dataset import Dataset, as_dataset
 from rustrank.data.dataset_building import is_booster
 from rustrank.errors import (
+    DataError,
     ParamError,
     ParamKindError,
     UnknownNameError,
@@ -20,13 +21,16 @@ from rustrank.errors import (
 )
 from rustrank.inputs.scalars import text, whole
 from rustrank.inputs.tables import check_same_names
-from rustrank.inputs.vectors import first_true
-from rustrank.parameters._callables import Loss, Measurement
+from rustrank.inputs.vectors import as_doubles, first_true
 from rustrank.parameters._constraints import Limits
 from rustrank.parameters.hints import check_objective
 from rustrank.parameters.schema import checked, with_preset
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
     from rustrank import _rustrank
 
 _MOST = 2**32 - 1
@@ -68,6 +72,89 @@ class Patience:
     rounds: int
     set: int
     metric: int
+
+
+@dataclass(frozen=True)
+class _Written:
+    """A loss or a metric that people wrote: wrapped so that what it returns is checked.
+
+    The compiled half calls it for one query at a time, with arrays of their own: scores, labels, the
+    rows of the docs in the caller's order, and the number of the query. What it raises goes through.
+    """
+
+    given: Callable[..., Any]
+
+    @property
+    def name(self) -> str:
+        """What the function is called, or the class of an object that can be called."""
+        return str(getattr(self.given, "__name__", None) or type(self.given).__name__)
+
+
+@dataclass(frozen=True)
+class Loss(_Written):
+    """A function ``(scores, labels, rows) -> (grad, hess)``."""
+
+    query_ids: NDArray[Any]
+
+    def function(
+        self,
+        scores: NDArray[np.float64],
+        labels: NDArray[np.float32],
+        rows: NDArray[np.uint32],
+        query: int,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return gradients and hessians that training can use."""
+        given, of = self.given(scores, labels, rows), self.query_ids[query]
+        try:
+            grad, hess = given
+        except (TypeError, ValueError):
+            message = f"{self.name} returned {shown(given)} (query {of}): expected (grad, hess)"
+            raise DataError(message, code="gradient", query=str(of)) from None
+        return (
+            self._checked(grad, "grad", rows, of, -np.inf),
+            self._checked(hess, "hess", rows, of, 0.0),
+        )
+
+    def _checked(
+        self, values: Any, what: str, rows: NDArray[np.uint32], query: Any, least: float
+    ) -> NDArray[np.float64]:
+        name = f"{what} of {self.name}"
+        array = as_doubles(values, name)
+        if len(array) != len(rows):
+            message = (
+                f"{name} has the wrong length (query {query}): got {len(array)}, expected "
+                f"{len(rows)}, the number of docs"
+            )
+            raise DataError(message, code="gradient.length", query=str(query))
+        at = first_true(~np.isfinite(array) | (array < least))
+        if at is not None:
+            value = "NaN" if np.isnan(array[at]) else repr(float(array[at]))
+            message = (
+                f"{name}[{at}] is {value} (row {rows[at]}, query {query}): expected a finite number"
+                f"{' >= 0' if least == 0 else ''}"
+            )
+            raise DataError(message, code="gradient", row=int(rows[at]), query=str(query))
+        return array
+
+
+@dataclass(frozen=True)
+class Measurement(_Written):
+    """A function ``(scores, labels) -> float``; larger is better, NaN leaves the query out."""
+
+    def function(
+        self,
+        scores: NDArray[np.float64],
+        labels: NDArray[np.float32],
+        rows: NDArray[np.uint32],  # noqa: ARG002 - losses need them, and both are called alike
+        query: int,
+    ) -> float:
+        """Return the value of a query."""
+        given = self.given(scores, labels)
+        try:
+            return float(given)
+        except (TypeError, ValueError):
+            message = f"{self.name} returned {shown(given)} (query {query}): expected a number"
+            raise DataError(message, code="metric.value", query=str(query)) from None
 
 
 class Plan:
@@ -195,15 +282,13 @@ def _base(given: Any, sets: Mapping[str, Dataset]) -> tuple[_rustrank.Booster | 
     if given is not None and not is_booster(given):
         raise wrong_kind("base", given, "a Booster")
     scored = {name: dataset._base for name, dataset in sets.items()}
-    own = scored["the training set"]
-    if not any(scored.values()):
-        return (None, False) if given is None else (given._core, False)
-    base = own if given is None else given
-    for name, theirs in scored.items():
+    base = scored["the training set"] if given is None else given
+    is_scored = any(scored.values())
+    for name, theirs in scored.items() if is_scored else ():
         if theirs is None or (theirs is not base and theirs != base):
             message = (
                 f"base: {name} was made with {'no' if theirs is None else 'another'} base; make "
                 "the training set with base=, and the others like= it"
             )
             raise ParamError(message, code="base")
-    return (None if base is None else base._core), True
+    return (None if base is None else base._core), is_scored
