@@ -126,9 +126,7 @@ def binning_of(like: Any) -> _rustrank.Binning | None:
 def known_categories(like: Any) -> Categories | None:
     """Return the categories of ``like``."""
     binning = binning_of(like)
-    if binning is None:
-        return None
-    return Categories(binning.categorical(), binning.category_names())
+    return None if binning is None else Categories(binning.categorical(), binning.category_names())
 
 
 def bins_of(

@@ -198,8 +198,7 @@ class Ranker(ABC):
         }
 
     def _own_names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        return [] if names is None else list(names)
+        return list(getattr(self, "feature_names_in_", ()))
 
     def _threads(self) -> int | None:
         """Return ``n_jobs`` as a number of threads; -1 is all cores, as in scikit-learn."""

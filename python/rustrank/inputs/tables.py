@@ -131,7 +131,7 @@ class _Sparse(Table):
 
 
 def _checked_sparse(X: Any) -> Any:
-    """Return the matrix in CSR format, after checking its indices, which scipy does not."""
+    """Return the matrix in CSR format, after a check of its indices."""
     try:
         if X.format in ("csr", "csc", "bsr"):
             # The check modifies the matrix object, so it runs on another one with the same arrays.

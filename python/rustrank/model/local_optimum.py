@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     _Weights: TypeAlias = NDArray[np.float64]
-    _Scoring: TypeAlias = Callable[[_Weights], NDArray[np.float64]]
 
 __all__ = ["LocalOptimum", "local_optimum"]
 
@@ -192,7 +191,9 @@ def local_optimum(
     return LocalOptimum(metric, start, weights, chosen, offsets, curves, reach, changes)
 
 
-def _movable(booster: Any, X: Any, num_threads: int | None) -> tuple[_Weights, _Scoring]:
+def _movable(
+    booster: Any, X: Any, num_threads: int | None
+) -> tuple[_Weights, Callable[[_Weights], _Weights]]:
     """Return weights of a model, and the function that scores all docs by other weights.
 
     They are the weights of a net; or factors of trees, where whatever else the model has stays.

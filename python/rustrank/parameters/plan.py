@@ -55,23 +55,50 @@ class EarlyStopping:
     valid: str | None = None
 
 
-@dataclass(frozen=True)
 class Preferences:
-    """Rows that are better, rows that are worse, probabilities and weights."""
+    """Rows that are better, rows that are worse, probabilities and weights; the last two may be left out."""
 
-    better: list[int]
-    worse: list[int]
-    probability: list[float]
-    weight: list[float]
+    def __init__(self, given: Any) -> None:
+        try:
+            table = np.asarray(given, np.float64)
+        except (TypeError, ValueError) as error:
+            message = f"preferences cannot be read as a table of numbers: {error}"
+            raise ParamKindError(message, code="preferences") from None
+        if table.ndim != 2 or not 2 <= table.shape[1] <= 4:
+            message = (
+                f"preferences: got an array of shape {table.shape}, expected rows of (better, "
+                "worse), and perhaps a probability and a weight"
+            )
+            raise ParamError(message, code="preferences")
+        rows = table[:, :2]
+        at = first_true(~((rows >= 0) & (rows <= _MOST) & (rows == np.floor(rows))).all(1))
+        if at is not None:
+            pair = rows[at].tolist()
+            raise wrong_value(f"preferences[{at}]", pair, "two row numbers", "preferences")
+        self.better, self.worse = rows.T.astype(np.int64).tolist()
+        self.probability, self.weight, *_ = table.T[2:].tolist() + [[1.0] * len(table)] * 2
 
 
-@dataclass(frozen=True)
 class Patience:
     """When to end early, with places of the set and the metric."""
 
-    rounds: int
-    set: int
-    metric: int
+    def __init__(self, given: Any, sets: list[str], metrics: list[str | Measurement]) -> None:
+        rule = given if isinstance(given, EarlyStopping) else EarlyStopping(given)
+        self.rounds = whole("early_stopping", rule.rounds, 1, 2**31, ", or None")
+        if not sets or not metrics:
+            message = "early_stopping needs a validation set and a metric: pass valid="
+            raise ParamError(message, code="early_stopping")
+        self.set = _place("valid", rule.valid, sets)
+        self.metric = _place("metric", rule.metric, _names_of(metrics))
+
+
+def _place(what: str, name: str | None, known: list[str]) -> int:
+    if name is not None and name not in known:
+        message = (
+            f"early_stopping looks at {what} {shown(name)}: expected one of {', '.join(known)}"
+        )
+        raise UnknownNameError(message, code="early_stopping")
+    return 0 if name is None else known.index(name)
 
 
 @dataclass(frozen=True)
@@ -176,7 +203,8 @@ class Plan:
             del self.params["objective"]
         self.limits = Limits(options, dataset)
         self.preferences = preferences_of(options["preferences"], objective, augment)
-        self.patience = _patience(options["early_stopping"], list(valid), self.metrics)
+        rule = options["early_stopping"]
+        self.patience = None if rule is None else Patience(rule, list(valid), self.metrics)
         sets = {"the training set": dataset, **valid}
         self.base, self.is_scored = _base(options["base"], sets)
         self.checkpoint = checkpoint
@@ -201,24 +229,7 @@ def preferences_of(given: Any, objective: Any, augment: Any = None) -> Preferenc
         raise ParamError(message, code="preferences")
     if augment is not None:
         raise wrong_value("augment", augment, "none: preferences are of pairs")
-    try:
-        table = np.asarray(given, np.float64)
-    except (TypeError, ValueError) as error:
-        message = f"preferences cannot be read as a table of numbers: {error}"
-        raise ParamKindError(message, code="preferences") from None
-    if table.ndim != 2 or not 2 <= table.shape[1] <= 4:
-        message = (
-            f"preferences: got an array of shape {table.shape}, expected rows of (better, worse), "
-            "and perhaps a probability and a weight"
-        )
-        raise ParamError(message, code="preferences")
-    rows = table[:, :2]
-    at = first_true(~((rows >= 0) & (rows <= _MOST) & (rows == np.floor(rows))).all(1))
-    if at is not None:
-        raise wrong_value(f"preferences[{at}]", rows[at].tolist(), "two row numbers", "preferences")
-    better, worse = rows.T.astype(np.int64).tolist()
-    probability, weight, *_ = table.T[2:].tolist() + [[1.0] * len(table)] * 2
-    return Preferences(better, worse, probability, weight)
+    return Preferences(given)
 
 
 def _metrics(given: Any) -> list[str | Measurement]:
@@ -255,26 +266,6 @@ def _valid(given: Any, dataset: Dataset) -> dict[str, Dataset]:
     for name, value in named.items():
         check_same_names(as_dataset(value, name)._names, dataset._names, f" of {name}")
     return named
-
-
-def _patience(given: Any, sets: list[str], metrics: list[str | Measurement]) -> Patience | None:
-    if given is None:
-        return None
-    rule = given if isinstance(given, EarlyStopping) else EarlyStopping(given)
-    rounds = whole("early_stopping", rule.rounds, 1, 2**31, ", or None")
-    if not sets or not metrics:
-        message = "early_stopping needs a validation set and a metric: pass valid="
-        raise ParamError(message, code="early_stopping")
-    places = []
-    wanted = ("valid", rule.valid, sets), ("metric", rule.metric, _names_of(metrics))
-    for what, name, known in wanted:
-        if name is not None and name not in known:
-            message = (
-                f"early_stopping looks at {what} {shown(name)}: expected one of {', '.join(known)}"
-            )
-            raise UnknownNameError(message, code="early_stopping")
-        places.append(0 if name is None else known.index(name))
-    return Patience(rounds, places[0], places[1])
 
 
 def _base(given: Any, sets: Mapping[str, Dataset]) -> tuple[_rustrank.Booster | None, bool]:
