@@ -68,10 +68,8 @@ def queries_within(
 
 def without_qid(X: Any) -> Any:
     """Return the caller's own table without the column ``qid``, for rankers of any kind."""
-    if library(X) == "pandas":
-        return X.drop(columns=QID)
-    if library(X) == "polars":
-        return X.drop(QID)
+    if library(X) in ("pandas", "polars"):
+        return X[[name for name in X.columns if name != QID]]
     if library(X) == "pyarrow":
         return X.drop_columns([QID])
     return {name: column for name, column in X.items() if name != QID}
@@ -239,7 +237,9 @@ def eval_sets(given: Mapping[str, Any]) -> dict[str, FitData]:
     sets = given.get("eval_set")
     if sets is None:
         return {}
-    if isinstance(sets, Mapping) or _is_set(sets):
+    # A tuple is one set and not a list of them if its first element is a table.
+    is_short = isinstance(sets, tuple) and len(sets) in (2, 3)
+    if isinstance(sets, Mapping) or (is_short and not isinstance(sets[0], (tuple, Mapping))):
         sets = [sets]
     if not isinstance(sets, (list, tuple)):
         raise wrong_kind("eval_set", sets, "(X, y) or (X, y, qid), or a list of them")
@@ -247,12 +247,6 @@ def eval_sets(given: Mapping[str, Any]) -> dict[str, FitData]:
     ids = _each("eval_qid", given["eval_qid"], len(sets))
     sizes = _each("eval_group", given["eval_group"], len(sets))
     return {name: _set(*one) for name, *one in zip(names, sets, ids, sizes, strict=True)}
-
-
-def _is_set(given: Any) -> bool:
-    """Whether this is one validation set and not a list: its first element is a table."""
-    is_short = isinstance(given, tuple) and len(given) in (2, 3)
-    return is_short and not isinstance(given[0], (tuple, Mapping))
 
 
 def _each(name: str, given: Any, num_sets: int) -> list[Any]:
