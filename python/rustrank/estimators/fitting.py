@@ -61,9 +61,9 @@ def queries_within(
         given = "qid" if qid is not None else "group"
         message = f"queries come twice: got a column qid in X and {given}=, expected one of them"
         raise DataError(message, code="query.both")
-    place = list(table.labels or ()).index(QID)
-    others = [at for at in range(table.num_features) if at != place]
-    return table.take(others), table.column(place), None
+    ids = table.column(list(table.labels or ()).index(QID))
+    # From the caller's own table, which pandas may hold as one array without this column.
+    return as_table(without_qid(X)), ids, None
 
 
 def without_qid(X: Any) -> Any:
@@ -227,7 +227,7 @@ def training_part(X: Any, y: Any, given: Mapping[str, Any], kind: str) -> FitDat
     if table.num_rows < 2:
         message = f"X has too few docs: got n_samples={table.num_rows}, expected at least 2"
         raise DataError(message, code="docs")
-    table, qid, group = queries_within(table, given["qid"], given["group"])
+    table, qid, group = queries_within(X if table.labels else table, given["qid"], given["group"])
     weight, base_score = given["sample_weight"], given.get("base_score")
     return FitData(table, y, qid, group, given["query_weight"], weight, base_score)
 
