@@ -65,12 +65,11 @@ def training() -> tuple[Path, str]:
 
 def types() -> tuple[Path, str]:
     """Return the module of the types of options, and what should be in it."""
-    names = {kind.__name__: kind._defaults for kind in (rr.LambdaMART, rr.RankNetMART)}
     train, trees, nets = TRAININGS["train"], tree_options(()), rr.RankNet._defaults
     growth = [name for name in trees if name in train]
     shared = [name for name in growth if name in nets and _type(name, rr.RankNet) == _type(name)]
-    of_pairs = [name for name in names["RankNetMART"] if name not in trees]
-    of_lambdas = [name for name in names["LambdaMART"] if name not in trees]
+    of_pairs = [name for name in rr.RankNetMART._defaults if name not in trees]
+    of_lambdas = [name for name in rr.LambdaMART._defaults if name not in trees]
     kinds: list[tuple[str, str, Iterable[str], type[Ranker], str]] = [
         ("SharedOptions", "", shared, rr.MART, "all trainings"),
         ("EstimatorOptions", "SharedOptions", [*shared, *_OF_ESTIMATORS], rr.MART, "all rankers"),
