@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from rustrank.ensembles.members import Recipe as Recipe
     from rustrank.ensembles.members import recipe as recipe
     from rustrank.estimators.lambdaboost import LambdaBoost as LambdaBoost
+    from rustrank.estimators.lambdamart import MART as MART
     from rustrank.estimators.lambdamart import XENDCGMART as XENDCGMART
     from rustrank.estimators.lambdamart import LambdaMART as LambdaMART
+    from rustrank.estimators.lambdamart import McRank as McRank
+    from rustrank.estimators.lambdamart import QueryRMSEMART as QueryRMSEMART
     from rustrank.estimators.lambdamart import RankNetMART as RankNetMART
-    from rustrank.estimators.mart import MART as MART
-    from rustrank.estimators.mart import McRank as McRank
     from rustrank.estimators.nets import LambdaRank as LambdaRank
     from rustrank.estimators.nets import RankNet as RankNet
-    from rustrank.estimators.query_rmse import QueryRMSEMART as QueryRMSEMART
     from rustrank.metrics.comparison import Comparison as Comparison
     from rustrank.metrics.comparison import MetricComparison as MetricComparison
     from rustrank.metrics.comparison import compare as compare
@@ -81,10 +81,8 @@ _NAMES = {
     "ensembles.ensemble": "Ensemble EnsembleTables ensemble",
     "ensembles.members": "Member Recipe recipe",
     "estimators.lambdaboost": "LambdaBoost",
-    "estimators.lambdamart": "XENDCGMART LambdaMART RankNetMART",
-    "estimators.mart": "MART McRank",
+    "estimators.lambdamart": "MART XENDCGMART LambdaMART McRank QueryRMSEMART RankNetMART",
     "estimators.nets": "LambdaRank RankNet",
-    "estimators.query_rmse": "QueryRMSEMART",
     "metrics.comparison": "Comparison MetricComparison compare",
     "metrics.evaluation": "Evaluation MetricValue evaluate",
     "metrics.relevance": "err_relevance",

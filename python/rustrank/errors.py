@@ -133,10 +133,14 @@ def _both(theirs: type[Exception]) -> Any:
     return type("NotFittedError", (NotFittedError, theirs), again)
 
 
-def wrong_kind(name: str, value: Any, expected: str, code: str | None = None) -> ParamKindError:
-    """Return the error of an argument with a value of the wrong type."""
-    message = f"{name}: got {shown(value)}, expected {expected}"
-    return ParamKindError(message, code=code or name)
+def wrong_kind(name: str, value: object, expected: str, code: str | None = None) -> ParamKindError:
+    """Return the error of an argument of the wrong type: what was found, and what was expected."""
+    return ParamKindError(f"{name}: got {shown(value)}, expected {expected}", code=code or name)
+
+
+def wrong_value(name: str, value: object, expected: str, code: str | None = None) -> ParamError:
+    """Return the error of an argument that is out of range: what was found, and what was expected."""
+    return ParamError(f"{name}: got {shown(value)}, expected {expected}", code=code or name)
 
 
 def warn_caller(message: str) -> None:

@@ -16,8 +16,8 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.data.batches import Batches, ParquetFiles
-from rustrank.data.dataset import Dataset, _bins
-from rustrank.data.dataset_building import LetorOptions, ReadOptions
+from rustrank.data.dataset import Dataset
+from rustrank.data.dataset_building import LetorOptions, ReadOptions, bins_of
 from rustrank.distributed.jobs import Job
 from rustrank.distributed.mpi import Ranks, report, require_world, save_note, world
 from rustrank.distributed.shards import Shards
@@ -203,14 +203,14 @@ def _read_shards(
 ) -> Dataset:
     """Read the shards of this worker, which may have none; all workers call this."""
     files = shards.paths([number for number in numbers if shards.shards[number].docs])
-    reading, bins = ReadOptions(None, "error", num_threads), _bins(None, None, None, None)
+    reading, bins = ReadOptions(None, "error", num_threads), bins_of(None)
     if shards.kind == "letor":
         text = LetorOptions(_MOST_FEATURES, False)
         core, ids = _rustrank.Dataset.from_letor(list(map(str, files)), text, bins, reading, team)
         return _settled(core, None, numbers_if_all(ids))
-    roles = {"y": shards.columns["label"], "qid": shards.columns["qid"]}
+    roles = {"label": shards.columns["label"], "qid": shards.columns["qid"]}
     # Without shards, the columns are those of the first file.
-    parquet = ParquetFiles.of(files or shards.paths([0]), roles, None, _ROWS)
+    parquet = ParquetFiles(files or shards.paths([0]), roles, None, _ROWS)
     assert isinstance(bins, tuple)  # noqa: S101 - without `like`
     sampler = _rustrank.Sampler(len(parquet.features), bins[:2], bins[3:], reading)
     for _, table in Batches(parquet).read() if files else ():

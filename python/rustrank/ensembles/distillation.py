@@ -12,13 +12,11 @@ from rustrank.data.raw_rows import RawRows, as_raw_rows
 from rustrank.ensembles._member_fitting import score
 from rustrank.ensembles.ensemble import Ensemble
 from rustrank.errors import DataError, ParamError, RustrankWarning, wrong_kind
-from rustrank.estimators.fitting import checked, queries_within
-from rustrank.estimators.lambdamart import LambdaMART
-from rustrank.estimators.mart import MART
+from rustrank.estimators.fitting import queries_within
+from rustrank.estimators.lambdamart import MART, LambdaMART
 from rustrank.estimators.ranker import Ranker, fitted_again
 from rustrank.formatting import Table, TableResult, interval, number
 from rustrank.inputs.scalars import choice, real, text, threads, whole
-from rustrank.inputs.tables import as_table
 from rustrank.inputs.vectors import as_scores, check_length
 from rustrank.metrics.comparison import compare_values
 from rustrank.metrics.evaluation import Drawing, Judging, MetricValue, first_value
@@ -217,8 +215,8 @@ def _docs(
     teacher: Any, X: Any, y: Any, queries: tuple[Any, Any], num_threads: int | None
 ) -> tuple[RawRows, Scores]:
     """Return the documents and the teacher's scores of them."""
-    taken, qid, group = queries_within(checked(X), *queries)
-    labels = np.zeros(as_table(taken).num_rows, np.float32) if y is None else y
+    taken, qid, group = queries_within(X, *queries)
+    labels = np.zeros(taken.num_rows, np.float32) if y is None else y
     docs = as_raw_rows({"X": taken, "y": labels, "qid": qid, "group": group}, "X")
     if isinstance(teacher, Booster):
         scores = score(teacher, docs, num_threads)

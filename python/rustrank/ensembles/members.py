@@ -9,8 +9,7 @@ from typing import Any
 from rustrank.combining.combiner import Combiner
 from rustrank.ensembles._weighting import DEFAULTS
 from rustrank.errors import ParamError, ParamKindError, shown, wrong_kind
-from rustrank.estimators.lambdamart import XENDCGMART, LambdaMART
-from rustrank.estimators.mart import MART
+from rustrank.estimators.lambdamart import MART, XENDCGMART, LambdaMART
 from rustrank.estimators.nets import LambdaRank
 from rustrank.estimators.ranker import Ranker
 from rustrank.inputs.scalars import choice, real, text, whole

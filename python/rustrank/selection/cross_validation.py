@@ -10,7 +10,7 @@ import numpy as np
 
 from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import ParamKindError, RustrankWarning, UnknownNameError, shown
-from rustrank.estimators.fitting import checked, queries_within
+from rustrank.estimators.fitting import queries_within, without_qid
 from rustrank.estimators.ranker import Ranker
 from rustrank.formatting import ResultMapping, Table, interval, number
 from rustrank.inputs.queries import as_query_weight
@@ -151,8 +151,9 @@ def cross_validate(
     True
     """
     named = _named(rankers)
-    taken, ids, sizes = queries_within(checked(X), qid, group)
-    docs = as_raw_rows({"X": taken, "y": y, "qid": ids, "group": sizes}, "X")
+    table, ids, sizes = queries_within(X, qid, group)
+    taken = X if ids is qid else without_qid(X)
+    docs = as_raw_rows({"X": table, "y": y, "qid": ids, "group": sizes}, "X")
     folds_of_repeats = QueryFolds(folds, n_repeats=repeats, random_state=seed).fold_numbers(docs)
     by_row = None if sample_weight is None else as_doubles(sample_weight, "sample_weight")
     by_query = as_query_weight(query_weight, docs.query_ids)

@@ -272,12 +272,12 @@ def _evaluator(options: Mapping[str, Any], num_threads: int) -> TrialEvaluator:
     ranker = options["ranker"]
     docs = as_raw_rows(options["docs"], "docs")
     valid = None if options["valid"] is None else as_raw_rows(options["valid"], "valid")
-    metric, gain, relevant_from, top = ranker._evaluated_by()
-    top = top if options["max_label"] is None else options["max_label"]
+    own = ranker._evaluated_by()
+    top = own["max_label"] if options["max_label"] is None else options["max_label"]
     judging = Judging.of(
-        metric if options["metric"] is None else text("metric", options["metric"]),
-        gain if options["gain"] is None else options["gain"],
-        relevant_from=relevant_from,
+        own["metrics"] if options["metric"] is None else text("metric", options["metric"]),
+        own["gain"] if options["gain"] is None else options["gain"],
+        relevant_from=own["relevant_from"],
         max_label=float(docs.y.max()) if top is None else top,
         num_threads=num_threads,
     )
