@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.combining.side_by_side import SideBySide, cells_of, required_booster
-from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown
+from rustrank.errors import (
+    ParamError,
+    UnknownNameError,
+    shown,
+    wrong_kind,
+    wrong_value,
+)
 from rustrank.formatting import count, percent
 from rustrank.inputs.scalars import real, text, whole
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
@@ -188,8 +194,7 @@ def plot_tree(ranker: Any, tree_index: int = 0, *, ax: Any = None) -> Any:
     """
     booster = required_booster(ranker)
     if not booster.num_trees:
-        message = f"ranker has no trees: got {booster!r}"
-        raise ParamError(message, code="tree")
+        raise ParamError(f"ranker has no trees: got {booster!r}", code="tree")
     at = whole("tree_index", tree_index, 0, booster.num_trees - 1)
     placed = tree_layout(booster._nested(at))
     leaves = [one.node["value"] for one in placed if one.is_leaf]
@@ -309,12 +314,10 @@ def _cuts(cuts: Any) -> list[int]:
     if isinstance(cuts, (int, np.integer)):
         return list(range(1, whole("cuts", cuts, 1, 1000) + 1))
     if isinstance(cuts, (str, bytes)) or not hasattr(cuts, "__iter__"):
-        message = f"cuts: got {shown(cuts)}, expected a number, or several"
-        raise ParamKindError(message, code="cuts")
+        raise wrong_kind("cuts", cuts, "a number, or several")
     listed = sorted({whole("cuts", cut, 1) for cut in cuts})
     if not listed:
-        message = "cuts is empty: expected a number, or several"
-        raise ParamError(message, code="cuts")
+        raise ParamError("cuts is empty: expected a number, or several", code="cuts")
     return listed
 
 
@@ -338,8 +341,7 @@ def plot_scores(scores: Any, y: Any, *, ax: Any = None) -> Any:
     known = np.isfinite(values)
     values, labels = values[known], labels[known]
     if not len(values):
-        message = "scores: none of them is finite"
-        raise ParamError(message, code="scores")
+        raise ParamError("scores: none of them is finite", code="scores")
     levels = np.unique(labels)
     if len(levels) > _LEVELS:
         message = f"y has {len(levels):,} different labels: expected {_LEVELS} at most"
@@ -409,8 +411,7 @@ def plot_shap(
     booster = required_booster(ranker)
     values = booster.explain(X, qid=qid, group=group, **of_explain)[:, :-1]
     if not len(values):
-        message = "X has no docs"
-        raise ParamError(message, code="X")
+        raise ParamError("X has no docs", code="X")
     weight = np.abs(values).mean(axis=0)
     most = whole("max_num_features", max_num_features, 1)
     order = np.argsort(-weight, kind="stable")[: min(most, max(int((weight > 0).sum()), 1))]
@@ -460,8 +461,7 @@ def plot_position_bias(ranker: Any, *, known: Any = None, ax: Any = None) -> Any
     if known is not None:
         looked_at = as_doubles(known, "known")
         if not len(looked_at) or not looked_at[0] > 0:
-            message = f"known: got {shown(known)}, expected numbers, the first above 0"
-            raise ParamError(message, code="known")
+            raise wrong_value("known", known, "numbers, the first above 0")
         curves["known"] = looked_at / looked_at[0]
     axes = new_axes() if ax is None else ax
     for look, (name, values) in zip(looks(len(curves)), curves.items(), strict=True):

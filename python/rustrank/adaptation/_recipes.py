@@ -100,8 +100,7 @@ class RecipeContext:
     def background(self) -> RawRows:
         """The documents of the background."""
         if self.data.background is None:
-            message = "it needs the docs of the background: pass background="
-            raise RecipeNotApplicable(message)
+            raise RecipeNotApplicable("it needs the docs of the background: pass background=")
         return self.data.background
 
     @cached_property

@@ -104,8 +104,7 @@ def expand(
     check_features(there, here.X.shape[1], here.names, "background")
     share = real("queries", queries)
     if not 0 < share <= 1:
-        message = f"queries: got {share}, expected a share above 0, up to 1"
-        raise ParamError(message, code="queries")
+        raise ParamError(f"queries: got {share}, expected a share above 0, up to 1", code="queries")
     neighbours = whole("neighbours", neighbours, 1, 2**16)
     most = None if max_distance is None else real("max_distance", max_distance)
     flag("scale", scale)

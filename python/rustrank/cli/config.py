@@ -62,8 +62,7 @@ def _read(path: str) -> dict[str, Any]:
     except ParamError:
         raise
     except ValueError as error:
-        message = f"{path}: cannot be read: {error}"
-        raise DataError(message, code="config", path=path) from None
+        raise DataError(f"{path}: cannot be read: {error}", code="config", path=path) from None
     if not isinstance(read, dict):
         message = f"{path}: got a {type(read).__name__}, expected names and values"
         raise DataError(message, code="config", path=path)
@@ -107,8 +106,7 @@ def _arguments(action: argparse.Action, value: Any, where: str) -> list[str]:
     name = action.option_strings[0]
     if action.nargs == 0:
         if not isinstance(value, bool):
-            message = f"{where}: got {value!r}, expected true or false"
-            raise ParamError(message, code="config")
+            raise ParamError(f"{where}: got {value!r}, expected true or false", code="config")
         off = [one for one in action.option_strings if one.startswith("--no-")]
         return [name] if value else off[:1]
     if isinstance(value, bool):
@@ -132,5 +130,4 @@ def _text(value: Any, where: str) -> str:
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return repr(value)
-    message = f"{where}: got {value!r}, expected text or a number"
-    raise ParamError(message, code="config")
+    raise ParamError(f"{where}: got {value!r}, expected text or a number", code="config")

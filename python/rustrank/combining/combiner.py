@@ -189,8 +189,7 @@ class Combiner(TableResult):
         if name in Combiner.__annotations__:
             message = "the combiner is not fitted: call fit first"
             raise RustrankError(message, code="combine.unfitted")
-        message = f"a Combiner has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"a Combiner has no attribute {name!r}")
 
     def fit(
         self,

@@ -36,8 +36,7 @@ def share(name: str, value: Any) -> float:
     """Take a number from 0 to 1."""
     number = real(name, value)
     if not 0 <= number <= 1:
-        message = f"{name}: got {number}, expected a number from 0 to 1"
-        raise ParamError(message, code=name)
+        raise ParamError(f"{name}: got {number}, expected a number from 0 to 1", code=name)
     return number
 
 
@@ -45,8 +44,7 @@ def deviation(name: str, value: Any) -> float:
     """Take a standard deviation."""
     number = real(name, value)
     if not (np.isfinite(number) and number >= 0):
-        message = f"{name}: got {number}, expected a finite number >= 0"
-        raise ParamError(message, code=name)
+        raise ParamError(f"{name}: got {number}, expected a finite number >= 0", code=name)
     return number
 
 

@@ -154,8 +154,7 @@ class Shards:
         wanted = self.of_worker(0, 1) if numbers is None else numbers
         full = [number for number in wanted if self.shards[number].docs]
         if not full:
-            message = f"shards {list(wanted)} hold no docs"
-            raise DataError(message, code="data.empty")
+            raise DataError(f"shards {list(wanted)} hold no docs", code="data.empty")
         read = Dataset.from_letor if self.kind == "letor" else Dataset.from_parquet
         given: dict[str, Any] = {**self.columns, **options}
         return read(self.paths(full), **given)

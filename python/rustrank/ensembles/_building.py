@@ -293,8 +293,7 @@ def compared_with_best(
 def pooled_tables(ensembles: Sequence[Any]) -> dict[str, Any]:
     """Return the tables of several ensembles, with the queries of all of them together."""
     if not ensembles:
-        message = "ensembles: got none, expected at least one"
-        raise ParamError(message, code="ensembles")
+        raise ParamError("ensembles: got none, expected at least one", code="ensembles")
     first = ensembles[0]
     parts = ("members", "combinations", "subsets")
     for other in ensembles:

@@ -126,8 +126,7 @@ class CombinationMethod:
                 choice(what, one, members, "combinations", "some of")
             given = {one: real(f"{what}, {one}", weight) for one, weight in given.items()}
             if not any(given.values()):
-                message = f"{what}: every weight is 0"
-                raise ParamError(message, code="combinations")
+                raise ParamError(f"{what}: every weight is 0", code="combinations")
         elif isinstance(given, (tuple, list)):
             given = _numbered(what, given, list(members))
         elif not isinstance(given, Combiner):

@@ -166,8 +166,7 @@ def distill(
     deep = whole("depth", depth, 1, 10_000)
     share = real("valid", valid)
     if not 0 < share < 1:
-        message = f"valid: got {share}, expected a share between 0 and 1"
-        raise ParamError(message, code="valid")
+        raise ParamError(f"valid: got {share}, expected a share between 0 and 1", code="valid")
     docs, scores = _docs(teacher, X, y, (qid, group), most)
     ranks = ranked(scores, docs, deep)
     spread = float(np.std(np.sort(scores)))
@@ -224,8 +223,7 @@ def _docs(
         scores = as_scores(teacher, "scores of the teacher")
         check_length("scores of the teacher", len(scores), len(docs.y), "rows")
     if not np.isfinite(scores).all():
-        message = "scores of the teacher: some are not finite"
-        raise DataError(message, code="score.nan")
+        raise DataError("scores of the teacher: some are not finite", code="score.nan")
     if scores.min() == scores.max():
         message = (
             f"the teacher scores all {len(scores):,} docs the same: there is no ranking to learn"

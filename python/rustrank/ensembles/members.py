@@ -287,8 +287,7 @@ def as_recipe(given: Any) -> Recipe:
         name: one if isinstance(one, Member) else Member(one) for name, one in found.members.items()
     }
     if not members:
-        message = "members: got none, expected at least one"
-        raise ParamError(message, code="members")
+        raise ParamError("members: got none, expected at least one", code="members")
     for name, member in members.items():
         _check(name, member, members)
     order_of(members)

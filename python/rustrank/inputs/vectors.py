@@ -99,15 +99,13 @@ def as_vector(values: Any, name: str) -> NDArray[Any]:
         masked = isinstance(values, np.ma.MaskedArray)
         array = values if masked else np.empty(()) if is_ours else to_numpy(values)
     except Exception as error:
-        message = f"{name}: cannot be read as one column ({error})"
-        raise TypeError(message) from error
+        raise TypeError(f"{name}: cannot be read as one column ({error})") from error
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim == 0:
         has = {"Dataset": "labels", "Ranking": "y"}.get(type(values).__name__)
         hint = f"; it has its labels in .{has}" if is_ours and has and name == "y" else ""
-        message = f"{name}: got {shown(values)}, expected an array of one dimension{hint}"
-        raise TypeError(message)
+        raise TypeError(f"{name}: got {shown(values)}, expected an array of one dimension{hint}")
     if array.ndim != 1:
         raise TypeError(f"{name} has {array.ndim} dimensions, expected 1")
     return array

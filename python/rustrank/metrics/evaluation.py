@@ -18,6 +18,7 @@ from rustrank.errors import (
     ParamKindError,
     RustrankWarning,
     shown,
+    wrong_kind,
 )
 from rustrank.formatting import ResultMapping, Table, count, interval, number
 from rustrank.inputs.queries import Queries, as_queries, as_query_weight
@@ -361,16 +362,13 @@ def warn_of_nothing(result: Evaluation) -> None:
 
 def named_metrics(metrics: Any) -> list[str]:
     if not hasattr(metrics, "__iter__") or isinstance(metrics, (bytes, Mapping)):
-        message = f"metrics: got {shown(metrics)}, expected names such as 'ndcg@10'"
-        raise ParamKindError(message, code="metric.name")
+        raise wrong_kind("metrics", metrics, "names such as 'ndcg@10'", "metric.name")
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     for name in names:
         if not isinstance(name, str):
-            message = f"metrics: got {shown(name)}, expected a name such as 'ndcg@10'"
-            raise ParamKindError(message, code="metric.name")
+            raise wrong_kind("metrics", name, "a name such as 'ndcg@10'", "metric.name")
     if not names:
-        message = "metrics is empty: expected a name such as 'ndcg@10'"
-        raise ParamError(message, code="metric.name")
+        raise ParamError("metrics is empty: expected a name such as 'ndcg@10'", code="metric.name")
     return list(dict.fromkeys(map(str, names)))
 
 

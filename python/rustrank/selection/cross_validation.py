@@ -255,8 +255,7 @@ def _named(rankers: Any) -> dict[str, Any]:
             message = f"rankers: {name} is {shown(ranker)}, expected something with fit and predict"
             raise ParamKindError(message, code="rankers")
     if not named:
-        message = "rankers: got none, expected at least one"
-        raise ParamKindError(message, code="rankers")
+        raise ParamKindError("rankers: got none, expected at least one", code="rankers")
     return named
 
 

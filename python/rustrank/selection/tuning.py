@@ -96,8 +96,7 @@ class Tuning(TableResult):
     def booster(self) -> Booster:
         """The booster of the ranker."""
         if self.ranker is None:
-            message = "there is no booster: refit=False"
-            raise ParamError(message, code="refit")
+            raise ParamError("there is no booster: refit=False", code="refit")
         booster: Booster = self.ranker.booster_
         return booster
 
@@ -361,8 +360,7 @@ def _optuna_batches(
     try:
         optuna = importlib.import_module("optuna")
     except ImportError:
-        message = 'method="optuna" needs Optuna: pip install "rustrank[tune]"'
-        raise ImportError(message) from None
+        raise ImportError('method="optuna" needs Optuna: pip install "rustrank[tune]"') from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=10)
     study = optuna.create_study(direction="maximize", sampler=sampler)

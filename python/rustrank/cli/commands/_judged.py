@@ -35,8 +35,7 @@ def evaluations(
             message = f"--{name.replace('_', '-')} needs --qrels: it is about TREC runs"
             raise ParamError(message, code=name)
     if not is_good:
-        message = f"files: got {len(options.files)}, expected {wanted}"
-        raise ParamError(message, code="files")
+        raise ParamError(f"files: got {len(options.files)}, expected {wanted}", code="files")
     judging = Judging.of(listed(options.metric or ["ndcg@10"]), **passed(options, *JUDGING))
     nothing = np.zeros(1, np.float32), (np.ones(1, np.int64), np.zeros(1, np.int64))
     judge(np.zeros(1), *nothing, judging, None)

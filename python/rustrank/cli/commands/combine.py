@@ -88,8 +88,7 @@ def _combined(options: argparse.Namespace) -> Combiner:
     from rustrank.combining.combiner import Combiner
 
     if options.save and not options.models:
-        message = "--save needs --models: scores alone are no model"
-        raise ParamError(message, code="save")
+        raise ParamError("--save needs --models: scores alone are no model", code="save")
     names = ("method", "alphas", "restarts", "seed", *JUDGING)
     negative = not options.non_negative
     combiner = Combiner(options.metric, negative=negative, **passed(options, *names))

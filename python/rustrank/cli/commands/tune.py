@@ -90,8 +90,7 @@ def _ranker(options: argparse.Namespace, gain: Any) -> Any:
 
     if options.ranker not in _RANKERS:
         hint = suggestion(options.ranker, _RANKERS) or f", expected one of {', '.join(_RANKERS)}"
-        message = f"--ranker: got {options.ranker!r}{hint}"
-        raise UnknownNameError(message, code="ranker")
+        raise UnknownNameError(f"--ranker: got {options.ranker!r}{hint}", code="ranker")
     fixed = dict(_split("--set", one) for one in options.set or ())
     options_of_ranker = {"metric": options.metric, "gain": gain, "random_state": options.seed}
     ranker = getattr(rustrank, _RANKERS[options.ranker])(**options_of_ranker)
@@ -122,8 +121,7 @@ def _space(options: argparse.Namespace) -> Any:
 def _split(option: str, given: str) -> tuple[str, str]:
     name, sign, text = given.partition("=")
     if not sign or not text:
-        message = f"{option}: got {given!r}, expected NAME=..."
-        raise ParamError(message, code=option.strip("-"))
+        raise ParamError(f"{option}: got {given!r}, expected NAME=...", code=option.strip("-"))
     return name.strip().replace("-", "_"), text.strip()
 
 
