@@ -129,14 +129,14 @@ impl Scorer {
                 if self.kernels.has_planes() && wide > 1 {
                     let planes = &mut scratch.planes;
                     trees.each(&trees.stages, sheet, sums, |chunk, sums| {
-                        planes.resize(chunk.planes.max(planes.len()), Lane::default());
+                        planes.resize(chunk.planes().max(planes.len()), Lane::default());
                         self.kernels.chunk(sheet, chunk, planes, sums);
                     });
                 } else {
-                    let slots = &mut scratch.slots;
+                    let (slots, circuits) = (&mut scratch.slots, &trees.circuits);
                     trees.each(&trees.order, sheet, sums, |circuit, sums| {
-                        self.kernels.circuit(sheet, &circuit.ops, slots);
-                        self.kernels.add(&slots.root()[..wide], &circuit.values, sums);
+                        self.kernels.circuit(sheet, circuits.ops(circuit), slots);
+                        self.kernels.add(&slots.root()[..wide], circuits.values(circuit), sums);
                     });
                 }
             }
