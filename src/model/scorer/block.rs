@@ -129,7 +129,7 @@ impl Scorer {
                 if self.kernels.has_planes() && wide > 1 {
                     let planes = &mut scratch.planes;
                     trees.each(&trees.stages, sheet, sums, |chunk, sums| {
-                        planes.resize(chunk.planes().max(planes.len()), Lane::default());
+                        planes.resize(chunk.planes.max(planes.len()), Lane::default());
                         self.kernels.chunk(sheet, chunk, planes, sums);
                     });
                 } else {
