@@ -309,6 +309,7 @@ impl Search {
         const ENOUGH: usize = 4;
         let first = (self.source.feature as usize).min(width.checked_sub(16)?);
         let is_needed = self.column(turned).is_none()
+            && self.column(Some(first)).is_some()
             && searches.get(ENOUGH - 1)?.column(Some(first)).is_some();
         is_needed.then_some(first)
     }
