@@ -1,4 +1,4 @@
-//! Trees of other libraries in our order, children after their parents, and ours in theirs.
+//! Trees of other libraries in our order, children after their parents, and ours as a list.
 
 use super::super::tree::{Child, Leaf, Split, Tree};
 use crate::error::{Error, Result};

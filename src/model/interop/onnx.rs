@@ -6,16 +6,14 @@
 
 use super::super::composite::Model;
 use super::super::parts::at_most;
-use super::arrange::{ListedNode, listed};
+use super::super::tree::{Child, Split, Tree};
 use super::flat::{Flat, flat};
 use crate::error::Result;
 
 /// The model as the bytes of an ONNX file.
 pub fn write(model: &Model) -> Result<Vec<u8>> {
     let Flat { intercept, trees } = flat(model, "an ONNX tree ensemble")?;
-    let listed =
-        |(id, tree)| (0..).zip(listed(tree)).map(move |(at, node)| OnnxNode { id, at, node });
-    let nodes: Vec<OnnxNode> = (0..).zip(&trees).flat_map(listed).collect();
+    let nodes: Vec<_> = (0..).zip(&trees).flat_map(|(number, tree)| nodes(number, tree)).collect();
     let mut ensemble = Message::default().text(1, "features").text(2, "score").text(3, "trees");
     ensemble = ensemble.text(4, "TreeEnsembleRegressor").text(7, "ai.onnx.ml");
     for attribute in attributes(&nodes, intercept as f32) {
@@ -39,34 +37,68 @@ fn table(name: &str, columns: u64) -> Message {
 }
 
 /// An entry of the lists of an ensemble.
-struct OnnxNode {
-    /// The number of the tree.
-    id: i64,
-    /// The number of the node in it.
-    at: i64,
-    node: ListedNode,
+struct OnnxNode<'a> {
+    tree: i64,
+    /// Splits count first, then leaves.
+    number: i64,
+    num_splits: i64,
+    split: Option<&'a Split>,
+    /// 0 in a split.
+    value: f64,
 }
 
-fn attributes(nodes: &[OnnxNode], intercept: f32) -> Vec<Message> {
-    let all = || nodes.iter().map(|node| &node.node);
-    let leaves = || nodes.iter().filter(|node| node.node.left.is_none());
-    let mode = |node: &ListedNode| if node.left.is_some() { "BRANCH_LEQ" } else { "LEAF" };
+fn nodes(number: i64, tree: &Tree) -> impl Iterator<Item = OnnxNode<'_>> {
+    let splits = tree.splits().iter().map(|split| (Some(split), 0.0));
+    let leaves = tree.leaves().iter().map(|leaf| (None, leaf.value));
+    let num_splits = i64::from(tree.splits().len() as u32);
+    (0..).zip(splits.chain(leaves)).map(move |(at, (split, value))| OnnxNode {
+        tree: number,
+        number: at,
+        num_splits,
+        split,
+        value,
+    })
+}
+
+impl OnnxNode<'_> {
+    /// An attribute of a split, 0 of a leaf.
+    fn of_split(&self, field: impl Fn(&Split) -> i64) -> i64 {
+        self.split.map_or(0, field)
+    }
+
+    fn child(&self, child: impl Fn(&Split) -> Child) -> i64 {
+        self.of_split(|split| match child(split) {
+            Child::Split(at) => i64::from(at),
+            Child::Leaf(at) => self.num_splits + i64::from(at),
+        })
+    }
+
+    fn threshold(&self) -> f32 {
+        self.split.map_or(0.0, |split| at_most(split.threshold))
+    }
+
+    fn mode(&self) -> &'static str {
+        if self.split.is_some() { "BRANCH_LEQ" } else { "LEAF" }
+    }
+}
+
+fn attributes(nodes: &[OnnxNode<'_>], intercept: f32) -> Vec<Message> {
+    let all = || nodes.iter();
+    let leaves = || all().filter(|node| node.split.is_none());
+    let missing_left = |node: &OnnxNode<'_>| node.of_split(|split| i64::from(split.missing_left));
     vec![
-        integers("nodes_treeids", nodes.iter().map(|node| node.id)),
-        integers("nodes_nodeids", nodes.iter().map(|node| node.at)),
-        integers("nodes_featureids", all().map(|node| i64::from(node.split.feature))),
-        floats("nodes_values", all().map(|node| at_most(node.split.threshold))),
-        texts("nodes_modes", all().map(mode)),
-        integers("nodes_truenodeids", all().map(|node| node.left.unwrap_or(0))),
-        integers("nodes_falsenodeids", all().map(|node| node.left.map_or(0, |left| left + 1))),
-        integers(
-            "nodes_missing_value_tracks_true",
-            all().map(|node| i64::from(node.split.missing_left)),
-        ),
-        integers("target_treeids", leaves().map(|node| node.id)),
-        integers("target_nodeids", leaves().map(|node| node.at)),
+        integers("nodes_treeids", all().map(|node| node.tree)),
+        integers("nodes_nodeids", all().map(|node| node.number)),
+        integers("nodes_featureids", all().map(|n| n.of_split(|split| i64::from(split.feature)))),
+        floats("nodes_values", all().map(OnnxNode::threshold)),
+        texts("nodes_modes", all().map(OnnxNode::mode)),
+        integers("nodes_truenodeids", all().map(|node| node.child(|split| split.left))),
+        integers("nodes_falsenodeids", all().map(|node| node.child(|split| split.right))),
+        integers("nodes_missing_value_tracks_true", all().map(missing_left)),
+        integers("target_treeids", leaves().map(|node| node.tree)),
+        integers("target_nodeids", leaves().map(|node| node.number)),
         integers("target_ids", leaves().map(|_| 0)),
-        floats("target_weights", leaves().map(|node| node.node.value as f32)),
+        floats("target_weights", leaves().map(|node| node.value as f32)),
         floats("base_values", [intercept].into_iter()),
         Message::default().text(1, "n_targets").number(3, 1).number(20, 2),
     ]

@@ -12,6 +12,7 @@ use super::super::tree::Tree;
 use super::kernel::Lane;
 use super::leaf_numbers::{Bit, Choice, MOST_BITS, Numbered};
 use super::plan::CodeTest;
+use std::ops::Range;
 
 /// Tests of a chunk at most, but for one tree alone: half a megabyte.
 const MOST_TESTS: usize = 8192;
@@ -27,7 +28,12 @@ const FEWEST_BITS: usize = 5;
 pub(super) struct TreeChunk {
     /// Those with tests: the planes of all follow each other, from [`FIXED`] on.
     pub(super) columns: Vec<ChunkColumn>,
-    pub(super) trees: Vec<BitCircuit>,
+    trees: Vec<BitCircuit>,
+    /// Of each choice: by what, the plane if that is set, and if it is not.
+    ops: Vec<Four>,
+    asked: Vec<Four>,
+    /// Leaf values, as kernels look them up.
+    tables: Vec<Lane>,
     /// The plane that the first op of a tree writes; each writes the next.
     pub(super) results: usize,
     /// The number of planes: all that kernels read or write is below.
@@ -60,32 +66,46 @@ impl Four {
     }
 }
 
-/// A tree of a chunk.
+/// One tree.
 #[derive(Debug)]
-pub(super) struct BitCircuit {
+struct BitCircuit {
+    ops: Range<usize>,
+    asked: Range<usize>,
+    table: Range<usize>,
+}
+
+/// A tree of a chunk, as kernels see it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wires<'a> {
     /// Choices: by what, the plane if that is set, and if it is not.
-    pub(super) ops: Vec<Four>,
+    pub(super) ops: &'a [Four],
     /// Which planes give a leaf's number. Of a full tree, with one `Four` for each four leaves: what the
     /// place above these leaves asks, those below where the answer is no and is yes, and then what
     /// the lowest place asks whose last leaf on the side of no is here. If all places of a level ask the
     /// same, two: what they ask, from the lowest level up at the end.
-    pub(super) asked: Vec<Four>,
-    /// Leaf values: see [`look_up_table`].
-    pub(super) table: Vec<Lane>,
+    pub(super) asked: &'a [Four],
+    /// The bytes of the values of 32, 64, 128 or 256 leaves: the first piece of each, the second
+    /// piece of each and so on. A piece is [`piece`] bytes.
+    pub(super) table: &'a [Lane],
 }
 
-/// The bytes of 32, 64, 128 or 256 leaf values: the first piece of each, the second piece of each and so on.
-pub(super) fn look_up_table(values: &[f64]) -> Vec<Lane> {
-    // How many bytes a look-up among so many values finds at once.
-    let piece = match values.len() {
+/// How many bytes a look-up among so many values finds at once.
+fn piece(values: usize) -> usize {
+    match values {
         0..=32 => 4,
         33..=64 => 2,
         _ => 1,
-    };
-    let bytes_at =
-        |at| values.iter().flat_map(move |v| v.to_le_bytes().into_iter().skip(at).take(piece));
-    let bytes: Vec<u8> = (0..8).step_by(piece).flat_map(bytes_at).collect();
-    bytes.as_chunks::<64>().0.iter().copied().map(Lane).collect()
+    }
+}
+
+impl TreeChunk {
+    pub(super) fn trees(&self) -> impl Iterator<Item = Wires<'_>> {
+        self.trees.iter().map(|tree| Wires {
+            ops: &self.ops[tree.ops.clone()],
+            asked: &self.asked[tree.asked.clone()],
+            table: &self.tables[tree.table.clone()],
+        })
+    }
 }
 
 /// Adds what the places of a full tree ask.
@@ -191,36 +211,57 @@ impl TreeChunks {
         let columns = tests.columns();
         let results = FIXED + tests.count + SPOILT;
         let most = trees.iter().map(|(tree, _)| tree.choices.len()).max().unwrap_or_default();
-        let circuit =
-            |(tree, values): &(_, Vec<f64>)| BitCircuit::new(&tests, results, tree, values);
-        let trees = trees.iter().map(circuit).collect();
-        Some(TreeChunk { columns, trees, results, planes: results + most })
+        let mut chunk = TreeChunk {
+            columns,
+            trees: Vec::with_capacity(trees.len()),
+            ops: Vec::new(),
+            asked: Vec::new(),
+            tables: Vec::new(),
+            results,
+            planes: results + most,
+        };
+        for (tree, values) in &trees {
+            chunk.push(&tests, tree, values);
+        }
+        Some(chunk)
     }
 }
 
-impl BitCircuit {
-    fn new(tests: &Tests, results: usize, tree: &Numbered, values: &[f64]) -> Self {
+impl TreeChunk {
+    fn push(&mut self, tests: &Tests, tree: &Numbered, values: &[f64]) {
         let plane = |bit: Bit| match bit {
             Bit::Fixed(set) => u16::from(set),
             Bit::Test(test) => tests.planes[Tests::at(test)] as u16,
-            Bit::Result(op) => results as u16 + op as u16,
+            Bit::Result(op) => self.results as u16 + op as u16,
         };
-        let op = |&Choice { by, set, unset }: &_| {
-            Four::new([by, set, unset, Bit::Fixed(false)].map(plane))
-        };
+        let (ops, asked, table) = (self.ops.len(), self.asked.len(), self.tables.len());
+        self.ops.extend(
+            tree.choices.iter().map(|&Choice { by, set, unset }| {
+                Four::new([plane(by), plane(set), plane(unset), 0])
+            }),
+        );
         let planes: Vec<u16> = tree.asked.iter().map(|&bit| plane(bit)).collect();
-        let mut asked = Vec::new();
         if planes.len() <= MOST_BITS {
             let mut levels = [0; 8];
             levels[8 - planes.len()..].copy_from_slice(&planes);
-            asked.extend_from_slice(levels.as_chunks().0);
+            self.asked.extend(levels.as_chunks().0.iter().map(|&four| Four::new(four)));
         } else {
-            full(&planes, &mut asked);
+            let mut fours = Vec::new();
+            full(&planes, &mut fours);
+            self.asked.extend(fours.into_iter().map(Four::new));
         }
-        Self {
-            ops: tree.choices.iter().map(op).collect(),
-            asked: asked.into_iter().map(Four::new).collect(),
-            table: look_up_table(values),
-        }
+        let piece = piece(values.len());
+        let bytes: Vec<u8> = (0..8)
+            .step_by(piece)
+            .flat_map(|at| {
+                values.iter().flat_map(move |v| v.to_le_bytes().into_iter().skip(at).take(piece))
+            })
+            .collect();
+        self.tables.extend(bytes.as_chunks::<64>().0.iter().copied().map(Lane));
+        self.trees.push(BitCircuit {
+            ops: ops..self.ops.len(),
+            asked: asked..self.asked.len(),
+            table: table..self.tables.len(),
+        });
     }
 }

@@ -133,10 +133,10 @@ impl Scorer {
                         self.kernels.chunk(sheet, chunk, planes, sums);
                     });
                 } else {
-                    let slots = &mut scratch.slots;
+                    let (slots, circuits) = (&mut scratch.slots, &trees.circuits);
                     trees.each(&trees.order, sheet, sums, |circuit, sums| {
-                        self.kernels.circuit(sheet, &circuit.ops, slots);
-                        self.kernels.add(&slots.root()[..wide], &circuit.values, sums);
+                        self.kernels.circuit(sheet, circuits.ops(circuit), slots);
+                        self.kernels.add(&slots.root()[..wide], circuits.values(circuit), sums);
                     });
                 }
             }
@@ -309,6 +309,7 @@ impl Search {
         const ENOUGH: usize = 4;
         let first = (self.source.feature as usize).min(width.checked_sub(16)?);
         let is_needed = self.column(turned).is_none()
+            && self.column(Some(first)).is_some()
             && searches.get(ENOUGH - 1)?.column(Some(first)).is_some();
         is_needed.then_some(first)
     }

@@ -11,51 +11,54 @@
 //! will do: the answers are the bits of a leaf's number.
 
 use super::super::tree::{Child, Tree};
-use super::bit_circuit::look_up_table;
-use super::kernel::{DUMP, Lane, Op, ROOT, SLOTS};
+use super::kernel::{DUMP, Op, ROOT, SLOTS};
 use super::plan::CodeTest;
+use std::ops::Range;
 
-/// One tree.
+/// The circuits of some trees.
+#[derive(Debug, Default)]
+pub(super) struct ByteCircuits {
+    ops: Vec<Op>,
+    /// Leaf values by number, each tree's padded to a length that kernels know.
+    values: Vec<f64>,
+}
+
+/// One tree's part.
 #[derive(Debug)]
 pub(super) struct ByteCircuit {
-    pub(super) ops: Vec<Op>,
-    pub(super) values: LeafValues,
+    ops: Range<usize>,
+    values: Range<usize>,
 }
 
-/// The leaf values of a tree by number, as the kernels of a level look them up.
-#[derive(Debug)]
-pub(super) enum LeafValues {
-    /// 32, 64, 128 or 256 values.
-    Plain(Vec<f64>),
-    /// As in a chunk of trees.
-    Table(Vec<Lane>),
-}
+impl ByteCircuits {
+    /// A leaf's number must fit a byte.
+    const MOST_LEAVES: usize = 256;
 
-/// A leaf's number must fit a byte.
-const MOST_LEAVES: usize = 256;
-
-impl ByteCircuit {
-    /// The circuit of a tree, unless it has too many leaves or an odd shape that needs too many slots.
+    /// Adds a tree, unless it has too many leaves or an odd shape that needs too many slots.
     ///
     /// `places` are the column and code of each split.
-    pub(super) fn new(tree: &Tree, places: &[CodeTest], has_planes: bool) -> Option<Self> {
-        if tree.leaves().len() > MOST_LEAVES {
+    pub(super) fn push(&mut self, tree: &Tree, places: &[CodeTest]) -> Option<ByteCircuit> {
+        if tree.leaves().len() > Self::MOST_LEAVES {
             return None;
         }
         let (ops, leaves) = match symmetric(tree, places) {
             Some(circuit) => circuit,
             None => Wiring::new(tree, places).circuit()?,
         };
-        let mut values: Vec<f64> =
-            leaves.iter().map(|&leaf| tree.leaves()[leaf as usize].value).collect();
+        let (first_op, first) = (self.ops.len(), self.values.len());
+        self.ops.extend(ops);
+        self.values.extend(leaves.iter().map(|&leaf| tree.leaves()[leaf as usize].value));
         // Kernels know 32, 64, 128 and 256.
-        values.resize(values.len().next_power_of_two().max(32), 0.0);
-        let values = if has_planes {
-            LeafValues::Table(look_up_table(&values))
-        } else {
-            LeafValues::Plain(values)
-        };
-        Some(Self { ops, values })
+        self.values.resize(first + leaves.len().next_power_of_two().max(32), 0.0);
+        Some(ByteCircuit { ops: first_op..self.ops.len(), values: first..self.values.len() })
+    }
+
+    pub(super) fn ops(&self, circuit: &ByteCircuit) -> &[Op] {
+        &self.ops[circuit.ops.clone()]
+    }
+
+    pub(super) fn values(&self, circuit: &ByteCircuit) -> &[f64] {
+        &self.values[circuit.values.clone()]
     }
 }
 

@@ -5,7 +5,7 @@ use super::super::parts::mlp::Net;
 use super::super::parts::{Expectation, Forest};
 use super::super::tree::Tree;
 use super::bit_circuit::{TreeChunk, TreeChunks};
-use super::byte_circuit::ByteCircuit;
+use super::byte_circuit::{ByteCircuit, ByteCircuits};
 use super::plan::{CodePlan, CodeTest};
 use super::walk::{Walk, Walks};
 
@@ -58,6 +58,7 @@ pub(in crate::model) enum SumStep {
 pub(in crate::model) struct Trees {
     /// In order: for blocks.
     pub(super) order: Vec<Form<ByteCircuit>>,
+    pub(super) circuits: ByteCircuits,
     /// In order, where the level has planes: for blocks.
     pub(super) stages: Vec<Form<TreeChunk>>,
     chunks: TreeChunks,
@@ -175,8 +176,8 @@ impl Program {
         if self.has_planes {
             trees.stage(tree, &places, walk);
         }
-        trees.order.push(if let Some(circuit) = ByteCircuit::new(tree, &places, self.has_planes) {
-            self.num_ops += circuit.ops.len();
+        trees.order.push(if let Some(circuit) = trees.circuits.push(tree, &places) {
+            self.num_ops += trees.circuits.ops(&circuit).len();
             Form::Circuit(circuit)
         } else {
             self.num_ops += tree.splits().len();

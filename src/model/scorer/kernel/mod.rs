@@ -12,7 +12,6 @@ mod portable;
 
 use super::BLOCK;
 use super::bit_circuit::TreeChunk;
-use super::byte_circuit::LeafValues;
 use super::search::ThresholdTable;
 use crate::simd::Level;
 
@@ -120,16 +119,13 @@ impl Kernels {
         }
     }
 
-    /// Adds to each doc's sum the value of its leaf.
-    pub(super) fn add(self, leaves: &[Lane], values: &LeafValues, sums: &mut [f64]) {
-        match values {
-            LeafValues::Plain(values) => portable::add(leaves, values, sums),
+    /// Adds to each doc's sum the value of its leaf; there are 32, 64, 128 or 256 values.
+    pub(super) fn add(self, leaves: &[Lane], values: &[f64], sums: &mut [f64]) {
+        match self.0 {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above; this is the level that has planes.
-            LeafValues::Table(table) if self.has_planes() => unsafe {
-                avx512::add(&leaves[0], table, sums);
-            },
-            LeafValues::Table(_) => unreachable!("tables are made where there are planes"),
+            // SAFETY: as above.
+            Level::Avx512 => unsafe { avx512::look_up::add(leaves, values, sums) },
+            _ => portable::add(leaves, values, sums),
         }
     }
 

@@ -1,6 +1,7 @@
 //! 64 docs, 16 cells or 8 sums an instruction.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
+pub(super) mod look_up;
 pub(super) mod planes;
 pub(super) mod search;
 pub(super) mod turn;
@@ -18,20 +19,17 @@ pub(super) fn circuit(sheet: Sheet<'_>, ops: &[Op], slots: &mut Slots) {
     debug_assert_eq!(sheet.wide, 1);
     let mut carry = _mm512_setzero_si512();
     for op in ops {
+        let codes = &sheet.lanes[op.column as usize];
         let all = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
-        let code = _mm512_xor_si512(load(&sheet.lanes[op.column as usize]), all(op.flip));
-        let is_side = _mm512_cmpgt_epu8_mask(code, all(op.threshold));
+        let (threshold, add, flip, keep) =
+            (all(op.threshold), all(op.add), all(op.flip), all(op.keep));
+        let code = _mm512_xor_si512(load(codes), flip);
+        let is_side = _mm512_cmpgt_epu8_mask(code, threshold);
         let side = load(&slots.0[op.slot as usize % SLOTS][0]);
-        carry = _mm512_and_si512(carry, all(op.keep));
-        carry = _mm512_mask_add_epi8(carry, is_side, side, all(op.add));
+        carry = _mm512_and_si512(carry, keep);
+        carry = _mm512_mask_add_epi8(carry, is_side, side, add);
         store(&mut slots.0[op.to as usize % SLOTS][0], carry);
     }
-}
-
-/// Adds to each doc's sum the value of its leaf, by a table of a chunk's form.
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub(super) fn add(leaves: &Lane, table: &[Lane], sums: &mut [f64]) {
-    values::add(&[load(leaves)], table, sums);
 }
 
 #[target_feature(enable = "avx512f")]

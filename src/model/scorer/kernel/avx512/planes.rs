@@ -31,10 +31,10 @@ pub(in super::super) fn chunk(
         test(sheet, column, &mut planes[first..]);
         first += column.tests as usize;
     }
-    for tree in &chunk.trees {
-        run(&tree.ops, planes, chunk.results);
-        let numbers = numbers(&asked(&tree.asked, planes));
-        values::add(&numbers, &tree.table, sums);
+    for tree in chunk.trees() {
+        run(tree.ops, planes, chunk.results);
+        let numbers = numbers(&asked(tree.asked, planes));
+        values::add(&numbers, tree.table, sums);
     }
 }
 
