@@ -72,8 +72,8 @@ impl ThreadWorkers {
 pub struct ThreadCommunicator {
     rank: usize,
     deadline: Duration,
-    to_ranks: Vec<Sender<Message>>,
-    from_ranks: Mutex<Vec<Receiver<Message>>>,
+    to_ranks: Vec<Sender<WorkerMessage>>,
+    from_ranks: Mutex<Vec<Receiver<WorkerMessage>>>,
     /// What goes wrong, and in which collective, from 0.
     fault: Option<(InjectedFault, u64)>,
     calls: AtomicU64,
@@ -94,7 +94,7 @@ pub enum InjectedFault {
 
 /// What a worker brings to a collective.
 #[derive(Debug, Clone)]
-struct Message {
+struct WorkerMessage {
     /// The operation, with the length of its buffer if all must agree on it.
     operation: String,
     bytes: Vec<u8>,
@@ -108,7 +108,7 @@ impl ThreadCommunicator {
     }
 
     /// The messages of all workers.
-    fn exchange(&self, mut own: Message) -> Result<Vec<Vec<u8>>> {
+    fn exchange(&self, mut own: WorkerMessage) -> Result<Vec<Vec<u8>>> {
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         match self.fault.filter(|(_, at)| *at == call).map(|(fault, _)| fault) {
             Some(InjectedFault::Fail) => {
@@ -158,7 +158,7 @@ impl ThreadCommunicator {
     ) -> Result<()> {
         let bytes = bytemuck::cast_slice(values).to_vec();
         let operation = format!("{operation} of {}", values.len());
-        let all = self.exchange(Message { operation, bytes })?;
+        let all = self.exchange(WorkerMessage { operation, bytes })?;
         for (rank, bytes) in all.iter().enumerate() {
             let theirs = bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned);
             for (value, theirs) in values.iter_mut().zip(theirs) {
@@ -187,6 +187,6 @@ impl Communicator for ThreadCommunicator {
     }
 
     fn allgather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
-        self.exchange(Message { operation: "gathers".to_owned(), bytes: own.to_vec() })
+        self.exchange(WorkerMessage { operation: "gathers".to_owned(), bytes: own.to_vec() })
     }
 }
