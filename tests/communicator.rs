@@ -1,10 +1,11 @@
 //! Teams: collectives, and what becomes of faults.
 
-use rustrank::distributed::{
-    Collective, Communicator, FRAME, InjectedFault, ThreadWorkers, WorkerGroup,
-};
+mod thread_workers;
+
+use rustrank::distributed::{Collective, Communicator, FRAME, WorkerGroup};
 use rustrank::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
+use thread_workers::{InjectedFault, ThreadWorkers};
 
 const DEADLINE: Duration = Duration::from_millis(150);
 

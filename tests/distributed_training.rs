@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
+mod thread_workers;
+
 use rustrank::binning::{BinOptions, RowSample};
 use rustrank::boosting::{
     BaseModel, BoostingParams, BoostingTrainer, EarlyStopping, EvaluationMetric, EvaluationSet,
@@ -9,8 +11,8 @@ use rustrank::boosting::{
 };
 use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::distributed::{
-    Collective, Communicator, DistributedTraining, InjectedFault, NamedQueries, ThreadCommunicator,
-    ThreadWorkers, WorkerGroup, WorkerMode, check_queries, choose_global_bins,
+    Collective, Communicator, DistributedTraining, NamedQueries, WorkerGroup, WorkerMode,
+    check_queries, choose_global_bins,
 };
 use rustrank::model::Model;
 use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
@@ -19,6 +21,7 @@ use rustrank::tree::{Criterion, GrowOptions};
 use rustrank::{Error, ErrorKind, Grouping, Interrupt, Queries, Result};
 use std::sync::Arc;
 use std::time::Duration;
+use thread_workers::{InjectedFault, ThreadCommunicator, ThreadWorkers};
 
 const FEATURES: usize = 9;
 

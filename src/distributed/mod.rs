@@ -1,9 +1,8 @@
 //! Training of one model by several processes.
 //!
 //! The library opens no sockets and does not depend on MPI. It needs a [`Communicator`] with a few
-//! collective operations, which whoever starts the processes provides. [`ThreadWorkers`] runs workers
-//! as threads of one process, for tests. The Python extension has a communicator of call-backs, which
-//! `mpi4py` implements.
+//! collective operations, which whoever starts the processes provides. The Python extension has a
+//! communicator of call-backs, which `mpi4py` implements.
 //!
 //! A *worker* is one process of a distributed training; its number, from 0, is its *rank*. A
 //! *collective* is an operation that all workers call in the same order. Training uses a
@@ -25,12 +24,10 @@ mod feature_parallel;
 mod global_binning;
 mod reducer;
 mod selection;
-mod thread_workers;
 mod training;
 mod workers;
 
 pub use global_binning::{NamedQueries, check_queries, choose_global_bins, load_shard};
-pub use thread_workers::{InjectedFault, ThreadCommunicator, ThreadWorkers};
 pub use training::{DistributedTraining, WorkerMode};
 pub use workers::{Collective, CollectiveCounts, FRAME, WorkerGroup};
 

@@ -3,8 +3,8 @@
 //! Each worker sends its message to all, and waits for those of all. Slow, and simple. Faults can be
 //! injected into collectives.
 
-use super::Communicator;
-use crate::error::{Error, Result};
+use rustrank::distributed::Communicator;
+use rustrank::{Error, Result};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// Runs workers as threads.
 #[derive(Debug, Clone, Copy)]
-pub struct ThreadWorkers {
+pub(crate) struct ThreadWorkers {
     size: usize,
     deadline: Duration,
 }
@@ -24,13 +24,13 @@ impl ThreadWorkers {
     ///
     /// # Panics
     /// If `size` is 0.
-    pub fn new(size: usize, deadline: Duration) -> Self {
+    pub(crate) fn new(size: usize, deadline: Duration) -> Self {
         assert!(size > 0, "a team of nobody");
         Self { size, deadline }
     }
 
     /// The communicators of all workers.
-    pub fn ranks(&self) -> Vec<ThreadCommunicator> {
+    pub(crate) fn ranks(&self) -> Vec<ThreadCommunicator> {
         let worker = |rank| ThreadCommunicator {
             rank,
             deadline: self.deadline,
@@ -55,7 +55,7 @@ impl ThreadWorkers {
     ///
     /// # Panics
     /// If one of them does.
-    pub fn run<T: Send>(&self, work: impl Fn(ThreadCommunicator) -> T + Sync) -> Vec<T> {
+    pub(crate) fn run<T: Send>(&self, work: impl Fn(ThreadCommunicator) -> T + Sync) -> Vec<T> {
         let work = &work;
         std::thread::scope(|scope| {
             let ranks = self.ranks().into_iter();
@@ -69,7 +69,7 @@ impl ThreadWorkers {
 /// The communicator of one of [`ThreadWorkers`]. When it is dropped, the others stop waiting for
 /// it.
 #[derive(Debug)]
-pub struct ThreadCommunicator {
+pub(crate) struct ThreadCommunicator {
     rank: usize,
     deadline: Duration,
     to_ranks: Vec<Sender<WorkerMessage>>,
@@ -81,7 +81,7 @@ pub struct ThreadCommunicator {
 
 /// What goes wrong in a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InjectedFault {
+pub(crate) enum InjectedFault {
     /// The call fails, and this worker does not take part.
     Fail,
     /// This worker is late.
@@ -103,7 +103,7 @@ struct WorkerMessage {
 impl ThreadCommunicator {
     /// The same communicator with a fault in collective `at`, counted from 0.
     #[must_use]
-    pub fn with_fault(self, fault: InjectedFault, at: u64) -> Self {
+    pub(crate) fn with_fault(self, fault: InjectedFault, at: u64) -> Self {
         Self { fault: Some((fault, at)), ..self }
     }
 
