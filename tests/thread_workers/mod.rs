@@ -3,6 +3,8 @@
 //! Each worker sends its message to all, and waits for those of all. Slow, and simple. Faults can be
 //! injected into collectives.
 
+#![allow(dead_code, reason = "each test file uses a part")]
+
 use rustrank::distributed::Communicator;
 use rustrank::{Error, Result};
 use std::panic::resume_unwind;
