@@ -4,7 +4,9 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512::Avx512Ops;
-use super::search::{PortableOps, SearchOps, SearchScratch, padded, score_all, split_value};
+use super::search::{
+    PortableOps, SearchOps, SearchScratch, feature_sums, padded, score_all, split_value,
+};
 use crate::simd::for_levels;
 use crate::tree::column_scan::{NodeColumns, SiblingPair, SplitSearcher};
 use crate::tree::features::{FeatureSet, FeatureSlot};
@@ -126,12 +128,14 @@ impl<'a> LevelReductions<'a> {
     fn add<Ops: SearchOps>(&mut self, columns: NodeColumns<'_>) {
         let mut at = self.of_column[columns.first - self.first];
         let Self { features, values, scratch, .. } = self;
-        columns.for_each_feature(&self.criteria.features, |_, slot, sums| {
+        let mut own = [0; 256];
+        for (_, slot, sums) in columns.features(&self.criteria.features) {
+            let sums = feature_sums(sums, slot, &mut own);
             let feature = &mut features[at];
             let values = &mut values[feature.start..feature.start + 2 * feature.len];
             add_feature::<Ops>(columns, (slot, sums), (feature, values), scratch);
             at += 1;
-        });
+        }
     }
 
     /// The split that reduces the loss most, the first of equals.
