@@ -69,6 +69,7 @@ impl Level {
 ///
 /// The body is a safe loop, which is compiled with the instructions of each level. Instead of a
 /// body there may be two functions: one for AVX-512, after one for the other levels.
+#[cfg(feature = "train")]
 macro_rules! for_levels {
     ($(#[$doc:meta])* $scope:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
         $(#[$doc])*

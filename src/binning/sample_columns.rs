@@ -112,19 +112,39 @@ impl SampleColumn {
         sort_by_key(&mut self.single, scratch, |key| key);
         let many: u64 = self.many.iter().map(|&(_, count)| u64::from(count)).sum();
         let absent = total - self.missing - many - self.single.len() as u64;
-        let alone = self.single.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u64));
-        let mut weighted: Vec<(u32, u64)> = alone.collect();
-        weighted.extend(self.many.iter().map(|&(key, count)| (key, u64::from(count))));
-        weighted.extend((absent > 0).then_some((to_key(0.0), absent)));
-        // A stable sort, because nearly all are sorted.
-        weighted.sort_by_key(|&(key, _)| key);
-        weighted.dedup_by(|(key, weight), (first, sum)| {
-            *sum += if key == first { *weight } else { 0 };
-            key == first
-        });
-        let cell = |(key, weight)| WeightedCell { cell: from_key(key), weight };
-        let distinct: Vec<WeightedCell> = weighted.into_iter().map(cell).collect();
+        let many = self.many.iter().map(|&(key, count)| (key, u64::from(count)));
+        let mut rest: Vec<(u32, u64)> = many.collect();
+        rest.extend((absent > 0).then_some((to_key(0.0), absent)));
+        rest.sort_unstable();
+        let distinct = merged(&self.single, &rest);
         let is_category = options.categorical.contains(&(feature as u32));
         BinMapper::choose(&distinct, self.missing, options.max_bins, is_category)
     }
+}
+
+/// The distinct cells with their weights, from sorted cells of weight 1 and sorted weighted cells.
+fn merged(single: &[u32], weighted: &[(u32, u64)]) -> Vec<WeightedCell> {
+    let mut distinct: Vec<WeightedCell> = Vec::new();
+    let mut last = None;
+    let mut weighted = weighted.iter().peekable();
+    let mut add = |key: u32, weight: u64| {
+        if last == Some(key)
+            && let Some(cell) = distinct.last_mut()
+        {
+            cell.weight += weight;
+        } else {
+            distinct.push(WeightedCell { cell: from_key(key), weight });
+            last = Some(key);
+        }
+    };
+    for same in single.chunk_by(|a, b| a == b) {
+        while let Some(&(key, weight)) = weighted.next_if(|w| w.0 <= same[0]) {
+            add(key, weight);
+        }
+        add(same[0], same.len() as u64);
+    }
+    for &(key, weight) in weighted {
+        add(key, weight);
+    }
+    distinct
 }

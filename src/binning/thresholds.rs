@@ -70,10 +70,10 @@ pub fn thresholds(distinct: &[WeightedCell], max_bins: usize) -> Vec<f32> {
     let bounds: Vec<usize> = if distinct.len() <= max_bins {
         (1..distinct.len()).collect()
     } else {
-        let mut sums = vec![0];
-        sums.extend(distinct.iter().scan(0, |sum, cell| {
-            *sum += cell.weight;
-            Some(*sum)
+        let (mut sums, mut total) = (vec![0], 0);
+        sums.extend(distinct.iter().map(|cell| {
+            total += cell.weight;
+            total
         }));
         fill(&sums, smallest_capacity(&sums, max_bins), max_bins).unwrap_or_default()
     };

@@ -8,7 +8,7 @@
 use super::column_scan::NodeColumns;
 use super::constraints::{ActiveConstraints, ValueBounds};
 use super::features::{FeatureSet, FeatureSlot, FeatureSlots};
-use super::kernel::split_value;
+use super::kernel::{feature_sums, split_value};
 use super::packed_gradients::GradientSums;
 use super::split_noise::SplitNoise;
 use super::split_search::{SearchNode, SearchResult, SplitCandidate, SplitTest};
@@ -36,7 +36,9 @@ pub(super) struct FeatureHistogram<'a> {
 impl ConstrainedSearch<'_> {
     /// Searches the features of some columns.
     pub(super) fn search(&self, of: NodeColumns<'_>, found: &mut SearchResult) {
-        of.for_each_feature(&self.features, |number, slot, sums| {
+        let mut own = [0; 256];
+        for (number, slot, sums) in of.features(&self.features) {
+            let sums = feature_sums(sums, slot, &mut own);
             let feature = FeatureHistogram { number, slot, sums: &sums[..usize::from(slot.codes)] };
             if feature.sums.iter().filter(|&&sum| sum != 0).count() <= 1 {
                 found.unsplittable.push(number);
@@ -45,7 +47,7 @@ impl ConstrainedSearch<'_> {
             } else {
                 self.search_thresholds(&of, &feature, found);
             }
-        });
+        }
     }
 
     fn search_thresholds(

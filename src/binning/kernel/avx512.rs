@@ -23,9 +23,6 @@ const LANES: usize = 16;
 /// features do not compete for the same cache sets.
 const ROWS: usize = 240;
 
-/// Codes of sixteen rows.
-type Codes = [u8; LANES];
-
 pub(super) fn encode(tables: &[ThresholdTable], job: EncodeJob<'_, '_>) {
     debug_assert!(Level::Avx512.is_available());
     // SAFETY: `kernel::encode` calls this only after `Level::Avx512.is_available()`, which checks the
@@ -62,7 +59,11 @@ fn encode_column(table: &ThresholdTable, cells: &[[f32; LANES]], column: &mut [u
     for (node, thresholds) in nodes.iter_mut().zip(table.tree.iter()) {
         *node = load(thresholds);
     }
-    let add = |cells: &[f32; LANES], to: &mut Codes| {
+    let (whole, rest) = column.as_chunks_mut();
+    let mut last = [0; LANES];
+    last[..rest.len()].copy_from_slice(rest);
+    let tail = (!rest.is_empty()).then_some(&mut last);
+    for (cells, to) in cells.iter().zip(whole.iter_mut().chain(tail)) {
         let cells = load(cells);
         let location =
             if table.is_narrow { four_levels(&nodes, cells) } else { eight_levels(&nodes, cells) };
@@ -73,15 +74,8 @@ fn encode_column(table: &ThresholdTable, cells: &[[f32; LANES]], column: &mut [u
             let digit = _mm256_mullo_epi16(_mm256_cvtepu8_epi16(code), stride);
             *to = bytemuck::cast(_mm_add_epi8(bytemuck::cast(*to), _mm256_cvtepi16_epi8(digit)));
         }
-    };
-    let (whole, rest) = column.as_chunks_mut();
-    cells.iter().zip(&mut *whole).for_each(|(cells, to)| add(cells, to));
-    if !rest.is_empty() {
-        let mut last = [0; LANES];
-        last[..rest.len()].copy_from_slice(rest);
-        add(&cells[whole.len()], &mut last);
-        rest.copy_from_slice(&last[..rest.len()]);
     }
+    rest.copy_from_slice(&last[..rest.len()]);
 }
 
 /// The leaf below the first four levels; for a missing cell it is the last.
@@ -92,7 +86,7 @@ fn four_levels(nodes: &[__m512; 19], cells: __m512) -> __m128i {
 }
 
 /// The numbers 0 to 15 with their four bits reversed.
-static REVERSED: Codes = [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15];
+static REVERSED: [u8; LANES] = [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15];
 
 /// The paths over the first four levels.
 #[target_feature(enable = "avx512f")]

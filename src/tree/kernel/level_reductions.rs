@@ -4,10 +4,11 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512::Avx512Ops;
-use super::search::{PortableOps, SearchOps, SearchScratch, padded, score_all, split_value};
+use super::search::{PortableOps, SearchOps, SearchScratch, feature_sums, padded, score_all};
 use crate::simd::for_levels;
 use crate::tree::column_scan::{NodeColumns, SiblingPair, SplitSearcher};
 use crate::tree::features::{FeatureSet, FeatureSlot};
+use crate::tree::packed_gradients::GradientSums;
 use crate::tree::split_noise::SplitNoise;
 use crate::tree::split_search::SearchNode;
 use std::ops::Range;
@@ -126,12 +127,14 @@ impl<'a> LevelReductions<'a> {
     fn add<Ops: SearchOps>(&mut self, columns: NodeColumns<'_>) {
         let mut at = self.of_column[columns.first - self.first];
         let Self { features, values, scratch, .. } = self;
-        columns.for_each_feature(&self.criteria.features, |_, slot, sums| {
+        let mut own = [0; 256];
+        for (_, slot, sums) in columns.features(&self.criteria.features) {
+            let sums = feature_sums(sums, slot, &mut own);
             let feature = &mut features[at];
             let values = &mut values[feature.start..feature.start + 2 * feature.len];
             add_feature::<Ops>(columns, (slot, sums), (feature, values), scratch);
             at += 1;
-        });
+        }
     }
 
     /// The split that reduces the loss most, the first of equals.
@@ -229,9 +232,18 @@ fn add_feature<Ops: SearchOps>(
 /// Adds the reduction of a split after each code, or nothing if a side would be too small.
 #[inline(always)]
 fn add_values(node: &SearchNode<'_>, prefix: &[u64], more: u64, values: &mut [f64]) {
+    let SearchNode { total, least, l2, unsplit_value, .. } = *node;
+    let total = GradientSums::of(total);
+    let (grad, mass) = (f64::from(total.grad), f64::from(total.mass));
     // One by one: from steps of eight the compiler makes slow gathers and scatters.
     for (prefix, value) in prefix.iter().zip(values) {
-        let (both, mass) = split_value(node.total, prefix.wrapping_add(more), node.l2);
-        *value += if mass >= node.least { both - node.unsplit_value } else { 0.0 };
+        let sums = GradientSums::of(prefix.wrapping_add(more));
+        let (left_grad, left_mass) = (f64::from(sums.grad), f64::from(sums.mass));
+        let (right_grad, right_mass) = (grad - left_grad, mass - left_mass);
+        let (left, right) = (left_mass + l2, right_mass + l2);
+        let both =
+            (left_grad * left_grad * right + right_grad * right_grad * left) / (left * right);
+        let fits = left_mass.min(right_mass) >= least;
+        *value += if fits { both - unsplit_value } else { 0.0 };
     }
 }

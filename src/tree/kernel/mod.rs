@@ -17,7 +17,7 @@ pub(super) use active_docs::{ROOM, select_active};
 pub(super) use gradients::{Packing, largest, pack, units};
 pub(super) use level_reductions::{LevelCriteria, LevelSplit};
 pub(super) use partition::{ByteSet, partition};
-pub(super) use search::{SearchScratch, search, split_value};
+pub(super) use search::{SearchScratch, feature_sums, search, split_value};
 pub(super) use sums::{add, subtract, total};
 
 #[cfg(test)]

@@ -43,38 +43,32 @@ for_levels! {
 }
 
 impl NodeColumns<'_> {
-    /// Calls `visit` with the slot index, the slot and the sums of each wanted feature.
+    /// The slot index, the slot and the sums of the column of each wanted feature.
     #[inline(always)]
-    pub(crate) fn for_each_feature(
+    pub(crate) fn features<'s>(
         self,
-        wanted: &FeatureSet,
-        mut visit: impl FnMut(usize, &FeatureSlot, &[u64]),
-    ) {
-        let SplitSearcher { positions, shape, .. } = self.searcher;
-        for (sums, &position) in self.sums.chunks_exact(shape.stride).zip(&positions[self.first..])
-        {
-            for (number, slot) in self.searcher.slots_at(position) {
-                if !wanted.contains(number) {
-                    continue;
-                }
-                let mut own;
-                let sums = if slot.is_whole {
-                    sums
-                } else {
-                    own = [0; 256];
-                    feature_sums(sums, slot, &mut own[..usize::from(slot.codes)]);
-                    &own
-                };
-                visit(number, slot, sums);
-            }
-        }
+        wanted: &'s FeatureSet,
+    ) -> impl Iterator<Item = (usize, &'s FeatureSlot, &'s [u64])>
+    where
+        Self: 's,
+    {
+        let SplitSearcher { positions, shape, .. } = *self.searcher;
+        let columns = self.sums.chunks_exact(shape.stride).zip(&positions[self.first..]);
+        columns.flat_map(move |(sums, &position)| {
+            let slots = self.searcher.slots_at(position);
+            let slots = slots.filter(|&(number, _)| wanted.contains(number));
+            slots.map(move |(number, slot)| (number, slot, sums))
+        })
     }
 
+    // No closures around the loops below: they would be compiled without the features of the level.
     #[inline(always)]
     fn run<Ops: SearchOps>(self, scratch: &mut SearchScratch, found: &mut SearchResult) {
-        self.for_each_feature(&self.node.features, |number, slot, sums| {
+        let mut own = [0; 256];
+        for (number, slot, sums) in self.features(&self.node.features) {
+            let sums = feature_sums(sums, slot, &mut own);
             self.search::<Ops>((number, slot, sums), scratch, found);
-        });
+        }
     }
 
     /// Searches one feature; the last of its sums is that of missing values.
@@ -264,13 +258,23 @@ impl SearchOps for PortableOps {
     }
 }
 
-/// The sums of one of the features that share a column.
-fn feature_sums(sums: &[u64], slot: &FeatureSlot, to: &mut [u64]) {
-    let stride = usize::from(slot.stride);
-    to.fill(0);
-    for period in sums.chunks(stride * to.len()) {
-        for (to, run) in to.iter_mut().zip(period.chunks(stride)) {
+/// The sums of one feature, those of missing values last: of its column, or in `own` if it shares the
+/// column.
+#[inline(always)]
+pub(crate) fn feature_sums<'s>(
+    sums: &'s [u64],
+    slot: &FeatureSlot,
+    own: &'s mut [u64; 256],
+) -> &'s [u64] {
+    if slot.is_whole {
+        return sums;
+    }
+    let (stride, codes) = (usize::from(slot.stride), usize::from(slot.codes));
+    own[..codes].fill(0);
+    for period in sums.chunks(stride * codes) {
+        for (to, run) in own.iter_mut().zip(period.chunks(stride)) {
             *to = run.iter().fold(*to, |sum, &more| sum.wrapping_add(more));
         }
     }
+    own
 }
